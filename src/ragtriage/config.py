@@ -100,6 +100,8 @@ class Settings:
     """`shipped` or `LOW:HIGH`: see `ragtriage.judges.judge_config.JudgeConfig`."""
     llm: LLMOptions = field(default_factory=LLMOptions)
     store: str | None = None
+    project: str | None = None
+    """What new runs belong to, and whose runs are meant by `last`."""
     thresholds: Mapping[str, float] = field(default_factory=lambda: thresholds_with({}))
     """Complete: defaults and the user's own."""
     fail_below: Mapping[str, float] = field(default_factory=dict)
@@ -187,6 +189,8 @@ def read_settings(path: Path) -> Settings:
         pattern_of(found.citation_mark)
     if found.store is not None and not found.store.strip():
         raise ConfigError(f"{where}: store is empty: name a folder or the address of a database, or leave it out")
+    if found.project is not None and (not found.project.strip() or found.project == "*"):
+        raise ConfigError(f"{where}: project is {found.project!r}: give it a name, or leave it out")
     if found.baseline is not None and not found.baseline.strip():
         raise ConfigError(f"{where}: baseline is empty: name a run or a file, or leave it out")
     check_thresholds(found.decision_thresholds, where)

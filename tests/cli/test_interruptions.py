@@ -51,11 +51,11 @@ from ragtriage.runs.tally import SlicedTally
 
 add, counted = SlicedTally.add, []
 
-def count(tally, record):
+def count(tally, record, *assessed):
     counted.append(record)
     if len(counted) == 64:
         os.kill(os.getpid(), signal.SIGINT)
-    return add(tally, record)
+    return add(tally, record, *assessed)
 
 SlicedTally.add = count
 main()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from random import Random
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from ragtriage.core.statistics import (
     Array,
     ClusterBootstrap,
+    ExactSum,
     IntervalEstimate,
     Measure,
     auc,
@@ -141,3 +144,15 @@ def test_every_cutoff_has_the_balanced_accuracy_of_what_lies_on_its_sides() -> N
     ]
 
     assert found.tolist() == pytest.approx(expected)
+
+
+@given(st.lists(st.floats(-1e12, 1e12), max_size=50), st.integers(0, 50), st.randoms())
+def test_an_exact_sum_is_the_same_in_any_order_and_grouping(terms: list[float], at: int, shuffled: Random) -> None:
+    one = ExactSum(terms)
+    parts = ExactSum(terms[:at])
+    parts.add(*ExactSum(terms[at:]).parts)
+    again = list(terms)
+    shuffled.shuffle(again)
+
+    assert one.value == math.fsum(terms)
+    assert parts.value == one.value == ExactSum(again).value

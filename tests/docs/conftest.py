@@ -6,12 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from inline_pool import InlinePool
 from ragtriage import FakeJudge, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Component
 from ragtriage.metrics import THELMA
-from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
 from ragtriage.runs.execute import evaluate_file
+from ragtriage.runs.selection import ALL_ROWS
+from ragtriage.scale.evaluate_on import Wanted, evaluate_partitioned
+from ragtriage.scale.orders import Orders
+from ragtriage.scale.plan import planned
+from ragtriage.scale.survey import Reading, survey
 
 DOCS = Path(__file__).parents[2] / "docs"
 QUICKSTART = DOCS / "quickstart.md"
@@ -42,4 +48,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with open_store() as store:
         result = evaluate_file(open_cases("answers.jsonl"), FakeJudge(answer), store, config)
         assert result.first.tally.summary().cases == len(rows.splitlines())
+    _record_set(config)
     return tmp_path
+
+
+def _record_set(config: EvaluationConfig) -> None:
+    """The same cases as the record set `run-42`."""
+    reading, names = Reading(), tuple(m.name for m in config.metrics)
+    orders = Orders("run-42", reading, names, config.thresholds, lambda: FakeJudge(answer))
+    plan = planned(
+        survey(["answers.jsonl"], reading),
+        inputs=("answers.jsonl",),
+        reading=reading,
+        metrics=names,
+        judge="fake",
+        fingerprints={},
+        configuration=to_stored(config, ALL_ROWS, {}),
+        versions=orders.versions,
+    )
+    assert evaluate_partitioned(Wanted("run-42", plan, orders, lambda *_: InlinePool(orders))).complete

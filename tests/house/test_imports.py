@@ -19,7 +19,7 @@ MODULES = {
 
 ORDER = (
     "core", "text", "metrics", "planning", "judges", "evaluation", "diagnosis", "config", "store", "readers", "runs",
-    "collect", "testset", "trust", "report", "demo", "cli", "testing", "pytest_plugin", "__main__",
+    "collect", "testset", "trust", "report", "demo", "scale", "cli", "testing", "pytest_plugin", "__main__",
 )  # fmt: skip
 """A package imports only from those before it, without exceptions, also where only a type checker looks."""
 
@@ -114,7 +114,7 @@ def test_nobody_imports_the_package_root_but_for_its_version() -> None:
 def test_importing_the_package_loads_nothing_heavy() -> None:
     heavy = (
         "numpy", "onnxruntime", "tokenizers", "sqlalchemy", "jinja2", "rich", "typer", "py3langid", "pyarrow",
-        "pydantic_ai", "pydantic", "openai", "opentelemetry",
+        "pydantic_ai", "pydantic", "openai", "opentelemetry", "ray",
     )  # fmt: skip
     code = f"import sys, ragtriage; print([name for name in {heavy} if name in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

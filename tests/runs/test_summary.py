@@ -16,7 +16,8 @@ from ragtriage.metrics import THELMA
 from ragtriage.report.case_rows import case_row, worst_first
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.gate import Gates
-from ragtriage.runs.summary import Tally, weighted_interval
+from ragtriage.runs.metric_tally import weighted_interval
+from ragtriage.runs.summary import Tally
 from ragtriage.runs.tally import MAX_SLICES, OTHERS, SlicedTally
 
 CONFIG = EvaluationConfig(metrics_named(["groundedness"]), thresholds_with({}))

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from places import Place
 from ragtriage import NotStoredError, StoreError, open_store
 from ragtriage.store import RunIdentity
 from ragtriage.store.alone import alone
 from ragtriage.store.claims import Claims
-from ragtriage.store.database import open_database
+from ragtriage.store.database import open_database, store_address
 from ragtriage.store.identity import digest
 from ragtriage.store.schema import MADE_BY, TESTS
 
 
-def test_another_party_is_waited_for_and_then_named(tmp_path: Path) -> None:
-    with open_store(tmp_path):
-        database = open_database(str(tmp_path / "runs.sqlite"), create=False)
+def test_another_party_is_waited_for_and_then_named(place: Place) -> None:
+    with open_store(place):
+        database = open_database(store_address(place), create=False)
     waits: list[float] = []
     with alone(database, "judging a.jsonl", party="one", patience=5):
         with (
@@ -32,9 +31,9 @@ def test_another_party_is_waited_for_and_then_named(tmp_path: Path) -> None:
     assert sum(waits) >= 5
 
 
-def test_the_same_party_is_waited_for_as_long_as_it_lives(tmp_path: Path) -> None:
-    with open_store(tmp_path):
-        database = open_database(str(tmp_path / "runs.sqlite"), create=False)
+def test_the_same_party_is_waited_for_as_long_as_it_lives(place: Place) -> None:
+    with open_store(place):
+        database = open_database(store_address(place), create=False)
     holder = Claims(database, party="one")
     holder.claim([digest("alone\0judging")])
     waits: list[float] = []
@@ -49,9 +48,9 @@ def test_the_same_party_is_waited_for_as_long_as_it_lives(tmp_path: Path) -> Non
     database.close()
 
 
-def test_a_run_that_tests_made_is_never_the_last(tmp_path: Path) -> None:
+def test_a_run_that_tests_made_is_never_the_last(place: Place) -> None:
     identity = RunIdentity("rows", ("groundedness",))
-    with open_store(tmp_path) as store:
+    with open_store(place) as store:
         given = {"input": "a.jsonl", "rows": 0, "judge": "fake"}
         with store.begin(identity, configuration={MADE_BY: TESTS}, **given) as run:
             run.finish()

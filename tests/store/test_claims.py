@@ -1,7 +1,6 @@
 """Two that share a store: what one is asking, the other waits for, and nobody waits for ever."""
 
 import asyncio
-import sqlite3
 
 import pytest
 from stored_cases import answer
@@ -39,8 +38,8 @@ def clock():
 
 
 @pytest.fixture
-def stores(tmp_path):
-    with open_store(tmp_path) as one, open_store(tmp_path) as other:
+def stores(place):
+    with open_store(place) as one, open_store(place) as other:
         yield one, other
 
 
@@ -52,11 +51,8 @@ def two(stores, clock):
         one.close()
 
 
-def claimed_in(store) -> int:
-    connection = sqlite3.connect(store.where)
-    (count,) = connection.execute("select count(*) from claims").fetchone()
-    connection.close()
-    return int(count)
+def claimed_in(place) -> int:
+    return int(place.sql("select count(*) from claims")[0][0])
 
 
 def test_a_question_is_claimed_by_one_until_it_is_released(two):
@@ -68,12 +64,12 @@ def test_a_question_is_claimed_by_one_until_it_is_released(two):
     assert set(other.claim([A, B])) == {B}
 
 
-def test_what_is_answered_is_not_claimed_and_its_claim_is_gone(stores):
+def test_what_is_answered_is_not_claimed_and_its_claim_is_gone(stores, place):
     one, other = (store.answers() for store in stores)
     assert set(one.claim([A, B])) == {A, B}
     one.remember([CachedAnswer(A, "declines", "1", Verdict("yes"))])
     one.flush()
-    assert claimed_in(stores[0]) == 1
+    assert claimed_in(place) == 1
     assert not other.claim([A, B])
     assert set(other.recall([A, B])) == {A}
 
@@ -114,15 +110,15 @@ def test_a_claim_lapses_at_last_though_its_owner_lives(two, clock):
     assert set(other.claim([A])) == {A}
 
 
-def test_the_claim_of_a_dead_process_is_taken_over_at_once(tmp_path, stores):
+def test_the_claim_of_a_dead_process_is_taken_over_at_once(place, stores):
     script = (
         "import os, sys; from ragtriage.store import open_store; store = open_store(sys.argv[1]); "
         "print(len(store.answers().claim([b'a' * 16])), flush=True); os.kill(os.getpid(), 9)"
     )
-    with Child(tmp_path, code=script) as child:
+    with Child(place, code=script) as child:
         out, err = child.communicate()
     assert out == "1\n", err
-    assert claimed_in(stores[0]) == 1
+    assert claimed_in(place) == 1
     assert set(stores[0].answers().claim([b"a" * 16])) == {b"a" * 16}
 
 
@@ -130,7 +126,7 @@ async def gathered(judge, questions):
     return {questions[position]: found async for position, found in judge.ask(questions)}
 
 
-def test_two_judges_on_one_store_ask_each_question_once(stores):
+def test_two_judges_on_one_store_ask_each_question_once(stores, place):
     inner = [FakeJudge(answer, delay=0.005) for _ in stores]
     judges = [Cached(judge, store.answers(), durable=True) for judge, store in zip(inner, stores, strict=True)]
 
@@ -145,7 +141,7 @@ def test_two_judges_on_one_store_ask_each_question_once(stores):
     found = asyncio.run(both())
     assert sorted(q.subject for judge in inner for q in judge.asked) == sorted(q.subject for q in QUESTIONS)
     assert found[3] == {question: answer(question) for question in QUESTIONS}
-    assert claimed_in(stores[0]) == 0
+    assert claimed_in(place) == 0
 
 
 def test_two_judges_with_the_same_memory_ask_each_question_once(stores):
@@ -160,7 +156,7 @@ def test_two_judges_with_the_same_memory_ask_each_question_once(stores):
     assert sorted(q.subject for judge in inner for q in judge.asked) == sorted(q.subject for q in QUESTIONS)
 
 
-def test_what_fails_for_one_is_asked_by_the_other(stores):
+def test_what_fails_for_one_is_asked_by_the_other(stores, place):
     failing = FakeJudge(lambda question: Failure("too long"), delay=0.01)
     good = FakeJudge(answer)
     one = Cached(failing, stores[0].answers(), durable=True)
@@ -173,7 +169,7 @@ def test_what_fails_for_one_is_asked_by_the_other(stores):
 
     _, found = asyncio.run(both())
     assert found == {question: answer(question) for question in QUESTIONS}
-    assert claimed_in(stores[0]) == 0
+    assert claimed_in(place) == 0
 
 
 def test_who_waits_stops_when_nothing_more_may_be_asked(stores):

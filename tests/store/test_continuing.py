@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -14,6 +13,7 @@ import pytest
 from stored_cases import answer, case, evaluated, fails, identity_of
 
 from forked import Child
+from places import Place
 from ragtriage.core.errors import StoreError
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
@@ -26,8 +26,8 @@ CASES = [case(i) for i in range(150)]
 
 
 @pytest.fixture
-def store(tmp_path):
-    with open_store(tmp_path / "store") as opened:
+def store(place):
+    with open_store(place) as opened:
         yield opened
 
 
@@ -42,13 +42,8 @@ def surveyed(store, cases, file="a.jsonl"):
     return survey
 
 
-def changed(store, **values):
-    connection = sqlite3.connect(store.where)
-    with connection:
-        connection.execute(
-            f"update runs set {', '.join(f'{name} = ?' for name in values)}", tuple(values.values())
-        )  # names from this file
-    connection.close()
+def changed(place, **values):
+    place.sql(f"update runs set {', '.join(f'{name} = ?' for name in values)}", *values.values())
 
 
 def test_an_interrupted_run_goes_on_with_what_is_left(store):
@@ -117,15 +112,15 @@ def test_a_new_run_asks_nothing_that_is_remembered(store):
     assert [record.outcomes for record in one] == [record.outcomes for record in two]
 
 
-def test_answers_outlive_the_store_object_and_durable_ones_a_kill(tmp_path):
-    with open_store(tmp_path) as store:
+def test_answers_outlive_the_store_object_and_durable_ones_a_kill(place):
+    with open_store(place) as store:
         list(evaluate_sync(CASES[:2], Cached(FakeJudge(answer), store.answers())))
     judge = FakeJudge(answer)
-    with open_store(tmp_path) as store:
+    with open_store(place) as store:
         list(evaluate_sync(CASES[:2], Cached(judge, store.answers())))
         assert judge.asked == []
         list(evaluate_sync(CASES[2:3], Cached(FakeJudge(answer), store.answers(), durable=True)))
-        with open_store(tmp_path) as other:
+        with open_store(place) as other:
             list(evaluate_sync(CASES[2:3], Cached(judge, other.answers())))
     assert judge.asked == []
 
@@ -151,9 +146,9 @@ WRITER = textwrap.dedent(
 )
 
 
-def killed_writer(folder: Path) -> int:
+def killed_writer(place: Place) -> int:
     """Begin a run in another process, kill it after 120 records, and return its process id."""
-    with Child(folder, folder=Path(__file__).parent, code=WRITER) as process:
+    with Child(place, folder=Path(__file__).parent, code=WRITER) as process:
         for line in process.stdout:
             if int(line) >= 120:
                 break
@@ -162,9 +157,9 @@ def killed_writer(folder: Path) -> int:
         return process.pid
 
 
-def test_after_kill_9_the_same_command_goes_on(tmp_path):
-    killed_writer(tmp_path)
-    with open_store(tmp_path) as store:
+def test_after_kill_9_the_same_command_goes_on(place):
+    killed_writer(place)
+    with open_store(place) as store:
         number = store.unfinished(identity_of(CASES))
         assert number == 1
         info = store.run(number).info
@@ -187,9 +182,9 @@ def test_after_kill_9_the_same_command_goes_on(tmp_path):
         assert len(judge.asked) < len(set(every.asked))
 
 
-def test_a_run_that_another_process_writes_is_refused(store):
+def test_a_run_that_another_process_writes_is_refused(store, place):
     run = begun(store)
-    changed(store, owner="other", owner_host="elsewhere", owner_pid=4711)
+    changed(place, owner="other", owner_host="elsewhere", owner_pid=4711)
     with pytest.raises(StoreError, match=r"run 1 is being written by process 4711 on elsewhere \(last sign of life \d"):
         store.resume(1)
     with pytest.raises(StoreError, match="taken over"):
@@ -202,10 +197,10 @@ def test_two_writers_of_this_process_are_refused_too(store):
         store.resume(1)
 
 
-def test_a_writer_without_a_sign_of_life_is_replaced_and_notices(store):
+def test_a_writer_without_a_sign_of_life_is_replaced_and_notices(store, place):
     run = begun(store)
     record = next(evaluated(CASES[:1]))
-    changed(store, owner="other", owner_host="elsewhere", owner_pid=4711, heartbeat=time.time() - STALE - 1)
+    changed(place, owner="other", owner_host="elsewhere", owner_pid=4711, heartbeat=time.time() - STALE - 1)
     with store.resume(1) as other:
         run.keep(record)
         with pytest.raises(StoreError, match="run 1 was taken over by another process"):
@@ -217,11 +212,11 @@ def test_a_writer_without_a_sign_of_life_is_replaced_and_notices(store):
         run.interrupt()
 
 
-def test_a_dead_process_of_this_host_is_replaced_at_once(store):
+def test_a_dead_process_of_this_host_is_replaced_at_once(store, place):
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     run = begun(store)
-    changed(store, owner="other", owner_pid=process.pid, heartbeat=time.time())
+    changed(place, owner="other", owner_pid=process.pid, heartbeat=time.time())
     with store.resume(1):
         pass
     with pytest.raises(StoreError, match="taken over"):
@@ -261,19 +256,16 @@ def test_a_lease_names_host_and_process():
     assert lease.owner != Lease(1).owner
 
 
-def test_closing_the_store_marks_what_was_not_finished(tmp_path):
-    with open_store(tmp_path) as store:
+def test_closing_the_store_marks_what_was_not_finished(place):
+    with open_store(place) as store:
         run = begun(store)
         run.keep(next(evaluated(CASES[:1])))
-    with open_store(tmp_path) as store:
+    with open_store(place) as store:
         info = store.run().info
     assert (info.state, info.done) == ("interrupted", 1)
 
 
-def test_a_number_is_never_given_twice(store):
+def test_a_number_is_never_given_twice(store, place):
     begun(store).finish()
-    connection = sqlite3.connect(store.where)
-    with connection:
-        connection.execute("delete from runs")
-    connection.close()
+    place.sql("delete from runs")
     assert begun(store).number == 2

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from stored_cases import answer, case, identity_of
 from test_forgetting import held
 
+from places import Place
 from ragtriage import (
     Case,
     Decompose,
@@ -54,13 +53,13 @@ def told(question: Question) -> Answer:
     return answer(question)
 
 
-def stored(folder: Path, cases: list[Case], metrics: list[Metric]) -> list[Record]:
+def stored(place: Place, cases: list[Case], metrics: list[Metric]) -> list[Record]:
     """Evaluate into a store, as a command does."""
     definitions = {"metrics": [definition_of(m) for m in metrics]}
     identity = identity_of(cases)
     identity = type(identity)(identity.rows, tuple(m.name for m in metrics), identity.fingerprints)
     with (
-        open_store(folder) as store,
+        open_store(place) as store,
         store.begin(identity, input="a", rows=len(cases), judge="f", configuration=definitions) as run,
     ):
         judge = Cached(FakeJudge(told), store.answers())
@@ -69,10 +68,10 @@ def stored(folder: Path, cases: list[Case], metrics: list[Metric]) -> list[Recor
     return records
 
 
-def test_a_record_comes_back_with_all_that_its_scores_rest_on(tmp_path: Path) -> None:
-    records = stored(tmp_path, [SECRET, case(2)], [plainness])
+def test_a_record_comes_back_with_all_that_its_scores_rest_on(place: Place) -> None:
+    records = stored(place, [SECRET, case(2)], [plainness])
 
-    with open_store(tmp_path) as store:
+    with open_store(place) as store:
         back = {record.case.id: record for record in store.run().records()}
     for record in records:
         assert back[record.case.id].outcomes == record.outcomes
@@ -82,17 +81,17 @@ def test_a_record_comes_back_with_all_that_its_scores_rest_on(tmp_path: Path) ->
     assert outcome.parts[0].good is False
 
 
-def test_deleting_a_text_deletes_it_there_and_in_the_memory_of_answers(tmp_path: Path) -> None:
-    stored(tmp_path, [SECRET], [plainness])
-    assert "1234" in held(tmp_path)
+def test_deleting_a_text_deletes_it_there_and_in_the_memory_of_answers(place: Place) -> None:
+    stored(place, [SECRET], [plainness])
+    assert "1234" in held(place)
 
-    with open_store(tmp_path) as store:
+    with open_store(place) as store:
         before = store.run().record("case 1").outcomes["plainness"]
         store.forget_texts("last", ["case 1"])
         after = store.run().record("case 1")
     assert "1234" not in repr(after)
-    assert "1234" not in held(tmp_path)
-    assert not any(b"1234" in path.read_bytes() for path in tmp_path.iterdir())
+    assert "1234" not in held(place)
+    assert not place.holds("1234")
     found = after.outcomes["plainness"]
     assert isinstance(before, Score)
     assert isinstance(found, Score)

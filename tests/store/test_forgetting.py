@@ -39,16 +39,26 @@ def explained(question):
 
 @pytest.fixture
 def folder(tmp_path):
-    with open_store(tmp_path) as store, store.begin(identity_of([SECRET, OTHER]), input="a", rows=2, judge="f") as run:
+    """A store in a file, for what only files do."""
+    return filled(tmp_path)
+
+
+@pytest.fixture
+def kept(place):
+    return filled(place)
+
+
+def filled(place):
+    with open_store(place) as store, store.begin(identity_of([SECRET, OTHER]), input="a", rows=2, judge="f") as run:
         judge = Cached(FakeJudge(explained), store.answers())
         for _ in evaluate_sync(run.todo([SECRET, OTHER]), judge, metrics=THELMA, sink=run):
             pass
         run.finish()
-    return tmp_path
+    return place
 
 
-def test_scores_stay_and_texts_are_gone(folder):
-    with open_store(folder) as store:
+def test_scores_stay_and_texts_are_gone(kept):
+    with open_store(kept) as store:
         before = store.run().record("case 1")
         untouched = store.run().record("case 2")
         assert store.forget_texts("last", ["case 1"]) == 1
@@ -75,26 +85,23 @@ def test_scores_stay_and_texts_are_gone(folder):
             ]
 
 
-def test_no_file_of_the_store_holds_the_text_any_more(folder):
-    def held(word: bytes) -> bool:
-        return any(word in path.read_bytes() for path in folder.iterdir())
-
-    assert held(b"Zebulon")
-    with open_store(folder) as store:
+def test_no_file_and_no_table_of_the_store_holds_the_text_any_more(kept):
+    assert kept.holds("Zebulon")
+    with open_store(kept) as store:
         store.forget_texts(1, ["case 1"])
-        assert not held(b"Zebulon")
-        assert held(b"place for a bicycle")
-    assert not held(b"Zebulon")
+        assert not kept.holds("Zebulon")
+        assert kept.holds("place for a bicycle")
+    assert not kept.holds("Zebulon")
 
 
-def test_a_text_goes_with_the_last_case_that_holds_it(folder):
-    with open_store(folder) as store:
+def test_a_text_goes_with_the_last_case_that_holds_it(kept):
+    with open_store(kept) as store:
         store.forget_texts(1, ["case 1", "case 2"])
-    assert not any(b"place for a bicycle" in path.read_bytes() for path in folder.iterdir())
+    assert not kept.holds("place for a bicycle")
 
 
-def test_forgetting_twice_is_harmless(folder):
-    with open_store(folder) as store:
+def test_forgetting_twice_is_harmless(kept):
+    with open_store(kept) as store:
         store.forget_texts(1, ["case 1"])
         once = list(store.run().records())
         store.forget_texts(1, ["case 1"])
@@ -115,11 +122,11 @@ def test_what_lies_in_free_parts_of_the_file_goes_too(folder):
     assert b"Zoroaster" not in (folder / "runs.sqlite").read_bytes()
 
 
-def test_what_is_said_of_rows_and_failures_quotes_nothing_afterwards(tmp_path):
+def test_what_is_said_of_rows_and_failures_quotes_nothing_afterwards(place):
     def failing(question):
         return Failure(f"too long: {question.subject}")
 
-    with open_store(tmp_path) as store, store.begin(identity_of([SECRET]), input="a", rows=1, judge="f") as run:
+    with open_store(place) as store, store.begin(identity_of([SECRET]), input="a", rows=1, judge="f") as run:
         for _ in evaluate_sync(run.todo([SECRET]), FakeJudge(failing), metrics=THELMA, sink=run):
             pass
         run.reject(RejectedRow(7, "query", "is a list (['Zebulon'])"))
@@ -136,11 +143,11 @@ def test_what_is_said_of_rows_and_failures_quotes_nothing_afterwards(tmp_path):
             outcome.failed for outcome in before.outcomes.values() if isinstance(outcome, Undefined)
         ]
         assert store.run().rejected() == [RejectedRow(7, "query", DELETED)]
-    assert not any(b"Zebulon" in path.read_bytes() for path in tmp_path.iterdir())
+    assert not place.holds("Zebulon")
 
 
-def test_several_runs_lose_the_cases_that_they_have(folder):
-    with open_store(folder) as store:
+def test_several_runs_lose_the_cases_that_they_have(kept):
+    with open_store(kept) as store:
         with store.begin(identity_of([OTHER]), input="b", rows=1, judge="f") as run:
             for _ in evaluate_sync(run.todo([OTHER]), FakeJudge(answer), metrics=THELMA, sink=run):
                 pass
@@ -156,8 +163,8 @@ def test_several_runs_lose_the_cases_that_they_have(folder):
         assert store.cases_with_texts(1) == store.cases_with_texts(2) == []
 
 
-def test_a_run_that_is_being_written_is_refused(tmp_path):
-    with open_store(tmp_path) as store, store.begin(identity_of([SECRET]), input="a", rows=1, judge="f") as run:
+def test_a_run_that_is_being_written_is_refused(place):
+    with open_store(place) as store, store.begin(identity_of([SECRET]), input="a", rows=1, judge="f") as run:
         for _ in evaluate_sync(run.todo([SECRET]), FakeJudge(answer), metrics=THELMA, sink=run):
             pass
         run.flush()
@@ -182,12 +189,12 @@ def test_a_reader_that_keeps_the_log_full_is_told_and_the_same_call_ends_it_late
     assert not any(b"Zebulon" in path.read_bytes() for path in folder.iterdir())
 
 
-def test_an_unknown_case_is_named(folder):
-    with open_store(folder) as store, pytest.raises(StoreError, match="run 1 holds no case 'x'"):
+def test_an_unknown_case_is_named(kept):
+    with open_store(kept) as store, pytest.raises(StoreError, match="run 1 holds no case 'x'"):
         store.forget_texts(1, ["x"])
 
 
-def test_what_a_judge_made_of_a_conversation_goes_too(tmp_path):
+def test_what_a_judge_made_of_a_conversation_goes_too(place):
     spoken = replace(SECRET, query="And the pin of Zebulon?", history=(Turn("user", "I am Zebulon."),))
     also = needs_of(RULES)
 
@@ -196,20 +203,17 @@ def test_what_a_judge_made_of_a_conversation_goes_too(tmp_path):
             return (Component("What is the pin of Zebulon, the user?"),)
         return Verdict("no", explanation=question.subject) if question.kind == "supported" else explained(question)
 
-    with open_store(tmp_path) as store, store.begin(identity_of([spoken]), input="a", rows=1, judge="f") as run:
+    with open_store(place) as store, store.begin(identity_of([spoken]), input="a", rows=1, judge="f") as run:
         judge = Cached(FakeJudge(understanding), store.answers())
         for _ in evaluate_sync(run.todo([spoken]), judge, metrics=THELMA, also=also, sink=run):
             pass
         run.finish()
         store.answers().flush()
-        assert "Zebulon" in held(tmp_path)
+        assert "Zebulon" in held(place)
         store.forget_texts("last", ["case 1"], also=also)
-        assert "Zebulon" not in held(tmp_path)
+        assert "Zebulon" not in held(place)
 
 
-def held(folder):
+def held(place):
     """All answers that the store remembers, in one text."""
-    with sqlite3.connect(folder / "runs.sqlite") as connection:
-        bodies = connection.execute("SELECT body FROM answers").fetchall()
-    connection.close()
-    return " ".join(body for (body,) in bodies)
+    return " ".join(body for (body,) in place.sql("SELECT body FROM answers"))

@@ -1,7 +1,6 @@
 """What is read is what was kept."""
 
 import json
-import sqlite3
 import zlib
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stored_cases import FULL, NAMES, answer, case, evaluated, fails, identity_of
 
+from postgresql_server import new_schema
 from ragtriage.core.case import Case, Source, Turn
 from ragtriage.core.chances import with_chance
 from ragtriage.core.errors import StoreError
@@ -37,8 +37,8 @@ CASES = [
 
 
 @pytest.fixture
-def store(tmp_path):
-    with open_store(tmp_path / "store") as opened:
+def store(place):
+    with open_store(place) as opened:
         yield opened
 
 
@@ -118,11 +118,9 @@ def test_scores_and_rows_are_read_without_texts(store):
         assert rows[case_id].outcomes["groundedness"] == whole
 
 
-def test_scores_can_be_aggregated_in_plain_sql(store):
+def test_scores_can_be_aggregated_in_plain_sql(store, place):
     kept(store, evaluated(CASES))
-    connection = sqlite3.connect(store.where)
-    found = dict(connection.execute("select metric, count(value) from scores group by metric").fetchall())
-    connection.close()
+    found = dict(place.sql("select metric, count(value) from scores group by metric"))
     assert found.keys() == set(NAMES)
     assert found["groundedness"] > 0
 
@@ -193,13 +191,10 @@ def test_an_identity_without_repetitions_is_the_one_that_it_always_was():
     assert RunIdentity("r", ("a", "b"), {"claims": "1"}).hexdigest() == "24946e684a8a83199c183124903385fa"
 
 
-def test_texts_are_stored_once(store):
+def test_texts_are_stored_once(store, place):
     kept(store, evaluated([case(1), case(2), case(2, id="again")]))
-    connection = sqlite3.connect(store.where)
-    (count,) = connection.execute("select count(*) from texts").fetchone()
-    (blobs,) = connection.execute("select count(*) from texts where text like '%dogs travel%'").fetchone()
-    connection.close()
-    assert (count, blobs) == (7, 1)
+    assert place.sql("select count(*) from texts") == [(7,)]
+    assert place.sql("select count(*) from texts where text like '%dogs travel%'") == [(1,)]
 
 
 def test_unknown_runs_and_cases_are_named(store):
@@ -309,9 +304,10 @@ def test_a_failure_is_no_answer_to_keep():
         encode_answer(Failure("x"))
 
 
-@pytest.fixture(scope="module")
-def lasting(tmp_path_factory):
-    with open_store(tmp_path_factory.mktemp("lasting")) as opened:
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def lasting(request, tmp_path_factory):
+    place = new_schema()[0] if request.param == "postgresql" else tmp_path_factory.mktemp("lasting")
+    with open_store(place) as opened:
         yield opened
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import zlib
 from pathlib import Path
 from typing import Any
 
 from stored_cases import FULL, case
 
+from places import Place
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import (
     Citation,
@@ -25,11 +25,11 @@ from ragtriage.core.verdicts import (
     Verdicts,
 )
 from ragtriage.judges.wrappers import CachedAnswer
-from ragtriage.store import RejectedRow, RunIdentity, open_store
+from ragtriage.store import Reading, RejectedRow, RunIdentity, open_store
 
 EXPECTED = Path(__file__).parent / "stored_rows.json"
-CHANGING = {"created", "finished", "versions", "seconds", "submitted", "heartbeat"}
-"""Columns that hold times and versions."""
+CHANGING = {"created", "finished", "versions", "seconds", "submitted", "heartbeat", "author"}
+"""Columns that hold times, versions, and who is connected."""
 
 VERDICTS = (
     Verdict("yes", 0.9, 0.7, "ü: because\n\x00"),
@@ -57,19 +57,20 @@ OUTCOMES: dict[str, Outcome] = {
 }
 RECORDS = (Record(FULL, STEPS, OUTCOMES, "en", 0.5), Record(case(1), {}, {"groundedness": Undefined("no claims")}))
 ANSWERS = (*VERDICTS, COMPONENTS[:3], ())
+READING = Reading("failure", "generator", ("unsupported_claims", "incomplete"), sure=True)
 KEYS = [bytes([i]) * 16 for i in range(len(ANSWERS))]
 
 
-def rows_after_a_run(folder: Path) -> dict[str, list[dict[str, Any]]]:
+def rows_after_a_run(place: Place) -> dict[str, list[dict[str, Any]]]:
     """All rows of all tables as JSON can hold them."""
     identity = RunIdentity("r", tuple(OUTCOMES), {"claims": "1", "supported": "2"}, trial=1)
     configuration = {"thresholds": {"groundedness": 0.7}, "input": Path("a")}
     with (
-        open_store(folder) as store,
+        open_store(place, project="shop") as store,
         store.begin(identity, input="ä\0.jsonl", rows=2, judge="f", configuration=configuration) as run,
     ):
         for record in RECORDS:
-            run.keep(record)
+            run.keep(record, READING)
         run.reject(RejectedRow(7, None, "it is no object"), RejectedRow(8, "sources", "is null"))
         run.cost = 0.25
         run.finish()
@@ -78,12 +79,8 @@ def rows_after_a_run(folder: Path) -> dict[str, list[dict[str, Any]]]:
             for i, (key, answer) in enumerate(zip(KEYS, ANSWERS, strict=True))
         )
         store.tickets("f").put({b"k" * 16: "batch"})
-    connection = sqlite3.connect(folder / "runs.sqlite")
-    connection.row_factory = sqlite3.Row
-    tables = ("runs", "cases", "texts", "case_texts", "scores", "rejected", "answers", "tickets")
-    found = {table: [_readable(dict(row)) for row in connection.execute(f"select * from {table}")] for table in tables}
-    connection.close()
-    return found
+    tables = ("runs", "cases", "texts", "case_texts", "scores", "rejected", "readings", "answers", "tickets")
+    return {table: [_readable(row) for row in place.rows(table)] for table in tables}
 
 
 def _readable(row: dict[str, Any]) -> dict[str, Any]:
@@ -94,9 +91,17 @@ def _readable(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_rows_are_written_as_they_always_were_and_read_as_they_were_given(tmp_path: Path) -> None:
-    assert rows_after_a_run(tmp_path) == json.loads(EXPECTED.read_text(encoding="utf-8"))
-    with open_store(tmp_path) as store:
+def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
+
+
+def test_rows_are_written_as_they_always_were_and_read_as_they_were_given(place: Place) -> None:
+    expected = json.loads(EXPECTED.read_text(encoding="utf-8"))
+    found = rows_after_a_run(place)
+    assert found.keys() == expected.keys()
+    for table, rows in found.items():
+        assert in_order(rows) == in_order(expected[table]), table
+    with open_store(place) as store:
         read = list(store.run().records())
         assert [(one.case, one.steps) for one in read] == [(one.case, one.steps) for one in RECORDS]
         assert store.answers().recall(KEYS) == dict(zip(KEYS, ANSWERS, strict=True))

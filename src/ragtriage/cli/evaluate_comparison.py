@@ -35,6 +35,7 @@ from ragtriage.runs.execute import FileResult
 from ragtriage.runs.gate import Gates
 from ragtriage.runs.repeats import trials_of
 from ragtriage.store import Store
+from ragtriage.store.postgresql import without_password
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +217,7 @@ def print_comparison(compared: Compared, result: FileResult, store_flag: str | N
     console.print()
     print_document(console, comparison_lines(found))
     base = found.base.baseline or str(found.base.runs[0])
-    there = ("--store", store_flag) if store_flag else ()
+    there = ("--store", without_password(store_flag)) if store_flag else ()
     number = str(result.first.stored.number)
     console.print(
         f"more: {program_name()} {shlex.join(('compare', base, number, *there))}",

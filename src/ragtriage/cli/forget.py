@@ -8,14 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ragtriage.cli.flags import command, store_address
+from ragtriage.cli.flags import command
 from ragtriage.cli.results import default_report
+from ragtriage.cli.stores import open_named_store
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.report.words import shown_time
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.repeats import trials_of
-from ragtriage.store import RunInfo, Store, StoredRun, open_store
+from ragtriage.scale.record_set import RecordSet
+from ragtriage.store import RunInfo, Store, StoredRun
 from ragtriage.text.sanitize import one_line
 
 
@@ -28,6 +30,7 @@ def forget(
     dry_run: bool = False,
     yes: bool = False,
     store: str | None = None,
+    project: str | None = None,
 ) -> None:
     """Delete the texts of a run, of some of its cases, or of old runs; scores and verdicts stay.
 
@@ -43,8 +46,9 @@ def forget(
         raise ConfigError(
             "forget asks before it deletes, and nobody can answer here: give --yes, or look first with --dry-run"
         )
-    with open_store(store_address(store), create=False) as there:
+    with open_named_store(store, project) as there:
         runs = _old_runs(there, before) if before else _trials(there, run or "last")
+        _say(*_elsewhere(runs))
         chosen = _with_texts(there, runs, cases)
         numbers = [one.number for one in runs]
         if not any(chosen.values()):
@@ -62,6 +66,14 @@ def forget(
             _say(f"deleted the texts of {plural(sum(map(len, chosen.values())), 'case')}; scores and verdicts stay")
         else:
             _say("nothing was deleted")
+
+
+def _elsewhere(runs: Sequence[StoredRun]) -> Iterator[str]:
+    """Which of these runs have their records, and maybe texts, in a record set."""
+    for run in runs:
+        if isinstance(run, RecordSet):
+            what = "with the texts" if run.plan.texts else "without texts"
+            yield f"run {run.number}: its records lie in {run.folder.address}, {what}: delete that folder yourself"
 
 
 def _time_before(days: str) -> datetime:

@@ -22,6 +22,7 @@ from ragtriage.metrics.optional import metrics_note
 from ragtriage.readers import CaseFile, Limits, Rejected, open_cases
 from ragtriage.readers.files import STDIN, InputFile, InputPath, input_file
 from ragtriage.runs.selection import QUOTED, RowCounts, too_many_rejected
+from ragtriage.scale.survey import Reading
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,17 @@ class CaseFlags:
             limits=self._limits,
             format=file_format,
             citation_mark=settings.citation_mark if self.citation_mark is None else self.citation_mark,
+        )
+
+    def reading(self, settings: Settings) -> Reading:
+        """The same for processes that open the files themselves."""
+        return Reading(
+            mapping={**settings.map, **parse_pairs(self.mapping, "--map")},
+            split_sources=self.split_sources,
+            citation_mark=settings.citation_mark if self.citation_mark is None else self.citation_mark,
+            format=self.file_format,
+            max_text=self.max_text,
+            max_sources=self.max_sources,
         )
 
     @property

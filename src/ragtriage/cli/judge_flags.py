@@ -91,7 +91,7 @@ class JudgeFlags:
             return
         try:
             with open_store(self.store_address(settings)) as store:
-                built = build_judge(session, store.answers(), tickets=store.tickets())
+                built = build_judge(session, store.answers(), free=store.free_answers(), tickets=store.tickets())
                 yield built.judge
                 built.close()
         finally:

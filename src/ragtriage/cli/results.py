@@ -15,7 +15,8 @@ from rich.console import Console
 
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.corrections import corrections_of
-from ragtriage.cli.flags import command, parse_names, store_address
+from ragtriage.cli.flags import command, parse_names
+from ragtriage.cli.opened_runs import opened_run
 from ragtriage.config import named_numbers
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError, StoreError
@@ -34,8 +35,11 @@ from ragtriage.runs.export import ExportedFields, json_row
 from ragtriage.runs.export_files import ExportFormat, export_file, format_of, write_csv, write_jsonl
 from ragtriage.runs.repeats import repeats_of, trials_of
 from ragtriage.runs.selection import require_tag
-from ragtriage.runs.tally import Diagnosed, diagnosed_records, tally_of
-from ragtriage.store import Store, StoredRun, open_store
+from ragtriage.runs.tally import Diagnosed, diagnosed_records
+from ragtriage.scale.places import REMOTE
+from ragtriage.scale.set_tally import tally_of_run
+from ragtriage.store import Store, StoredRun
+from ragtriage.store.postgresql import without_password
 from ragtriage.trust.judge_card import read_card
 
 EXPORTED_PARTS = frozenset({"texts", "evidence"})
@@ -43,7 +47,7 @@ EXPORTED_PARTS = frozenset({"texts", "evidence"})
 
 
 @command("report")
-def report(
+def report(  # noqa: PLR0913  # one parameter a flag
     run: str = "last",
     *,
     out: Path | None = None,
@@ -53,10 +57,11 @@ def report(
     judge_card: Path | None = None,
     open_it: bool = False,
     store: str | None = None,
+    project: str | None = None,
 ) -> None:
     """Write a run as one self-contained HTML file."""
-    with open_store(store_address(store), create=False) as there:
-        stored, config = open_run(there, run, threshold)
+    with opened_run(store, run, project) as (there, stored):
+        config = reading_of(stored, threshold)
         path = out or default_report(there, stored) or Path("report.html")
         shown = report_of(there, stored, config, by, labels, judge_card)
         write_html(path, shown, partial(diagnosed_records, stored, config))
@@ -67,7 +72,7 @@ def report(
 
 
 @command("show")
-def show(
+def show(  # noqa: PLR0913  # one parameter a flag
     run: str = "last",
     case: str | None = None,
     *,
@@ -77,11 +82,12 @@ def show(
     labels: Path | None = None,
     as_json: bool = False,
     store: str | None = None,
+    project: str | None = None,
 ) -> None:
     """Show a run in the terminal: its numbers and worst cases, or one case in full."""
     console = Console()
-    with open_store(store_address(store), create=False) as there:
-        stored, config = open_run(there, run, threshold)
+    with opened_run(store, run, project) as (there, stored):
+        config = reading_of(stored, threshold)
         if case is not None:
             record = stored.record(case)
             findings = config.diagnose(record)
@@ -115,6 +121,7 @@ def export(
     raw: bool = False,
     threshold: list[str] | None = None,
     store: str | None = None,
+    project: str | None = None,
 ) -> None:
     """Write a run as rows for other programs, one row per case."""
     parts = set(parse_names(further))
@@ -127,8 +134,8 @@ def export(
     kind = export_format or ("jsonl" if out is None or to_stdout else format_of(out))
     if to_stdout and kind == "parquet":
         raise ConfigError("Parquet can't be written to standard output: name a file with -o")
-    with open_store(store_address(store), create=False) as there:
-        stored, config = open_run(there, run, threshold)
+    with opened_run(store, run, project) as (there, stored):
+        config = reading_of(stored, threshold)
         limits = config.metrics, config.thresholds, config.rules
         fields = ExportedFields(*limits, texts="texts" in parts, evidence="evidence" in parts)
         cases = partial(diagnosed_records, stored, config)
@@ -145,7 +152,7 @@ def export(
 
 
 def report_of(
-    store: Store,
+    store: Store | None,
     stored: StoredRun,
     config: EvaluationConfig,
     by: str | None,
@@ -155,14 +162,14 @@ def report_of(
     """What is shown of a stored run.
 
     Args:
-        store: where it and its trials are.
+        store: where it and its trials are; None for a record set.
         stored: the run.
         config: by which it is shown.
         by: the tag by which it is sliced; one that no row has is an error.
         labels: a file of labels by which its scores are corrected.
         judge_card: a file that says how good its judge is.
     """
-    tally = tally_of(stored, config, by)
+    tally = tally_of_run(stored, config, by)
     require_tag(by, tally.tags)
     return stored_run_report(
         stored,
@@ -174,8 +181,10 @@ def report_of(
     )
 
 
-def repeats_report_of(store: Store, stored: StoredRun, config: EvaluationConfig) -> RepeatsReport | None:
+def repeats_report_of(store: Store | None, stored: StoredRun, config: EvaluationConfig) -> RepeatsReport | None:
     """How far the trials of a stored run agree; None if it wasn't repeated."""
+    if store is None:
+        return None
     trials = trials_of(store, stored)
     summary = repeats_of(trials, config)
     return RepeatsReport(summary, tuple(trial.number for trial in trials)) if summary else None
@@ -209,8 +218,8 @@ def worst_case(stored: StoredRun, run: RunReport, store: str | None) -> str:
 
 def to_type(name: str, stored: StoredRun, store: str | None, *further: str) -> str:
     """A command about a run as it is to be typed, with the store if a flag named one."""
-    there = ("--store", store) if store else ()
-    return f"{program_name()} {shlex.join((name, str(stored.number), *further, *there))}"
+    there = ("--store", without_password(store)) if store else ()
+    return f"{program_name()} {shlex.join((name, stored.info.typed, *further, *there))}"
 
 
 def print_repeats(console: Console, run: RunReport) -> None:
@@ -230,8 +239,10 @@ def program_name() -> str:
     return str(called.relative_to(Path.cwd())) if called.is_relative_to(Path.cwd()) else called.name
 
 
-def default_report(store: Store, stored: StoredRun) -> Path | None:
-    """Where a run's report lies if nothing else is said: beside the store's file; None for a database elsewhere."""
+def default_report(store: Store | None, stored: StoredRun) -> Path | None:
+    """Where a run's report lies if nothing else is said: beside the store's file, or in the record set; else None."""
+    if store is None:
+        return None if REMOTE in stored.info.address else Path(stored.info.address) / "report.html"
     return None if "://" in store.where else Path(store.where).parent / f"run-{stored.number}.html"
 
 
@@ -243,15 +254,18 @@ def write_html(path: Path, run: RunReport, cases: Callable[[], Iterable[Diagnose
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error
 
 
-def remember_file(store: Store, stored: StoredRun, path: Path, *, added: bool = False) -> None:
+def remember_file(store: Store | None, stored: StoredRun, path: Path, *, added: bool = False) -> None:
     """Note in the store that a file holds texts of a run, so that `forget` can name it.
 
     Args:
         store: the run's store; one that can't be written, which nothing can be deleted from either, is left as it is.
+            None for a record set.
         stored: the run.
         path: the file.
         added: the file goes on holding what it held of other runs.
     """
+    if store is None:
+        return
     with contextlib.suppress(StoreError):
         store.note_file(path, stored, added=added)
 
@@ -261,11 +275,20 @@ def tell_deleted(stored: StoredRun) -> None:
     if deleted := stored.texts_deleted():
         whole = stored.info.done + stored.info.failed
         of = "its cases" if deleted == whole else f"{deleted:,} of its {plural(whole, 'case')}"
-        tell(f"note: run {stored.number}: the texts of {of} were deleted (ragtriage forget); their scores stay")
+        if stored.info.address:
+            why = "can't be read, as the input is gone or has changed"
+        else:
+            why = "were deleted (ragtriage forget)"
+        tell(f"note: {stored.info.called}: the texts of {of} {why}; their scores stay")
+
+
+def reading_of(stored: StoredRun, threshold: list[str] | None = None) -> EvaluationConfig:
+    """The configuration by which a stored run is shown; says if it has lost texts."""
+    tell_deleted(stored)
+    return config_of(stored.info, named_numbers(threshold or (), "--threshold", stored.info.metrics))
 
 
 def open_run(store: Store, run: str, threshold: list[str] | None = None) -> tuple[StoredRun, EvaluationConfig]:
     """A stored run, and the configuration by which it is shown."""
     stored = store.run(run)
-    tell_deleted(stored)
-    return stored, config_of(stored.info, named_numbers(threshold or (), "--threshold", stored.info.metrics))
+    return stored, reading_of(stored, threshold)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 
 from ragtriage.cli.console import print_json
-from ragtriage.cli.flags import command, store_address
+from ragtriage.cli.flags import command
+from ragtriage.cli.stores import open_named_store
 from ragtriage.core.display import dollars, plural
 from ragtriage.report.spent import spent_on
 from ragtriage.report.words import full_title, shown_time, two_places
-from ragtriage.store import RunInfo, open_store
+from ragtriage.store import RunInfo
 from ragtriage.text.sanitize import one_line
 
 
 @command("runs")
-def runs(*, most: int = 20, as_json: bool = False, store: str | None = None) -> None:
+def runs(*, most: int = 20, as_json: bool = False, store: str | None = None, project: str | None = None) -> None:
     """List the stored runs, the newest first."""
-    with open_store(store_address(store), create=False) as there:
+    with open_named_store(store, project) as there:
         found = there.runs()
         listed = found[:most]
         means = there.means([info.number for info in listed])
@@ -33,8 +34,9 @@ def _line(info: RunInfo) -> str:
     done = f"{info.done} of {plural(info.rows, 'case')}" + (f", {info.failed} failed" if info.failed else "")
     cost = dollars(info.cost) if info.cost else ""
     trial = f"trial {info.trial + 1} of run {info.repeats}" if info.repeats else ""
-    maker = "by tests" if info.by_tests else ""
-    facts = (info.state, done, one_line(info.judge, 120), one_line(info.input, 120), cost, trial, maker)
+    maker = "by tests" if info.by_tests else f"by {one_line(info.author, 60)}" if info.author else ""
+    project = one_line(info.project, 60) if info.author else ""  # on a server, which projects share
+    facts = (info.state, done, one_line(info.judge, 120), one_line(info.input, 120), cost, trial, project, maker)
     return "  ".join((f"{info.number:>4}", shown_time(info.created), *filter(None, facts)))
 
 
@@ -48,6 +50,8 @@ def _as_json(info: RunInfo, means: dict[str, float]) -> dict[str, object]:
     return {
         **{name: getattr(info, name) for name in named},
         "repeats": info.repeats,
+        "project": info.project,
+        "author": info.author,
         "means": {name: means.get(name) for name in info.metrics},
         **spent_on(info).as_json(),
     }

@@ -10,15 +10,14 @@ import typer
 
 from ragtriage.cli.app_flags import AppFlags, ask
 from ragtriage.cli.console import ExitCode, tell
-from ragtriage.cli.flags import store_address
 from ragtriage.cli.results import open_run
+from ragtriage.cli.stores import open_named_store
 from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers.files import STDIN, raw_rows
 from ragtriage.runs.tally import diagnosed_records
-from ragtriage.store import open_store
 from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.blame_agreement import DiagnosedComponent, blame_agreement, diagnosed_components
 from ragtriage.testset.corpus import Corpus, look_up_gaps, read_corpus
@@ -50,7 +49,9 @@ class Prepared:
     """What it says of each case."""
 
 
-def prepare(path: str, flags: BlameFlags, app_flags: AppFlags, store: str | None) -> Prepared:
+def prepare(
+    path: str, flags: BlameFlags, app_flags: AppFlags, store: str | None, project: str | None = None
+) -> Prepared:
     """Check the flags against each other, and read the corpus and the run."""
     if not app_flags.app:
         app_flags.refuse()
@@ -62,7 +63,7 @@ def prepare(path: str, flags: BlameFlags, app_flags: AppFlags, store: str | None
     corpus = read_corpus(flags.corpus) if flags.corpus else None
     if flags.run is None:
         return Prepared(corpus, None, {})
-    with open_store(store_address(store), create=False) as there:
+    with open_named_store(store, project) as there:
         stored, config = open_run(there, flags.run)
         return Prepared(
             corpus, str(stored.number), diagnosed_components(diagnosed_records(stored, config), config.rules)

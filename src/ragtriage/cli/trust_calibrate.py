@@ -10,15 +10,15 @@ from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json, tell
 from ragtriage.cli.corrections import joined_with
-from ragtriage.cli.flags import command, store_address
+from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import print_rejected, too_many
 from ragtriage.cli.results import open_run
+from ragtriage.cli.stores import open_named_store
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import as_builtins
 from ragtriage.report.calibration_document import calibration_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import CORRECTIONS
-from ragtriage.store import open_store
 from ragtriage.trust.calibration.calibrate import calibrate as calibrated
 from ragtriage.trust.labels.label_files import read_labels
 from ragtriage.trust.settings_text import write_settings
@@ -33,6 +33,7 @@ def calibrate(
     threshold: list[str] | None = None,
     as_json: bool = False,
     store: str | None = None,
+    project: str | None = None,
 ) -> None:
     """Correct a run's means by labels, learn base rates, fit decision and metric thresholds and a cascade's bands.
 
@@ -42,7 +43,7 @@ def calibrate(
     print_rejected(rejected, len(rejected) + len(usable))
     if not usable:
         raise InputError(f"{labels}: holds no label: make some with `ragtriage trust label`")
-    with open_store(store_address(store), create=False) as there:
+    with open_named_store(store, project) as there:
         named = Counter(label.run for label in usable).most_common(1)[0][0]  # among equals the one named first
         stored, config = open_run(there, run or named, threshold)
         joined = joined_with(stored, config, usable)

@@ -14,14 +14,15 @@ import typer
 from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json
-from ragtriage.cli.flags import command, store_address
+from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import print_rejected
 from ragtriage.cli.results import remember_file, tell_deleted
+from ragtriage.cli.stores import open_named_store
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.record import Record
 from ragtriage.report.agreement_document import PICKED, labels_document
 from ragtriage.report.terminal import print_document
-from ragtriage.store import StoredRun, open_store
+from ragtriage.store import StoredRun
 from ragtriage.trust.labels.label_files import Label, LabelFile
 from ragtriage.trust.labels.sampling import (
     Item,
@@ -52,6 +53,7 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
     seed: int = 0,
     as_json: bool = False,
     store: str | None = None,
+    project: str | None = None,
 ) -> None:
     """Label components of a run yourself, blind: the judge's verdicts are shown at the end, next to yours.
 
@@ -63,7 +65,7 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
     if against is not None and pick == "random":
         raise ConfigError("--against goes with --pick disagreements")
     shown = sys.stderr if as_json else sys.stdout
-    with open_store(store_address(store), create=False) as there, LabelFile(out) as file:
+    with open_named_store(store, project) as there, LabelFile(out) as file:
         stored = there.run(run)
         tell_deleted(stored)
         print_rejected(file.rejected, len(file.rejected) + len(file.labels))

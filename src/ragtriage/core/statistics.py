@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,33 @@ class IntervalEstimate:
     high: float | None = None
     n: int = 0
     """How many rows it is taken over; of a share, its denominator."""
+
+
+class ExactSum:
+    """A sum without rounding, so that neither the order nor the grouping of its terms changes it (Shewchuk 1997)."""
+
+    def __init__(self, terms: Iterable[float] = ()) -> None:
+        self.parts: list[float] = []
+        """Terms that don't overlap and have the same sum; a few, whatever was added."""
+        self.add(*terms)
+
+    def add(self, *terms: float) -> None:
+        """Add finite numbers."""
+        for term in terms:
+            kept = 0
+            for part in self.parts:
+                large, small = (term, part) if abs(term) >= abs(part) else (part, term)
+                term = large + small  # noqa: PLW2901  # the recipe
+                rest = small - (term - large)
+                if rest:
+                    self.parts[kept] = rest
+                    kept += 1
+            self.parts[kept:] = [term]
+
+    @property
+    def value(self) -> float:
+        """The sum, rounded once."""
+        return math.fsum(self.parts)
 
 
 def ranked(counts: Counter[Any]) -> dict[Any, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
@@ -61,6 +62,12 @@ def needs_a_look(rank: Rank) -> bool:
     """Whether something was found on a case of this rank, or a score of it is bad."""
     kind, unsure, severity, _ = rank
     return kind < _place("no-fault") and (kind, unsure, severity) != (_place("doubt"), 1, 0.0)
+
+
+def rank_from(told: Any) -> Rank:
+    """A rank that was kept as JSON."""
+    kind, unsure, severity, (parts, case) = told
+    return kind, unsure, severity, (tuple(parts), case)
 
 
 def _place(kind: HeadlineKind) -> int:

@@ -58,22 +58,30 @@ class BuiltJudge:
 
 
 def build_judge(
-    session: JudgeSession, memory: AnswerMemory | None = None, *, tickets: Tickets | None = None, trial: int = 0
+    session: JudgeSession,
+    memory: AnswerMemory | None = None,
+    *,
+    free: AnswerMemory | None = None,
+    tickets: Tickets | None = None,
+    trial: int = 0,
+    threads: int = 2,
 ) -> BuiltJudge:
     """Build the judge that a configuration describes.
 
     Args:
         session: the configuration, and what its judges share.
         memory: what keeps answers; a memory of its own if None.
+        free: what keeps the answers of judges that cost nothing; also `memory`, if None.
         tickets: what keeps the tickets of batch APIs; needed for `batch_api`.
         trial: which repetition of the same questions.
+        threads: of the embedded judge.
 
     Raises:
         ConfigError: `batch_api` without tickets, or a decision threshold that doesn't fit the judge.
     """
     config, remembered = session.config, memory or InMemory()
     named = [*config.names, *([EMBEDDED] if config.cascade is not None else [])]
-    local = {name: EmbeddedJudge(any_language=config.any_language) for name in named if name in LOCAL}
+    local = {name: EmbeddedJudge(any_language=config.any_language, threads=threads) for name in named if name in LOCAL}
     # beside a model it only compares sentences, since the requests need the processor more
     embedded = [*local.values()] or [EmbeddedJudge(any_language=config.any_language, threads=1, kept=COMPARING_CACHE)]
     queues = _queues(session, tickets, trial)
@@ -81,7 +89,8 @@ def build_judge(
     def cached(name: str) -> Judge:
         judge = local.get(name) or _routed(session.models[name], queues.get(name), session.prompts, embedded[0])
         paid = name not in local
-        asked = Cached(judge, remembered, durable=paid, trial=trial, before_waiting=session.ledger.wait)
+        kept = remembered if paid or free is None else free
+        asked = Cached(judge, kept, durable=paid, trial=trial, before_waiting=session.ledger.wait)
         return _thresholded(config, name, asked)
 
     members = [cached(name) for name in config.names]

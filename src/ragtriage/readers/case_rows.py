@@ -77,7 +77,7 @@ class RowReader:
             case = self._case(row.values, context)
             self._check_first(case, row.row)
         except RowProblem as problem:
-            return row.rejected(problem.field, problem.reason, self._name)
+            return row.rejected(problem.field, problem.reason, self._name, problem.twin_of)
         except RecursionError:
             return row.rejected(None, "is nested too deeply: flatten it", self._name)
         self._remarks.update(dict.fromkeys(context.remarks, 1))
@@ -213,11 +213,7 @@ class RowReader:
         if first == row:
             return
         self.twins += 1
-        made_up = case.id == made_up_id(case.query, case.sources, case.response, case.history)
-        if made_up or "id" not in self._layout.places:
-            raise RowProblem(None, f"same content as row {first}: give the rows ids if both are to count")
-        reason = f"{case.id!r} is the id of row {first} too: make ids unique (--map id= makes them from the content)"
-        raise RowProblem("id", reason)
+        raise RowProblem(*twin_problem(case, first, has_ids="id" in self._layout.places), first)
 
 
 def _before(turns: tuple[Turn, ...], query: str, response: str | None, remarks: list[str]) -> tuple[Turn, ...]:
@@ -227,6 +223,19 @@ def _before(turns: tuple[Turn, ...], query: str, response: str | None, remarks: 
         remarks.append(WHOLE_CONVERSATION)
         return kept[:-1]
     return turns
+
+
+def twin_problem(case: Case, first: str | int, *, has_ids: bool) -> tuple[str | None, str]:
+    """Why a row with the id of an earlier one can't be used: the field at fault, and the reason.
+
+    Args:
+        case: what the row holds.
+        first: the earlier row.
+        has_ids: whether ids stand in the file.
+    """
+    if not has_ids or case.id == made_up_id(case.query, case.sources, case.response, case.history):
+        return None, f"same content as row {first}: give the rows ids if both are to count"
+    return "id", f"{case.id!r} is the id of row {first} too: make ids unique (--map id= makes them from the content)"
 
 
 def made_up_id(query: str, sources: tuple[Source, ...], response: str | None, history: tuple[Turn, ...]) -> str:

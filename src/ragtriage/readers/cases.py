@@ -19,12 +19,14 @@ from ragtriage.readers.files import (
     Format,
     InputFile,
     InputPath,
+    RowRange,
     can_be_read_again,
     detect_format,
     drawn_rows,
     input_file,
     open_bytes,
     raw_rows,
+    rows_in,
 )
 from ragtriage.readers.json_lines import DrawnRows
 from ragtriage.readers.paths import path_from
@@ -110,7 +112,8 @@ def open_cases(
     reader = partial(RowReader, layout, context, file.name, empty_is_missing=form == "csv", citation_mark=citation_mark)
     rows = partial(raw_rows, file, form, limits, nested=nested) if again else _once(file.name, chain(head, rest))
     drawing = partial(drawn_rows, file, limits) if again and form == "jsonl" and nested is None else None
-    return CaseFile(file, form, layout, reader, rows, head, is_all=is_all, drawing=drawing)
+    within = partial(rows_in, file, form, limits, nested) if again else None
+    return CaseFile(file, form, layout, reader, rows, head, is_all=is_all, drawing=drawing, within=within)
 
 
 def _read_head(rest: Iterator[RawRow]) -> tuple[list[RawRow], bool]:
@@ -162,7 +165,7 @@ def _usable(head: Sequence[RawRow], name: str) -> list[RawRow]:
 class CaseFile:
     """An opened file of cases. Made by `open_cases`; nothing beyond the head of the file was read yet."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what was found in the file, and the ways to read it
         self,
         file: InputFile,
         form: Format,
@@ -173,6 +176,7 @@ class CaseFile:
         *,
         is_all: bool,
         drawing: Callable[[int, Callable[[int], None]], DrawnRows | None] | None = None,
+        within: Callable[[RowRange, Callable[[int], None]], Iterator[RawRow]] | None = None,
     ) -> None:
         self.path = file.path
         """Where the file is; `-` is the standard input."""
@@ -190,6 +194,7 @@ class CaseFile:
         self._new_reader = new_reader
         self._raw = raw
         self._drawing = drawing
+        self._within = within
         self._reader: RowReader | None = None
         self._look_at(head, is_all=is_all)
 
@@ -244,6 +249,26 @@ class CaseFile:
         raw = self._raw()
         reader = self._reader = self._new_reader()
         yield from map(reader.read, raw)
+
+    def rows_in(
+        self, part: RowRange, counted: Callable[[int], None] = lambda _: None
+    ) -> Iterator[tuple[RawRow, Case | Rejected]]:
+        """The rows of a part of the file, as they stand there and as cases, numbered from 1 within the part.
+
+        Ids are unique within the part only.
+
+        Args:
+            part: which rows.
+            counted: called at the end of a part of a JSONL file with how many lines it has.
+
+        Raises:
+            InputError: the file is gone, or can be read only once.
+        """
+        if self._within is None:
+            raise InputError(f"{self.name}: a pipe can be read only once: save it to a file")
+        reader = self._reader = self._new_reader()
+        for raw in self._within(part, counted):
+            yield raw, reader.read(raw)
 
     def draw(self, most: int, advance: Callable[[int], None] = lambda _: None) -> CaseSample | None:
         """Some rows, drawn at random; all others are only counted, which is much quicker than reading them.

@@ -12,7 +12,7 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from json import JSONDecodeError
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import Any, BinaryIO, Literal, cast
 
 from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError, InputError
@@ -47,6 +47,8 @@ class InputFile:
     path: str
     """Where it is; `-` is the standard input."""
     name: str
+    opener: Callable[[], BinaryIO] | None = None
+    """Opens its bytes, which can be read from any place, where it is no file of this machine."""
 
     def __str__(self) -> str:
         return self.name
@@ -74,7 +76,7 @@ def open_bytes(path: InputPath) -> io.BufferedReader:
         raise InputError("the name of a file is empty: name the file to read")
     try:
         # closed by `raw_rows`, or by who finds the format unusable
-        raw = sys.stdin.buffer if file.path == STDIN else Path(file.path).open("rb", buffering=_LOOK_AHEAD)  # noqa: SIM115
+        raw = _opened(file)
         stream = (
             raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", raw), _LOOK_AHEAD)
         )
@@ -95,6 +97,12 @@ def open_bytes(path: InputPath) -> io.BufferedReader:
     return stream
 
 
+def _opened(file: InputFile) -> BinaryIO:
+    if file.opener is not None:
+        return file.opener()
+    return sys.stdin.buffer if file.path == STDIN else Path(file.path).open("rb", buffering=_LOOK_AHEAD)
+
+
 class _Unpacked(gzip.GzipFile):
     """A gzip stream that closes what it reads from."""
 
@@ -109,7 +117,7 @@ class _Unpacked(gzip.GzipFile):
 
 def can_be_read_again(file: InputFile) -> bool:
     """Whether it is a file and neither the standard input nor a pipe."""
-    return file.path != STDIN and Path(file.path).is_file()
+    return file.opener is not None or (file.path != STDIN and Path(file.path).is_file())
 
 
 def _near(path: Path) -> str:
@@ -224,8 +232,93 @@ def raw_rows(
                 row = found.row
                 yield found
         except (OSError, EOFError, zlib.error) as error:
-            problem = f"the file can't be read any further ({str(error) or 'it ends early'}): nothing after was read"
-            yield RawRow(row + 1, problem=problem, ends=True)
+            yield RawRow(row + 1, problem=_unreadable(error), ends=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ByteRange:
+    """A part of a JSONL file that begins behind a line break and ends with one, or with the file."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroups:
+    """A part of a Parquet file: some rows of neighbouring row groups."""
+
+    first: int
+    """The first row group, from 0."""
+    count: int
+    skip: int = 0
+    """Rows at their beginning that belong to another part."""
+    take: int | None = None
+    """How many rows from there on; all if None."""
+
+
+RowRange = ByteRange | RowGroups | None
+"""Which rows of a file; None is all of them."""
+
+
+def rows_in(
+    file: InputFile,
+    form: Format,
+    limits: Limits,
+    nested: ValuePath | None,
+    part: RowRange,
+    counted: Callable[[int], None],
+) -> Iterator[RawRow]:
+    """The rows of a part of a file, numbered from 1 within the part; otherwise as `raw_rows`.
+
+    Args:
+        file: the file.
+        form: its format.
+        limits: how much a row may hold.
+        nested: where the list of the rows stands.
+        part: which rows.
+        counted: called at the end of a part by bytes with how many lines it has.
+
+    Raises:
+        InputError: the file can't be read.
+    """
+    if part is None:
+        yield from raw_rows(file, form, limits, nested=nested)
+        return
+    if isinstance(part, RowGroups):
+        rows = parquet_table(file.path, file.opener, part.first, part.count, part.skip, part.take)
+        yield from rows if nested is None else rows_within(rows, nested)
+        return
+    row = 0
+    with open_bytes(file) as stream:
+        stream.seek(part.start)
+        within = io.BufferedReader(_Limited(stream, part.end - part.start), _LOOK_AHEAD)
+        lines = json_lines(within, limits, starts=part.start == 0, counted=counted)
+        try:
+            for found in lines if nested is None else rows_within(lines, nested):
+                row = found.row
+                yield found
+        except OSError as error:
+            yield RawRow(row + 1, problem=_unreadable(error), ends=True)
+
+
+class _Limited(io.RawIOBase):
+    """So many bytes of a stream."""
+
+    def __init__(self, stream: BinaryIO, size: int) -> None:
+        self._stream, self._left = stream, size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        found = self._stream.read(min(len(buffer), self._left))
+        self._left -= len(found)
+        buffer[: len(found)] = found
+        return len(found)
+
+
+def _unreadable(error: Exception) -> str:
+    return f"the file can't be read any further ({str(error) or 'it ends early'}): nothing after was read"
 
 
 def drawn_rows(file: InputFile, limits: Limits, most: int, advance: Callable[[int], None]) -> DrawnRows | None:
@@ -261,6 +354,6 @@ def _flat(file: InputFile, stream: io.BufferedReader, form: Format, limits: Limi
         case "csv":
             yield from csv_table(stream, limits, file.name)
         case "parquet":
-            yield from parquet_table(Path(file.path))
+            yield from parquet_table(file.path, file.opener)
         case _:
             yield from json_lines(stream, limits)

@@ -14,6 +14,7 @@ from ragtriage.readers.problems import Limits, RawRow
 from ragtriage.readers.text_values import described
 
 _BOM = b"\xef\xbb\xbf"
+_AT_LINE = "broken JSON at line {},"
 _AT_ONCE = 1000
 """Lines that are counted between two reports of progress."""
 
@@ -41,10 +42,24 @@ class DrawnRows:
     """Numbers by which the drawn rows are in random order; they follow from what a row holds alone."""
 
 
-def json_lines(stream: BinaryIO, limits: Limits) -> Iterator[RawRow]:
-    """The rows of a JSON Lines stream, where a broken line costs only itself; blank lines are skipped."""
+def json_lines(
+    stream: BinaryIO, limits: Limits, *, starts: bool = True, counted: Callable[[int], None] = lambda _: None
+) -> Iterator[RawRow]:
+    """The rows of a JSON Lines stream, where a broken line costs only itself; blank lines are skipped.
+
+    Args:
+        stream: the bytes.
+        limits: how much a row may hold.
+        starts: whether the file starts here, so that a byte order mark may stand first.
+        counted: called at the end with how many lines there are.
+    """
     reader = JsonReader()
-    return (_raw_row(reader, one, limits) for one in _lines(stream, limits))
+    return (_raw_row(reader, one, limits) for one in _lines(stream, limits, starts=starts, counted=counted))
+
+
+def moved_line(problem: str, line: int, by: int) -> str:
+    """A problem of a row that names its line, told of a line that stands further down."""
+    return problem.replace(_AT_LINE.format(line), _AT_LINE.format(line + by), 1)
 
 
 def drawn_lines(stream: BinaryIO, limits: Limits, most: int, advance: Callable[[int], None]) -> DrawnRows:
@@ -79,11 +94,13 @@ def drawn_lines(stream: BinaryIO, limits: Limits, most: int, advance: Callable[[
     return DrawnRows(row, repeated, rows, tuple(-rank for rank, _ in kept))
 
 
-def _lines(stream: BinaryIO, limits: Limits) -> Iterator[_Line]:
+def _lines(
+    stream: BinaryIO, limits: Limits, *, starts: bool = True, counted: Callable[[int], None] = lambda _: None
+) -> Iterator[_Line]:
     row = line = 0
     while raw := stream.readline(limits.max_row + 1):
         line += 1
-        if line == 1:
+        if line == 1 and starts:
             raw = raw.removeprefix(_BOM)
         if len(raw) > limits.max_row and not raw.endswith(b"\n"):
             row += 1
@@ -93,6 +110,7 @@ def _lines(stream: BinaryIO, limits: Limits) -> Iterator[_Line]:
         elif raw.strip():
             row += 1
             yield _Line(row, line, raw)
+    counted(line)
 
 
 def _raw_row(reader: JsonReader, one: _Line, limits: Limits) -> RawRow:
@@ -105,7 +123,7 @@ def _raw_row(reader: JsonReader, one: _Line, limits: Limits) -> RawRow:
         problem = f"byte {error.start + 1} of the line (0x{raw[error.start]:02x}) is not UTF-8: save the file as UTF-8"
         return RawRow(row, line, problem=problem, undecodable=True)
     except JSONDecodeError as error:
-        return RawRow(row, line, problem=f"broken JSON at line {line}, column {error.pos + 1}: {error.msg}")
+        return RawRow(row, line, problem=f"{_AT_LINE.format(line)} column {error.pos + 1}: {error.msg}")
     if not isinstance(value, dict):
         return RawRow(row, line, problem=f"is {described(value)}, not a JSON object: write one object {{…}} a line")
     return RawRow(row, line, values=value, size=len(raw), repeated=reader.repeated)

@@ -42,9 +42,9 @@ class RawRow:
     repeated: str | None = None
     """A key that comes twice in one of its JSON objects, of which the last value was taken."""
 
-    def rejected(self, field: str | None, reason: str, file: str) -> Rejected:
+    def rejected(self, field: str | None, reason: str, file: str, twin_of: int | None = None) -> Rejected:
         """This row as one that can't be used."""
-        return Rejected(self.row, field, reason, self.line, file, self.ends)
+        return Rejected(self.row, field, reason, self.line, file, self.ends, twin_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,8 @@ class Rejected:
     """The file, as the user named it."""
     ends: bool = False
     """Nothing after this row could be read."""
+    twin_of: int | None = None
+    """The row whose id, or content, it has; None if that isn't why."""
 
     def __str__(self) -> str:
         place = [self.file] if self.file else []
@@ -78,12 +80,14 @@ class RowProblem(Exception):
     Args:
         field: the field at fault, under our name, or None.
         reason: what is wrong and what to do.
+        twin_of: the row whose id, or content, it has.
     """
 
-    def __init__(self, field: str | None, reason: str) -> None:
+    def __init__(self, field: str | None, reason: str, twin_of: int | None = None) -> None:
         super().__init__(reason)
         self.field = field
         self.reason = reason
+        self.twin_of = twin_of
 
 
 @dataclass(frozen=True, slots=True)

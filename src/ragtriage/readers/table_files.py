@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError, MissingExtraError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _DELIMITERS = (",", ";", "\t")
 _BATCH_BYTES = 16_000_000
 _BATCH_ROWS = 256
+_BUFFER = 1 << 20
 
 
 def csv_table(stream: io.BufferedReader, limits: Limits, name: str) -> Iterator[RawRow]:
@@ -104,8 +105,23 @@ def _delimiter(head: bytes) -> str:
     return max(_DELIMITERS, key=quality)
 
 
-def parquet_table(path: Path) -> Iterator[RawRow]:
-    """The rows of a Parquet file, read batch by batch.
+def parquet_table(
+    path: str,
+    opener: Callable[[], BinaryIO] | None = None,
+    first: int = 0,
+    count: int | None = None,
+    skip: int = 0,
+    take: int | None = None,
+) -> Iterator[RawRow]:
+    """The rows of a Parquet file or of a part of it, read batch by batch.
+
+    Args:
+        path: the file.
+        opener: opens it where it is no file of this machine.
+        first: the first row group.
+        count: how many row groups; all if None.
+        skip: rows at the beginning of these that are left out.
+        take: how many rows from there on; all if None.
 
     Raises:
         MissingExtraError: pyarrow isn't installed.
@@ -116,24 +132,32 @@ def parquet_table(path: Path) -> Iterator[RawRow]:
         import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
     except ImportError:
         raise MissingExtraError("Parquet files", "parquet") from None
-    row = 0
-    with path.open("rb") as start:
-        if start.read(2) == b"\x1f\x8b":
+    row, end = 0, None if take is None else skip + take
+    with Path(path).open("rb") if opener is None else opener() as stream:
+        if stream.read(2) == b"\x1f\x8b":
             raise InputError(f"{path}: is Parquet packed by gzip: unpack it")
-    try:
-        file = pq.ParquetFile(path)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path}: not a readable Parquet file: {error}") from None
-    with file:
-        if twice := _twice(file.schema_arrow.names):
-            raise InputError(f"{path}: columns named more than once: {twice}")
+        stream.seek(0)
         try:
-            for batch in file.iter_batches(batch_size=_rows_a_batch(file.metadata)):
-                yield from _parquet_rows(batch, row)
-                row += batch.num_rows
+            # a buffer, so that a column of a large row group isn't read as a whole
+            file = pq.ParquetFile(stream, buffer_size=_BUFFER, pre_buffer=False)
         except (pa.ArrowException, OSError) as error:
-            problem = f"the file is damaged here ({error}): nothing after this row was read"
-            yield RawRow(row + 1, problem=problem, ends=True)
+            raise InputError(f"{path}: not a readable Parquet file: {error}") from None
+        with file:
+            if twice := _twice(file.schema_arrow.names):
+                raise InputError(f"{path}: columns named more than once: {twice}")
+            last = file.num_row_groups if count is None else first + count
+            try:
+                for batch in file.iter_batches(
+                    _rows_a_batch(file.metadata), row_groups=[*range(first, last)], use_threads=False
+                ):
+                    wanted = batch.slice(max(0, skip - row), None if end is None else max(0, end - max(row, skip)))
+                    yield from _parquet_rows(wanted, max(row, skip) - skip)
+                    row += batch.num_rows
+                    if end is not None and row >= end:
+                        return
+            except (pa.ArrowException, OSError) as error:
+                problem = f"the file is damaged here ({error}): nothing after this row was read"
+                yield RawRow(max(row - skip, 0) + 1, problem=problem, ends=True)
 
 
 def _rows_a_batch(metadata: Any) -> int:

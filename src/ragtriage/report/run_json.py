@@ -18,7 +18,7 @@ def run_json(run: RunReport) -> dict[str, Any]:
     """
     header = run.header
     told: dict[str, Any] = {
-        "run": int(header.run),
+        "run": int(header.run) if header.run.isdecimal() else header.run,
         **run.summary.as_json(),
         "findings": [_group(group) for group in run.summary.groups],
         "input": header.input,
@@ -27,6 +27,7 @@ def run_json(run: RunReport) -> dict[str, Any]:
         "state": header.state,
         "complete": run.complete,
         "rejected": header.rejected,
+        **({"arithmetic": header.arithmetic} if header.arithmetic > 1 else {}),
         **header.spent.as_json(),
     }
     for name, correction in header.corrections.items():

@@ -14,8 +14,9 @@ from ragtriage.metrics import CITATIONS
 from ragtriage.planning.requirements import REASONS
 from ragtriage.report.spent import NOTHING, Spent
 from ragtriage.report.words import DASH, bad_level, citing_of, corrected_of, flagged_of, level_sign, titled, two_places
+from ragtriage.runs.metric_tally import MetricSummary
 from ragtriage.runs.repeats import RepeatSummary
-from ragtriage.runs.summary import Group, MetricSummary, Summary
+from ragtriage.runs.summary import Group, Summary
 from ragtriage.text.sanitize import one_line
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 
@@ -63,6 +64,8 @@ class Header:
     """What is known of the judge: see `ragtriage.trust.judge_card`."""
     texts_deleted: int = 0
     """Cases whose texts were deleted from the store."""
+    arithmetic: int = 1
+    """By how many kinds of processor arithmetic its cases were judged."""
     counting: str = ""
     """How its verdicts count, where that was set, for example `supported at 0.9, binary`."""
 
@@ -167,7 +170,7 @@ def run_report(
         summary,
         header.state == "finished" and (header.of is None or summary.cases >= header.of),
         tuple(_metric(m, header, summary) for m in summary.metrics),
-        (*_levels(summary, header), *_gaps(summary)),
+        (*_levels(summary, header), *_computed(summary, header), *_gaps(summary)),
         _failures(summary),
         "" if any_applicable(header.rules, [m.name for m in summary.metrics]) else UNREAD.capitalize(),
         _no_fault_found(summary),
@@ -216,6 +219,19 @@ def _levels(summary: Summary, header: Header) -> list[str]:
         said.append(INTERVALS)
     if summary.citing:
         said.append(f"{citing_of(summary)}: the citation metrics are about these")
+    return said
+
+
+def _computed(summary: Summary, header: Header) -> list[str]:
+    """What is to be known of how the numbers came about."""
+    said = []
+    if any(m.normal for m in summary.metrics):
+        said.append("Intervals by the normal approximation: there are too many cases to draw from them")
+    if header.arithmetic > 1:
+        said.append(
+            f"Judged by processors of {header.arithmetic} kinds of arithmetic: scores may differ by which of them "
+            "judged a case"
+        )
     return said
 
 

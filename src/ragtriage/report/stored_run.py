@@ -9,7 +9,7 @@ from typing import Any
 from ragtriage.report.run_report import Header, RepeatsReport, RunReport, run_report
 from ragtriage.report.spent import spent_on
 from ragtriage.report.words import shown_time
-from ragtriage.runs.evaluation_config import COUNTING, EvaluationConfig
+from ragtriage.runs.evaluation_config import ARITHMETIC, COUNTING, EvaluationConfig
 from ragtriage.runs.selection import QUOTED
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import StoredRun
@@ -39,9 +39,10 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
     rejected = stored.rejected()
     shown = (f"row {r.row}{f', field {r.field!r}' if r.field else ''}: {r.reason}" for r in rejected[:QUOTED])
     header = Header(
-        run=str(info.number),
+        run=info.typed,
         input=info.input if not Path(info.input).is_absolute() else Path(info.input).name,
         judge=info.judge,
+        arithmetic=int(info.configuration.get(ARITHMETIC, 1)),
         counting=str(info.configuration.get(COUNTING, "")),
         created=shown_time(info.created),
         state=info.state,

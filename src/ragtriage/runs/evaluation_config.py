@@ -9,16 +9,19 @@ from typing import Any
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
 from ragtriage.core.steps import Step
-from ragtriage.diagnosis import COSTS, RULES, Assessment, Costs, Finding, Rule, assess, needs_of
+from ragtriage.diagnosis import COSTS, RULES, Assessment, Costs, Finding, Rule, assess, headline, needs_of
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.definitions import definition_of, metric_by_name_alone, metric_from
 from ragtriage.runs.selection import RowSelection
-from ragtriage.store import RunInfo
+from ragtriage.store import Reading, RunInfo
 
 _RULE = tuple(field.name for field in fields(Rule))
 """What is read of a stored rule: an older version may have stored more."""
 COUNTING = "counting"
 """Under which a run's stored configuration says how the verdicts count, where that was set."""
+ARITHMETIC = "arithmetic"
+"""Under which a run's stored configuration says by how many kinds of processor arithmetic its cases were judged, where
+it is more than one."""
 CORRECTIONS = "corrections"
 """Under which a run's stored configuration has the means that were corrected by labels."""
 
@@ -47,6 +50,12 @@ class EvaluationConfig:
     def assess(self, record: Record) -> Assessment:
         """The findings on one case, and how likely every rule is to hold."""
         return assess(record, self.thresholds, self.rules, self.metrics, self.costs)
+
+    def reading(self, record: Record, assessed: Assessment) -> Reading:
+        """What is stored beside a case, so that lists of cases needn't read it."""
+        head = headline(record, assessed.findings, self.thresholds, self.rules, self.metrics)
+        rules = tuple(finding.rule for finding in assessed.findings)
+        return Reading(head.kind, head.component, rules, head.sure)
 
 
 def to_stored(config: EvaluationConfig, selection: RowSelection, mapping: Mapping[str, str]) -> dict[str, Any]:

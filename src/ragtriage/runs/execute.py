@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ragtriage.core.errors import Stopped, StoreError
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Undefined
+from ragtriage.diagnosis import Assessment
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.judges.build import build_judge
@@ -27,7 +28,7 @@ from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection
 from ragtriage.runs.spending import RunSpending
 from ragtriage.runs.store_failures import store_failure
 from ragtriage.runs.tally import SlicedTally, tally_of
-from ragtriage.store import RunInfo, RunWriter, Store, StoredRun
+from ragtriage.store import Reading, RunInfo, RunWriter, Store, StoredRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +144,10 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
     answers = job.store.answers()
     ledger = built.ledger or Ledger()
     ledger.spent_before += run.cost
-    spending, sink = RunSpending(run, ledger), _StoppingSink(run, ledger)
+    spending, sink = RunSpending(run, ledger), _StoppingSink(run, ledger, job.config)
     try:
         if isinstance(ready.start, RunResumed) and ready.start.done:
-            for record in job.store.run(run.number).records():
-                if not any(isinstance(o, Undefined) and o.failed for o in record.outcomes.values()):
-                    tally.add(record)
+            run.read_again(_read_again(job.store.run(run.number), job.config, tally))
         if built.ledger:
             answers.spending = spending  # a kill must not lose what the answers that are kept have cost
             answers.on_failure = sink.stop
@@ -164,7 +163,7 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
             with _frozen_garbage_collector(), closing(records):  # type: ignore[type-var]  # a generator
                 for record in records:
                     spending.count()
-                    job.notify(CaseDone(record, tally.add(record)))
+                    job.notify(CaseDone(record, tally.add(record, sink.assessed.pop(record.case.id))))
         finally:
             answers.on_failure = _ignore
             spending.count()
@@ -199,16 +198,29 @@ def _remaining(job: Job, judge: Judge, trial: int) -> EvaluationEstimate | None:
     )[0]
 
 
+def _read_again(stored: StoredRun, config: EvaluationConfig, tally: SlicedTally) -> Iterator[tuple[Record, Reading]]:
+    """What is stored of a continued run, read under the criteria of now and, but for what failed, counted."""
+    for record in stored.records():
+        assessed = config.assess(record)
+        if not any(isinstance(o, Undefined) and o.failed for o in record.outcomes.values()):
+            tally.add(record, assessed)
+        yield record, config.reading(record, assessed)
+
+
 @dataclass(frozen=True, slots=True)
 class _StoppingSink:
-    """Keeps records in a run; where that fails, no further request may start."""
+    """Keeps records in a run with what they say; where that fails, no further request may start."""
 
     run: RunWriter
     ledger: Ledger
+    config: EvaluationConfig
+    assessed: dict[str, Assessment] = field(default_factory=dict)
+    """Of the cases that were kept and not yet counted, by id."""
 
     def keep(self, record: Record) -> None:
+        assessed = self.assessed[record.case.id] = self.config.assess(record)
         try:
-            self.run.keep(record)
+            self.run.keep(record, self.config.reading(record, assessed))
         except StoreError as error:
             self.stop(error)
             raise

@@ -40,7 +40,8 @@ class Job:
         """The judge of one trial, whose answers are kept in the store."""
         memory = self.store.answers()
         if isinstance(self.judge, JudgeSession):
-            return build_judge(self.judge, memory, tickets=self.store.tickets(), trial=trial)
+            free = self.store.free_answers()
+            return build_judge(self.judge, memory, free=free, tickets=self.store.tickets(), trial=trial)
         return BuiltJudge(Cached(self.judge, memory, trial=trial), memory)
 
 
@@ -65,7 +66,7 @@ def prepare(job: Job, trial: int, first: int | None) -> PreparedRun:
     counts.require_some(job.name)
     require_tag(job.by, counts.tags)
     identity = RunIdentity(
-        hashed.hexdigest(), tuple(m.name for m in job.config.metrics), _fingerprints(job.config, built.judge), trial
+        hashed.hexdigest(), tuple(m.name for m in job.config.metrics), fingerprints_of(job.config, built.judge), trial
     )
     configuration = to_stored(job.config, job.selection, job.file.mapping)
     if built.counting:
@@ -89,7 +90,7 @@ def prepare(job: Job, trial: int, first: int | None) -> PreparedRun:
     return PreparedRun(run, built, cases, counts, start)
 
 
-def _fingerprints(config: EvaluationConfig, judge: Judge) -> Mapping[str, str]:
+def fingerprints_of(config: EvaluationConfig, judge: Judge) -> Mapping[str, str]:
     """What the answers depend on, by kind of question, and what the scores depend on beside them."""
     found: dict[str, str] = {kind: judge.fingerprint(kind) for kind in KINDS}
     found |= {f"metric {m.name}": version_of(m) for m in config.metrics if not metric_named(m.name)}

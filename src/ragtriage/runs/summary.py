@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import heapq
-import math
-from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
-
 from ragtriage.core.display import plural
-from ragtriage.core.metric import Better, Metric
+from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
-from ragtriage.core.statistics import percentile_interval, ranked, resamples_of
-from ragtriage.core.verdicts import Missing, Score, Undefined, Verdict, Verdicts
+from ragtriage.core.statistics import ExactSum, ranked
+from ragtriage.core.verdicts import Missing, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import (
     COSTS,
     KIND_WORDS,
@@ -32,49 +28,14 @@ from ragtriage.diagnosis import (
     assess,
     headline,
 )
-from ragtriage.diagnosis.likelihood import score_spread
-from ragtriage.diagnosis.ranking import Rank, case_rank, needs_a_look, rank_of
+from ragtriage.diagnosis.ranking import Rank, case_rank, needs_a_look, rank_from, rank_of
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.planning.requirements import CITES_NOTHING
-from ragtriage.runs.expected import ExpectedCount, interval_of_mean
+from ragtriage.runs.expected import ExpectedCount
+from ragtriage.runs.metric_tally import MetricSummary, MetricTally, Numbers
 
 WORST = 5
 """Worst cases kept for each component and kind."""
-BINS = 10
-"""Bars of a distribution plot."""
-
-
-@dataclass(frozen=True, slots=True)
-class MetricSummary:
-    """One metric over many cases."""
-
-    name: str
-    title: str
-    better: Better
-    mean: float | None
-    """Weighted by the cases' weights; None if no case has the score."""
-    low: float | None
-    """Lower end of the 95 % interval: of which cases there are, and where verdicts have chances, of which of them are
-    right and of texts unlike those that the chances were calibrated on (`ragtriage.runs.expected.interval_of_mean`)."""
-    high: float | None
-    n: int
-    """How many cases have the score."""
-    undefined: Mapping[str, int]
-    """Reason → how many cases."""
-    failed: int
-    """On how many cases the judge, or the metric, failed; not part of `undefined`."""
-    unknown: int
-    """How many components were left out as unknown, over all cases."""
-    bins: tuple[int, ...]
-    """How many cases fall into each of ten equal parts of the range, the ends included."""
-    range: tuple[float, float] = (0.0, 1.0)
-    about: str = ""
-    """What the score says, in a sentence."""
-    cause: str = ""
-    """Why most of the failed ones failed; empty if none did."""
-    sampling: tuple[float, float] | None = None
-    """The ends of the 95 % percentile bootstrap interval over cases, as if every verdict were right; None where no
-    verdict has a chance, so that it is the interval above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +121,8 @@ class Summary:
             if m.sampling:
                 metrics[m.name]["sampling"] = dict(zip(("low", "high"), m.sampling, strict=True))
         found: dict[str, Any] = {"cases": self.cases, "metrics": metrics, "diagnosis": dict(self.diagnosis)}
+        if any(m.normal for m in self.metrics):
+            found["intervals"] = "normal"
         if self.low_scores:
             found["low_scores"] = self.low_scores
         if self.citing:
@@ -177,26 +140,14 @@ class Summary:
 
 
 @dataclass
-class _Column:
-    values: array[float] = field(default_factory=lambda: array("d"))
-    weights: array[float] = field(default_factory=lambda: array("d"))
-    doubts: array[float] = field(default_factory=lambda: array("d"))
-    moves: array[float] = field(default_factory=lambda: array("d"))
-    """Of each score its variance, and how far a step in all log odds moves it: see `score_spread`."""
-    undefined: Counter[str] = field(default_factory=Counter)
-    failed: Counter[str] = field(default_factory=Counter)
-    unknown: int = 0
-
-
-@dataclass
 class _GroupCounts:
     cases: int = 0
     sure: int = 0
     tokens: int = 0
     readings: Counter[tuple[str, str]] = field(default_factory=Counter)
     worst: list[tuple[Rank, str]] = field(default_factory=list)
-    expected: float = 0.0
-    spread: float = 0.0
+    expected: ExactSum = field(default_factory=ExactSum)
+    spread: ExactSum = field(default_factory=ExactSum)
     """Σp(1 − p): the variance of the number of cases, and by how much a step in the log odds of all moves it."""
 
 
@@ -214,16 +165,16 @@ class Tally:
         self._thresholds = thresholds
         self._rules = rules
         self._costs = costs
-        self._columns = {m.name: _Column() for m in metrics}
+        self._columns = {m.name: MetricTally(m) for m in metrics}
         self._groups: dict[tuple[str, str], _GroupCounts] = {}
         self._components: Counter[str] = Counter()
         self._cases = self._failed = self._flagged = self._low_scores = self._wasteful = 0
         self._citing: Counter[bool] = Counter()
         self._worst: tuple[Rank, str] | None = None
 
-    def add(self, record: Record) -> tuple[Finding, ...]:
-        """Count one record and return its findings."""
-        assessed = assess(record, self._thresholds, self._rules, self._metrics, self._costs)
+    def add(self, record: Record, assessed: Assessment | None = None) -> tuple[Finding, ...]:
+        """Count one record, assessed by the same rules already or now, and return its findings."""
+        assessed = assessed or assess(record, self._thresholds, self._rules, self._metrics, self._costs)
         findings = assessed.findings
         self._cases += 1
         self._failed += any(isinstance(o, Undefined) and o.failed for o in record.outcomes.values())
@@ -243,26 +194,72 @@ class Tally:
         rank = case_rank(record, findings, head, self._thresholds, self._metrics)
         if needs_a_look(rank):
             self._worst = min(filter(None, (self._worst, (rank, record.case.id))))
-        for metric in self._metrics:
-            column = self._columns[metric.name]
-            match record.outcomes.get(metric.name):
-                case Score(value=value, unknown=unknown) as score:
-                    column.values.append(value)
-                    column.weights.append(record.case.weight)
-                    doubt, moves = score_spread(score, metric.better)
-                    column.doubts.append(doubt)
-                    column.moves.append(moves)
-                    column.unknown += unknown
-                case Undefined(reason=reason, failed=True):
-                    column.failed[reason] += 1
-                case Undefined(reason=reason):
-                    column.undefined[reason] += 1
-                case None:
-                    column.undefined["not computed"] += 1
+        for name, column in self._columns.items():
+            column.add(record.outcomes.get(name), record.case.weight)
         self._count_probabilities(assessed)
         for key in dict.fromkeys((finding.component, finding.kind) for finding in findings):
             self._count_group(key, [f for f in findings if (f.component, f.kind) == key], record.case.id)
         return findings
+
+    def counts(self) -> dict[str, Any]:
+        """What was counted so far, but for the single scores; of JSON's types, for `take`."""
+        groups = [
+            [
+                *key,
+                one.cases,
+                one.sure,
+                one.tokens,
+                [[*told, count] for told, count in one.readings.items()],
+                one.worst,
+                one.expected.parts,
+                one.spread.parts,
+            ]
+            for key, one in self._groups.items()
+        ]
+        return {
+            "metrics": {name: column.counts() for name, column in self._columns.items()},
+            "groups": groups,
+            "components": dict(self._components),
+            "numbers": [self._cases, self._failed, self._flagged, self._low_scores, self._wasteful],
+            "citing": [self._citing[True], self._citing[False]],
+            "worst": self._worst,
+        }
+
+    def take(self, counts: Mapping[str, Any], *, moments: bool = False) -> None:
+        """Add what another tally of the same metrics and rules counted.
+
+        Args:
+            counts: see `counts`.
+            moments: whether its scores count by their sums; else `add_scores` has to add them one by one.
+        """
+        for name, told in counts["metrics"].items():
+            self._columns[name].take(told, moments=moments)
+        for component, kind, cases, sure, tokens, readings, worst, expected, spread in counts["groups"]:
+            one = self._groups.setdefault((component, kind), _GroupCounts())
+            one.cases += cases
+            one.sure += sure
+            one.tokens += tokens
+            for text, advice, count in readings:
+                one.readings[text, advice] += count
+            one.worst = heapq.nsmallest(WORST, [*one.worst, *((rank_from(rank), case) for rank, case in worst)])
+            one.expected.add(*expected)
+            one.spread.add(*spread)
+        self._components.update(counts["components"])
+        cases, failed, flagged, low_scores, wasteful = counts["numbers"]
+        self._cases += cases
+        self._failed += failed
+        self._flagged += flagged
+        self._low_scores += low_scores
+        self._wasteful += wasteful
+        cite, others = counts["citing"]
+        self._citing.update({known: count for known, count in ((True, cite), (False, others)) if count})
+        if counts["worst"]:
+            rank, case = counts["worst"]
+            self._worst = min(filter(None, (self._worst, (rank_from(rank), case))))
+
+    def add_scores(self, metric: str, values: Numbers, weights: Numbers) -> None:
+        """Add the single scores of one metric, with their cases' weights; see `take`."""
+        self._columns[metric].add_scores(values, weights)
 
     def summary(self, *, suspected: bool = False) -> Summary:
         """What was counted so far.
@@ -277,7 +274,7 @@ class Tally:
         groups = [group for group in groups if group.cases or (group.expected and round(group.expected.low) >= least)]
         return Summary(
             self._cases,
-            tuple(self._metric(m) for m in self._metrics),
+            tuple(column.summary() for column in self._columns.values()),
             counts,
             tuple(sorted(groups, key=lambda g: (KINDS.index(g.kind), -g.cases, -g.sure, g.component))),
             self._failed,
@@ -300,8 +297,8 @@ class Tally:
                 without[key] = without.get(key, 1.0) * (1.0 - p)
         for group, none in without.items():
             counts = self._groups.setdefault(group, _GroupCounts())
-            counts.expected += 1.0 - none
-            counts.spread += none * (1.0 - none)
+            counts.expected.add(1.0 - none)
+            counts.spread.add(none * (1.0 - none))
 
     def _count_group(self, key: tuple[str, str], findings: Sequence[Finding], case: str) -> None:
         """Count one case under one component and kind; it may have several findings there."""
@@ -315,41 +312,9 @@ class Tally:
     def _group(self, key: tuple[str, str], counts: _GroupCounts) -> Group:
         worst = tuple(case for _, case in counts.worst)
         readings = tuple(FindingCount(text, count, advice) for (text, advice), count in ranked(counts.readings).items())
-        expected = ExpectedCount.of(counts.expected, counts.spread, self._cases) if counts.spread else None
+        spread = counts.spread.value
+        expected = ExpectedCount.of(counts.expected.value, spread, self._cases) if spread else None
         return Group(*key, counts.cases, counts.sure, readings, counts.tokens, worst, expected)
-
-    def _metric(self, metric: Metric) -> MetricSummary:
-        column = self._columns[metric.name]
-        values, weights, doubts, moves = (
-            np.frombuffer(some, dtype=np.float64) if some else np.empty(0)
-            for some in (column.values, column.weights, column.doubts, column.moves)
-        )
-        mean, low, high = weighted_interval(values, weights) if len(values) else (None, None, None)
-        sampling = None
-        if mean is not None and low is not None and high is not None and moves.any():
-            share = weights / weights.max()
-            share = share / share.sum()
-            sampling = low, high
-            low, high = interval_of_mean(mean, sampling, math.fsum(share**2 * doubts), math.fsum(share * moves))
-            low, high = max(metric.range[0], low), min(metric.range[1], high)
-        bins, _ = np.histogram(values, bins=BINS, range=metric.range)
-        return MetricSummary(
-            metric.name,
-            metric.title,
-            metric.better,
-            mean,
-            low,
-            high,
-            len(values),
-            ranked(column.undefined),
-            column.failed.total(),
-            column.unknown,
-            tuple(int(count) for count in bins),
-            metric.range,
-            metric.about,
-            next(iter(ranked(column.failed)), ""),
-            sampling,
-        )
 
 
 def _cites(record: Record) -> bool | None:
@@ -358,27 +323,3 @@ def _cites(record: Record) -> bool | None:
     if isinstance(known, Missing):
         return False if known in CITES_NOTHING else None
     return known is not None or None
-
-
-def weighted_interval(
-    values: np.ndarray[Any, np.dtype[np.float64]], weights: np.ndarray[Any, np.dtype[np.float64]], seed: int = 0
-) -> tuple[float, float, float]:
-    """The weighted mean and its 95 % percentile bootstrap interval over cases (Efron 1979).
-
-    Args:
-        values: shape (n,), n ≥ 1.
-        weights: shape (n,), above 0.
-        seed: the same numbers for the same data every time, in whatever order it comes.
-
-    Returns:
-        (mean, low, high). With one case the interval is that case.
-    """
-    order = np.lexsort((weights, values))
-    values, weights = values[order], weights[order]
-    weights = weights / weights.max()  # only their proportions count, and the sum of very large ones would overflow
-    mean = float(np.average(values, weights=weights))
-    if len(values) == 1:
-        return mean, mean, mean
-    weighted = values * weights
-    drawn = [weighted[some].sum(1) / weights[some].sum(1) for some in resamples_of(len(values), seed=seed)]
-    return mean, *percentile_interval(np.concatenate(drawn))

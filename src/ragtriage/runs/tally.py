@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragtriage.core.record import Record
-from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis import Assessment, Finding
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.summary import Summary, Tally
 from ragtriage.store import StoredRun
@@ -35,16 +35,22 @@ class SlicedTally:
         self._slices: dict[str, Tally] = {}
         self.tags: dict[str, None] = {}
 
-    def add(self, record: Record) -> tuple[Finding, ...]:
-        """Count one record and return its findings."""
+    def add(self, record: Record, assessed: Assessment | None = None) -> tuple[Finding, ...]:
+        """Count one record, assessed already or now, and return its findings."""
+        assessed = assessed or self._config.assess(record)
         if self._by is not None:
             self.tags.update(dict.fromkeys(record.case.tags))
             value = record.case.tags.get(self._by)
             label = "(none)" if value is None or value == "" else str(value)
             if label not in self._slices and len(self._slices) >= MAX_SLICES:
                 label = OTHERS
-            self._slices.setdefault(label, self._tally()).add(record)
-        return self._whole.add(record)
+            self._slices.setdefault(label, self._tally()).add(record, assessed)
+        return self._whole.add(record, assessed)
+
+    @property
+    def whole(self) -> Tally:
+        """What counts all records."""
+        return self._whole
 
     def summary(self) -> Summary:
         """All records."""

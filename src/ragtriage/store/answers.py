@@ -62,7 +62,6 @@ class StoredAnswers:
         self._claims = Claims(database)
         self._clock = clock
         self._since = clock()
-        self._insertion = database.insert_or_ignore(answers)
 
     @property
     def unsaved(self) -> str:
@@ -84,10 +83,11 @@ class StoredAnswers:
         found = {key: unwritten[key].answer for key in keys if key in unwritten} if unwritten else {}
         wanted = [key for key in keys if key not in found]
         if wanted:
-            with self._failures_told(), self._database.reading() as connection:
+            with self._failures_told():
                 for some in in_chunks(wanted):
                     known = select(answers.c.key, answers.c.body).where(answers.c.key.in_(some))
-                    found |= {key: decode_answer(body) for key, body in connection.execute(known)}
+                    rows = self._database.read(lambda connection, known=known: connection.execute(known).all())  # type: ignore[misc]  # bound now
+                    found |= {key: decode_answer(body) for key, body in rows}
         return found
 
     def remember(self, entries: Iterable[CachedAnswer]) -> None:
@@ -156,14 +156,17 @@ class StoredAnswers:
             }
             for entry in self._unwritten().values()
         ]
-        with self._database.writing() as connection:
-            if rows:
-                connection.execute(self._insertion, rows)
+
+        def write(connection: Connection) -> None:
+            self._database.insert(connection, answers, rows, replace=False)
             self._claims.answered(connection, self._unwritten())
             if self.spending:
                 self.spending.keep(connection)
             for spent in (self._left.spent if self._left else {}, self._spent):
                 raise_spending(connection, spent)
+
+        self._database.write(write)
+        self._claims.forget(self._unwritten())
         self._waiting.clear()
         self._spilled.clear()
         self._spent.clear()
@@ -210,10 +213,10 @@ class StoredTickets:
     def get(self, keys: Sequence[bytes]) -> Mapping[bytes, str]:
         """The texts that are kept under these keys (16 bytes each); keys without one are left out."""
         found: dict[bytes, str] = {}
-        with self._database.reading() as connection:
-            for some in in_chunks(keys):
-                kept = select(tickets.c.key, tickets.c.batch).where(tickets.c.key.in_(some))
-                found |= {key: batch for key, batch in connection.execute(kept)}  # noqa: C416  # rows, no pairs
+        for some in in_chunks(keys):
+            kept = select(tickets.c.key, tickets.c.batch).where(tickets.c.key.in_(some))
+            rows = self._database.read(lambda connection, kept=kept: connection.execute(kept).all())  # type: ignore[misc]  # bound now
+            found |= {key: batch for key, batch in rows}  # noqa: C416  # rows, no pairs
         return found
 
     def put(self, entries: Mapping[bytes, str]) -> None:
@@ -224,12 +227,10 @@ class StoredTickets:
             for key, batch in entries.items()
         ]
         if rows:
-            with self._database.writing() as connection:
-                connection.execute(self._database.upsert(tickets), rows)
+            self._database.write(lambda connection: self._database.insert(connection, tickets, rows, replace=True))
 
     def drop(self, keys: Sequence[bytes]) -> None:
         """Keep nothing under these keys any more."""
-        if keys:
-            with self._database.writing() as connection:
-                for some in in_chunks(keys):
-                    connection.execute(delete(tickets).where(tickets.c.key.in_(some)))
+        for some in in_chunks(keys):
+            gone = delete(tickets).where(tickets.c.key.in_(some))
+            self._database.write(lambda connection, gone=gone: connection.execute(gone))  # type: ignore[misc]  # bound now

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Double, and_, delete, literal, or_, select, update
 
 from ragtriage.core.errors import StoreError
 from ragtriage.store.database import Database, in_chunks
@@ -41,11 +40,11 @@ class Claims:
 
     Args:
         database: where they stand.
-        clock: the time, seconds since 1970.
+        clock: the time, seconds since 1970; by default that of the database (`Database.time`).
         party: several processes that belong together; see `Holder`.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], float] = time.time, *, party: str = "") -> None:
+    def __init__(self, database: Database, clock: Callable[[], float] | None = None, *, party: str = "") -> None:
         self._database = database
         self._clock = clock
         self._owner = f"{party}:{secrets.token_hex(8)}" if party else secrets.token_hex(8)
@@ -61,46 +60,38 @@ class Claims:
             The keys that are claimed now and weren't before, by anybody; ask these, then wait for the others.
         """
         free = set(keys) - self._held
-        with self._database.reading() as connection:
-            dead = self._dead_owners(connection)
-            for some in in_chunks(free):
-                here = and_(claims.c.key.in_(some), claims.c.owner.not_in(dead), ~self._lapsed())
-                free -= set(connection.execute(select(claims.c.key).where(here)).scalars())
+        dead, taken = self._database.read(lambda connection: self._taken(connection, free))
+        free -= taken
         if not free:
             return ()
-        claimed: set[bytes] = set()
-        with self._database.writing() as connection:
-            for some in in_chunks(sorted(free)):
-                here = and_(claims.c.key.in_(some), or_(claims.c.owner.in_(dead), self._lapsed()))
-                connection.execute(delete(claims).where(here))
-                answered = set(connection.execute(select(answers.c.key).where(answers.c.key.in_(some))).scalars())
-                claimed |= self._insert(connection, [key for key in some if key not in answered])
+        claimed = self._database.write(lambda connection: self._claim(connection, sorted(free), dead))
         self._held |= claimed
         if self._held and self._heartbeat is None:
             self._heartbeat = Heartbeat(self._beat)
         return claimed
 
     def answered(self, connection: Connection, keys: Collection[bytes]) -> None:
-        """Give up the claims of what is answered, in the transaction that keeps the answers."""
-        mine = self._held & set(keys)
-        self._delete(connection, mine)
-        self._held -= mine
+        """Give up the claims of what is answered, in the transaction that keeps the answers; see `forget`."""
+        self._delete(connection, self._held & set(keys))
+
+    def forget(self, keys: Collection[bytes]) -> None:
+        """Hold these no more; call it when the transaction that gave them up is committed."""
+        self._held -= set(keys)
 
     def release(self, keys: Collection[bytes]) -> None:
         """Give up the claims of what isn't going to be answered."""
         mine = self._held & set(keys)
         if mine:
             self._held -= mine
-            with self._database.writing() as connection:
-                self._delete(connection, mine)
+            self._database.write(lambda connection: self._delete(connection, mine))
 
     def holder(self, key: bytes) -> Holder | None:
         """Who has claimed a key; None if nobody has."""
-        with self._database.reading() as connection:
-            row = connection.execute(select(claims).where(claims.c.key == key)).one_or_none()
+        known = select(claims, (self._now() - claims.c.heartbeat).label("silent")).where(claims.c.key == key)
+        row = self._database.read(lambda connection: connection.execute(known).one_or_none())
         if row is None:
             return None
-        return Holder(row.owner.rpartition(":")[0], row.owner_host, row.owner_pid, self._clock() - row.heartbeat)
+        return Holder(row.owner.rpartition(":")[0], row.owner_host, row.owner_pid, row.silent)
 
     def close(self) -> None:
         """Give up all claims, as far as the store can be written; what is left lapses."""
@@ -108,23 +99,44 @@ class Claims:
             self._heartbeat.stop()
             self._heartbeat = None
             self._held.clear()
-            with suppress(StoreError), self._database.writing() as connection:
-                connection.execute(delete(claims).where(claims.c.owner == self._owner))
+            mine = delete(claims).where(claims.c.owner == self._owner)
+            with suppress(StoreError):
+                self._database.write(lambda connection: connection.execute(mine), patient=False)
+
+    def _taken(self, connection: Connection, keys: Collection[bytes]) -> tuple[list[str], set[bytes]]:
+        """Owners whose processes are gone, and those of these keys that others hold."""
+        dead, taken = self._dead_owners(connection), set()
+        for some in in_chunks(keys):
+            here = and_(claims.c.key.in_(some), claims.c.owner.not_in(dead), ~self._lapsed())
+            taken |= set(connection.execute(select(claims.c.key).where(here)).scalars())
+        return dead, taken
+
+    def _claim(self, connection: Connection, keys: Sequence[bytes], dead: Sequence[str]) -> set[bytes]:
+        """Those of these keys that are claimed now; one that was claimed by a try before counts too."""
+        claimed: set[bytes] = set()
+        for some in in_chunks(keys):
+            here = and_(claims.c.key.in_(some), or_(claims.c.owner.in_(dead), self._lapsed()))
+            connection.execute(delete(claims).where(here))
+            mine = self._insert(connection, some)
+            # only now: whoever answered a question gave up its claim in the transaction that kept the answer
+            answered = set(connection.execute(select(answers.c.key).where(answers.c.key.in_(some))).scalars())
+            self._delete(connection, mine & answered)
+            claimed |= mine - answered
+        return claimed
 
     def _insert(self, connection: Connection, keys: Sequence[bytes]) -> set[bytes]:
-        if not keys:
-            return set()
-        now = self._clock()
+        now = self._now()
         mine = {"owner": self._owner, "owner_host": self._host, "owner_pid": self._pid, "since": now, "heartbeat": now}
-        rows = [{"key": key} | mine for key in keys]
-        return set(connection.execute(self._insertion.values(rows).returning(claims.c.key)).scalars())
+        connection.execute(self._insertion.values([{"key": key} | mine for key in keys]))
+        held = select(claims.c.key).where(claims.c.key.in_(keys), claims.c.owner == self._owner)
+        return set(connection.execute(held).scalars())
 
     def _delete(self, connection: Connection, keys: Collection[bytes]) -> None:
         for some in in_chunks(keys):
             connection.execute(delete(claims).where(claims.c.key.in_(some), claims.c.owner == self._owner))
 
     def _lapsed(self) -> ColumnElement[bool]:
-        now = self._clock()
+        now = self._now()
         return or_(claims.c.heartbeat < now - STALE, claims.c.since < now - LONGEST)
 
     def _dead_owners(self, connection: Connection) -> list[str]:
@@ -133,6 +145,8 @@ class Claims:
         return [owner for owner, pid in connection.execute(here) if not alive(pid)]
 
     def _beat(self) -> None:
-        with self._database.writing() as connection:
-            mine = claims.c.owner == self._owner
-            connection.execute(update(claims).where(mine).values(heartbeat=self._clock()))
+        mine = update(claims).where(claims.c.owner == self._owner).values(heartbeat=self._now())
+        self._database.write(lambda connection: connection.execute(mine), patient=False)
+
+    def _now(self) -> ColumnElement[float]:
+        return literal(self._clock(), Double) if self._clock else self._database.time()

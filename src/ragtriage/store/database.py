@@ -1,29 +1,51 @@
-"""One database: opening it, its transactions, and one sentence for whatever is wrong with it."""
+"""One database: opening it, its transactions, and the statements that its two kinds word differently."""
 
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, Insert, QueuePool, Table, create_engine, event, inspect, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Double,
+    Engine,
+    Insert,
+    QueuePool,
+    Table,
+    create_engine,
+    event,
+    literal,
+)
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
-from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
+from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.core.files import open_private, private_file, private_folder
-from ragtriage.store.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
+from ragtriage.store.postgresql import (
+    DRIVER,
+    ArrayInserts,
+    Lock,
+    Told,
+    holds_password,
+    schema_of,
+    server_engine,
+    server_time,
+    shown,
+    take_lock,
+)
+from ragtriage.store.retries import Retries
+from ragtriage.store.sentences import ELSEWHERE, VARIABLE, store_errors
 from ragtriage.store.store_file import StoreFile
 
 FOLDER = ".ragtriage"
 FILE = "runs.sqlite"
-VARIABLE = "RAGTRIAGE_STORE"
 TIMEOUT = 10.0
 """Seconds to wait for another writer's transaction."""
 
@@ -32,8 +54,6 @@ IN_ONE_STATEMENT = 400
 
 SQLITE = "sqlite:///"
 KINDS_OF_STORES = "a folder, a file that ends in .sqlite or .db, sqlite:///FILE, or postgresql://USER@HOST/NAME"
-
-_ELSEWHERE = f"choose another place with --store or {VARIABLE}"
 
 T = TypeVar("T")
 
@@ -45,34 +65,75 @@ class Database:
         engine: the database.
         where: its address, for people.
         file: its file, which is checked before and after everything else; None for a server.
+        schema: where on a server the tables are; None leaves it to the server.
+        retries: what is done where a server's transaction fails.
     """
 
-    def __init__(self, engine: Engine, where: str, file: StoreFile | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        where: str,
+        file: StoreFile | None = None,
+        schema: str | None = None,
+        retries: Retries | None = None,
+    ) -> None:
         self.engine = engine
         self.where = where
         self.file = file
+        self.schema = schema
         self.is_sqlite = engine.dialect.name == "sqlite"
+        self._retries = retries or Retries()
+        self._arrays = ArrayInserts()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection to read from."""
+        """A connection to read from. A server that is away is waited for, but not once the block has begun."""
         with store_errors(self.where):
             if self.file:
                 self.file.check()
-            with self.engine.connect() as connection:
+            with self._retries.carry_out(self.engine.connect) as connection:
                 yield connection
 
     @contextmanager
+    def reading_unchanged(self) -> Iterator[Connection]:
+        """One transaction to read from, in which nothing changes though others write."""
+        with self.reading() as connection:
+            if not self.is_sqlite:
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")  # noqa: PLW2901  # the same
+            yield connection
+
+    @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """One transaction: committed at the end, rolled back by an exception."""
+        """One transaction: committed at the end, rolled back by an exception, and never tried again."""
+        with store_errors(self.where), self._transaction() as connection:
+            yield connection
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """What some reading gives, begun anew where the connection to a server is lost meanwhile."""
+
+        def once() -> T:
+            with self.engine.connect() as connection:
+                return work(connection)
+
         with store_errors(self.where):
             if self.file:
                 self.file.check()
-            with self.engine.execution_options(writes=True).begin() as connection:
-                yield connection
-            if self.file:
-                self.file.check()  # what was written to a file that is gone isn't stored
-                self.file.remember_log()
+            return self._retries.carry_out(once)
+
+    def write(self, work: Callable[[Connection], T], *, patient: bool = True) -> T:
+        """Do some writing in one transaction, and again in another one where a server broke it off.
+
+        Args:
+            work: is harmless when it is done twice, since a commit may have happened though nobody heard of it.
+            patient: False for what is done again soon anyway: a lost connection isn't waited for.
+        """
+
+        def once() -> T:
+            with self._transaction() as connection:
+                return work(connection)
+
+        with store_errors(self.where):
+            return self._retries.carry_out(once, patient=patient)
 
     def close(self) -> None:
         """Close all connections; the next use opens new ones."""
@@ -81,13 +142,6 @@ class Database:
         self.engine.dispose()
         if self.file:
             self.file.forget()
-
-    def _empty_log(self) -> None:
-        """Put what stands in the log into a file that was moved, since SQLite doesn't and would look for it there."""
-        with suppress(SQLAlchemyError, sqlite3.Error), self.engine.connect() as connection:
-            raw = connection.connection.driver_connection
-            if raw is not None:
-                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def insert_or_ignore(self, table: Table) -> Insert:
         """An insert that leaves a row with the same key as it is."""
@@ -100,35 +154,51 @@ class Database:
         others = {c.name: insert.excluded[c.name] for c in table.columns if c.name not in keys}
         return insert.on_conflict_do_update(index_elements=keys, set_=others)
 
+    def insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, replace: bool) -> None:
+        """Insert many rows, each with all columns; what has the same key is replaced, or stays."""
+        if not rows:
+            return
+        if self.is_sqlite:
+            connection.execute(self.upsert(table) if replace else self.insert_or_ignore(table), rows)
+        else:
+            self._arrays.insert(connection, table, rows, replace=replace)
+
+    def time(self) -> ColumnElement[float]:
+        """The time that counts for who holds what, in seconds since 1970: that of the server, if there is one."""
+        return literal(time.time(), Double) if self.is_sqlite else server_time()
+
+    def lock(self, connection: Connection, lock: Lock, *, shared: bool = False) -> None:
+        """Hold a lock to the end of the transaction; one that writes to a file holds the whole file anyway."""
+        if not self.is_sqlite:
+            take_lock(connection, lock, self.schema, shared=shared)
+
+    def named(self, name: str) -> str:
+        """A table or a function as it is written in plain SQL."""
+        return f"{self.quoted(self.schema)}.{self.quoted(name)}" if self.schema else self.quoted(name)
+
+    def quoted(self, name: str) -> str:
+        """Any name as it is written in plain SQL."""
+        return self.engine.dialect.identifier_preparer.quote_identifier(name)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        if self.file:
+            self.file.check()
+        with self.engine.execution_options(writes=True).begin() as connection:
+            yield connection
+        if self.file:
+            self.file.check()  # what was written to a file that is gone isn't stored
+            self.file.remember_log()
+
+    def _empty_log(self) -> None:
+        """Put what stands in the log into a file that was moved, since SQLite doesn't and would look for it there."""
+        with suppress(SQLAlchemyError, sqlite3.Error), self.engine.connect() as connection:
+            raw = connection.connection.driver_connection
+            if raw is not None:
+                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def _insert(self, table: Table) -> postgresql.Insert | sqlite.Insert:
         return sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)
-
-    def create_tables(self) -> None:
-        """Create the tables in an empty database; leave any other as it is.
-
-        Raises:
-            StoreError: the tables are another program's, or of another version of this one.
-        """
-        with self.reading() as connection:
-            names = inspect(connection).get_table_names()
-            found = connection.execute(_VERSION).scalar() if meta.name in names else None
-        if not names:
-            with self.writing() as connection:
-                metadata.create_all(connection)
-                connection.execute(self.upsert(meta), {"key": VERSION_KEY, "value": SCHEMA_VERSION})
-        elif meta.name not in names:
-            raise StoreError(
-                f"the database {self.where} holds tables that aren't ragtriage's: choose another place for the store"
-            )
-        elif found != SCHEMA_VERSION:
-            raise StoreError(
-                f"the store {self.where} was written by another version of ragtriage (its schema has version "
-                f"{found or 'unknown'}, this program knows {SCHEMA_VERSION}): use the version that wrote it, or "
-                f"{_ELSEWHERE} and evaluate anew"
-            )
-
-
-_VERSION = select(meta.c.value).where(meta.c.key == VERSION_KEY)
 
 
 def in_chunks(items: Iterable[T]) -> Iterator[list[T]]:
@@ -149,17 +219,23 @@ def store_address(where: str | Path | None) -> str:
     if given.startswith(SQLITE):
         return given.removeprefix(SQLITE)
     if "://" in given:
-        if not given.startswith(("postgresql://", "postgresql+")):
-            kind = given.partition("://")[0] or "it"
-            raise ConfigError(
-                f"the store {_without_password(given)}: {kind} is no kind of store: give {KINDS_OF_STORES}"
-            )
-        return given.replace("postgresql://", "postgresql+psycopg://", 1)
+        kind = given.partition("://")[0]
+        if kind not in ("postgresql", DRIVER):
+            raise ConfigError(f"the store {shown(given)}: {kind or 'it'} is no kind of store: give {KINDS_OF_STORES}")
+        return given.replace("postgresql://", f"{DRIVER}://", 1)
     path = Path(given)
     return str(path if path.is_file() or path.suffix in {".sqlite", ".db"} else path / FILE)
 
 
-def open_database(address: str, *, create: bool, timeout: float = TIMEOUT, read_only: bool | None = None) -> Database:
+def open_database(
+    address: str,
+    *,
+    create: bool,
+    timeout: float = TIMEOUT,
+    read_only: bool | None = None,
+    retries: Retries | None = None,
+    told: Told = lambda _: None,
+) -> Database:
     """Open the database at an address that `store_address` gave; its tables may not be there yet.
 
     Args:
@@ -167,20 +243,25 @@ def open_database(address: str, *, create: bool, timeout: float = TIMEOUT, read_
         create: make the folder of a SQLite file if it isn't there, with a `.gitignore`: it holds customers' texts.
         timeout: seconds to wait for another writer's transaction.
         read_only: it may only be read, as on a read-only file system; None finds out.
+        retries: what is done where a server's transaction fails.
+        told: is called with what the user should know.
 
     Raises:
         NotStoredError: it isn't there, and isn't to be made.
         StoreError: it can't be opened.
     """
     if "://" in address:
-        where = _without_password(address)
+        where = shown(address)
         with store_errors(where):
-            return Database(_server(address, where), where)
+            database = Database(server_engine(address), where, None, schema_of(address), retries or Retries(told=told))
+        if holds_password(address):
+            told("note: the store's address holds a password, which others may see: use ~/.pgpass or PGPASSWORD")
+        return database
     with store_errors(address):
         path = Path(address)
         if not path.exists():
             if not create:
-                raise NotStoredError(f"there is no store at {path}: evaluate a file first, or {_ELSEWHERE}")
+                raise NotStoredError(f"there is no store at {path}: evaluate a file first, or {ELSEWHERE}")
             made = not path.parent.is_dir()
             private_folder(path.parent)
             ignore = path.parent / ".gitignore"
@@ -193,25 +274,6 @@ def open_database(address: str, *, create: bool, timeout: float = TIMEOUT, read_
             read_only = path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
         file = StoreFile(path.parent.resolve() / path.name, address)
         return Database(_embedded(file, timeout, read_only=read_only), address, file)
-
-
-def _without_password(address: str) -> str:
-    try:
-        return make_url(address).render_as_string(hide_password=True)
-    except (ArgumentError, ValueError):  # the latter where a port is no number
-        return "(an address that can't be read)"
-
-
-def _server(address: str, where: str) -> Engine:
-    try:
-        return create_engine(address, pool_pre_ping=True)
-    except ModuleNotFoundError as error:
-        extra = "'ragtriage[postgresql]'" if "psycopg" in str(error.name) else str(error.name)
-        raise StoreError(f"the store {where} needs a package: pip install {extra}") from error
-    except (ArgumentError, ValueError) as error:
-        raise ConfigError(
-            f"the store's address can't be read: {where}: write it like postgresql://USER@HOST/NAME"
-        ) from error
 
 
 def _embedded(file: StoreFile, timeout: float, *, read_only: bool) -> Engine:
@@ -241,38 +303,3 @@ def _embedded(file: StoreFile, timeout: float, *, read_only: bool) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
-
-
-@contextmanager
-def store_errors(where: str) -> Iterator[None]:
-    """Turn the errors of databases and files into a `StoreError` of one sentence: what, where, what to do."""
-    try:
-        yield
-    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-        raise StoreError(_sentence(where, error)) from error
-
-
-def _sentence(where: str, error: Exception) -> str:
-    cause = getattr(error, "orig", None) or error
-    text = str(cause).strip().split("\n")[0]
-    known = next((sentence for marks, sentence in _SENTENCES.items() if re.search(marks, text)), None)
-    return known.format(where=where) if known else f"the store {where} failed: {text or type(cause).__name__}"
-
-
-_SENTENCES = {
-    "database or disk is full|No space left|quota exceeded": (
-        "the store {where} can't grow because the disk is full; what was kept so far is safe: free some space, then "
-        "give the same command again"
-    ),
-    "readonly database|Read-only file system|Permission denied|unable to open database file|Not a directory|"
-    "File exists": f"the store {{where}} can't be written: make it writable, or {_ELSEWHERE}",
-    "database is locked|table is locked": (
-        "the store {where} was locked by another program for too long: wait until it ends, then give the same command "
-        "again"
-    ),
-    "is not a database|malformed": (
-        f"the file {{where}} is damaged or isn't a store of ragtriage: move it away, or {_ELSEWHERE}"
-    ),
-    "disk I/O error": f"the disk of the store {{where}} can't be read or written: check it, or {_ELSEWHERE}",
-}
-"""What a driver's message holds → what to say."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Insert, delete, or_, select, update
+from sqlalchemy import Connection, Insert, delete, or_, select, text, update
 
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.questions import Question
@@ -19,11 +19,12 @@ from ragtriage.metrics.definitions import needs_in
 from ragtriage.planning.levels import plan
 from ragtriage.planning.questions import StepQuestions, questions_for
 from ragtriage.store.codec import DELETED, without_texts
-from ragtriage.store.database import Database, in_chunks, store_errors
+from ragtriage.store.database import Database, in_chunks
 from ragtriage.store.identity import digest
 from ragtriage.store.lease import Lease
-from ragtriage.store.run_reader import StoredRun
-from ragtriage.store.schema import answers, case_texts, cases, meta, rejected, scores, texts
+from ragtriage.store.schema import answers, case_texts, cases, meta, readings, rejected, runs, scores, texts
+from ragtriage.store.sentences import store_errors
+from ragtriage.store.stored_run import StoredRun
 
 PORTION = 50
 """Cases that are forgotten in one transaction."""
@@ -70,7 +71,7 @@ def held_elsewhere(database: Database, chosen: Mapping[int, Iterable[str]]) -> d
 
 
 def forget_texts(
-    database: Database, runs: Sequence[StoredRun], case_ids: Collection[str] | None, also: Sequence[Step] = ()
+    database: Database, stored: Sequence[StoredRun], case_ids: Collection[str] | None, also: Sequence[Step] = ()
 ) -> int:
     """Delete what cases say; their ids, tags, verdicts and scores stay.
 
@@ -80,17 +81,35 @@ def forget_texts(
 
     See `Store.forget_texts` for the rest.
     """
-    chosen = {run.number: _chosen(database, run, case_ids) for run in runs}
+    chosen = {run.number: _chosen(database, run, case_ids) for run in stored}
     if missing := set(case_ids or ()).difference(*chosen.values()):
-        which = " and ".join(f"run {run.number}" for run in runs)
+        which = " and ".join(f"run {run.number}" for run in stored)
         raise NotStoredError(f"{which} holds no case {min(missing)!r}")
-    for run in runs:
+    for run in stored:
         with _held(database, run.number) as lease:
             if case_ids is None:
                 _forget_rejected(database, run.number)
             _forget(database, lease, run, chosen[run.number], also)
     _clean(database)
     return sum(map(len, chosen.values()))
+
+
+def delete_runs(database: Database, numbers: Sequence[int]) -> None:
+    """Delete runs whose texts were forgotten, with all their rows and notes.
+
+    Raises:
+        StoreError: one of them is being written, or this user may not.
+    """
+    with ExitStack() as stack:
+        for number in numbers:
+            stack.enter_context(_held(database, number))
+
+        def remove(connection: Connection) -> None:
+            connection.execute(delete(runs).where(runs.c.number.in_(numbers)))
+            for number in numbers:
+                connection.execute(delete(meta).where(meta.c.key.like(f"% of run {number}: %")))
+
+        database.write(remove)
 
 
 def _chosen(database: Database, run: StoredRun, case_ids: Collection[str] | None) -> list[str]:
@@ -109,13 +128,11 @@ def _chosen(database: Database, run: StoredRun, case_ids: Collection[str] | None
 def _held(database: Database, run: int) -> Iterator[Lease]:
     """Nobody else may write the run meanwhile."""
     lease = Lease(run)
-    with database.writing() as connection:
-        lease.take(connection)
+    database.write(lambda connection: lease.take(connection, database))
     try:
         yield lease
     finally:
-        with database.writing() as connection:
-            lease.release(connection)
+        database.write(lease.give_up)
 
 
 def _forget(database: Database, lease: Lease, run: StoredRun, case_ids: Sequence[str], also: Sequence[Step]) -> None:
@@ -128,12 +145,16 @@ def _forget(database: Database, lease: Lease, run: StoredRun, case_ids: Sequence
     for start in range(0, len(case_ids), PORTION):
         some = case_ids[start : start + PORTION]
         questions = [question for one in some for question in _questions(run.record(one), steps)]
-        with database.writing() as connection:
-            lease.renew(connection)
+        keys = list(_keys(questions, remembered))
+
+        def forget(connection: Connection, some: Sequence[str] = some, keys: Sequence[bytes] = keys) -> None:
+            lease.renew(connection, database)
             connection.execute(_marked_unclean(database))
             for one in some:
                 _forget_case(connection, run.number, one, [metric.name for metric in builtin])
-            _forget_answers(connection, questions, remembered)
+            _delete_unheld(connection, database, keys, texts_too=False)
+
+        database.write(forget)
 
 
 def _marked_unclean(database: Database) -> Insert:
@@ -143,9 +164,12 @@ def _marked_unclean(database: Database) -> Insert:
 def _forget_rejected(database: Database, run: int) -> None:
     """Delete why rows couldn't be used, which quotes them."""
     quoting = (rejected.c.run == run) & (rejected.c.reason != DELETED)
-    with database.writing() as connection:
+
+    def forget(connection: Connection) -> None:
         if connection.execute(update(rejected).where(quoting).values(reason=DELETED)).rowcount:
             connection.execute(_marked_unclean(database))
+
+    database.write(forget)
 
 
 def _forget_case(connection: Connection, run: int, case_id: str, builtin: Sequence[str]) -> None:
@@ -154,6 +178,8 @@ def _forget_case(connection: Connection, run: int, case_id: str, builtin: Sequen
     connection.execute(update(cases).where(here).values(steps=without_texts(blob)))
     mine = (case_texts.c.run == run) & (case_texts.c.position == position)
     connection.execute(update(case_texts).where(mine).values(hash=None))
+    mine = (readings.c.run == run) & (readings.c.position == position)
+    connection.execute(update(readings).where(mine).values(head=None))
     # what a judge or a metric of the user's own says may quote the case
     quoting = scores.c.reason.is_not(None) & or_(scores.c.failed, scores.c.metric.not_in(builtin))
     mine = (scores.c.run == run) & (scores.c.position == position) & quoting
@@ -172,28 +198,51 @@ def _questions(record: Record, steps: Iterable[Step]) -> Iterator[Question]:
                 yield from found.questions
 
 
-def _forget_answers(connection: Connection, questions: Sequence[Question], remembered: Iterable[Any]) -> None:
+def _keys(questions: Sequence[Question], remembered: Iterable[Any]) -> Iterator[bytes]:
+    """The keys of all answers to these questions that may be remembered."""
     for kind, fingerprint, trial in remembered:
         keys = AnswerKeys(lambda _, own=fingerprint: own, trial)  # type: ignore[misc]  # bound now, not when it is called
-        for some in in_chunks(keys.key(question) for question in questions if question.kind == kind):
-            connection.execute(delete(answers).where(answers.c.key.in_(some)))
+        yield from (keys.key(question) for question in questions if question.kind == kind)
+
+
+def _delete_unheld(connection: Connection, database: Database, keys: Sequence[bytes], *, texts_too: bool) -> None:
+    """Delete answers by their keys, and also the texts that no case holds any more.
+
+    On a server its function `forget_texts` does it: a writer may delete nothing in another way.
+    """
+    if not database.is_sqlite:
+        function = text(f"SELECT {database.named('forget_texts')}(CAST(:keys AS bytea[]), :unheld)")
+        connection.execute(function, {"keys": list(keys), "unheld": texts_too})
+        return
+    for some in in_chunks(keys):
+        connection.execute(delete(answers).where(answers.c.key.in_(some)))
+    if texts_too:
+        held = select(case_texts.c.hash).where(case_texts.c.hash.is_not(None))
+        connection.execute(delete(texts).where(texts.c.hash.not_in(held)))
 
 
 def _clean(database: Database) -> None:
     """Take out what no case holds any more, and every byte of it; also what an earlier call that was killed left."""
-    held = select(case_texts.c.hash).where(case_texts.c.hash.is_not(None))
     unclean = meta.c.key == UNCLEAN_KEY
     with database.reading() as connection:
         if connection.execute(select(meta.c.key).where(unclean)).first() is None:
             return
-    with database.writing() as connection:
-        connection.execute(delete(texts).where(texts.c.hash.not_in(held)))
+    delete_unheld_texts(database)
     if database.is_sqlite:
         with store_errors(database.where), database.engine.connect() as connection:
             raw: Any = connection.connection.driver_connection
             _write_anew(raw, database.where)
-    with database.writing() as connection:
-        connection.execute(delete(meta).where(unclean))
+    database.write(lambda connection: connection.execute(delete(meta).where(unclean)))
+
+
+def delete_unheld_texts(database: Database) -> None:
+    """Delete the texts that no case holds, while nobody writes any."""
+
+    def clean(connection: Connection) -> None:
+        database.lock(connection, "texts")  # a writer may have met a text that is there, and not used it yet
+        _delete_unheld(connection, database, (), texts_too=True)
+
+    database.write(clean)
 
 
 def _write_anew(connection: sqlite3.Connection, where: str) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import func, select, tuple_
 
 from ragtriage.core.case import Case
 from ragtriage.store.database import IN_ONE_STATEMENT, Database
-from ragtriage.store.schema import FINISHED, cases, not_by_tests, runs
+from ragtriage.store.schema import FINISHED, cases, not_by_tests, of_project, runs
 
 SIZE = 16
 """Bytes of a digest: 128 bits, so that chance never makes two texts one."""
@@ -87,15 +87,15 @@ class InputScan(RowsHash):
     Memory doesn't grow with the file. Every method raises a `StoreError` where the store can't be read.
     """
 
-    def __init__(self, database: Database, input: str) -> None:  # noqa: A002  # the store's word for it
+    def __init__(self, database: Database, input: str, project: str | None = None) -> None:  # noqa: A002  # its word
         super().__init__()
         self._database = database
         self._unchanged = 0
         self._waiting: list[tuple[bytes, bytes]] = []
-        same = (runs.c.input == input) & (runs.c.state == FINISHED) & not_by_tests()
-        with database.reading() as connection:
-            self.last_run: int | None = connection.execute(select(func.max(runs.c.number)).where(same)).scalar()
-            """The newest finished run of the same file, None if there is none."""
+        same = (runs.c.input == input) & (runs.c.state == FINISHED) & not_by_tests() & of_project(project)
+        last = select(func.max(runs.c.number)).where(same)
+        self.last_run: int | None = database.read(lambda connection: connection.execute(last).scalar())
+        """The newest finished run of the same file, None if there is none."""
 
     def add(self, case: Case) -> bytes:
         """Take one row in, and return its `content_hash`."""
@@ -117,6 +117,5 @@ class InputScan(RowsHash):
         if self._waiting:
             pairs = tuple_(cases.c.id_digest, cases.c.content).in_(self._waiting)
             query = select(func.count()).select_from(cases).where(cases.c.run == self.last_run, pairs)
-            with self._database.reading() as connection:
-                self._unchanged += connection.execute(query).scalar_one()
+            self._unchanged += self._database.read(lambda connection: connection.execute(query).scalar_one())
             self._waiting.clear()

@@ -6,15 +6,15 @@ import os
 import secrets
 import socket
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, or_, select, update
 
 from ragtriage.core.errors import StoreError
+from ragtriage.store.database import Database
 from ragtriage.store.schema import runs
 
 STALE = 60.0
@@ -28,6 +28,16 @@ class LeaseLostError(StoreError):
     """Another process took the run over, or it was deleted."""
 
 
+class RunBusyError(StoreError):
+    """Another process is writing the run."""
+
+    def __init__(self, run: int, pid: int | None, host: str | None, since: float) -> None:
+        super().__init__(
+            f"run {run} is being written by process {pid} on {host} (last sign of life {max(0.0, since):.0f} seconds "
+            "ago): wait until it ends, or stop it"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
     """This process's right to write one run."""
@@ -37,44 +47,54 @@ class Lease:
     host: str = field(default_factory=socket.gethostname)
     pid: int = field(default_factory=os.getpid)
 
-    def take(self, connection: Connection) -> None:
-        """Take the run, inside a writing transaction.
+    def take(self, connection: Connection, database: Database) -> None:
+        """Take the run, inside a writing transaction, in one statement: of several that try, one does.
 
         A run whose writer gave no heartbeat for a minute, or whose process on this host is dead, is taken over.
 
         Raises:
-            StoreError: there is no such run, or another process is writing it.
+            StoreError: there is no such run.
+            RunBusyError: another process is writing it.
         """
-        here = runs.c.number == self.run
-        row = connection.execute(select(runs).where(here)).one_or_none()
-        if row is None:
+        here, now = runs.c.number == self.run, database.time()
+        holder = connection.execute(select(runs.c.owner, runs.c.owner_host, runs.c.owner_pid).where(here)).one_or_none()
+        if holder is None:
             raise StoreError(f"there is no run {self.run}")
-        since = time.time() - (row.heartbeat or 0.0)
-        dead = since > STALE or (row.owner_host == self.host and not alive(row.owner_pid))
-        if row.owner and row.owner != self.owner and not dead:
-            raise StoreError(
-                f"run {self.run} is being written by process {row.owner_pid} on {row.owner_host} (last sign of life "
-                f"{max(0.0, since):.0f} seconds ago): wait until it ends, or stop it"
-            )
-        mine = {"owner": self.owner, "owner_host": self.host, "owner_pid": self.pid, "heartbeat": time.time()}
-        connection.execute(update(runs).where(here).values(**mine))
+        dead = holder.owner if holder.owner_host == self.host and not alive(holder.owner_pid) else None
+        free = or_(runs.c.owner.is_(None), runs.c.owner.in_([self.owner, dead or self.owner]))
+        mine = {"owner": self.owner, "owner_host": self.host, "owner_pid": self.pid, "heartbeat": now}
+        taking = update(runs).where(here, or_(free, func.coalesce(runs.c.heartbeat, 0.0) < now - STALE)).values(**mine)
+        if not connection.execute(taking).rowcount:
+            told = select(runs.c.owner_pid, runs.c.owner_host, now - runs.c.heartbeat).where(here)
+            pid, host, since = connection.execute(told).one()
+            raise RunBusyError(self.run, pid, host, since or 0.0)
 
-    def renew(self, connection: Connection, **values: Any) -> None:
+    def renew(self, connection: Connection, database: Database, **values: Any) -> None:
         """Give a heartbeat, and set further columns of the run with it.
 
         Raises:
             LeaseLostError: another process took the run over in the meantime.
         """
         mine = (runs.c.number == self.run) & (runs.c.owner == self.owner)
-        done = connection.execute(update(runs).where(mine).values(heartbeat=time.time(), **values))
+        done = connection.execute(update(runs).where(mine).values(heartbeat=database.time(), **values))
         if done.rowcount == 0:
             raise LeaseLostError(
                 f"run {self.run} was taken over by another process, or deleted: this one stops writing"
             )
 
-    def release(self, connection: Connection, **values: Any) -> None:
+    def release(self, connection: Connection, database: Database, **values: Any) -> None:
         """Give the run back, setting further columns with it; raises as `renew` does."""
-        self.renew(connection, owner=None, owner_host=None, owner_pid=None, **values)
+        self.renew(connection, database, owner=None, owner_host=None, owner_pid=None, **values)
+
+    def give_up(self, connection: Connection) -> None:
+        """Give the run back, whether it is still held or not."""
+        mine = (runs.c.number == self.run) & (runs.c.owner == self.owner)
+        connection.execute(update(runs).where(mine).values(owner=None, owner_host=None, owner_pid=None))
+
+    def released(self, connection: Connection, state: str) -> bool:
+        """Whether nobody holds the run, and it is in this state."""
+        here = (runs.c.number == self.run) & runs.c.owner.is_(None) & (runs.c.state == state)
+        return connection.execute(select(runs.c.number).where(here)).first() is not None
 
 
 def alive(pid: int | None) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection, func, select
 
@@ -38,8 +38,33 @@ class CaseTexts:
     by_role: Mapping[str, Sequence[StoredText]]
 
 
-class RunColumns:
-    """One run's columns.
+class RunColumns(Protocol):
+    """One run's columns, wherever they stand."""
+
+    def cases(self) -> Iterator[tuple[int, str, Mapping[str, Any], float, Sequence[str] | None]]:
+        """(position, id, tags, weight, relevant ids) of every case."""
+        ...
+
+    def scores(self, metric: str) -> list[tuple[int, float | None, bool]]:
+        """(position, value, whether the judge failed) of one metric on every case; the value is None if undefined."""
+        ...
+
+    def texts(self, last: int, read: Sequence[str] = ()) -> Iterator[CaseTexts]:
+        """The texts of every case.
+
+        Args:
+            last: the last position.
+            read: the roles whose texts are read; of the others only the digests are.
+        """
+        ...
+
+    def shared_with(self, other: int, enough: float) -> int:
+        """How many of its cases a run of the store has too: by ids or, where fewer than enough are, by queries."""
+        ...
+
+
+class TableColumns:
+    """The columns of a run in the tables of a store.
 
     Args:
         database: the store.
@@ -51,7 +76,7 @@ class RunColumns:
         self._run = run
 
     def cases(self) -> Iterator[tuple[int, str, Mapping[str, Any], float, Sequence[str] | None]]:
-        """(position, id, tags, weight, relevant ids) of every case."""
+        """See `RunColumns`."""
         chosen = cases.c.position, cases.c.id, cases.c.tags, cases.c.weight, cases.c.relevant_ids
         query = select(*chosen).where(cases.c.run == self._run).order_by(cases.c.position).limit(CHUNK)
         after = -1
@@ -64,25 +89,20 @@ class RunColumns:
             after = rows[-1].position
 
     def scores(self, metric: str) -> list[tuple[int, float | None, bool]]:
-        """(position, value, whether the judge failed) of one metric on every case; the value is None if undefined."""
+        """See `RunColumns`."""
         here = (scores.c.run == self._run) & (scores.c.metric == metric)
         query = select(scores.c.position, scores.c.value, scores.c.failed).where(here).order_by(scores.c.position)
         with self._database.reading() as connection:
             return list(map(tuple, connection.execute(query)))
 
     def texts(self, last: int, read: Sequence[str] = ()) -> Iterator[CaseTexts]:
-        """The texts of every case.
-
-        Args:
-            last: the last position.
-            read: the roles whose texts are read; of the others only the digests are.
-        """
+        """See `RunColumns`."""
         for first in range(0, last + 1, CHUNK):
             with self._database.reading() as connection:
                 yield from _texts_between(connection, self._run, first, min(last, first + CHUNK - 1), read)
 
     def shared_with(self, other: int, enough: float) -> int:
-        """How many of its cases another run has too: by their ids or, where these are fewer than enough, by queries."""
+        """See `RunColumns`."""
         with self._database.reading() as connection:
             found = self._by_id(connection, other)
             return found if found >= enough else max(found, self._by_query(connection, other))

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from sqlalchemy import delete, select
+from typing import Protocol
+
+from sqlalchemy import Connection, delete, select
 
 from ragtriage.store.database import Database
 from ragtriage.store.schema import meta
 
 
-class RunNotes:
+class RunNotes(Protocol):
+    """The notes of one run: of each kind the last that was written."""
+
+    def read(self, kind: str, digest: str) -> str | None:
+        """A note; None if none was written by this digest of all that it rests on.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        ...
+
+    def write(self, kind: str, digest: str, value: str) -> None:
+        """Keep a note in place of the one before.
+
+        Raises:
+            StoreError: the store can't be written.
+        """
+        ...
+
+
+class TableNotes:
     """The notes of one run in the table `meta`: of each kind the last that was written.
 
     Args:
@@ -21,26 +43,21 @@ class RunNotes:
         self._run = run
 
     def read(self, kind: str, digest: str) -> str | None:
-        """A note; None if none was written by this digest of all that it rests on.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
+        """See `RunNotes`."""
         with self._database.reading() as connection:
             known = select(meta.c.value).where(meta.c.key == self._key(kind) + digest)
             value: str | None = connection.execute(known).scalar()
         return value
 
     def write(self, kind: str, digest: str, value: str) -> None:
-        """Keep a note in place of the one before.
-
-        Raises:
-            StoreError: the store can't be written.
-        """
+        """See `RunNotes`."""
         key = self._key(kind)
-        with self._database.writing() as connection:
+
+        def replace(connection: Connection) -> None:
             connection.execute(delete(meta).where(meta.c.key.startswith(key)))
             connection.execute(self._database.upsert(meta), {"key": key + digest, "value": value})
+
+        self._database.write(replace)
 
     def _key(self, kind: str) -> str:
         return f"{kind} of run {self._run}: "

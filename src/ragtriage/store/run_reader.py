@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Label, Row, Select, Table, and_, func, select
 
-from ragtriage.core.case import Case, Source, Turn
 from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.record import Record
 from ragtriage.core.suggestions import near_names
-from ragtriage.core.verdicts import Known, Outcome, Score, Undefined
-from ragtriage.metrics import metric_named
-from ragtriage.store.codec import DELETED, decode_steps, with_custom_parts
+from ragtriage.core.verdicts import Outcome
 from ragtriage.store.database import Database
 from ragtriage.store.identity import digest
-from ragtriage.store.run_columns import RunColumns
-from ragtriage.store.run_notes import RunNotes
+from ragtriage.store.record_values import case_from, outcome_from, record_from
+from ragtriage.store.run_columns import TableColumns
+from ragtriage.store.run_notes import TableNotes
 from ragtriage.store.schema import (
+    COUNTS,
     FINISHED,
     MADE_BY,
+    RECORDS_AT,
     TESTS,
     State,
     case_texts,
     cases,
     not_by_tests,
+    of_project,
     rejected,
     runs,
     scores,
@@ -94,6 +95,22 @@ class RunInfo:
     """Which repetition of the same evaluation it is; 0 for the first, and where nothing is repeated."""
     repeats: int | None = None
     """The number of the first run of a repeated evaluation; None in the first one, and where nothing is repeated."""
+    address: str = ""
+    """Of the record set that was opened by it; empty for a run of a store."""
+    project: str = ""
+    """What it belongs to; empty in runs from before there were projects, which belong to every one."""
+    author: str | None = None
+    """The database's user who began it; None in a file."""
+
+    @property
+    def typed(self) -> str:
+        """What a user types for it: its number, or the address of its record set."""
+        return self.address or str(self.number)
+
+    @property
+    def called(self) -> str:
+        """What messages call it."""
+        return self.address or f"run {self.number}"
 
     @property
     def by_tests(self) -> bool:
@@ -131,10 +148,17 @@ class RejectedRow:
     reason: str
 
 
-def read_runs(connection: Connection, number: int | None = None) -> list[RunInfo]:
-    """All runs, the newest first, or the one with this number."""
-    found = connection.execute(_RUNS if number is None else _RUNS.where(runs.c.number == number)).mappings()
-    return [RunInfo(**{**row, "metrics": tuple(row["metrics"])}) for row in found]
+def read_runs(connection: Connection, number: int | None = None, project: str | None = None) -> list[RunInfo]:
+    """The runs of a project (all, if None), the newest first, or the one with this number."""
+    mine = of_project(project) if number is None else runs.c.number == number
+    found = connection.execute(_RUNS.where(mine)).mappings()
+    return [_info({**row, "metrics": tuple(row["metrics"])}) for row in found]
+
+
+def _info(row: dict[str, Any]) -> RunInfo:
+    """A run in a line; of one whose records lie in a record set, the counts that were kept with it."""
+    kept = row["configuration"].get(RECORDS_AT)
+    return RunInfo(**row | ({name: kept[name] for name in COUNTS} if kept else {}))
 
 
 def _counted(label: str, table: Table, *conditions: Any) -> Label[int]:
@@ -159,23 +183,32 @@ def read_means(connection: Connection, numbers: Sequence[int]) -> dict[int, dict
     found: dict[int, dict[str, float]] = {number: {} for number in numbers}
     for run, metric, value in connection.execute(query.group_by(scores.c.run, scores.c.metric)):
         found[run][metric] = float(value)
+    configurations = select(runs.c.number, runs.c.configuration).where(runs.c.number.in_(numbers))
+    for run, configuration in connection.execute(configurations):
+        found[run] |= configuration.get(RECORDS_AT, {}).get("means", {})
     return found
 
 
-def read_run(connection: Connection, which: int | str) -> RunInfo:
+def read_run(connection: Connection, which: int | str, project: str | None = None) -> RunInfo:
     """The run with a number, also as a text, or the `last`: the newest, or the first of the newest repeated evaluation.
 
     A run that a test session made is never the last.
+
+    Args:
+        connection: to read from.
+        which: a number, which may be of any project, or `last`.
+        project: whose last run is meant; anybody's if None.
 
     Raises:
         NotStoredError: there is no such run; says which there are.
     """
     text = str(which).strip()
     by_number = select(runs.c.number, runs.c.repeats).order_by(runs.c.number.desc()).limit(10)
-    newest = connection.execute(by_number.where(not_by_tests()) if text == "last" else by_number).all()
-    if not newest:
-        raise NotStoredError("the store holds no run yet: evaluate a file first")
-    there = f"the newest are {', '.join(str(row.number) for row in newest)}"
+    mine = by_number.where(of_project(project))
+    newest = connection.execute(mine.where(not_by_tests()) if text == "last" else mine).all()
+    if not newest and (text == "last" or connection.execute(by_number).first() is None):
+        raise NotStoredError(_no_run(connection, project))
+    there = f"the newest are {', '.join(str(row.number) for row in newest or connection.execute(by_number))}"
     if text != "last" and not (text.isascii() and text.isdecimal()):
         raise NotStoredError(f"{text[:LONGEST_SHOWN]!r} is no run: give its number, or last; {there}")
     if text == "last":
@@ -184,6 +217,18 @@ def read_run(connection: Connection, which: int | str) -> RunInfo:
     if not found:
         raise NotStoredError(f"there is no run {text[:LONGEST_SHOWN]}; {there}")
     return found[0]
+
+
+def _no_run(connection: Connection, project: str | None) -> str:
+    """That there is no last run, and of which projects there are runs."""
+    if project is not None:
+        others = connection.execute(select(runs.c.project).where(not_by_tests()).distinct().limit(10)).scalars()
+        if named := sorted(others):
+            return (
+                f"the store holds no run of project {project!r}: there are runs of {listed(named, 'and')}; give "
+                "--project, or --project '*' for all"
+            )
+    return "the store holds no run yet: evaluate a file first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,11 +248,8 @@ T = TypeVar("T")
 _Reader = Callable[[Connection, RunInfo, Sequence[Row[Any]]], list[T]]
 
 
-class StoredRun:
-    """One run as it is stored.
-
-    Everything is read when it is asked for; every method raises a `StoreError` where the store can't be read.
-    """
+class TableRun:
+    """One run in the tables of a store; see `ragtriage.store.stored_run.StoredRun`."""
 
     def __init__(self, database: Database, info: RunInfo) -> None:
         self._database = database
@@ -219,15 +261,11 @@ class StoredRun:
         return self.info.number
 
     def records(self) -> Iterator[Record]:
-        """All records in the order of the input; a text that was deleted reads as `DELETED`."""
+        """See `StoredRun`."""
         return self._in_portions(CHUNK, select(cases), _records)
 
     def record(self, case_id: str) -> Record:
-        """One case's record.
-
-        Raises:
-            NotStoredError: the run holds no such case.
-        """
+        """See `StoredRun`."""
         with self._database.reading() as connection:
             here = (cases.c.run == self.number) & (cases.c.id_digest == digest(case_id))
             rows = connection.execute(select(cases).where(here)).all()
@@ -238,7 +276,7 @@ class StoredRun:
             return _records(connection, self.info, rows)[0]
 
     def texts_deleted(self) -> int:
-        """How many of its cases have lost their texts."""
+        """See `StoredRun`."""
         lost = (case_texts.c.run == self.number) & (case_texts.c.role == "query") & case_texts.c.hash.is_(None)
         with self._database.reading() as connection:
             return connection.execute(select(func.count()).select_from(case_texts).where(lost)).scalar_one()
@@ -250,20 +288,20 @@ class StoredRun:
         return f": did you mean {listed(near, 'or')}?" if near else f": `ragtriage show {self.number}` lists its cases"
 
     def rows(self) -> Iterator[StoredRow]:
-        """All cases with their scores, without texts and verdicts, in the order of the input."""
+        """See `StoredRun`."""
         columns = (cases.c.position, cases.c.id, cases.c.tags, cases.c.weight, cases.c.language)
         return self._in_portions(LIGHT_CHUNK, select(*columns), _light_rows)
 
-    def columns(self) -> RunColumns:
-        """The run by columns, for what goes through all its cases at once."""
-        return RunColumns(self._database, self.number)
+    def columns(self) -> TableColumns:
+        """See `StoredRun`."""
+        return TableColumns(self._database, self.number)
 
-    def notes(self) -> RunNotes:
-        """What was computed from the whole run and is kept."""
-        return RunNotes(self._database, self.number)
+    def notes(self) -> TableNotes:
+        """See `StoredRun`."""
+        return TableNotes(self._database, self.number)
 
     def rejected(self) -> list[RejectedRow]:
-        """The rows of the input that couldn't be used, in their order."""
+        """See `StoredRun`."""
         query = select(rejected).where(rejected.c.run == self.number).order_by(rejected.c.row, rejected.c.field)
         with self._database.reading() as connection:
             return [RejectedRow(row.row, row.field or None, row.reason) for row in connection.execute(query)]
@@ -295,32 +333,8 @@ def _records(connection: Connection, info: RunInfo, rows: Sequence[Row[Any]]) ->
 
 
 def _record(row: Row[Any], written: list[Any], outcomes: dict[str, Outcome]) -> Record:
-    by_role: dict[str, list[tuple[str | None, str]]] = {}
-    for text in written:
-        by_role.setdefault(text.role, []).append((text.label, DELETED if text.text is None else text.text))
-
-    def only(role: str) -> str | None:
-        return by_role[role][0][1] if role in by_role else None
-
-    case = Case(
-        id=row.id,
-        query=only("query") or "",
-        sources=tuple(Source(text, label) for label, text in by_role.get("source", ())),
-        response=only("response"),
-        reference=only("reference"),
-        history=tuple(Turn(label or "", text) for label, text in by_role.get("history", ())),
-        samples=tuple(text for _, text in by_role.get("sample", ())),
-        relevant_ids=None if row.relevant_ids is None else tuple(row.relevant_ids),
-        tags=row.tags,
-        weight=row.weight,
-        time=row.time,
-        trace_id=row.trace_id,
-        citation_mark=only("citation mark"),
-    )
-    steps = decode_steps(case, row.steps)
-    outcomes = with_custom_parts(outcomes, steps)
-    whole = {name: _with_parts(name, outcome, steps) for name, outcome in outcomes.items()}
-    return Record(case, steps, whole, row.language, row.seconds)
+    values: dict[str, Any] = dict(row._mapping)  # noqa: SLF001  # SQLAlchemy's public name
+    return record_from(case_from(values, ((text.role, text.label, text.text) for text in written)), values, outcomes)
 
 
 def _texts(connection: Connection, run: int, first: int, last: int) -> dict[int, list[Any]]:
@@ -340,21 +354,6 @@ def _outcomes(connection: Connection, info: RunInfo, first: int, last: int) -> d
     here = (scores.c.run == info.number) & scores.c.metric.in_(info.metrics) & scores.c.position.between(first, last)
     unordered: dict[int, dict[str, Outcome]] = {}
     for row in connection.execute(select(scores).where(here)):
-        undefined = row.value is None
-        outcome = Undefined(row.reason, row.failed) if undefined else Score(row.value, row.judged, row.unknown)
+        outcome = outcome_from(row.value, row.reason, row.failed, row.judged, row.unknown)
         unordered.setdefault(row.position, {})[row.metric] = outcome
     return {at: {name: by[name] for name in info.metrics if name in by} for at, by in unordered.items()}
-
-
-def _with_parts(name: str, outcome: Outcome, steps: Mapping[str, Known]) -> Outcome:
-    """The stored score with the parts that today's metric finds for it; without them if it would differ today."""
-    metric = metric_named(name)
-    if metric is None or isinstance(outcome, Undefined):
-        return outcome
-    try:
-        again = metric(steps)
-    except (KeyError, ValueError):
-        return outcome  # the metric needs other steps today than when the run was made
-    if isinstance(again, Score) and (again.value, again.judged) == (outcome.value, outcome.judged):
-        return replace(outcome, parts=again.parts)
-    return outcome

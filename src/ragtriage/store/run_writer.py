@@ -5,22 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, Table, delete, func, select, update
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Outcome
-from ragtriage.store.codec import custom_parts, encode_steps
 from ragtriage.store.database import Database
-from ragtriage.store.identity import content_hash, digest
+from ragtriage.store.identity import digest
 from ragtriage.store.lease import Heartbeat, Lease
-from ragtriage.store.run_reader import Rejection, read_run
+from ragtriage.store.readings import Reading, read_again, reading_row
+from ragtriage.store.record_values import case_values, outcome_values, texts_of
+from ragtriage.store.run_reader import Rejection, RunInfo, read_run
 from ragtriage.store.schema import (
     FINISHED,
     INTERRUPTED,
@@ -28,6 +28,7 @@ from ragtriage.store.schema import (
     State,
     case_texts,
     cases,
+    readings,
     rejected,
     runs,
     scores,
@@ -62,6 +63,7 @@ class _Waiting:
     texts: dict[bytes, str] = field(default_factory=dict)
     case_texts: list[dict[str, Any]] = field(default_factory=list)
     scores: list[dict[str, Any]] = field(default_factory=list)
+    readings: list[dict[str, Any]] = field(default_factory=list)
     rejected: list[dict[str, Any]] = field(default_factory=list)
 
     def due(self) -> bool:
@@ -82,11 +84,8 @@ class RunWriter:
         self._lease = lease
         self.number = lease.run
         self._open = True
-        with database.writing() as connection:
-            lease.take(connection)
-            info = read_run(connection, lease.run)
-            last = connection.execute(select(func.max(cases.c.position)).where(cases.c.run == lease.run)).scalar()
-            lease.renew(connection, state=RUNNING, finished=None)
+        info, last = database.write(self._take)
+        self._created = info.created
         self._continued = last is not None
         self._next = 0 if last is None else last + 1
         self._places: dict[str, int] = {}
@@ -98,6 +97,14 @@ class RunWriter:
         are the requests that were paid for, and the tokens of both directions."""
         self.requests, self.tokens_in, self.tokens_out = info.requests, info.tokens_in, info.tokens_out
         self._heartbeat = Heartbeat(self._beat)
+
+    def _take(self, connection: Connection) -> tuple[RunInfo, int | None]:
+        """Take the lease: what is known of the run, and its last place, None if nothing is stored yet."""
+        self._lease.take(connection, self._database)
+        info = read_run(connection, self.number)
+        last = connection.execute(select(func.max(cases.c.position)).where(cases.c.run == self.number)).scalar()
+        self._lease.renew(connection, self._database, state=RUNNING, finished=None)
+        return info, last
 
     def todo(self, rows: Iterable[Case]) -> Iterator[Case]:
         """Those of the run's cases that aren't evaluated yet, or failed; they are read lazily.
@@ -117,13 +124,25 @@ class RunWriter:
                     self._places[case.id] = position
                     yield case
 
-    def keep(self, record: Record) -> None:
-        """Store one record within `SECONDS`; the same case again replaces it. See `ragtriage.core.record.Sink`."""
+    def keep(self, record: Record, reading: Reading | None = None) -> None:
+        """Store one record within `SECONDS`; the same case again replaces it. See `ragtriage.core.record.Sink`.
+
+        Args:
+            record: an evaluated case.
+            reading: what the diagnosis says of it under the run's own criteria, for lists of cases.
+        """
         self._heartbeat.check()
         position = self._places.pop(record.case.id, None)
-        self._add(record, self._place(record.case) if position is None else position)
+        place = self._place(record.case) if position is None else position
+        self._add(record, place)
+        if reading:
+            self._waiting.readings.append(reading_row(self.number, place, record.case, reading))
         if self._waiting.due():
             self.flush()
+
+    def read_again(self, found: Iterable[tuple[Record, Reading]]) -> None:
+        """Replace what is said of cases that are stored already, as when a continued run has other criteria now."""
+        read_again(self._database, self.number, found)
 
     def reject(self, *rows: Rejection) -> None:
         """Store rows that can't be used; telling the same again is harmless."""
@@ -135,15 +154,18 @@ class RunWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Commit everything that waits."""
-        with self._database.writing() as connection:
+        """Commit everything that waits. A server that is away is waited for, and what waits goes on waiting."""
+
+        def write(connection: Connection) -> None:
             self.keep_spending(connection)
             self._write(connection)
+
+        self._database.write(write)
         self._waiting = _Waiting()
 
     def keep_spending(self, connection: Connection) -> None:
         """Write what was spent so far, in somebody else's transaction."""
-        self._lease.renew(connection, **self.spent())
+        self._lease.renew(connection, self._database, **self.spent())
 
     def finish(self) -> None:
         """Commit everything and mark the run as finished."""
@@ -170,10 +192,20 @@ class RunWriter:
             return
         self._open = False
         self._heartbeat.stop()
-        with self._database.writing() as connection:
-            self._lease.renew(connection)
+        tries = 0
+
+        def write(connection: Connection) -> None:
+            nonlocal tries
+            tries += 1
+            if tries > 1 and self._lease.released(connection, state):
+                return  # the last try was committed, though nobody heard of it
+            self._lease.renew(connection, self._database)
             self._write(connection)
-            self._lease.release(connection, state=state, finished=now(), **self.spent())
+            self._lease.release(
+                connection, self._database, state=state, finished=max(now(), self._created), **self.spent()
+            )
+
+        self._database.write(write)
         self._waiting = _Waiting()
 
     def spent(self) -> dict[str, float]:
@@ -187,14 +219,14 @@ class RunWriter:
         }
 
     def _beat(self) -> None:
-        with self._database.writing() as connection:
-            self._lease.renew(connection)
+        self._database.write(lambda connection: self._lease.renew(connection, self._database), patient=False)
 
     def _done(self, batch: list[Case]) -> set[str]:
         by_digest = {digest(case.id): case.id for case in batch}
         mine = (cases.c.run == self.number) & cases.c.id_digest.in_(list(by_digest)) & ~cases.c.failed
-        with self._database.reading() as connection:
-            return {by_digest[found] for found in connection.execute(select(cases.c.id_digest).where(mine)).scalars()}
+        known = select(cases.c.id_digest).where(mine)
+        found = self._database.read(lambda connection: connection.execute(known).scalars().all())
+        return {by_digest[one] for one in found}
 
     def _place(self, case: Case) -> int:
         """The place of a case that `todo` didn't hand out: where it stands already, else behind all others."""
@@ -203,8 +235,8 @@ class RunWriter:
             if row["id_digest"] == own:
                 return int(row["position"])
         mine = (cases.c.run == self.number) & (cases.c.id_digest == own)
-        with self._database.reading() as connection:
-            found = connection.execute(select(cases.c.position).where(mine)).scalar()
+        known = select(cases.c.position).where(mine)
+        found = self._database.read(lambda connection: connection.execute(known).scalar())
         if found is not None:
             self._waiting.again.append(found)
             return int(found)
@@ -214,26 +246,10 @@ class RunWriter:
     def _add(self, record: Record, position: int) -> None:
         case, waiting = record.case, self._waiting
         key = {"run": self.number, "position": position}
-        outcomes = [_outcome(key, name, outcome) for name, outcome in record.outcomes.items()]
-        waiting.cases.append(
-            key
-            | {
-                "id": case.id,
-                "id_digest": digest(case.id),
-                "content": content_hash(case),
-                "failed": any(outcome["failed"] for outcome in outcomes),
-                "language": record.language,
-                "seconds": record.seconds,
-                "weight": case.weight,
-                "time": case.time,
-                "trace_id": case.trace_id,
-                "relevant_ids": case.relevant_ids,
-                "tags": dict(case.tags),
-                "steps": encode_steps(case, {**record.steps, **custom_parts(record.outcomes)}),
-            }
-        )
+        outcomes = [key | {"metric": name} | outcome_values(outcome) for name, outcome in record.outcomes.items()]
+        waiting.cases.append(key | case_values(record))
         waiting.scores += outcomes
-        for role, ordinal, label, text in _texts(case):
+        for role, ordinal, label, text in texts_of(case):
             own = digest(text)
             waiting.texts[own] = text
             waiting.characters += len(text)
@@ -244,19 +260,31 @@ class RunWriter:
 
     def _write(self, connection: Connection) -> None:
         waiting, database = self._waiting, self._database
-        if waiting.again:
-            for table in (case_texts, scores):
-                here = (table.c.run == self.number) & table.c.position.in_(waiting.again)
-                connection.execute(delete(table).where(here))
-        for insert, rows in (
-            (database.insert_or_ignore(texts), [{"hash": own, "text": text} for own, text in waiting.texts.items()]),
-            (database.upsert(cases), waiting.cases),
-            (database.upsert(case_texts), waiting.case_texts),
-            (database.upsert(scores), waiting.scores),
-            (database.upsert(rejected), waiting.rejected),
+        database.lock(connection, "texts", shared=True)  # nobody deletes a text between its insert and its first use
+        for table, rows in ((case_texts, waiting.case_texts), (scores, waiting.scores)):
+            self._delete_others(connection, table, rows)
+        held = [{"hash": own, "text": text} for own, text in waiting.texts.items()]
+        database.insert(connection, texts, held, replace=False)
+        for table, rows in (
+            (cases, waiting.cases),
+            (case_texts, waiting.case_texts),
+            (scores, waiting.scores),
+            (readings, waiting.readings),
+            (rejected, waiting.rejected),
         ):
-            if rows:
-                connection.execute(insert, rows)
+            database.insert(connection, table, rows, replace=True)
+
+    def _delete_others(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Delete what stands at the places that are written again, and isn't written over."""
+        if not self._waiting.again:
+            return
+        keys = table.primary_key.columns
+        here = (table.c.run == self.number) & table.c.position.in_(self._waiting.again)
+        written = {tuple(row[key.name] for key in keys) for row in rows}
+        for found in connection.execute(select(*keys).where(here)).all():
+            if tuple(found) not in written:
+                mine = (key == value for key, value in zip(keys, found, strict=True))
+                connection.execute(delete(table).where(*mine))
 
 
 def raise_spending(connection: Connection, spent: Mapping[int, Mapping[str, float]]) -> None:
@@ -269,28 +297,9 @@ def raise_spending(connection: Connection, spent: Mapping[int, Mapping[str, floa
             connection.execute(update(runs).where(here).values(**most))
 
 
-def _outcome(key: dict[str, int], name: str, outcome: Outcome) -> dict[str, Any]:
-    empty = {"value": None, "reason": None, "failed": False, "judged": None, "unknown": None}
-    return key | {"metric": name} | {column: getattr(outcome, column, none) for column, none in empty.items()}
-
-
-def _texts(case: Case) -> Iterator[tuple[str, int, str | None, str]]:
-    """Every text of a case: role, place, label, text."""
-    by_role: dict[str, Sequence[tuple[str | None, str | None]]] = {
-        "query": [(None, case.query)],
-        "response": [(None, case.response)],
-        "reference": [(None, case.reference)],
-        "source": [(source.id, source.text) for source in case.sources],
-        "history": [(turn.role, turn.text) for turn in case.history],
-        "sample": [(None, sample) for sample in case.samples],
-        "citation mark": [(None, case.citation_mark)],
-    }
-    for role, labelled in by_role.items():
-        for i, (label, text) in enumerate(labelled):
-            if text is not None:
-                yield role, i, label, text
-
-
-def now() -> str:
-    """The time, UTC, ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def now(after: str | None = None) -> str:
+    """The time, UTC, ISO 8601, by the second; at least one after the given time."""
+    moment = datetime.now(UTC)
+    if after is not None:
+        moment = max(moment, datetime.fromisoformat(after) + timedelta(seconds=1))
+    return moment.isoformat(timespec="seconds")

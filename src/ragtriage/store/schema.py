@@ -15,8 +15,8 @@ import sqlalchemy as sa
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
 
-SCHEMA_VERSION = "1"
-"""A store of another version is refused: raise it whenever a table or what stands in one changes."""
+SCHEMA_VERSION = "2"
+"""Raise it whenever a table or what stands in one changes, with a function in `migrations` that makes the change."""
 
 VERSION_KEY = "version"
 """Where `meta` holds it; stores from before the first version have another key."""
@@ -27,6 +27,16 @@ State = Literal["running", "finished", "interrupted"]
 RUNNING: State = "running"
 FINISHED: State = "finished"
 INTERRUPTED: State = "interrupted"
+
+
+def escaped(text: str) -> str:
+    """A text as every database and file can hold it: see `LosslessText`."""
+    return text if _plain(text) else "\\" + json.dumps(text)
+
+
+def unescaped(text: str) -> str:
+    """Undo `escaped`."""
+    return json.loads(text[1:]) if text.startswith("\\") else text
 
 
 class LosslessText(sa.TypeDecorator[str]):
@@ -41,13 +51,11 @@ class LosslessText(sa.TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002  # SQLAlchemy's
         """Python → database."""
-        return value if value is None or _plain(value) else "\\" + json.dumps(value)
+        return value if value is None else escaped(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002  # SQLAlchemy's
         """Database → Python."""
-        if value is None or not value.startswith("\\"):
-            return value  # type: ignore[no-any-return]  # the driver's value, a text
-        return json.loads(value[1:])  # type: ignore[no-any-return]  # written above, a text
+        return None if value is None else unescaped(value)
 
 
 class JsonText(sa.TypeDecorator[Any]):
@@ -101,10 +109,13 @@ runs = sa.Table(
     sa.Column("owner_pid", sa.BigInteger),
     sa.Column("heartbeat", sa.Float),
     sa.Column("requests", sa.Integer, nullable=False, default=0),
-    sa.Column("tokens_in", sa.Integer, nullable=False, default=0),
-    sa.Column("tokens_out", sa.Integer, nullable=False, default=0),
+    sa.Column("tokens_in", sa.BigInteger, nullable=False, default=0),
+    sa.Column("tokens_out", sa.BigInteger, nullable=False, default=0),
     sa.Column("trial", sa.Integer, nullable=False, default=0),
     sa.Column("repeats", sa.Integer),  # the number of the first run, in a further one of a repeated evaluation
+    sa.Column("project", LosslessText, nullable=False, default="", server_default=""),  # empty: of every project
+    sa.Column("author", sa.Text),  # the user of the database; NULL in a file
+    sa.Index("runs_project", "project", "number"),
     sqlite_autoincrement=True,  # a number is never given twice, also after a run was deleted
 )
 
@@ -114,17 +125,29 @@ TESTS = "pytest"
 """Made by a test session, so never the `last` run that a person means."""
 
 
+RECORDS_AT = "records_at"
+"""The key in a run's configuration that says where its records lie if not in the store: the address of the record set,
+with its counts and means."""
+COUNTS = ("done", "failed", "rejected")
+"""Those of the counts that a run is listed with."""
+
+
 def not_by_tests() -> sa.ColumnElement[bool]:
     """Whether a run wasn't made by a test session; its mark can't stand within a text, where quotes are escaped."""
     written = sa.type_coerce(runs.c.configuration, sa.Text)
     return written.not_like(f"%{json.dumps({MADE_BY: TESTS})[1:-1]}%")
 
 
+def of_project(project: str | None) -> sa.ColumnElement[bool]:
+    """Whether a run is of a project; those from before there were projects are of every one. None: of any project."""
+    return sa.true() if project is None else runs.c.project.in_([project, ""])
+
+
 cases = sa.Table(
     "cases",
     metadata,
     sa.Column("run", sa.ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
-    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("id", LosslessText, nullable=False),
     sa.Column("id_digest", sa.LargeBinary(16), nullable=False),
     sa.Column("content", sa.LargeBinary(16), nullable=False),
@@ -152,7 +175,7 @@ case_texts = sa.Table(
     "case_texts",
     metadata,
     sa.Column("run", sa.ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
-    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("role", sa.Text, primary_key=True),  # query, response, reference, source, history, sample, citation mark
     sa.Column("ordinal", sa.Integer, primary_key=True),
     sa.Column("label", LosslessText),  # a source's id, a turn's role
@@ -165,20 +188,35 @@ scores = sa.Table(
     metadata,
     sa.Column("run", sa.ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
     sa.Column("metric", sa.Text, primary_key=True),
-    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("value", sa.Float),  # NULL: undefined
     sa.Column("reason", LosslessText),
     sa.Column("failed", sa.Boolean, nullable=False),
     sa.Column("judged", sa.Integer),
     sa.Column("unknown", sa.Integer),
+    sa.Index("scores_values", "run", "metric", "value", "position"),  # lists of cases by a score
     sqlite_with_rowid=False,
 )
+
+readings = sa.Table(
+    "readings",
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
+    sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("component", LosslessText, nullable=False),
+    sa.Column("rules", JsonText, nullable=False),
+    sa.Column("sure", sa.Boolean, nullable=False),
+    sa.Column("head", LosslessText),  # how the query begins; NULL: the text was deleted
+    sqlite_with_rowid=False,
+)
+"""How a case is headed under the run's own criteria, so that lists of cases needn't read records."""
 
 rejected = sa.Table(
     "rejected",
     metadata,
     sa.Column("run", sa.ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
-    sa.Column("row", sa.Integer, primary_key=True),
+    sa.Column("row", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("field", LosslessText, primary_key=True),
     sa.Column("reason", LosslessText, nullable=False),
 )

@@ -3,47 +3,116 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.steps import Step
+from ragtriage.judges.wrappers import AnswerMemory, InMemory
 from ragtriage.store.alone import alone
 from ragtriage.store.answers import StoredAnswers, StoredTickets
+from ragtriage.store.checking import StoreCheck, check_store
+from ragtriage.store.copying import CopiedRun, copy_runs
 from ragtriage.store.database import Database, open_database, store_address
-from ragtriage.store.forgetting import cases_with_texts, forget_texts, held_elsewhere
+from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget_texts, held_elsewhere
 from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
-from ragtriage.store.run_reader import RunInfo, StoredRun, read_means, read_run, read_runs
+from ragtriage.store.migrations import prepare, require_owner
+from ragtriage.store.postgresql import Told
+from ragtriage.store.run_reader import RunInfo, TableRun, read_means, read_run, read_runs
 from ragtriage.store.run_writer import RunWriter, now
-from ragtriage.store.schema import FINISHED, RUNNING, runs
+from ragtriage.store.schema import FINISHED, RECORDS_AT, RUNNING, of_project, runs
+from ragtriage.store.stored_run import StoredRun
 from ragtriage.store.written_files import files_with_texts, note_file
 
+OpenSet = Callable[[str, RunInfo], StoredRun]
+"""Opens the record set at an address, in which the records of a run lie."""
 
-def open_store(where: str | Path | None = None, *, create: bool = True) -> Store:
+KEPT_FREE = 20_000
+"""Answers that a process remembers by itself where its store is a server's."""
+
+
+EVERY_PROJECT = "*"
+"""What is given for a project to mean all of them."""
+
+
+def folder_project() -> str:
+    """What runs belong to where nothing else is said: the project with the name of the current folder."""
+    return Path.cwd().name or "root"
+
+
+def project_meant(named: str | None, where: str | Path | None) -> str | None:
+    """Whose runs a command means: those of the project that was named, None for all.
+
+    Where none was named, a server's store is taken for one that many folders share, and a file for this folder's alone,
+    so that its runs are found also when the folder gets another name.
+
+    Args:
+        named: what was named; `*` are all projects.
+        where: the store, as in `open_store`.
+    """
+    if named == EVERY_PROJECT:
+        return None
+    return named or (folder_project() if "://" in store_address(where) else None)
+
+
+def open_store(
+    where: str | Path | None = None,
+    *,
+    create: bool = True,
+    project: str | None = None,
+    told: Told = lambda _: None,
+    open_set: OpenSet | None = None,
+) -> Store:
     """Open a store, creating it where there is none.
 
     Args:
         where: a folder (the store is its file `runs.sqlite`), a file that ends in `.sqlite` or `.db`, or a URL
             (`sqlite:///…`, `postgresql://…`); None takes the variable RAGTRIAGE_STORE, else the folder `.ragtriage`.
         create: False for what only reads: a store that isn't there is an error then.
+        project: whose runs are meant by `last` and `runs`, and what new ones belong to. None means the runs of all
+            projects, and new ones belong to that with the name of the current folder.
+        told: is called with what the user should know, such as that a server is being waited for.
+        open_set: opens record sets, for runs whose records lie in one.
 
     Raises:
         StoreError: it can't be opened, isn't a store, or was written by another version.
     """
-    database = open_database(store_address(where), create=create)
+    database = open_database(store_address(where), create=create, told=told)
     try:
-        database.create_tables()
+        prepare(database, told=told)
     except BaseException:
         database.close()
         raise
-    return Store(database)
+    return Store(database, project, open_set)
+
+
+def initialise_store(where: str, told: Told = lambda _: None) -> str:
+    """Make a store's tables, and on a server its schema, which nothing else makes.
+
+    Args:
+        where: as in `open_store`.
+        told: is called with what the user should know.
+
+    Returns:
+        The version of the tables that was found, empty where there were none.
+
+    Raises:
+        ConfigError: a server's database can't hold every text.
+        StoreError: this user may not make them, or they are another program's.
+    """
+    database = open_database(store_address(where), create=True, told=told)
+    try:
+        return prepare(database, initialise=True, told=told)
+    finally:
+        database.close()
 
 
 class Store:
@@ -53,31 +122,36 @@ class Store:
 
     Attributes:
         where: the file or URL, for people; without a password.
+        project: whose runs are meant; None for those of all projects.
+        on_server: whether it is a server's, which others may use at the same time.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, project: str | None = None, open_set: OpenSet | None = None) -> None:
         self.where = database.where
+        self.project = project
+        self.on_server = not database.is_sqlite
         self._database = database
         self._answers = StoredAnswers(database)
+        self._free_answers = InMemory(KEPT_FREE)
         self._writing: list[RunWriter] = []
+        self._open_set = open_set
 
     def scan(self, input: str) -> InputScan:  # noqa: A002  # the word for it everywhere in the store
         """Gather the identity of a file's rows, and how many changed since its last finished run, in one pass."""
-        return InputScan(self._database, input)
+        return InputScan(self._database, input, self.project)
 
     def unfinished(self, identity: RunIdentity) -> int | None:
         """The newest run with this identity that wasn't finished, None if there is none. See `resume`."""
         same = (runs.c.identity == identity.hexdigest()) & (runs.c.state != FINISHED)
-        with self._database.reading() as connection:
-            return connection.execute(
-                select(runs.c.number).where(same).order_by(runs.c.number.desc()).limit(1)
-            ).scalar()
+        return self._newest(same)
 
     def newest(self, identity: RunIdentity) -> int | None:
         """The newest run with this identity, finished or not; None if there is none."""
-        same = select(runs.c.number).where(runs.c.identity == identity.hexdigest())
-        with self._database.reading() as connection:
-            return connection.execute(same.order_by(runs.c.number.desc()).limit(1)).scalar()
+        return self._newest(runs.c.identity == identity.hexdigest())
+
+    def _newest(self, same: ColumnElement[bool]) -> int | None:
+        found = select(runs.c.number).where(same, of_project(self.project)).order_by(runs.c.number.desc()).limit(1)
+        return self._database.read(lambda connection: connection.execute(found).scalar())
 
     def alone(self, what: str, *, party: str, patience: float) -> AbstractContextManager[None]:
         """Do something that no other process with this store does at the same time; see `ragtriage.store.alone`."""
@@ -94,7 +168,7 @@ class Store:
         trial: int | None = None,
         repeats: int | None = None,
     ) -> RunWriter:
-        """Begin a new run and take its lease.
+        """Begin a new run of the store's project and take its lease.
 
         Args:
             identity: what its results depend on.
@@ -108,7 +182,6 @@ class Store:
         row = {
             "identity": identity.hexdigest(),
             "state": RUNNING,
-            "created": now(),
             "input": input,
             "rows_hash": identity.rows,
             "rows": rows,
@@ -119,10 +192,23 @@ class Store:
             "versions": _versions(),
             "trial": identity.trial if trial is None else trial,
             "repeats": repeats,
+            "project": self.project or folder_project(),
+            "author": None if self._database.is_sqlite else func.current_user(),
+            "owner": secrets.token_hex(8),
         }
-        with self._database.writing() as connection:
-            (number,) = connection.execute(insert(runs).values(**row)).inserted_primary_key or (0,)
-        return self.resume(number)
+
+        def begin(connection: Connection) -> int:
+            mine = (runs.c.identity == row["identity"]) & (runs.c.owner == row["owner"])
+            begun = connection.execute(select(runs.c.number).where(mine)).scalar()
+            if begun is not None:
+                return int(begun)  # an earlier try was committed, though nobody heard of it
+            # no two runs with one identity have the same moment: by the two a run is known in other stores
+            last = select(func.max(runs.c.created)).where(runs.c.identity == row["identity"])
+            created = now(after=connection.execute(last).scalar())
+            (number,) = connection.execute(insert(runs).values(**row, created=created)).inserted_primary_key or (0,)
+            return int(number)
+
+        return self._written_by(Lease(self._database.write(begin), owner=str(row["owner"])))
 
     def resume(self, number: int, *, configuration: Mapping[str, Any] | None = None) -> RunWriter:
         """Go on writing a run and take its lease, which no other process may hold; `todo` leaves out what is done.
@@ -131,49 +217,60 @@ class Store:
             number: which run.
             configuration: what it is to be shown by from now on; as it was, if None.
         """
-        run = RunWriter(self._database, Lease(number))
-        self._writing.append(run)
+        run = self._written_by(Lease(number))
         if configuration is not None:
-            changed = update(runs).where(runs.c.number == number)
-            with self._database.writing() as connection:
-                connection.execute(changed.values(configuration=dict(configuration)))
+            self._configure(number, configuration)
         return run
+
+    def _written_by(self, lease: Lease) -> RunWriter:
+        run = RunWriter(self._database, lease)
+        self._writing.append(run)
+        return run
+
+    def _configure(self, number: int, configuration: Mapping[str, Any]) -> None:
+        changed = update(runs).where(runs.c.number == number).values(configuration=dict(configuration))
+        self._database.write(lambda connection: connection.execute(changed))
 
     def add_to_configuration(self, number: int, key: str, value: Any) -> None:
         """Keep a value that JSON can hold in the configuration of a finished run, until the run is resumed."""
         info = self.run(number).info
         if info.state == RUNNING:
             raise StoreError(f"run {number} isn't finished: give its evaluation again, then this command")
-        kept = {**info.configuration, key: value}
-        with self._database.writing() as connection:
-            connection.execute(update(runs).where(runs.c.number == number).values(configuration=kept))
+        self._configure(number, {**info.configuration, key: value})
 
-    def runs(self) -> list[RunInfo]:
-        """All runs, the newest first."""
-        with self._database.reading() as connection:
-            return read_runs(connection)
+    def runs(self, *, everywhere: bool = False) -> list[RunInfo]:
+        """The runs of the store's project, the newest first; with `everywhere` those of all projects."""
+        project = None if everywhere else self.project
+        return self._database.read(lambda connection: read_runs(connection, project=project))
 
     def means(self, numbers: Sequence[int]) -> dict[int, dict[str, float]]:
         """The mean of every metric of these runs, weighted by the cases' weights: run → metric → mean.
 
         Scores that are undefined don't count; a metric without a defined score is left out.
         """
-        with self._database.reading() as connection:
-            return read_means(connection, numbers)
+        return self._database.read(lambda connection: read_means(connection, numbers))
 
     def run(self, number: int | str = "last") -> StoredRun:
-        """One run to read, by its number, also as a text, or `last`.
+        """One run to read, by its number, also as a text, or `last`, which is the store's project's.
 
         Raises:
             NotStoredError: there is no such run; says which there are.
         """
-        with self._database.reading() as connection:
-            return StoredRun(self._database, read_run(connection, number))
+        info = self._database.read(lambda connection: read_run(connection, number, self.project))
+        kept = info.configuration.get(RECORDS_AT)
+        return self._open_set(kept["address"], info) if kept and self._open_set else TableRun(self._database, info)
 
     def answers(self) -> StoredAnswers:
         """The memory of answers, for `ragtriage.judges.wrappers.Cached`."""
         self._answers.take_back()
         return self._answers
+
+    def free_answers(self) -> AnswerMemory:
+        """The memory of the answers that cost nothing: on a server they stay in this process, since asking is quicker.
+
+        It holds the latest `KEPT_FREE` of them then.
+        """
+        return self._free_answers if self.on_server else self.answers()
 
     def tickets(self, fingerprint: str = "") -> StoredTickets:
         """The tickets of requests that a provider answers later; the judge's fingerprint is written beside each."""
@@ -226,6 +323,33 @@ class Store:
         self._answers.flush()
         numbers = [run] if isinstance(run, int | str) else run
         return forget_texts(self._database, [self.run(number) for number in numbers], case_ids, also)
+
+    def check(self) -> StoreCheck:
+        """Whether the store holds together."""
+        return check_store(self._database)
+
+    def copy_to(
+        self,
+        other: Store,
+        runs: Sequence[int],
+        *,
+        project: str | None = None,
+        copied: Callable[[CopiedRun], None] = lambda _: None,
+    ) -> list[CopiedRun]:
+        """Copy runs to another store; see `ragtriage.store.copying.copy_runs`."""
+        return copy_runs(self._database, other._database, runs, project=project, copied=copied)
+
+    def delete(self, run: int | Sequence[int]) -> None:
+        """Delete runs with all that belongs to them; their answers and texts go as by `forget_texts`.
+
+        Raises:
+            NotStoredError: there is no such run; nothing is deleted then, nor below.
+            StoreError: the tables of a server are somebody else's, or a run is being written.
+        """
+        numbers = [run] if isinstance(run, int) else list(run)
+        require_owner(self._database, "delete runs")
+        self.forget_texts(numbers)
+        delete_runs(self._database, numbers)
 
     def close(self) -> None:
         """Commit what waits, mark runs that weren't finished as interrupted, and let the database go in any case."""

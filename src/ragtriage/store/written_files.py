@@ -9,7 +9,7 @@ import json
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from ragtriage.store.database import Database
 from ragtriage.store.schema import meta
@@ -27,11 +27,14 @@ def note_file(database: Database, path: Path, runs: Collection[int], *, added: b
         runs: the numbers of the runs; none if it holds no texts.
         added: the file goes on holding what it held of other runs.
     """
-    with database.writing() as connection:
-        known = select(meta.c.value).where(meta.c.key == _key(path))
+    known = select(meta.c.value).where(meta.c.key == _key(path))
+
+    def note(connection: Connection) -> None:
         before = connection.execute(known).scalar() if added else None
         value = json.dumps(sorted({*runs, *(json.loads(before) if before else ())}))
         connection.execute(database.upsert(meta), {"key": _key(path), "value": value})
+
+    database.write(note)
 
 
 def files_with_texts(database: Database, runs: Collection[int], unnoted: Iterable[Path]) -> list[Path]:

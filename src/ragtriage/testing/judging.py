@@ -193,7 +193,7 @@ def _write(
             built.judge,
             metrics=config.metrics,
             also=config.diagnosis_steps,
-            sink=run,
+            sink=_ReadSink(run, config),
             window=built.window,
         )
         for _ in records:
@@ -203,6 +203,17 @@ def _write(
         answers.spending = None
         run.flush()
         built.memory.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadSink:
+    """Keeps records in a run with what they say."""
+
+    run: RunWriter
+    config: EvaluationConfig
+
+    def keep(self, record: Record) -> None:
+        self.run.keep(record, self.config.reading(record, self.config.assess(record)))
 
 
 def _identity(cases: Sequence[Case], config: EvaluationConfig, judge: Judge) -> RunIdentity:

@@ -33,7 +33,8 @@ class Judges:
         if self._built is None or self._built[0] is not store:
             memory = CountingMemory(store.answers(), self._older.answers() if self._older else None)
             if isinstance(self._session, JudgeSession):
-                judge = build_judge(self._session, memory, tickets=store.tickets())
+                free = store.free_answers() if store.on_server else None
+                judge = build_judge(self._session, memory, free=free, tickets=store.tickets())
             else:
                 judge = BuiltJudge(Cached(self._session, memory), memory)
             self._built = store, judge, memory

@@ -21,7 +21,7 @@ from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.model_names import takes_base_url
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
-from ragtriage.store import Store, open_store
+from ragtriage.store import Store, open_store, project_meant
 from ragtriage.testing import active
 from ragtriage.testing.batch import Batch
 from ragtriage.testing.case_list import CaseList
@@ -167,11 +167,12 @@ class Suite:
 
     def _opened(self) -> Store:
         if self.options.store is not None:
-            return open_store(self.options.store)
+            meant = project_meant(self.settings.project, self.options.store)
+            return open_store(self.options.store, project=meant)
         place = self.options.default_store
         try:
             if _writable(place):
-                return open_store(place)
+                return open_store(place, project=self.settings.project)
             told = "it is read-only"
             with suppress(StoreError):
                 self._older = open_store(place, create=False)

@@ -64,10 +64,15 @@ class AnswerMemory(Protocol):
 
 
 class InMemory:
-    """Answers in a dictionary, for as long as the process lives."""
+    """Answers in a dictionary, for as long as the process lives.
 
-    def __init__(self) -> None:
+    Args:
+        most: how many; of more the oldest are forgotten. None: there may be any number.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
         self.entries: dict[bytes, CachedAnswer] = {}
+        self._most = most
 
     def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
         """See `AnswerMemory`."""
@@ -77,6 +82,8 @@ class InMemory:
         """See `AnswerMemory`."""
         for entry in entries:
             self.entries.setdefault(entry.key, entry)
+        while self._most is not None and len(self.entries) > self._most:
+            del self.entries[next(iter(self.entries))]
 
     def flush(self) -> None:
         """See `AnswerMemory`; nothing ever waits."""

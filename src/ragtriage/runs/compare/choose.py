@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -31,7 +31,10 @@ class Chosen:
     @property
     def name(self) -> str:
         """What it is called in messages."""
-        return f"baseline {self.file}" if self.file else called([run.number for run in self.runs])
+        if self.file:
+            return f"baseline {self.file}"
+        sets = [run.info.address for run in self.runs if run.info.address]
+        return ", ".join(sets) if sets else called([run.number for run in self.runs])
 
 
 def is_run(text: str) -> bool:
@@ -40,18 +43,21 @@ def is_run(text: str) -> bool:
     return all(part == LAST or (part.isascii() and part.isdecimal()) for part in parts)
 
 
-def choose_side(store: Store | None, text: str) -> Chosen:
+def choose_side(store: Store | None, text: str, open_set: Callable[[str], StoredRun | None] = lambda _: None) -> Chosen:
     """What a side stands for, as it was typed.
 
     Args:
-        store: where runs are; None where only a baseline file can be meant.
-        text: `last`, `7`, `4,5,6` or a path.
+        store: where runs are; None where only a baseline file or a record set can be meant.
+        text: `last`, `7`, `4,5,6`, or a path or URL.
+        open_set: opens a record set; gives None for what can't be one.
 
     Raises:
         NotStoredError: there is no such run.
         InputError: there is no such file either.
     """
     if not is_run(text):
+        if (found := open_set(text)) is not None:
+            return Chosen((found,))
         if not Path(text).is_file():
             raise InputError(f"{text!r} is neither a run nor a file: give a run's number, last, or a baseline file")
         return Chosen(file=Path(text))

@@ -19,7 +19,7 @@ from ragtriage.runs.compare.gate_limits import CompareGates, ShareLimit
 from ragtriage.runs.compare.margin_gate import margin_result
 from ragtriage.runs.compare.matched import Matched
 from ragtriage.runs.compare.sides import Side
-from ragtriage.runs.summary import weighted_interval
+from ragtriage.runs.metric_tally import weighted_interval
 
 ROUNDING = 1e-9
 """A mean that is this near its limit lies on it."""

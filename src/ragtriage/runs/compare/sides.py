@@ -84,7 +84,7 @@ def side_of(
     table = tables[0] if len(tables) == 1 else merged_tables(tables, [*_rows(tables, runs)])
     header = SideHeader(
         name=name,
-        runs=tuple(run.number for run in runs),
+        runs=tuple(run.number for run in runs if not run.info.address),
         baseline=None,
         input=Path(first.input).name if Path(first.input).is_absolute() else first.input,
         created=first.created,
@@ -123,11 +123,11 @@ def _rows(tables: Sequence[CaseTable], runs: Sequence[StoredRun]) -> Iterator[Pl
 def why_incomplete(info: RunInfo) -> Iterator[str]:
     """Why a run isn't complete, in sentences; none if it is."""
     if info.state == RUNNING:
-        yield f"run {info.number} is still being written, or was killed: {info.done:,} of {plural(info.rows, 'case')}"
+        yield f"{info.called} is still being written, or was killed: {info.done:,} of {plural(info.rows, 'case')}"
     elif info.state != FINISHED:
-        yield f"run {info.number} isn't finished: {info.done:,} of {plural(info.rows, 'case')}"
+        yield f"{info.called} isn't finished: {info.done:,} of {plural(info.rows, 'case')}"
     if info.failed:
-        yield f"run {info.number}: scores failed on {plural(info.failed, 'case')}"
+        yield f"{info.called}: scores failed on {plural(info.failed, 'case')}"
 
 
 def called(runs: Sequence[int]) -> str:

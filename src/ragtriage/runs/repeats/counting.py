@@ -36,7 +36,7 @@ def trials_of(store: Store, run: StoredRun) -> list[StoredRun]:
     Raises:
         StoreError: the store can't be read.
     """
-    later = {info.trial: info.number for info in reversed(store.runs()) if info.repeats == run.number}
+    later = {info.trial: info.number for info in reversed(store.runs(everywhere=True)) if info.repeats == run.number}
     return [run, *(store.run(later[trial]) for trial in sorted(later))]
 
 

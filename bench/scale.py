@@ -1,0 +1,298 @@
+"""Many processes, many actors, nodes that are killed: what docs/scale.md says is measured here.
+
+python bench/scale.py local --copies 4        # --on local:2 against one process with two threads, embedded judge
+python bench/scale.py schedule                # 64 actors that only wait, Ray on this machine
+python bench/scale.py nodes                   # 4 nodes of which one is killed every minute, against one process
+python bench/scale.py linear 1 2 4 8 16       # cases/s by how many actors, on the cluster that RAY_ADDRESS names
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import tempfile
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Answer, Component, Verdict
+from ragtriage.demo import DATA
+from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.judges.build import build_judge
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.protocol import Estimate
+from ragtriage.judges.session import JudgeSession
+from ragtriage.metrics import THELMA, metrics_named
+from ragtriage.readers import open_cases
+from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
+from ragtriage.runs.execute import evaluate_file
+from ragtriage.runs.prepare import fingerprints_of
+from ragtriage.runs.selection import ALL_ROWS
+from ragtriage.scale.desk import Desk
+from ragtriage.scale.evaluate_on import PartitionedResult, Wanted, evaluate_partitioned
+from ragtriage.scale.local_pool import LocalPool
+from ragtriage.scale.orders import Orders
+from ragtriage.scale.plan import planned
+from ragtriage.scale.pool import Pool
+from ragtriage.scale.ray_pool import RayPool, ray_module
+from ragtriage.scale.survey import Reading, survey
+from ragtriage.store import open_store
+
+WAIT = 0.5
+"""Seconds that a case takes where actors only wait."""
+MINUTE = 60.0
+PAUSE = 0.06
+"""Seconds that every case takes where nodes are killed, so that several are."""
+_SENTENCE = re.compile(r"[^.?!\s][^.?!]*[.?!]?")
+
+
+NewPool = Callable[[Orders], Callable[..., Pool]]
+
+
+class Waiting:
+    """A judge that takes half a second for every case, and no processor time."""
+
+    def name(self) -> str:
+        """What it is called."""
+        return "waiting"
+
+    def fingerprint(self, kind: Kind) -> str:
+        """The same for ever."""
+        return f"waiting:{kind}"
+
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002  # the protocol
+        """It answers everything."""
+        return None
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:  # noqa: ARG002  # the protocol
+        """Nothing."""
+        return Estimate()
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """Claims at once, verdicts later; nothing else happens meanwhile."""
+        if any(question.kind == "supported" for question in questions):
+            time.sleep(WAIT)  # noqa: ASYNC251  # the process is to be as busy as one that computes
+        for place, question in enumerate(questions):
+            text = question.subject
+            yield place, (Component(text, (0, len(text))),) if question.kind in DECOMPOSITIONS else Verdict("yes", 0.9)
+
+
+def scripted(seconds: float = 0.0) -> FakeJudge:
+    """Verdicts of every sort that depend on the texts alone; every text that is broken into claims takes so long."""
+
+    def answer(question: Question) -> Answer:
+        if question.kind == "claims":
+            time.sleep(seconds)
+        if question.kind in DECOMPOSITIONS:
+            return tuple(
+                Component(m.group(), m.span()) for m in re.finditer(r"[^.?!\s][^.?!]*[.?!]?", question.subject)
+            )
+        drawn = blake2b(repr((question.kind, question.subject, question.evidence)).encode()).digest()[0]
+        value = "no" if drawn % 4 == 0 else "unknown" if drawn % 17 == 0 else "yes"
+        return Verdict(value, drawn / 255, 0.75, "by its digest", chance=drawn / 255)
+
+    return FakeJudge(answer, name="scripted")
+
+
+def example_cases(path: Path, count: int) -> Path:
+    """So many rows, the example cases again and again under ids of their own."""
+    rows = [json.loads(line) for line in (DATA / "cases.jsonl").read_text(encoding="utf-8").splitlines()]
+    with path.open("w", encoding="utf-8") as file:
+        for i in range(count):
+            one = rows[i % len(rows)]
+            # every response is another one, so that no process remembers what it answered about it
+            answer = one.get("answer") and f"{one['answer']} See page {i}."
+            file.write(json.dumps({**one, "id": f"{one['id']}-{i // len(rows)}", "answer": answer}) + "\n")
+    return path
+
+
+def wanted(path: Path, out: Path, judge: Any, metrics: str, pool: NewPool, size: int | None = None) -> Wanted:
+    """What evaluates a file into a record set."""
+    config = EvaluationConfig(metrics_named(metrics.split(",")), thresholds_with({}))
+    built = build_judge(JudgeSession.of(judge)).judge if isinstance(judge, JudgeConfig) else judge()
+    names = tuple(m.name for m in config.metrics)
+    orders = Orders(str(out), Reading(), names, config.thresholds, judge)
+    plan = planned(
+        survey([str(path)], Reading(), size), inputs=(path.name,), reading=Reading(), metrics=names, judge=built.name(),
+        fingerprints=fingerprints_of(config, built), configuration=to_stored(config, ALL_ROWS, {}),
+        versions=orders.versions,
+    )  # fmt: skip
+    last = [time.monotonic()]
+
+    def show(line: str) -> None:
+        if time.monotonic() - last[0] > 20:
+            last[0] = time.monotonic()
+            print(f"    {line}", flush=True)
+
+    return Wanted(str(out), plan, orders, pool(orders), show=show)
+
+
+def timed(given: Wanted) -> tuple[PartitionedResult, float]:
+    """The result, and how long it took."""
+    began = time.monotonic()
+    result = evaluate_partitioned(given)
+    assert result.complete, (result.driven.failures, result.driven.stopped)
+    return result, time.monotonic() - began
+
+
+def local(folder: Path, copies: int) -> None:
+    """--on local:2 against one process with two threads."""
+    path = example_cases(folder / "cases.jsonl", 47 * copies)
+    config = EvaluationConfig(THELMA, thresholds_with({}))
+    began = time.monotonic()
+    with open_store(folder / "store") as store:
+        evaluate_file(open_cases(path), JudgeSession.of(JudgeConfig()), store, config)
+    one = 47 * copies / (time.monotonic() - began)
+    most = [0]
+    end = threading.Event()
+    threading.Thread(target=_watch_memory, args=(most, end), daemon=True).start()
+
+    def pool(orders: Orders) -> Callable[..., Pool]:
+        return lambda where, _: LocalPool(orders, 2, Desk(None, where))  # type: ignore[arg-type]  # nobody asks it
+
+    _, seconds = timed(wanted(path, folder / "set", JudgeConfig(), "thelma", pool, None))
+    end.set()
+    two = 47 * copies / seconds
+    print(f"one process, two threads: {one:.2f} cases/s; local:2: {two:.2f} cases/s, {two / one:.2f} times as many")
+    print(f"largest process: {most[0] / 1e6:.0f} MB (the bar: 0.95 times, 450 MB)")
+
+
+def schedule(folder: Path, actors: int, cases: int) -> None:
+    """Actors that only wait: how much of the ideal is left."""
+    ray = ray_module()
+    ray.init(num_cpus=actors, include_dashboard=False, log_to_driver=False, object_store_memory=80_000_000,
+             _memory=actors * 1_000_000_000)  # fmt: skip
+    path = example_cases(folder / "cases.jsonl", cases)
+    began_work = [0.0]
+
+    def pool(orders: Orders) -> Callable[..., Pool]:
+        def start(_: Any, most: int) -> Pool:
+            found = RayPool(orders, actors, most)
+            while found.free() < min(actors, most):
+                found.wait(1.0)
+            began_work[0] = time.monotonic()
+            return found
+
+        return start
+
+    began = time.monotonic()
+    timed(wanted(path, folder / "set", Waiting, "groundedness", pool, cases // 200))
+    seconds, whole = time.monotonic() - began_work[0], time.monotonic() - began
+    ideal = cases * WAIT / actors
+    print(
+        f"{cases} cases, {actors} actors: {seconds:.0f} s, ideal {ideal:.0f} s: {ideal / seconds:.0%} (the bar: 90 %)"
+    )
+    print(f"with the start of the actors: {whole:.0f} s")
+
+
+def nodes(folder: Path, cases: int, every: float) -> None:
+    """Four nodes of which one is killed every minute, and replaced: all cases once, as one process has them."""
+    ray = ray_module()
+    from ray.cluster_utils import Cluster  # noqa: PLC0415  # after reports of use are off
+
+    path = example_cases(folder / "cases.jsonl", cases)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": 80_000_000})
+    alive = [cluster.add_node(num_cpus=1, object_store_memory=80_000_000) for _ in range(4)]
+    ray.init(cluster.address, log_to_driver=False)
+    killed, due = 0, time.monotonic() + every
+
+    def kill(line: str) -> None:
+        nonlocal killed, due
+        if time.monotonic() < due:
+            return
+        cluster.remove_node(alive.pop(0), allow_graceful=False)
+        alive.append(cluster.add_node(num_cpus=1, object_store_memory=80_000_000))
+        killed, due = killed + 1, time.monotonic() + every
+        print(f"    {killed} killed; {line}", flush=True)
+
+    def pool(orders: Orders) -> Callable[..., Pool]:
+        return lambda _, most: RayPool(orders, 4, most)
+
+    given = replace(wanted(path, folder / "set", partial(scripted, PAUSE), "thelma", pool), show=kill)
+    result, seconds = timed(given)
+    print(f"{cases} cases on 4 nodes, {killed} times one was killed: {seconds:.0f} s")
+    sizes = [marker.cases for marker in result.records.markers.values()]
+    again = result.driven.repeated * max(sizes)
+    print(f"partitions begun again: {result.driven.repeated}, at most {again / cases:.1%} more cases (the bar: 10 %)")
+    ray.shutdown()
+    cluster.shutdown()
+    began = time.monotonic()
+    with open_store(folder / "store") as store:
+        config = EvaluationConfig(THELMA, thresholds_with({}))
+        one = evaluate_file(open_cases(path), scripted(), store, config).first.stored
+        print(f"one process: {time.monotonic() - began:.0f} s")
+        same = digests(result.records.records()) == digests(one.records())
+    print(f"records equal, times aside: {same}")
+    assert same
+
+
+def digests(records: Iterator[Record]) -> tuple[int, str]:
+    """How many records there are, and a digest of all, times aside."""
+    whole, count = blake2b(digest_size=16), 0
+    for record in records:
+        whole.update(repr((record.case, record.steps, record.outcomes, record.language)).encode("utf-8", "replace"))
+        count += 1
+    return count, whole.hexdigest()
+
+
+def linear(folder: Path, counts: Sequence[int], copies: int) -> None:
+    """Cases a second by how many actors, embedded judge, on the cluster that RAY_ADDRESS names."""
+    path = example_cases(folder / "cases.jsonl", 47 * copies)
+    first = 0.0
+    for count in counts:
+
+        def pool(orders: Orders, count: int = count) -> Callable[..., Pool]:
+            return lambda _, most: RayPool(orders, count, most)
+
+        _, seconds = timed(wanted(path, folder / f"set-{count}", JudgeConfig(), "thelma", pool, 50))
+        rate = 47 * copies / seconds
+        first = first or rate / count
+        print(f"| {count} | {rate:.2f} | {rate / count / first:.0%} |")
+
+
+def _watch_memory(most: list[int], end: threading.Event) -> None:
+    import multiprocessing  # noqa: PLC0415
+
+    while not end.wait(0.5):
+        for child in multiprocessing.active_children():
+            told = Path(f"/proc/{child.pid}/status")
+            found = re.search(r"VmRSS:\s+(\d+)", told.read_text()) if told.exists() else None
+            most[0] = max(most[0], int(found[1]) * 1024 if found else 0)
+
+
+def main() -> None:
+    """Measure what was asked for."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["local", "schedule", "nodes", "linear"])
+    parser.add_argument("counts", nargs="*", type=int, default=[1, 2, 4, 8])
+    parser.add_argument("--copies", type=int, default=4)
+    parser.add_argument("--cases", type=int, default=20_000)
+    parser.add_argument("--actors", type=int, default=64)
+    parser.add_argument("--every", type=float, default=MINUTE)
+    parser.add_argument("--folder", type=Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        folder = given.folder or Path(made)
+        folder.mkdir(exist_ok=True)
+        match given.what:
+            case "local":
+                local(folder, given.copies)
+            case "schedule":
+                schedule(folder, given.actors, given.cases)
+            case "nodes":
+                nodes(folder, given.cases, given.every)
+            case _:
+                linear(folder, given.counts, given.copies)
+
+
+if __name__ == "__main__":
+    main()

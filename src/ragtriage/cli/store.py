@@ -1,0 +1,190 @@
+"""`ragtriage store`: make a store for a team, bring it up to date, copy runs, look it through, delete runs."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+
+import typer
+
+from ragtriage.cli.console import ExitCode, tell
+from ragtriage.cli.flags import command, store_address
+from ragtriage.cli.help import new_typer
+from ragtriage.cli.stores import open_named_store
+from ragtriage.core.display import plural
+from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
+from ragtriage.report.words import shown_time
+from ragtriage.runs.repeats import trials_of
+from ragtriage.scale.checking import check_record_set
+from ragtriage.scale.finish import register, registered
+from ragtriage.scale.record_set import is_record_set, open_record_set
+from ragtriage.store import CopiedRun, RunBusyError, RunInfo, StoreCheck, initialise_store, open_store
+from ragtriage.store.database import store_address as read_address
+from ragtriage.store.postgresql import schema_of, shown
+from ragtriage.store.roles import roles_sql
+from ragtriage.store.schema import FINISHED, SCHEMA_VERSION
+from ragtriage.text.sanitize import one_line
+
+store = new_typer(help="Stores for a team: make one, bring it up to date, copy runs, look it through, delete runs.")
+
+
+@command("store init")
+def init(url: str | None = None, *, roles: bool = False) -> None:
+    """Make the tables of a store, and the schema that its URL names; what is there already stays.
+
+    Exit codes: 0; 2 the database can't hold every text; 3 it can't be reached, or you may not.
+    """
+    address = read_address(store_address(url))
+    found = initialise_store(address, tell)
+    done = "has its tables already" if found == SCHEMA_VERSION else "is up to date now" if found else "is ready"
+    tell(f"the store {shown(address) if '://' in address else address} {done} (version {SCHEMA_VERSION})")
+    if roles:
+        if "://" not in address:
+            raise ConfigError("--roles is for a server: a file has the rights that its folder gives it")
+        sys.stdout.write(roles_sql(schema_of(address) or "public"))
+
+
+@command("store migrate")
+def migrate(url: str | None = None) -> None:
+    """Bring the tables of a store up to date; on a server their owner has to.
+
+    Exit codes: 0; 2 there is no store; 3 you may not, or another version wrote it.
+    """
+    with open_store(store_address(url), create=False, told=tell) as there:
+        tell(f"the store {there.where} is up to date (version {SCHEMA_VERSION})")
+
+
+@command("store copy")
+def copy(source: str, target: str, *, runs: str | None = None, project: str | None = None) -> None:
+    """Copy runs, or a record set, from one store to another, in either direction: each as a whole or not at all.
+
+    Their records, texts and readings go along, the memory of answers doesn't. Further trials of a repeated run go with
+    it. A run that is there already isn't copied again, so the same command goes on after an interruption.
+
+    Exit codes: 0; 2 usage; 3 incomplete (a run is being written, a store can't be used, interrupted).
+    """
+    if is_record_set(source):
+        _copy_record_set(source, target, runs, project)
+        return
+    with open_store(source, create=False, told=tell) as old, open_store(target, told=tell) as new:
+        infos = {info.number: info for info in old.runs(everywhere=True)}
+        chosen = _chosen(infos, runs)
+        left = []
+        for number in chosen:
+            try:
+                old.copy_to(new, [number], project=project, copied=_say_copied)
+            except RunBusyError as error:
+                tell(str(error))
+                left.append(number)
+    if left:
+        raise typer.Exit(ExitCode.INCOMPLETE)
+
+
+def _copy_record_set(source: str, target: str, runs: str | None, project: str | None) -> None:
+    if runs is not None:
+        raise ConfigError("--runs names runs of a store, and a record set is one run: leave it out")
+    found = open_record_set(source)
+    if found.info.state != FINISHED:
+        raise StoreError(f"{source} isn't complete: give the command again that it was begun with")
+    with open_store(target, project=project, told=tell) as new:
+        before = registered(new, found, records=True)
+        number = register(new, found, records=True) if before is None else before
+    cases = plural(found.info.done + found.info.failed, "case")
+    tell(f"{source} is {'there already as ' if before is not None else ''}run {number}{'' if before else f', {cases}'}")
+
+
+def _chosen(infos: dict[int, RunInfo], runs: str | None) -> list[int]:
+    """The runs that a text like `3-7,9` names, with their trials, the oldest first."""
+    wanted = set(infos)
+    if runs is not None:
+        wanted = set()
+        for part in runs.split(","):
+            found = re.fullmatch(r"\s*(\d{1,9})(?:\s*-\s*(\d{1,9}))?\s*", part)
+            if not found:
+                raise ConfigError(f"--runs {runs}: write numbers and ranges, for example 3-7,9")
+            first, last = int(found[1]), int(found[2] or found[1])
+            within = {number for number in infos if first <= number <= last}
+            if not within:
+                there = ", ".join(map(str, sorted(infos, reverse=True)[:10])) or "none"
+                raise NotStoredError(f"--runs {runs}: there is no run {part.strip()}; the newest are {there}")
+            wanted |= within
+    firsts = {infos[number].repeats or number for number in wanted}
+    return sorted(number for number, info in infos.items() if (info.repeats or number) in firsts)
+
+
+def _say_copied(run: CopiedRun) -> None:
+    if run.before:
+        tell(f"run {run.number} is there already as run {run.there}")
+    else:
+        tell(f"run {run.number} is run {run.there} there, {plural(run.cases, 'case')}")
+
+
+@command("store check")
+def check(url: str | None = None) -> None:
+    """Look whether a store holds together: every text that a case points to, and every row of a case, is there.
+
+    Of a record set, whether every part is what was committed; parts that nobody committed are deleted. Exit codes: 0; 2
+    there is no store; 3 something is missing.
+    """
+    if url is not None and is_record_set(url):
+        lines, sound = check_record_set(url)
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        if not sound:
+            raise typer.Exit(ExitCode.INCOMPLETE)
+        return
+    with open_store(store_address(url), create=False, told=tell) as there:
+        found = there.check()
+    lines = list(_findings(found))
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    if not found.sound:
+        raise typer.Exit(ExitCode.INCOMPLETE)
+
+
+def _findings(found: StoreCheck) -> Iterator[str]:
+    for run, count in found.missing.items():
+        yield f"run {run}: {plural(count, 'case')} with a text that is missing and was not forgotten; shown as deleted"
+    for run, count in found.unscored.items():
+        yield f"run {run}: {plural(count, 'case')} without a score: evaluate the file again"
+    for run, count in found.caseless.items():
+        yield f"run {run}: scores at {plural(count, 'place')} without a case"
+    if found.unheld:
+        yield f"{plural(found.unheld, 'text')} that no case holds: the next `ragtriage forget` deletes them"
+    if found.sound:
+        yield f"{plural(found.runs, 'run')} looked through: nothing is missing"
+
+
+@command("store delete")
+def delete(
+    run: str, *, dry_run: bool = False, yes: bool = False, store: str | None = None, project: str | None = None
+) -> None:
+    """Delete a run with its records, texts and remembered answers, and its further trials; on a server the owner may.
+
+    Exit codes: 0; 2 usage or input; 3 incomplete (the store is in use, or you may not).
+    """
+    if not (yes or dry_run or sys.stdin.isatty()):
+        raise ConfigError(
+            "store delete asks before it deletes, and nobody can answer here: give --yes, or look first with --dry-run"
+        )
+    with open_named_store(store, project) as there:
+        infos = [one.info for one in trials_of(there, there.run(run))]
+        for info in infos:
+            told = f"{shown_time(info.created)}, {one_line(info.input, 120)}, {plural(info.done + info.failed, 'case')}"
+            sys.stdout.write(f"run {info.number} ({told})\n")
+        if dry_run:
+            sys.stdout.write("nothing was deleted (--dry-run)\n")
+        elif yes or _agreed():
+            there.delete([info.number for info in infos])
+            sys.stdout.write(f"deleted {plural(len(infos), 'run')}\n")
+        else:
+            sys.stdout.write("nothing was deleted\n")
+
+
+def _agreed() -> bool:
+    sys.stderr.write("Delete with all that belongs to it? Nothing can bring it back. [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+for _function in (init, migrate, copy, check, delete):
+    store.command(_function.__name__)(_function)

@@ -1,0 +1,192 @@
+"""The driver: hands partitions out, commits what comes back, and decides when to stop."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from ragtriage.core.errors import JudgeError
+from ragtriage.scale.markers import Marker, commit
+from ragtriage.scale.orders import Task
+from ragtriage.scale.partitions import Partition
+from ragtriage.scale.places import Folder
+from ragtriage.scale.plan import RunPlan
+from ragtriage.scale.pool import Ended, Event, Lost, Pool
+from ragtriage.scale.progress import Progress
+
+ATTEMPTS = 3
+"""How often a partition is tried before it counts as failed."""
+FIRST, FAILED_OF_FIRST = 10, 5
+"""Where so many of the first partitions fail, something is wrong with all: the rest isn't tried."""
+TICK = 0.5
+"""Seconds that the driver waits at most before it looks around."""
+PAUSE = 2.0
+"""Seconds before a partition is tried again for which there wasn't enough money."""
+
+
+@dataclass(slots=True)
+class Driven:
+    """How it ended."""
+
+    markers: dict[str, Marker]
+    """All partitions that are done, by their ids."""
+    failures: list[str] = field(default_factory=list)
+    """A sentence for each partition that failed: which rows, and why."""
+    changed: list[str] = field(default_factory=list)
+    """The files that changed while they were read."""
+    stopped: str = ""
+    """Why it ended early; empty if it didn't."""
+    repeated: int = 0
+    """Attempts that were lost or failed and were made again."""
+    aside: dict[str, str] = field(default_factory=dict)
+    """Processes that were put aside, and why."""
+
+
+class Stop:
+    """What a person wants: `gently` after the first Ctrl-C, `now` after the second."""
+
+    def __init__(self) -> None:
+        self.gently = self.now = False
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        self.now, self.gently = self.gently, True
+
+
+@dataclass
+class Driver:
+    """One command's work on a record set.
+
+    Args:
+        folder: the record set.
+        plan: its plan.
+        pool: the processes.
+        progress: shows how far it is.
+        check: raises where another driver has taken over.
+        strict: whether a process whose arithmetic differs from the first one's is put aside.
+        stop: what a person wants.
+    """
+
+    folder: Folder
+    plan: RunPlan
+    pool: Pool
+    progress: Progress
+    check: Callable[[], None]
+    strict: bool = False
+    stop: Stop = field(default_factory=Stop)
+
+    def drive(self, wanted: Collection[Partition], done: Mapping[str, Marker]) -> Driven:
+        """Work on partitions until all are done, or none can be.
+
+        Args:
+            wanted: those that aren't done.
+            done: those that are.
+
+        Raises:
+            JudgeError: the judge can't work at all, or no process can be had.
+            StoreError: the record set can't be written, or another driver has taken over.
+        """
+        self._driven = Driven(dict(done))
+        self._by_id = {one.id: one for one in wanted}
+        self._todo = deque(wanted)
+        self._tries: Counter[str] = Counter()
+        self._running: set[str] = set()
+        self._tried = self._failed = 0
+        self._not_before = 0.0
+        self._probe = next((marker.probe for marker in done.values() if marker.probe), "")
+        while self._running or (self._todo and not self._ending):
+            if self.stop.now:
+                break
+            self._hand_out()
+            for event in self.pool.wait(TICK):
+                self._take(event)
+            self.check()
+            self.progress.tell(len(self._running), self.pool.nodes(), self.pool.spent())
+        if self.stop.gently:
+            self._driven.stopped = self._driven.stopped or "interrupted: give the same command again to go on"
+        return self._driven
+
+    @property
+    def _ending(self) -> bool:
+        return self.stop.gently or bool(self._driven.stopped)
+
+    def _hand_out(self) -> None:
+        while self._todo and not self._ending and time.monotonic() >= self._not_before and self.pool.free():
+            partition = self._todo.popleft()
+            self._running.add(partition.id)
+            self.pool.give(Task(partition, self.plan.file_of(partition), secrets.token_hex(4)))
+
+    def _take(self, event: Event) -> None:
+        partition = event.task.partition
+        self._running.discard(partition.id)
+        if isinstance(event, Lost):
+            self._again(partition, event.why)
+        else:
+            self._ended(partition, event)
+
+    def _ended(self, partition: Partition, event: Ended) -> None:
+        worked, driven = event.worked, self._driven
+        match worked.ending:
+            case "done":
+                self._commit(partition, Marker.from_json(dict(worked.marker)), event.who)
+            case "changed":
+                if worked.told not in driven.changed:
+                    driven.changed.append(worked.told)
+                self._count(failed=True)
+            case "waits":
+                self._todo.append(partition)
+                self._not_before = time.monotonic() + PAUSE
+            case "stopped":
+                self._todo.append(partition)
+                driven.stopped = driven.stopped or worked.told
+            case "judge" | "versions":
+                raise JudgeError(worked.told)
+            case _:
+                self._again(partition, worked.told)
+
+    def _commit(self, partition: Partition, marker: Marker, who: str) -> None:
+        self._probe = self._probe or marker.probe
+        if self.strict and marker.probe != self._probe:
+            self._driven.aside[who] = f"{who} on {marker.host} computes otherwise ({marker.probe}, not {self._probe})"
+            self.pool.put_aside(who)
+            self._todo.append(partition)
+            if not self.pool.free() and not self._running:
+                raise JudgeError(f"no process is left that computes alike: {'; '.join(self._driven.aside.values())}")
+            return
+        self.check()
+        commit(self.folder, marker)
+        self._driven.markers[partition.id] = marker
+        self.progress.done(marker)
+        self._count(failed=False)
+
+    def _again(self, partition: Partition, why: str) -> None:
+        self._tries[partition.id] += 1
+        if self._tries[partition.id] < ATTEMPTS:
+            self._driven.repeated += 1
+            self._todo.append(partition)
+            return
+        self._driven.failures.append(f"{self.plan.says(partition)}: failed {ATTEMPTS} times: {why}")
+        self.progress.failed()
+        self._count(failed=True)
+
+    def _count(self, *, failed: bool) -> None:
+        self._tried += 1
+        self._failed += failed
+        if self._tried <= FIRST and self._failed >= FAILED_OF_FIRST and not self._driven.stopped:
+            self._driven.stopped = f"stopped, as {self._failed} of the first {self._tried} partitions failed"
+
+
+def unfinished(plan: RunPlan, markers: Mapping[str, Marker], share: tuple[int, int] | None = None) -> list[Partition]:
+    """The partitions that aren't done, or have cases that failed, in the order of the input.
+
+    Args:
+        plan: the plan.
+        markers: those that are done.
+        share: (which, of how many) of them; None for all.
+    """
+    own = enumerate(plan.partitions)
+    mine = (one for at, one in own if share is None or at % share[1] == share[0] - 1)
+    return [one for one in mine if one.id not in markers or markers[one.id].failed]

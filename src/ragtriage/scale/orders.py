@@ -1,0 +1,98 @@
+"""What the driver says to a process that works on partitions, and what it hears back: values that travel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+from ragtriage.core.metric import Metric
+from ragtriage.diagnosis import COSTS, RULES, Costs, Rule
+from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.protocol import Judge
+from ragtriage.metrics import metrics_named
+from ragtriage.metrics.custom_metrics import name_in
+from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.scale.partitions import Partition
+from ragtriage.scale.survey import PlannedFile, Reading
+
+NewJudge = Callable[[], Judge]
+"""Makes a judge; a function that every process can import."""
+CHECKED = ("ragtriage", "onnxruntime")
+"""The packages that must have the same version everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What is the same for all partitions of a run; every process gets it once."""
+
+    folder: str
+    """Where the record set lies."""
+    reading: Reading
+    metrics: tuple[str, ...]
+    """Names by which every process can load them."""
+    thresholds: Mapping[str, float]
+    judge: JudgeConfig | NewJudge
+    rules: Sequence[Rule] = RULES
+    costs: Costs = COSTS
+    texts: bool = False
+    versions: Mapping[str, str] = field(default_factory=lambda: checked_versions())  # noqa: PLW0108  # found when called
+    workers: int = 1
+    """How many processes share the limits on requests a minute."""
+
+    def config(self) -> EvaluationConfig:
+        """The metrics, loaded, and the criteria.
+
+        Raises:
+            ConfigError: a metric of a user's own can't be loaded here.
+        """
+        return EvaluationConfig(metrics_named(self.metrics), self.thresholds, self.rules, self.costs)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One partition to be worked on."""
+
+    partition: Partition
+    file: PlannedFile
+    attempt: str
+    """In the names of the files that are written, so that no two attempts write the same."""
+
+
+Ending = Literal["done", "failed", "changed", "waits", "stopped", "judge", "versions"]
+"""How work on a partition ended: only `done` may be committed; its input `changed` meanwhile; it `waits` for money that
+others hold; the judge `stopped`, or can't work at all (`judge`); this process has other `versions`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """What became of a task."""
+
+    partition: str
+    ending: Ending
+    told: str = ""
+    """Why, if it isn't done."""
+    marker: Mapping[str, Any] = field(default_factory=dict)
+    """What is to be committed, if it is done; see `ragtriage.scale.markers`."""
+
+
+def loadable_name(metric: Metric) -> str:
+    """A name by which another process finds the metric, whatever folder it works in."""
+    place = metric.origin
+    if not place or not place.partition(":")[0].endswith(".py"):
+        return place or metric.name
+    path = place[: -len(name_in(place)) - 1]
+    return f"{Path(path).resolve()}:{name_in(place)}"
+
+
+def checked_versions() -> dict[str, str]:
+    """The versions of this process's packages that must be the same everywhere."""
+    found = {}
+    for package in CHECKED:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

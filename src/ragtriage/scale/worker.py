@@ -1,0 +1,302 @@
+"""One partition becomes a file of records: reads it, evaluates it as the command does, writes the file itself.
+
+The one function between the driver and the processes. It keeps nothing between two partitions but what is expensive to
+load, commits nothing, and may be called twice for the same partition: both give the same records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
+
+from ragtriage.core.case import Case
+from ragtriage.core.errors import ConfigError, InputError, JudgeError, RagtriageError, Stopped
+from ragtriage.core.record import Record
+from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.evaluation.estimate import estimate_evaluation
+from ragtriage.judges.build import BuiltJudge, build_judge
+from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.protocol import Estimate
+from ragtriage.judges.session import JudgeSession
+from ragtriage.judges.wrappers import Cached, InMemory
+from ragtriage.readers import CaseFile, Rejected
+from ragtriage.readers.case_rows import made_up_id
+from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.summary import Tally
+from ragtriage.scale.desk import Amount, Block, Call, DeskMemory
+from ragtriage.scale.ids import entries_of
+from ragtriage.scale.markers import Marker
+from ragtriage.scale.orders import Ending, Orders, Task, Worked, checked_versions
+from ragtriage.scale.part_file import PartWriter, PlacedRecord
+from ragtriage.scale.places import folder_at, stamp_of
+from ragtriage.scale.probe import arithmetic
+from ragtriage.store.identity import digest
+
+FILES_KEPT = 4
+"""Opened files whose columns are known: the partitions of a file mostly follow each other."""
+MORE = 4
+"""By how much a block grows that was too small."""
+ESTIMATED_AT_ONCE = 1_000
+"""Cases that are in memory while it is estimated what a partition may cost."""
+
+
+@dataclass
+class Loaded:
+    """What a process keeps between two partitions.
+
+    Args:
+        orders: what it works by.
+        call: asks the desk.
+        who: this process, for the desk.
+    """
+
+    orders: Orders
+    call: Call
+    who: str
+    config: EvaluationConfig = field(init=False)
+    built: BuiltJudge = field(init=False)
+    ledger: Ledger | None = field(init=False, default=None)
+    probe: str = field(init=False, default="")
+    before: Amount = field(init=False, default=Amount())
+    """What was spent when the present partition was begun."""
+    short: str = field(init=False, default="")
+    """Why the present partition may spend less than it takes at most."""
+    short_of: dict[str, int] = field(init=False, default_factory=dict)
+    """Partition → by how much its block has to be larger than was estimated."""
+    own_memory: InMemory | None = field(init=False, default=None)
+    files: dict[str, CaseFile] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.config = self.orders.config()
+        judge = self.orders.judge
+        paid = isinstance(judge, JudgeConfig) and judge.paid
+        self.own_memory = None if paid else InMemory()
+        memory = self.own_memory or DeskMemory(self.call, self.who)
+        if isinstance(judge, JudgeConfig):
+            session = JudgeSession.of(_shared_limits(judge, self.orders.workers))
+            self.built = build_judge(session, memory, threads=1)
+            self.ledger = session.ledger if paid else None
+            self.probe = arithmetic()
+        else:
+            self.built = BuiltJudge(Cached(judge(), memory), memory)
+
+    def file(self, address: str, name: str) -> CaseFile:
+        """A file of cases; its columns are found by its first rows, whichever part of it is read."""
+        if address not in self.files:
+            while len(self.files) >= FILES_KEPT:
+                del self.files[next(iter(self.files))]
+            self.files[address] = self.orders.reading.open(address, name)
+        return self.files[address]
+
+
+def load(orders: Orders, call: Call, who: str) -> Loaded | Worked:
+    """Load what all partitions need; why this process can't work at all, if it can't."""
+    own = checked_versions()
+    for package, wanted in orders.versions.items():
+        if own.get(package) != wanted:
+            there = f"{package} {own.get(package, 'missing')} on {socket.gethostname()}"
+            return Worked("", "versions", f"{there}, {wanted} where the command runs: install the same version")
+    try:
+        return Loaded(orders, call, who)
+    except (ConfigError, JudgeError) as error:
+        return Worked("", "judge", f"on {socket.gethostname()}: {error}")
+
+
+def evaluate_partition(task: Task, loaded: Loaded) -> Worked:
+    """Evaluate one partition and write its records; whatever goes wrong is told, never raised."""
+    ending: Ending = "failed"
+    try:
+        return _evaluated(task, loaded)
+    except Stopped:
+        ending, told = ("stopped", loaded.short) if loaded.short else ("waits", "")
+        if not loaded.short:  # requests were sent again, or might have had longer replies: what is left gets more
+            loaded.short_of[task.partition.id] = MORE * loaded.short_of.get(task.partition.id, 1)
+    except JudgeError as error:
+        ending, told = "judge", str(error)
+    except (RagtriageError, OSError) as error:
+        told = str(error)
+        if isinstance(error, InputError) and _changed(task):
+            ending, told = "changed", task.file.name
+    except Exception as error:  # noqa: BLE001  # one partition never costs the run
+        told = f"{type(error).__name__}: {error}"
+    finally:
+        if loaded.own_memory:
+            loaded.own_memory.entries.clear()
+    return Worked(task.partition.id, ending, told)
+
+
+def _evaluated(task: Task, loaded: Loaded) -> Worked:
+    name = task.partition.id
+    changed = Worked(name, "changed", task.file.name)
+    if _changed(task):
+        return changed
+    if not _granted(task, loaded):
+        return Worked(name, "waits")
+    work = _Work(task, loaded)
+    try:
+        work.run()
+    finally:
+        spent = _settle(loaded)
+    return changed if _changed(task) else Worked(name, "done", marker=asdict(work.written(spent)))
+
+
+def _changed(task: Task) -> bool:
+    """Whether the file isn't what it was when it was planned."""
+    return stamp_of(task.file.address) != task.file.stamp
+
+
+class _Work:
+    """One partition being worked on."""
+
+    def __init__(self, task: Task, loaded: Loaded) -> None:
+        self._task, self._loaded = task, loaded
+        self._config = loaded.config
+        self._file = loaded.file(task.file.address, task.file.name)
+        self._has_ids = "id" in self._file.mapping
+        self._part = PartWriter(loaded.config, texts=loaded.orders.texts)
+        self._tally = Tally(self._config.metrics, self._config.thresholds, self._config.rules, self._config.costs)
+        self._places: dict[str, tuple[int, int]] = {}
+        self._ids: list[tuple[bytes, int, int, bool]] = []
+        self._rejected: list[Rejected] = []
+        self._rows = self._lines = self._failed = 0
+        self._began = time.monotonic()
+
+    def run(self) -> None:
+        """Evaluate all cases, and keep each as soon as all before it are there."""
+        loaded, config, built = self._loaded, self._config, self._loaded.built
+        early: dict[int, PlacedRecord] = {}
+        due = 0
+        records = evaluate_sync(
+            self._cases(), built.judge, metrics=config.metrics, also=config.diagnosis_steps, window=built.window
+        )
+        with closing(records):  # type: ignore[type-var]  # a generator
+            for record in records:
+                position, row = self._places.pop(record.case.id)
+                early[position] = PlacedRecord(position, row, record)
+                while due in early:
+                    self._keep(early.pop(due))
+                    due += 1
+        loaded.built.memory.flush()
+
+    def written(self, spent: Amount) -> Marker:
+        """Write the files; what is to be committed."""
+        task, loaded = self._task, self._loaded
+        part = f"{task.partition.id}-{task.attempt}"
+        folder, content = folder_at(loaded.orders.folder), self._part.content()
+        marker = Marker(
+            partition=task.partition.id,
+            part=part,
+            checksum=hashlib.blake2b(content, digest_size=16).hexdigest(),
+            rows=self._rows,
+            lines=self._lines,
+            cases=len(self._ids),
+            failed=self._failed,
+            rejected=len(self._rejected),
+            ends=any(row.ends for row in self._rejected),
+            probe=loaded.probe,
+            seconds=time.monotonic() - self._began,
+            spent=spent,
+            host=socket.gethostname(),
+            counts=self._tally.counts(),
+        )
+        folder.write(marker.records, content)
+        folder.write(marker.ids, entries_of(self._ids))
+        if self._rejected:
+            told = [[one.row, one.line, one.field, one.reason, one.twin_of] for one in self._rejected]
+            folder.write(marker.rejections, json.dumps(told).encode())
+        return marker
+
+    def _cases(self) -> Iterator[Case]:
+        for raw, row in self._file.rows_in(self._task.partition.part, self._count_lines):
+            self._rows = raw.row
+            if isinstance(row, Rejected):
+                self._rejected.append(row)
+                continue
+            position = len(self._ids)
+            content_id = not self._has_ids or row.id == made_up_id(row.query, row.sources, row.response, row.history)
+            self._ids.append((digest(row.id), position, raw.row, content_id))
+            self._places[row.id] = position, raw.row
+            yield row
+
+    def _count_lines(self, lines: int) -> None:
+        self._lines = lines
+
+    def _keep(self, placed: PlacedRecord) -> None:
+        self._part.add(placed, self._tally.add(placed.record))
+        self._failed += _has_failed(placed.record)
+
+
+def _has_failed(record: Record) -> bool:
+    return any(getattr(outcome, "failed", False) for outcome in record.outcomes.values())
+
+
+def _shared_limits(judge: JudgeConfig, workers: int) -> JudgeConfig:
+    """The same judge with a process's share of the limits on requests and tokens a minute."""
+    options = judge.options
+    rpm, tpm = (None if limit is None else max(1, limit // workers) for limit in (options.rpm, options.tpm))
+    return replace(judge, options=replace(options, rpm=rpm, tpm=tpm, budget=None, max_requests=None))
+
+
+def _granted(task: Task, loaded: Loaded) -> bool:
+    """Get a block for the partition, where something is limited; False where it has to wait for one."""
+    judge, ledger = loaded.orders.judge, loaded.ledger
+    if ledger is None or not isinstance(judge, JudgeConfig):
+        return True
+    limited = judge.options.budget is not None or judge.options.max_requests is not None
+    worst = _worst(task, loaded) if limited else Estimate()
+    more = loaded.short_of.get(task.partition.id, 1)
+    wanted = Amount(more * (worst.price or 0.0), more * worst.requests)
+    block: Block | None = loaded.call("grant", loaded.who, wanted)
+    if block is None:
+        return False
+    ledger.stopped = None
+    ledger.budget = None if block.cost is None else ledger.cost + block.cost
+    ledger.max_requests = None if block.requests is None else ledger.requests + block.requests
+    loaded.before, loaded.short = _spent(ledger), block.short
+    return True
+
+
+def _settle(loaded: Loaded) -> Amount:
+    """Give the block back; what was spent of it."""
+    if loaded.ledger is None:
+        return Amount()
+    spent = _less(_spent(loaded.ledger), loaded.before)
+    loaded.call("settle", loaded.who, spent)
+    return spent
+
+
+def _worst(task: Task, loaded: Loaded) -> Estimate:
+    """What the partition takes at most, without what is remembered."""
+    rows = loaded.file(task.file.address, task.file.name).rows_in(task.partition.part)
+    cases = (row for _, row in rows if isinstance(row, Case))
+    found = Estimate()
+    while some := list(islice(cases, ESTIMATED_AT_ONCE)):
+        found += estimate_evaluation(
+            some,
+            loaded.built.judge,
+            metrics=loaded.config.metrics,
+            also=loaded.config.diagnosis_steps,
+            memory=loaded.built.memory,
+            sample=0,
+        ).most
+    return found
+
+
+def _spent(ledger: Ledger) -> Amount:
+    return Amount(ledger.cost, ledger.requests, ledger.tokens_in, ledger.tokens_out)
+
+
+def _less(now: Amount, before: Amount) -> Amount:
+    return Amount(
+        now.cost - before.cost,
+        now.requests - before.requests,
+        now.tokens_in - before.tokens_in,
+        now.tokens_out - before.tokens_out,
+    )

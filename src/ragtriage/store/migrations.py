@@ -1,0 +1,175 @@
+"""The tables of a store: made where there are none, and brought from version to version.
+
+All of it is one transaction that holds a lock, so that of several first starts one makes the tables and the others find
+them. On a server only the owner of the tables may change them; everybody else is told to ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import Connection, func, inspect, select, text
+
+from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
+from ragtriage.store.database import Database
+from ragtriage.store.postgresql import Told, encoding_of, has_schema, owns, user_of
+from ragtriage.store.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
+from ragtriage.store.sentences import ELSEWHERE
+
+Migration = Callable[[Connection, Database], None]
+
+
+def prepare(database: Database, *, initialise: bool = False, told: Told = lambda _: None) -> str:
+    """Make the tables in an empty database, or bring those of an earlier version up to date.
+
+    Args:
+        database: the store.
+        initialise: also make the schema of a server; else one that isn't there is told.
+        told: is called with what is done that takes a while.
+
+    Returns:
+        The version that was found, empty where there were no tables.
+
+    Raises:
+        NotStoredError: a server has no such schema.
+        StoreError: the tables are another program's or of a later version, or this user may not change them.
+        ConfigError: a server's database can't hold every text.
+    """
+    if not initialise:
+        found = database.read(lambda connection: _version(connection, database))
+        if found == SCHEMA_VERSION:
+            return found
+    return database.write(lambda connection: _prepare(connection, database, initialise=initialise, told=told))
+
+
+def _prepare(connection: Connection, database: Database, *, initialise: bool, told: Told) -> str:
+    database.lock(connection, "tables")
+    if not database.is_sqlite and (encoding := encoding_of(connection)) != "UTF8":
+        raise ConfigError(
+            f"the database {database.where} has the encoding {encoding}, which can't hold every text: make one with "
+            "ENCODING 'UTF8' TEMPLATE template0"
+        )
+    if initialise and database.schema and not has_schema(connection, database.schema):
+        connection.execute(text(f"CREATE SCHEMA {database.quoted(database.schema)}"))
+    found = _version(connection, database)
+    if found is None:
+        _require_create(connection, database)
+        metadata.create_all(connection)
+        if not database.is_sqlite:
+            _make_forget_texts(connection, database)
+        connection.execute(database.upsert(meta), {"key": VERSION_KEY, "value": SCHEMA_VERSION})
+        return ""
+    if found == SCHEMA_VERSION:
+        return found
+    if found not in _VERSIONS:
+        raise StoreError(
+            f"the store {database.where} was written by another version of ragtriage (its schema has version "
+            f"{found or 'unknown'}, this program knows {SCHEMA_VERSION}): use the version that wrote it, or "
+            f"{ELSEWHERE} and evaluate anew"
+        )
+    if not database.is_sqlite and not owns(connection, meta.name, database.schema):
+        raise StoreError(
+            f"the store {database.where} has tables of version {found}, this program needs version {SCHEMA_VERSION}, "
+            f"and {user_of(connection)} may not change them: ask the owner: ragtriage store migrate"
+        )
+    told(f"bringing the store {database.where} from version {found} to {SCHEMA_VERSION}")
+    for migration in MIGRATIONS[_VERSIONS.index(found) :]:
+        migration(connection, database)
+    connection.execute(database.upsert(meta), {"key": VERSION_KEY, "value": SCHEMA_VERSION})
+    return found
+
+
+def _version(connection: Connection, database: Database) -> str | None:
+    """The version of the tables, empty where it is unknown; None where there are no tables."""
+    if database.schema and not has_schema(connection, database.schema):
+        raise NotStoredError(
+            f"there is no schema {database.schema!r} in {database.where}: make it with ragtriage store init, or give "
+            "another one"
+        )
+    names = inspect(connection).get_table_names(schema=database.schema)
+    if not names:
+        return None
+    if meta.name not in names:
+        raise StoreError(
+            f"the database {database.where} holds tables that aren't ragtriage's: choose another place for the store"
+        )
+    return connection.execute(select(meta.c.value).where(meta.c.key == VERSION_KEY)).scalar() or ""
+
+
+def _require_create(connection: Connection, database: Database) -> None:
+    """Refuse to make tables where this user may not, with what to do."""
+    if database.is_sqlite:
+        return
+    may = text("SELECT has_schema_privilege(coalesce(:schema, current_schema()), 'CREATE')")
+    if not connection.execute(may, {"schema": database.schema}).scalar():
+        raise StoreError(
+            f"the store {database.where} has no tables yet, and {user_of(connection)} may not make them: ask the owner "
+            "of the database: ragtriage store init"
+        )
+
+
+def require_owner(database: Database, what: str) -> None:
+    """Refuse what only the owner of a server's tables may do; everybody may do it with a file.
+
+    Raises:
+        StoreError: this user isn't the owner; says who has to be asked.
+    """
+
+    def refused(connection: Connection) -> str | None:
+        return None if owns(connection, meta.name, database.schema) else user_of(connection)
+
+    user = None if database.is_sqlite else database.read(refused)
+    if user is not None:
+        raise StoreError(f"only the owner of the tables of {database.where} may {what}: ask the owner ({user} isn't)")
+
+
+def _to_version_2(connection: Connection, database: Database) -> None:
+    """Whose a run is, tokens and places beyond 32 bits, and how cases are headed, for lists of cases."""
+    named = database.named
+    big = ""
+    if not database.is_sqlite:  # SQLite's whole numbers have 64 bits, whatever they are called
+        wide = {"runs": ("tokens_in", "tokens_out"), "rejected": ("row",)}
+        wide |= dict.fromkeys(("cases", "case_texts", "scores"), ("position",))
+        for table, columns in wide.items():
+            changes = ", ".join(f'ALTER COLUMN "{column}" TYPE BIGINT' for column in columns)
+            connection.execute(text(f"ALTER TABLE {named(table)} {changes}"))
+    else:
+        big = " WITHOUT ROWID"
+    for statement in (
+        f"ALTER TABLE {named('runs')} ADD COLUMN project TEXT DEFAULT '' NOT NULL",
+        f"ALTER TABLE {named('runs')} ADD COLUMN author TEXT",
+        f"CREATE INDEX runs_project ON {named('runs')} (project, number)",
+        f"CREATE INDEX scores_values ON {named('scores')} (run, metric, value, position)",
+        (
+            f"CREATE TABLE {named('readings')} (run INTEGER NOT NULL, position BIGINT NOT NULL, kind TEXT NOT NULL, "
+            "component TEXT NOT NULL, rules TEXT NOT NULL, sure BOOLEAN NOT NULL, head TEXT, "
+            f"PRIMARY KEY (run, position), FOREIGN KEY(run) REFERENCES {named('runs')} (number) ON DELETE CASCADE){big}"
+        ),
+    ):
+        connection.execute(text(statement))
+    if not database.is_sqlite:
+        _make_forget_texts(connection, database)
+
+
+def _make_forget_texts(connection: Connection, database: Database) -> None:
+    """The one way in which a writer of a server store may delete texts and answers: those that nobody holds any more.
+
+    It runs with the rights of the tables' owner, in this schema alone, and only for whom it is granted to.
+    """
+    schema = database.quoted(database.schema or connection.execute(select(func.current_schema())).scalar_one())
+    function = f"{schema}.forget_texts"
+    body = (  # no value of anybody's stands in it, only names that are quoted
+        f"DELETE FROM {schema}.answers WHERE key = ANY (keys); "  # noqa: S608  # see above
+        f"DELETE FROM {schema}.texts t WHERE unheld AND NOT EXISTS "  # see above
+        f"(SELECT FROM {schema}.case_texts c WHERE c.hash = t.hash)"
+    )
+    made = f"CREATE OR REPLACE FUNCTION {function}(keys bytea[], unheld boolean) RETURNS void LANGUAGE sql "
+    connection.execute(text(f"{made} SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$ {body} $$"))
+    connection.execute(text(f"REVOKE ALL ON FUNCTION {function}(bytea[], boolean) FROM PUBLIC"))
+
+
+MIGRATIONS: tuple[Migration, ...] = (_to_version_2,)
+"""What leads from each version to the next, beginning with version 1."""
+
+_VERSIONS = tuple(str(number + 1) for number in range(len(MIGRATIONS)))
+"""The versions that can be brought up to date."""

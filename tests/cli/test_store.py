@@ -1,0 +1,218 @@
+"""`ragtriage store`, and commands on a server that several projects share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from forked import Child
+from in_process import plain_environment, said_by
+from postgresql_server import new_schema, run_sql
+from ragtriage.store import open_store
+from ragtriage.store.schema import SCHEMA_VERSION
+
+ROWS = [
+    {"id": f"r{i}", "query": f"What does ticket {i} cost?", "contexts": [f"Ticket {i} costs 3 euros."],
+     "response": f"Ticket {i} costs 3 euros. It is valid for a day."}
+    for i in range(3)
+]  # fmt: skip
+METRICS = ("--metrics", "self_distinctness,groundedness")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """A folder called shop, with a file of answers."""
+    own = tmp_path / "shop"
+    own.mkdir()
+    monkeypatch.chdir(own)
+    (own / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    with plain_environment():
+        yield own
+
+
+@pytest.fixture
+def server(folder) -> str:
+    """The address of a store on a server, initialised."""
+    address, _ = new_schema(made=False)
+    assert said_by(["store", "init", address]).code == 0
+    return address
+
+
+def evaluated(*more: str) -> None:
+    said = said_by(["evaluate", "rows.jsonl", *METRICS, *more])
+    assert said.code == 0, said.err
+
+
+def test_init_makes_schema_and_tables_and_prints_roles_without_running_them(folder):
+    address, schema = new_schema(made=False)
+    said = said_by(["store", "init", address, "--roles"])
+    assert (said.code, said.err) == (0, f"the store {_shown(address)} is ready (version {SCHEMA_VERSION})\n")
+    assert f'GRANT SELECT ON "{schema}"."texts" TO ragtriage_reader, ragtriage_writer;' in said.out
+    granted = "SELECT 1 FROM information_schema.role_table_grants WHERE table_schema = %s AND grantee <> 'postgres'"
+    assert run_sql(granted, (schema,)) == []
+    again = said_by(["store", "init", address])
+    assert "has its tables already" in again.err
+    assert again.out == ""
+
+
+def _shown(address: str) -> str:
+    return address.replace("postgres:@", "postgres@").replace("host=/tmp/", "host=%2Ftmp%2F")
+
+
+def test_without_init_a_schema_that_is_not_there_is_told(folder):
+    address, schema = new_schema(made=False)
+    said = said_by(["evaluate", "rows.jsonl", *METRICS, "--store", address])
+    assert said.code == 2
+    assert f"there is no schema '{schema}' in" in said.err
+    assert "make it with ragtriage store init" in said.err
+
+
+def test_roles_are_for_a_server(folder):
+    said = said_by(["store", "init", "here", "--roles"])
+    assert (said.code, "--roles is for a server" in said.err) == (2, True)
+
+
+def test_an_old_store_is_migrated_and_says_so(folder):
+    address, schema = new_schema()
+    script = Path(__file__).parents[1] / "store" / "version_1.postgresql.sql"
+    run_sql(script.read_text(encoding="utf-8"), (), schema)
+    said = said_by(["store", "migrate", address])
+    assert said.code == 0
+    assert said.err.splitlines() == [
+        f"bringing the store {_shown(address)} from version 1 to {SCHEMA_VERSION}",
+        f"the store {_shown(address)} is up to date (version {SCHEMA_VERSION})",
+    ]
+    assert said_by(["store", "migrate", "nowhere"]).code == 2
+
+
+def test_last_and_runs_mean_the_folder_on_a_server_or_what_is_named(server, folder, monkeypatch):
+    monkeypatch.setenv("RAGTRIAGE_STORE", server)
+    evaluated()
+    evaluated("--project", "search")
+    flags = {"own": (), "other": ("--project", "search"), "all": ("--project", "*")}
+    listed = {name: [run["number"] for run in said_by(["runs", "--json", *flag]).json] for name, flag in flags.items()}
+    assert listed == {"own": [1], "other": [2], "all": [2, 1]}
+    assert said_by(["show", "--json"]).json["run"] == 1
+    assert said_by(["show", "--json", "--project", "*"]).json["run"] == 2
+    assert said_by(["show", "2", "--json"]).json["run"] == 2
+    (folder / "ragtriage.toml").write_text('project = "search"\n', encoding="utf-8")
+    assert said_by(["show", "--json"]).json["run"] == 2
+    said = said_by(["show", "--project", "serach"])
+    assert (said.code, "there are runs of search and shop" in said.err) == (2, True)
+    line = said_by(["runs"]).out.splitlines()[0]
+    assert "search" in line
+    assert "by postgres" in line
+
+
+def test_all_projects_cannot_be_evaluated_into(folder):
+    said = said_by(["evaluate", "rows.jsonl", *METRICS, "--project", "*"])
+    assert (said.code, "name the one that the run is to belong to" in said.err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ['""', '"*"', '" "'])
+def test_a_project_in_the_settings_needs_a_name(folder, name):
+    (folder / "ragtriage.toml").write_text(f"project = {name}\n", encoding="utf-8")
+    said = said_by(["runs"])
+    assert (said.code, "give it a name, or leave it out" in said.err) == (2, True)
+
+
+def test_a_file_keeps_all_its_runs_when_its_folder_gets_another_name(folder, monkeypatch):
+    evaluated()
+    folder.rename(folder.with_name("moved"))
+    monkeypatch.chdir(folder.with_name("moved"))
+    assert said_by(["show", "--json"]).json["run"] == 1
+
+
+def test_runs_are_copied_to_a_server_and_back(server, folder):
+    evaluated()
+    evaluated()
+    evaluated()
+    said = said_by(["store", "copy", ".ragtriage", server, "--runs", "2-3"])
+    assert (said.code, said.err) == (0, "run 2 is run 1 there, 3 cases\nrun 3 is run 2 there, 3 cases\n")
+    said = said_by(["store", "copy", ".ragtriage", server])
+    assert said.err.splitlines()[1:] == ["run 2 is there already as run 1", "run 3 is there already as run 2"]
+    said = said_by(["store", "copy", server, "back"])
+    assert said.code == 0
+    shown = [said_by(["export", "2", "--store", place]).out for place in (".ragtriage", "back")]
+    assert len(shown[0].splitlines()) == 3
+    with open_store("back") as back, open_store(".ragtriage") as there:
+        assert list(back.run(1).records()) == list(there.run(2).records())
+
+
+@pytest.mark.parametrize(
+    ("runs", "told"),
+    [
+        ("x", "--runs x: write numbers and ranges, for example 3-7,9"),
+        ("3-", "--runs 3-: write numbers and ranges, for example 3-7,9"),
+        ("5-9", "--runs 5-9: there is no run 5-9; the newest are 1"),
+    ],
+)
+def test_runs_that_cannot_be_copied_are_told(folder, runs, told):
+    evaluated()
+    said = said_by(["store", "copy", ".ragtriage", "other", "--runs", runs])
+    assert said.code == 2
+    assert told in said.err
+
+
+def test_check_finds_texts_that_are_missing(server, folder):
+    evaluated("--store", server)
+    said = said_by(["store", "check", server])
+    assert (said.code, said.out) == (0, "1 run looked through: nothing is missing\n")
+    schema = server.rpartition("=")[2]
+    run_sql("DELETE FROM texts WHERE text LIKE 'What does ticket 1 %'", (), schema)
+    run_sql("DELETE FROM scores WHERE position = 2", (), schema)
+    said = said_by(["store", "check", server])
+    assert said.code == 3
+    assert said.out.splitlines() == [
+        "run 1: 1 case with a text that is missing and was not forgotten; shown as deleted",
+        "run 1: 1 case without a score: evaluate the file again",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["file", "server"])
+def test_a_run_is_deleted_with_all_that_belongs_to_it(server, folder, kind):
+    place = (".ragtriage", "--store", ".ragtriage")[1:] if kind == "file" else ("--store", server)
+    evaluated(*place)
+    evaluated(*place, "--repeat", "2")
+    said = said_by(["store", "delete", "2", "--dry-run", *place])
+    assert said.code == 0
+    assert "nothing was deleted (--dry-run)" in said.out
+    assert said.out.count("rows.jsonl") == 2  # its second trial goes with it
+    assert said_by(["store", "delete", "2", *place]).code == 2  # nobody can answer
+    said = said_by(["store", "delete", "2", "--yes", *place])
+    assert (said.code, said.out.splitlines()[-1]) == (0, "deleted 2 runs")
+    assert [run["number"] for run in said_by(["runs", "--json", *place]).json] == [1]
+    assert said_by(["store", "check", place[1]]).code == 0
+    assert said_by(["store", "delete", "2", "--yes", *place]).code == 2
+
+
+def test_a_password_in_the_address_earns_a_note_and_is_in_nothing_that_is_printed(server, folder):
+    address = server.replace("postgres:@", "postgres:topsecret@")
+    said = said_by(["evaluate", "rows.jsonl", *METRICS, "--store", address])
+    assert said.code == 0
+    assert "the store's address holds a password, which others may see: use ~/.pgpass or PGPASSWORD" in said.err
+    assert "--store" in said.out
+    assert "topsecret" not in said.out + said.err
+    assert "topsecret" not in "".join(path.read_text("utf-8", "replace") for path in folder.rglob("*.html"))
+
+
+def test_a_second_evaluator_of_the_same_file_is_refused(server, folder):
+    code = (
+        "import sys; from ragtriage.cli import main; from ragtriage.store import open_store\n"
+        "from ragtriage.store.store import Store\nmain()"
+    )
+    rows = [dict(ROWS[0], id=str(i), query=f"{i} {ROWS[0]['query']}") for i in range(400)]
+    (folder / "many.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    command = ("evaluate", "many.jsonl", "--metrics", "groundedness", "--store", server)
+    with Child(*command, folder=folder, code=code) as child:
+        while "0 of 400" not in (line := child.stderr.readline()) and "new run" not in line and line:
+            pass
+        with open_store(server) as store:
+            for _ in range(1000):
+                if store.runs() and store.runs()[0].done:
+                    break
+        said = said_by(command)
+        assert said.code == 3
+        assert f"run 1 is being written by process {child.pid} on " in said.err

@@ -1,0 +1,170 @@
+"""Judges that spawned processes can import, rows for them, and what a record set is compared with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from stored_cases import answer
+
+from ragtriage.core.questions import Question
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Answer
+from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.metrics import THELMA
+from ragtriage.readers import open_cases
+from ragtriage.report.run_json import run_json
+from ragtriage.report.stored_run import stored_run_report
+from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
+from ragtriage.runs.execute import evaluate_file
+from ragtriage.runs.prepare import fingerprints_of
+from ragtriage.runs.selection import ALL_ROWS
+from ragtriage.scale.desk import Desk
+from ragtriage.scale.evaluate_on import PartitionedResult, Wanted, evaluate_partitioned
+from ragtriage.scale.local_pool import LocalPool
+from ragtriage.scale.orders import NewJudge, Orders
+from ragtriage.scale.places import Folder
+from ragtriage.scale.plan import planned
+from ragtriage.scale.pool import Pool
+from ragtriage.scale.set_tally import tally_of_run
+from ragtriage.scale.survey import Reading, survey
+from ragtriage.store import Store, StoredRun
+
+METRICS = tuple(metric.name for metric in THELMA)
+CONFIG = EvaluationConfig(THELMA, thresholds_with({}))
+
+
+def quick() -> FakeJudge:
+    """Verdicts of every sort that depend on the texts alone."""
+    return FakeJudge(answer, shuffled=1)
+
+
+def slow() -> FakeJudge:
+    """The same, a twentieth of a second a question."""
+    return FakeJudge(answer, delay=0.05)
+
+
+def killed_by_case_7() -> FakeJudge:
+    """A judge whose process is killed by every question about one case."""
+
+    def deadly(question: Question) -> Answer:
+        if "number 7?" in question.query or "number 7 " in question.subject:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return answer(question)
+
+    return FakeJudge(deadly)
+
+
+def killed_once() -> FakeJudge:
+    """A judge whose process is killed the first time that one case is judged."""
+
+    def deadly(question: Question) -> Answer:
+        mark = Path(os.environ["KILLED_ONCE"])
+        if "number 7?" in question.query and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return answer(question)
+
+    return FakeJudge(deadly)
+
+
+def row(i: int, **more: object) -> dict[str, Any]:
+    """One row of the input."""
+    return {
+        "id": f"case {i}",
+        "question": f"What is the price of the ticket number {i}?",
+        "contexts": [f"The price of the ticket number {i} is six euros.", "All of the dogs travel for free."],
+        "answer": f"The price of it is six euros. The ticket number {i} is valid for the day.",
+        "part": i % 3,
+    } | more
+
+
+def written(path: Path, rows: Iterable[object]) -> Path:
+    """A JSONL file; a text stands as it is."""
+    lines = (one if isinstance(one, str) else json.dumps(one) for one in rows)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def parquet(path: Path, rows: Sequence[dict[str, Any]], group: int) -> Path:
+    """A Parquet file with row groups of so many rows."""
+    pq.write_table(pa.Table.from_pylist(list(rows)), path, row_group_size=group)
+    return path
+
+
+def wanted(
+    inputs: Sequence[str | Path],
+    out: Path | str,
+    *,
+    judge: NewJudge = quick,
+    processes: int = 2,
+    size: int | None = 16,
+    reading: Reading = Reading(),  # noqa: B008  # frozen
+    texts: bool = False,
+    pool: Callable[[Orders, int], Pool] | None = None,
+    **more: Any,
+) -> Wanted:
+    """What evaluates these inputs, by processes of this machine if nothing else is said."""
+    names = [str(one) for one in inputs]
+    orders = Orders(
+        folder=str(out), reading=reading, metrics=METRICS, thresholds=CONFIG.thresholds, judge=judge, texts=texts
+    )
+    plan = planned(
+        survey(names, reading, size),
+        inputs=tuple(names),
+        reading=reading,
+        metrics=METRICS,
+        judge="fake",
+        fingerprints=fingerprints_of(CONFIG, judge()),
+        configuration=to_stored(CONFIG, ALL_ROWS, {}),
+        versions=orders.versions,
+        texts=texts,
+    )
+
+    def new_pool(folder: Folder, most: int) -> Pool:
+        return pool(orders, most) if pool else LocalPool(orders, min(processes, most), Desk(no_memory(), folder))
+
+    return Wanted(str(out), plan, orders, new_pool, **more)
+
+
+def no_memory() -> Any:
+    """No process asks the desk for answers."""
+    return None
+
+
+def evaluated(inputs: Sequence[str | Path], out: Path | str, **more: Any) -> PartitionedResult:
+    """Evaluate inputs into a record set."""
+    return evaluate_partitioned(wanted(inputs, out, **more))
+
+
+def by_one_process(path: Path, store: Store, judge: NewJudge = quick, **reading: Any) -> StoredRun:
+    """The same cases, evaluated as ever."""
+    return evaluate_file(open_cases(path, **reading), judge(), store, CONFIG).first.stored
+
+
+def timeless(records: Iterable[Record]) -> list[Record]:
+    """Records without how long they took."""
+    return [replace(record, seconds=0.0) for record in records]
+
+
+def as_json(run: StoredRun, tally: Callable[..., Any] = tally_of_run) -> str:
+    """What `--json` prints of a run, without which run it is."""
+    told = run_json(stored_run_report(run, CONFIG, tally(run, CONFIG)))
+    return json.dumps({**told, "run": 0, "input": ""})
+
+
+def until(true: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait for something."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it never came to it"
+        time.sleep(0.02)

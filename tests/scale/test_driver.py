@@ -1,0 +1,112 @@
+"""What the driver does with what it hears, without a process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_judges import as_json, evaluated, row, written
+
+from inline_pool import InlinePool
+from ragtriage.core.errors import JudgeError
+from ragtriage.scale.orders import Orders, Task, Worked
+from ragtriage.scale.pool import Ended, Event, Lost
+from ragtriage.scale.record_set import open_record_set
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    return written(tmp_path / "rows.jsonl", [row(i) for i in range(60)])
+
+
+def test_half_of_the_first_ten_partitions_failing_stops_it(tmp_path: Path, rows: Path) -> None:
+    pools: list[InlinePool] = []
+
+    def broken(orders: Orders, _: int) -> InlinePool:
+        pools.append(
+            InlinePool(orders, lambda task, who, _: Ended(task, Worked(task.partition.id, "failed", "no"), who))
+        )
+        return pools[0]
+
+    result = evaluated([rows], tmp_path / "set", size=3, pool=broken)
+
+    assert len(result.records.plan.partitions) >= 15
+    assert result.driven.stopped == "stopped, as 5 of the first 5 partitions failed"
+    assert len(result.driven.failures) == 5
+    assert all(told.endswith("failed 3 times: no") for told in result.driven.failures)
+    assert len({task.partition.id for task in pools[0].given}) < 20
+
+
+def test_every_attempt_has_a_name_of_its_own(tmp_path: Path, rows: Path) -> None:
+    pools: list[InlinePool] = []
+    lost: set[str] = set()
+
+    def once(task: Task, who: str, worked: Worked) -> Event:
+        if task.partition.id in lost:
+            return Ended(task, worked, who)
+        lost.add(task.partition.id)
+        return Lost(task, "gone")
+
+    def pool(orders: Orders, _: int) -> InlinePool:
+        pools.append(InlinePool(orders, once))
+        return pools[0]
+
+    result = evaluated([rows], tmp_path / "set", pool=pool)
+    names = [(task.partition.id, task.attempt) for task in pools[0].given]
+
+    assert result.complete
+    assert len(names) == len(set(names)) == 2 * len(result.records.plan.partitions)
+    assert [record.case.id for record in result.records.records()] == [f"case {i}" for i in range(60)]
+
+
+def other_arithmetic(task: Task, who: str, worked: Worked) -> Event:
+    """The second process computes otherwise."""
+    return Ended(task, replace(worked, marker={**worked.marker, "probe": "aa" if who == "one" else "bb"}), who)
+
+
+def two(orders: Orders, _: int) -> InlinePool:
+    return InlinePool(orders, other_arithmetic, ("one", "two"))
+
+
+def test_processors_of_two_kinds_are_told_and_strict_leaves_one_out(tmp_path: Path, rows: Path) -> None:
+    loose = evaluated([rows], tmp_path / "loose", pool=two)
+    strict = evaluated([rows], tmp_path / "strict", pool=two, strict=True)
+
+    assert loose.complete
+    assert '"arithmetic": 2' in as_json(open_record_set(str(tmp_path / "loose")))
+    assert strict.complete
+    assert {marker.probe for marker in strict.records.markers.values()} == {"aa"}
+    assert [*strict.driven.aside] == ["two"]
+    assert "arithmetic" not in as_json(strict.records)
+
+
+def test_a_process_with_other_versions_is_refused_with_both(tmp_path: Path, rows: Path) -> None:
+    def old(orders: Orders, _: int) -> InlinePool:
+        return InlinePool(replace(orders, versions={**orders.versions, "onnxruntime": "0.1"}))
+
+    with pytest.raises(JudgeError, match=r"onnxruntime [0-9.]+ on .*, 0\.1 where the command runs"):
+        evaluated([rows], tmp_path / "set", pool=old)
+
+
+def test_partitions_with_failed_scores_are_worked_on_again(tmp_path: Path, rows: Path) -> None:
+    evaluated([rows], tmp_path / "set", pool=lambda orders, _: InlinePool(orders, _one_failure))
+    pools: list[InlinePool] = []
+
+    def pool(orders: Orders, _: int) -> InlinePool:
+        pools.append(InlinePool(orders))
+        return pools[0]
+
+    first = open_record_set(str(tmp_path / "set"))
+    again = evaluated([rows], tmp_path / "set", pool=pool)
+
+    assert first.info.failed == 1
+    assert len(pools[0].given) == 1
+    assert again.records.info.failed == 0
+
+
+def _one_failure(task: Task, who: str, worked: Worked) -> Event:
+    first = isinstance(task.partition.part, object) and getattr(task.partition.part, "start", 1) == 0
+    marker: dict[str, Any] = {**worked.marker, "failed": 1} if first else {**worked.marker}
+    return Ended(task, replace(worked, marker=marker), who)

@@ -1,0 +1,30 @@
+"""Where the tests of the store keep theirs: in a file, and on a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from places import Place
+from postgresql_server import new_schema
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """A place for a store, of either kind of database."""
+    return Place(*new_schema()) if request.param == "postgresql" else Place(str(tmp_path / "store"))
+
+
+@pytest.fixture
+def version_1() -> Place:
+    """A store that the first version of the tables was written in, on a server."""
+    found = Place(*new_schema())
+    found.sql((Path(__file__).parent / "version_1.postgresql.sql").read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.fixture
+def server_place() -> Place:
+    """A place for a store on a server."""
+    return Place(*new_schema())

@@ -1,0 +1,252 @@
+"""Several processes on one server: none gets in another's way, and nothing is lost or there twice."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stored_cases import case, evaluated, identity_of
+
+from forked import Child
+from places import Place
+from poolers import until
+from postgresql_server import new_schema, run_sql
+from ragtriage.core.case import Source
+from ragtriage.core.errors import StoreError
+from ragtriage.core.verdicts import Verdict
+from ragtriage.judges.wrappers import CachedAnswer
+from ragtriage.store import Store, open_store
+from ragtriage.store.claims import Claims
+from ragtriage.store.lease import STALE, Lease
+from ragtriage.store.retries import CONFLICTS
+from ragtriage.store.schema import SCHEMA_VERSION, answers
+
+CASES = [case(i) for i in range(20)]
+
+
+def at_once(*works: Callable[[], Any]) -> list[Any]:
+    """What each piece of work gives, or the exception that it raises; all of them begin together."""
+    ready, found = threading.Barrier(len(works)), [None] * len(works)
+
+    def run(at: int) -> None:
+        ready.wait()
+        try:
+            found[at] = works[at]()
+        except Exception as error:  # noqa: BLE001  # whatever it is, the test looks at it
+            found[at] = error
+
+    threads = [threading.Thread(target=run, args=(at,)) for at in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def waits() -> bool:
+    """Whether a session waits for a lock."""
+    return bool(run_sql("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))
+
+
+def begun(store: Store, cases=CASES):
+    return store.begin(identity_of(cases), input="a.jsonl", rows=len(cases), judge="fake")
+
+
+def written(store: Store, cases) -> int:
+    with begun(store, cases) as run:
+        for record in evaluated(run.todo(cases)):
+            run.keep(record)
+        run.finish()
+    return run.number
+
+
+def test_of_two_that_take_a_run_at_the_same_moment_one_gets_it(server_place):
+    with open_store(server_place) as one, open_store(server_place) as other:
+        begun(one).interrupt()
+        mine, theirs = Lease(1, host="here"), Lease(1, host="there")
+
+        def second():
+            with other._database.writing() as connection:
+                theirs.take(connection, other._database)
+
+        with one._database.writing() as connection:
+            mine.take(connection, one._database)
+            found: list[Any] = []
+            thread = threading.Thread(target=lambda: found.extend(at_once(second)))
+            thread.start()
+            until(waits)
+        thread.join()
+        assert isinstance(found[0], StoreError)
+        assert "is being written by process" in str(found[0])
+        assert "on here" in str(found[0])
+
+
+def test_the_time_of_the_server_counts_and_not_that_of_a_machine_a_day_ahead(server_place):
+    code = (
+        "import os, sys, time; real = time.time; time.time = lambda: real() + 86400\n"
+        "from ragtriage.store import RunIdentity, open_store\n"
+        "store = open_store(sys.argv[1]); store.begin(RunIdentity('r', ()), input='a', rows=0, judge='f')\n"
+        "store.answers().claim([b'a' * 16]); print('begun', flush=True); os.kill(os.getpid(), 9)"
+    )
+    with Child(server_place, code=code) as child:
+        assert child.communicate()[0] == "begun\n"
+    for table in ("runs", "claims"):
+        ((age,),) = server_place.sql(f"SELECT extract(epoch FROM clock_timestamp()) - heartbeat FROM {table}")
+        assert 0 <= age < STALE
+    server_place.sql("UPDATE runs SET owner_host = 'elsewhere', heartbeat = heartbeat - 61")
+    server_place.sql("UPDATE claims SET owner_host = 'elsewhere', heartbeat = heartbeat - 61")
+    with open_store(server_place) as store:
+        store.resume(1).interrupt()
+        assert store.answers().claim([b"a" * 16])
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["made", "migrated"])
+def test_four_first_starts_at_once_make_or_migrate_the_tables_once(server_place, old):
+    if old:
+        server_place.sql((Path(__file__).parent / "version_1.postgresql.sql").read_text(encoding="utf-8"))
+
+    def start():
+        with open_store(server_place) as store:
+            return len(store.runs())
+
+    assert at_once(*[start] * 4) == [2 if old else 0] * 4
+    assert server_place.sql("SELECT value FROM meta WHERE key = 'version'") == [(SCHEMA_VERSION,)]
+
+
+def deadlocks() -> int:
+    run_sql("SELECT pg_stat_force_next_flush()")
+    return int(run_sql("SELECT deadlocks FROM pg_stat_database WHERE datname = 'ragtriage'")[0][0])
+
+
+def test_writers_that_share_texts_in_another_order_do_not_meet(server_place):
+    before = deadlocks()
+    shared = [Source(f"The text number {i} is the same for all of them.", str(i)) for i in range(60)]
+
+    def write(turn: int):
+        with open_store(server_place) as store:
+            for i in range(6):
+                sources = (*shared[::turn], Source(f"The rounds are {i}, each with texts that are new."))
+                written(store, [case(i, sources=sources), case(i + 1, sources=sources[::-1])])
+                keys = [bytes([i, j]) * 8 for j in range(100)][::turn]
+                store.answers().remember(CachedAnswer(key, "declines", "1", Verdict("yes")) for key in keys)
+                store.answers().flush()
+
+    assert at_once(lambda: write(1), lambda: write(-1), lambda: write(1), lambda: write(-1)) == [None] * 4
+    assert deadlocks() == before
+
+
+@pytest.mark.parametrize("state", ["40P01", "40001"])
+def test_a_deadlock_is_tried_again_five_times(server_place, state):
+    with open_store(server_place) as store:
+        run = begun(store)
+        server_place.sql("CREATE SEQUENCE tries")  # counts on, whatever is rolled back
+        server_place.sql(
+            "CREATE FUNCTION meet() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF "
+            f"nextval('{server_place.schema}.tries') <= {CONFLICTS} THEN RAISE EXCEPTION 'deadlock detected' "
+            f"USING errcode = '{state}'; END IF; RETURN NEW; END $$"
+        )
+        server_place.sql("CREATE TRIGGER meet BEFORE INSERT ON cases FOR EACH STATEMENT EXECUTE FUNCTION meet()")
+        run.keep(next(evaluated(CASES[:1])))
+        run.flush()
+        assert store.run().info.done == 1
+        server_place.sql(f"ALTER SEQUENCE tries MINVALUE {-CONFLICTS} RESTART WITH {-CONFLICTS}")
+        run.keep(next(evaluated(CASES[1:2])))
+        with pytest.raises(StoreError, match="deadlock detected"):
+            run.flush()
+        server_place.sql("DROP TRIGGER meet ON cases")
+        run.finish()
+        assert store.run().info.done == 2
+
+
+def test_a_text_that_is_forgotten_while_somebody_writes_it_stays_for_him(server_place):
+    with open_store(server_place) as one, open_store(server_place) as other:
+        written(one, CASES[:1])
+        second = begun(other, CASES[1:2])  # its cases say some of the same
+        second.keep(next(evaluated([case(0, id="the same")])))
+        with other._database.writing() as connection:
+            second._write(connection)
+            found: list[Any] = []
+            thread = threading.Thread(target=lambda: found.extend(at_once(lambda: one.forget_texts(1))))
+            thread.start()
+            until(waits)
+        thread.join()
+        assert found == [1]
+        assert next(iter(other.run(2).records())).case.query == case(0).query
+        assert other.check().missing == {}
+
+
+def test_a_question_whose_answer_is_just_being_kept_is_not_claimed(server_place):
+    key = b"k" * 16
+    with open_store(server_place) as one, open_store(server_place) as other:
+        mine, theirs = one.answers(), Claims(other._database)
+        assert mine.claim([key])
+        mine.remember([CachedAnswer(key, "declines", "1", Verdict("yes"))])
+
+        def claim():
+            return other._database.write(lambda connection: theirs._claim(connection, [key], []))
+
+        with one._database.writing() as connection:
+            connection.execute(one._database.insert_or_ignore(answers), [ANSWER | {"key": key}])
+            mine._claims.answered(connection, [key])
+            found: list[Any] = []
+            thread = threading.Thread(target=lambda: found.extend(at_once(claim)))
+            thread.start()
+            until(waits)
+        thread.join()
+        assert found == [set()]
+
+
+ANSWER = {"kind": "declines", "fingerprint": "1", "trial": 0, "body": "[]", "created": 0.0}
+
+
+WRITER = """
+import sys
+from stored_cases import answer, case, identity_of
+from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.wrappers import Cached
+from ragtriage.metrics import THELMA
+from ragtriage.store import open_store
+
+cases = [case(i) for i in range(15)][:: 1 if int(sys.argv[2]) % 2 else -1]
+with open_store(sys.argv[1]) as store:
+    for number in range(2):
+        identity = identity_of(cases, version=f"{sys.argv[2]} {number}")
+        with store.begin(identity, input="a.jsonl", rows=15, judge="fake") as run:
+            judge = Cached(FakeJudge(answer), store.answers(), durable=True)
+            for record in evaluate_sync(run.todo(cases), judge, metrics=THELMA, sink=run):
+                run.flush()
+            run.finish()
+"""
+
+
+def test_eight_processes_write_two_runs_each_with_the_same_texts():
+    place = Place(*new_schema())
+    children = [Child(place, i, folder=Path(__file__).parent, code=WRITER) for i in range(8)]
+    try:
+        for child in children:
+            out, err = child.communicate()
+            assert (out, err, child.returncode) == ("", "", 0)
+    finally:
+        for child in children:
+            child.__exit__()
+    expected = {record.case.id: record.outcomes for record in evaluated([case(i) for i in range(15)])}
+    with open_store(place) as store:
+        assert len(store.runs()) == 16
+        for info in store.runs():
+            assert info.complete
+            found = list(store.run(info.number).records())
+            assert {record.case.id: record.outcomes for record in found} == expected
+        assert store.check().sound
+    assert place.sql("SELECT count(*) FROM claims") == [(0,)]
+
+
+def test_a_second_evaluator_of_a_run_is_told_who_writes_it(server_place):
+    with open_store(server_place) as one, open_store(server_place) as other:
+        begun(one)
+        server_place.sql("UPDATE runs SET owner_host = 'build-7', owner_pid = 4711")
+        with pytest.raises(StoreError, match=r"run 1 is being written by process 4711 on build-7 \(last sign of life"):
+            other.resume(1)

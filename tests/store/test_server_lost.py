@@ -1,0 +1,178 @@
+"""A server that goes away, a connection that is cut, and a pooler in between: nothing is lost, and nothing is twice."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from stored_cases import answer, case, evaluated, identity_of
+
+from places import Place
+from poolers import Pooler, Proxy
+from postgresql_server import restart, run_sql, socket_folder
+from ragtriage.core.errors import StoreError
+from ragtriage.core.verdicts import Verdict
+from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.wrappers import Cached, CachedAnswer
+from ragtriage.metrics import THELMA
+from ragtriage.store import Store, open_store
+from ragtriage.store.database import open_database, store_address
+from ragtriage.store.migrations import prepare
+from ragtriage.store.retries import Retries
+
+CASES = [case(i) for i in range(30)]
+
+
+def socket_path() -> str:
+    return str(Path(socket_folder()) / ".s.PGSQL.5432")
+
+
+def through(port: int, place: Place) -> str:
+    """The address of the same store by another way."""
+    return f"postgresql://postgres@127.0.0.1:{port}/ragtriage?schema={place.schema}&sslmode=disable"
+
+
+def opened(address: str, patience: float, told=lambda _: None) -> Store:
+    database = open_database(store_address(address), create=True, retries=Retries(patience, told))
+    prepare(database)
+    return Store(database)
+
+
+def evaluate(store: Store, each=lambda run: run.flush()) -> None:
+    with store.begin(identity_of(CASES), input="a.jsonl", rows=len(CASES), judge="fake") as run:
+        judge = Cached(FakeJudge(answer), store.answers(), durable=True)
+        for _ in evaluate_sync(run.todo(CASES), judge, metrics=THELMA, sink=run):
+            each(run)
+        run.finish()
+
+
+def assert_whole(place: Place) -> None:
+    """The one run holds every case once, as it was evaluated."""
+    expected = {record.case.id: record.outcomes for record in evaluated(CASES)}
+    with open_store(place) as store:
+        (info,) = store.runs()
+        assert info.complete
+        assert {record.case.id: record.outcomes for record in store.run().records()} == expected
+        assert store.check().sound
+    assert place.sql("SELECT count(*) FROM cases") == [(len(CASES),)]
+
+
+@pytest.mark.parametrize("start", [6_000, 11_000, 23_000, 47_000])
+def test_connections_that_are_cut_after_so_many_bytes_cost_nothing(server_place, start):
+    open_store(server_place).close()
+    cuts = tuple(start + 3_331 * i for i in range(6))
+    with Proxy(socket_path(), cuts) as proxy:
+        store = opened(through(proxy.port, server_place), 30)
+        evaluate(store)
+        store.close()
+        assert proxy.cut == len(cuts)
+    assert_whole(server_place)
+
+
+def test_a_commit_of_which_nobody_heard_is_not_done_twice(server_place):
+    """The connection is cut when the server has carried out what was sent, and the client doesn't know."""
+    open_store(server_place).close()
+    with Proxy(socket_path()) as proxy:
+        store = opened(through(proxy.port, server_place), 30)
+        proxy.deaf = b"COMMIT"
+        run = store.begin(identity_of(CASES[:1]), input="a.jsonl", rows=1, judge="fake")
+        proxy.deaf = b"COMMIT"
+        run.keep(next(evaluated(CASES[:1])))
+        run.flush()
+        proxy.deaf = b"COMMIT"
+        run.finish()
+        store.close()
+        assert proxy.cut == 3
+    with open_store(server_place) as store:
+        assert [(info.number, info.complete) for info in store.runs()] == [(1, True)]
+
+
+def test_a_server_that_restarts_is_waited_for(server_place):
+    open_store(server_place).close()
+    with open_store(server_place) as store:
+        turns = itertools.count()
+        evaluate(store, lambda run: (run.flush(), restart() if next(turns) == 10 else None))
+    assert_whole(server_place)
+
+
+def test_a_server_that_comes_back_in_time_costs_nothing_but_the_waiting(server_place):
+    open_store(server_place).close()
+    told: list[str] = []
+    with Proxy(socket_path()) as proxy:
+        store = opened(through(proxy.port, server_place), 30, told.append)
+        proxy.leave()
+        threading.Timer(0.5, proxy.away.clear).start()
+        evaluate(store)
+        store.close()
+    assert told == ["the connection was lost, and is tried again for 0.5 minutes"]
+    assert_whole(server_place)
+
+
+def test_a_server_that_stays_away_ends_the_run_with_what_is_safe_and_it_goes_on_later(server_place):
+    open_store(server_place).close()
+    with Proxy(socket_path()) as proxy:
+        store = opened(through(proxy.port, server_place), 0.5)
+        run = store.begin(identity_of(CASES), input="a.jsonl", rows=len(CASES), judge="fake")
+        records = list(evaluated(run.todo(CASES)))
+        for record in records[:10]:
+            run.keep(record)
+        run.flush()
+        proxy.leave()
+        for record in records[10:20]:
+            run.keep(record)
+        with pytest.raises(StoreError, match=r"can't be reached .*: what was committed is safe; give the same command"):
+            run.flush()
+        began = time.monotonic()
+        with pytest.raises(StoreError):
+            store.close()
+        assert time.monotonic() - began < 0.5  # it isn't waited for once more
+        assert server_place.sql("SELECT count(*) FROM cases") == [(10,)]
+    server_place.sql("UPDATE runs SET heartbeat = heartbeat - 61, owner_host = 'elsewhere'")
+    with open_store(server_place) as later, later.resume(1) as run:
+        for record in evaluated(run.todo(CASES)):
+            run.keep(record)
+        run.finish()
+    assert_whole(server_place)
+
+
+def test_a_server_that_was_never_reached_is_not_waited_for():
+    began = time.monotonic()
+    with pytest.raises(StoreError, match="can't be reached"):
+        open_store("postgresql://postgres@127.0.0.1:1/x")
+    assert time.monotonic() - began < 5
+
+
+@pytest.fixture
+def pooler(server_place: Place) -> Iterator[Pooler]:
+    open_store(server_place).close()
+    with Pooler(socket_path(), "ragtriage") as found:
+        yield found
+
+
+def test_behind_a_pooler_every_transaction_may_have_another_session(server_place, pooler):
+    address = through(pooler.port, server_place)
+    with open_store(address) as store:
+        evaluate(store)
+        store.answers().remember([CachedAnswer(b"k" * 16, "declines", "1", Verdict("yes"))])
+        store.answers().flush()
+        store.tickets().put({b"k" * 16: "batch"})
+        assert store.run().info.complete
+        assert store.check().sound
+    assert_whole(server_place)
+    assert pooler.transactions > 100
+    with open_store(address) as store:
+        assert store.forget_texts(1) == len(CASES)
+        store.delete(1)
+
+
+def test_behind_a_pooler_no_session_keeps_anything(server_place, pooler):
+    with open_store(through(pooler.port, server_place)) as store:
+        evaluate(store)
+    kept = pooler.ask("SELECT count(*), current_setting('search_path') FROM pg_prepared_statements")
+    assert kept == [["0", '"$user", public']] * 3
+    assert run_sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == [(0,)]
