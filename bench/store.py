@@ -21,7 +21,6 @@ import pickle
 import random
 import shutil
 import signal
-import socket
 import sqlite3
 import statistics
 import sys
@@ -188,12 +187,7 @@ def several(writers: int, minutes: float) -> None:
         print(f"stored: {stored:,} records of {sum(result[1] for result in results)} runs; sound: {sound}")
 
 
-def _until_killed(address: str, pickled: str, count: int, host: str, told: Any) -> None:
-    if host:
-        socket.gethostname = lambda: host
-        from ragtriage.store import lease  # noqa: PLC0415  # it asked for the name before
-
-        lease.Lease.__dataclass_fields__["host"].default_factory = socket.gethostname
+def _until_killed(address: str, pickled: str, count: int, told: Any) -> None:
     base = pickle.loads(Path(pickled).read_bytes())
     by_id = {record.case.id: (record, reading) for record, reading in copies(base, count)}
     with open_store(address) as store:
@@ -218,7 +212,7 @@ def kills(count: int) -> None:
         context, done = multiprocessing.get_context("fork"), 0
         for turn in itertools.count(1):
             told = context.Queue()
-            process = context.Process(target=_until_killed, args=(address, str(pickled), records, "", told))
+            process = context.Process(target=_until_killed, args=(address, str(pickled), records, told))
             process.start()
             told.get()
             if turn <= count:
@@ -248,9 +242,11 @@ def takeover() -> None:
         open_store(address).close()
         context = multiprocessing.get_context("spawn")
         told = context.Queue()
-        process = context.Process(target=_until_killed, args=(address, str(pickled), 50_000, "another-host", told))
+        process = context.Process(target=_until_killed, args=(address, str(pickled), 50_000, told))
         process.start()
         number = told.get()
+        with psycopg.connect(address) as connection:
+            connection.execute("UPDATE runs SET owner_host = 'another-host'")
         time.sleep(20)  # past the first heartbeat
         os.kill(process.pid or 0, signal.SIGKILL)
         process.join()

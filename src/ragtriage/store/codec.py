@@ -45,9 +45,25 @@ _dumps = json.JSONEncoder(separators=(",", ":"), default=float).encode  # judges
 
 def encode_steps(case: Case, steps: Mapping[str, Known]) -> bytes:
     """The steps of one case, compressed; equal components are written once."""
-    table: dict[Component, int] = {}
+    table = _Components()
     written = {name: _encode_known(known, table) for name, known in steps.items()}
-    return _packed([_encode_component(case, component) for component in table], written)
+    return _packed([_encode_component(case, component) for component in table.places], written)
+
+
+class _Components:
+    """The distinct components of a case, each with its place; most steps are about the very same objects."""
+
+    def __init__(self) -> None:
+        self.places: dict[Component, int] = {}
+        self._known: dict[int, int] = {}
+
+    def place(self, component: Component) -> int:
+        """The place of a component, or of one that is equal to it."""
+        own = id(component)  # to look at all that it says takes longer
+        found = self._known.get(own)
+        if found is None:
+            found = self._known[own] = self.places.setdefault(component, len(self.places))
+        return found
 
 
 def decode_steps(case: Case, blob: bytes) -> dict[str, Known]:
@@ -113,14 +129,14 @@ def decode_answer(body: str) -> Answer:
     return Verdict(*read)
 
 
-def _encode_known(known: Known, table: dict[Component, int]) -> Any:
+def _encode_known(known: Known, table: _Components) -> Any:
     match known:
         case Missing(reason, field, failed):
             return {"missing": [reason, field, failed]}
         case Verdicts(components, cells):
-            return _encode_grid(cells) | {"of": [table.setdefault(c, len(table)) for c in components]}
+            return _encode_grid(cells) | {"of": list(map(table.place, components))}
         case _:
-            return [table.setdefault(c, len(table)) for c in known]
+            return list(map(table.place, known))
 
 
 def _decode_known(read: Any, table: list[Component]) -> Known:

@@ -28,9 +28,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.core.files import open_private, private_file, private_folder
+from ragtriage.store.inserts import ArrayInserts, RowInserts, upsert
 from ragtriage.store.postgresql import (
     DRIVER,
-    ArrayInserts,
     Lock,
     Told,
     holds_password,
@@ -83,7 +83,7 @@ class Database:
         self.schema = schema
         self.is_sqlite = engine.dialect.name == "sqlite"
         self._retries = retries or Retries()
-        self._arrays = ArrayInserts()
+        self._inserts = RowInserts() if self.is_sqlite else ArrayInserts()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -145,23 +145,16 @@ class Database:
 
     def insert_or_ignore(self, table: Table) -> Insert:
         """An insert that leaves a row with the same key as it is."""
-        return self._insert(table).on_conflict_do_nothing()
+        return self._upsert(table, replace=False)
 
     def upsert(self, table: Table) -> Insert:
         """An insert that overwrites the row with the same primary key."""
-        keys = [column.name for column in table.primary_key]
-        insert = self._insert(table)
-        others = {c.name: insert.excluded[c.name] for c in table.columns if c.name not in keys}
-        return insert.on_conflict_do_update(index_elements=keys, set_=others)
+        return self._upsert(table, replace=True)
 
     def insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, replace: bool) -> None:
         """Insert many rows, each with all columns; what has the same key is replaced, or stays."""
-        if not rows:
-            return
-        if self.is_sqlite:
-            connection.execute(self.upsert(table) if replace else self.insert_or_ignore(table), rows)
-        else:
-            self._arrays.insert(connection, table, rows, replace=replace)
+        if rows:
+            self._inserts.insert(connection, table, rows, replace=replace)
 
     def time(self) -> ColumnElement[float]:
         """The time that counts for who holds what, in seconds since 1970: that of the server, if there is one."""
@@ -197,8 +190,9 @@ class Database:
             if raw is not None:
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _insert(self, table: Table) -> postgresql.Insert | sqlite.Insert:
-        return sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)
+    def _upsert(self, table: Table, *, replace: bool) -> Insert:
+        insert = sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)
+        return upsert(insert, table, replace=replace)  # type: ignore[no-any-return]  # of either kind
 
 
 def in_chunks(items: Iterable[T]) -> Iterator[list[T]]:

@@ -6,40 +6,14 @@ A schema is named in the address (`?schema=search`) and written into every state
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from typing import Literal
 
-from sqlalchemy import (
-    ARRAY,
-    URL,
-    Boolean,
-    Column,
-    ColumnElement,
-    Connection,
-    Double,
-    Engine,
-    Float,
-    Insert,
-    Integer,
-    LargeBinary,
-    Table,
-    Text,
-    TypeDecorator,
-    bindparam,
-    cast,
-    create_engine,
-    func,
-    select,
-    text,
-)
-from sqlalchemy.dialects import postgresql
+from sqlalchemy import URL, ColumnElement, Connection, Double, Engine, cast, create_engine, func, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from ragtriage.core.errors import ConfigError, StoreError
-
-if TYPE_CHECKING:
-    from sqlalchemy.types import TypeEngine
 
 DRIVER = "postgresql+psycopg"
 SCHEMA = "schema"
@@ -48,7 +22,6 @@ SCHEMA = "schema"
 Lock = Literal["tables", "texts", "copy"]
 """What a transaction holds to its end: the making of tables; that texts stay, or are deleted; the copying of runs."""
 
-_DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy's
 _OURS = 0x72616774
 """The first half of every lock's key."""
 _SECRET = ("password", "sslpassword")
@@ -162,71 +135,6 @@ def owns(connection: Connection, table: str, schema: str | None) -> bool:
         {"table": table, "schema": schema},
     )
     return bool(found.scalar())
-
-
-class ArrayInserts:
-    """Inserts of many rows in one short statement, each column an array: a server reads and plans it once.
-
-    Rows are sorted by their keys, so that two writers of the same rows meet in the same order and don't deadlock.
-    """
-
-    def __init__(self) -> None:
-        self._made: dict[tuple[str, bool], Insert] = {}
-
-    def insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, replace: bool) -> None:
-        """Insert rows that have all columns of the table.
-
-        Args:
-            connection: in a transaction.
-            table: where they go.
-            rows: of those with the same key the last counts.
-            replace: what is there is replaced; else it stays.
-        """
-        keys = [column.name for column in table.primary_key]
-        by_key = {tuple(row[name] for name in keys): row for row in rows}
-        ordered = [by_key[key] for key in sorted(by_key)]
-        statement = self._made.get((table.name, replace))
-        if statement is None:
-            statement = self._made[table.name, replace] = _from_arrays(table, keys, replace=replace)
-        values = {f"{c.name}_": _literal(c, [row[c.name] for row in ordered]) for c in table.columns}
-        connection.execute(statement, values)
-
-
-def _literal(column: Column[Any], values: Sequence[Any]) -> str:
-    """An array as PostgreSQL reads it. The driver's way costs a third more of a writer's time."""
-    kind = column.type
-    if isinstance(kind, TypeDecorator):
-        values = [kind.process_bind_param(value, _DIALECT) for value in values]
-        write: Callable[[Any], str] = _quoted
-    else:
-        write = next(write for family, write in _WRITTEN if isinstance(kind, family))
-    return "{" + ",".join(["NULL" if value is None else write(value) for value in values]) + "}"
-
-
-def _quoted(value: str) -> str:
-    return '"' + value.replace("\\", r"\\").replace('"', r"\"") + '"'
-
-
-_WRITTEN: tuple[tuple[type[TypeEngine[Any]], Callable[[Any], str]], ...] = (
-    (Boolean, str),
-    (Integer, lambda value: str(int(value))),
-    (Float, lambda value: repr(float(value))),  # judges compute with numpy's scalars
-    (LargeBinary, lambda value: r'"\\x' + value.hex() + '"'),
-    (Text, _quoted),
-)
-"""Family of types → how a value stands in an array; `Integer` takes in those with more bits."""
-
-
-def _from_arrays(table: Table, keys: Sequence[str], *, replace: bool) -> Insert:
-    names = [column.name for column in table.columns]
-    kinds = {c.name: c.type.impl_instance if isinstance(c.type, TypeDecorator) else c.type for c in table.columns}
-    arrays = [cast(bindparam(f"{name}_", type_=Text), ARRAY(kind)) for name, kind in kinds.items()]
-    rows = func.unnest(*arrays).table_valued(*names).render_derived()
-    insert = postgresql.insert(table).from_select(names, select(*(rows.c[name] for name in names)))
-    others = {name: insert.excluded[name] for name in names if name not in keys}
-    if replace and others:
-        return insert.on_conflict_do_update(index_elements=keys, set_=others)
-    return insert.on_conflict_do_nothing()
 
 
 Told = Callable[[str], None]

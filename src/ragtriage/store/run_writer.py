@@ -268,7 +268,7 @@ class RunWriter:
         for table, rows in (
             (cases, waiting.cases),
             (case_texts, waiting.case_texts),
-            (scores, waiting.scores),
+            (scores, sorted(waiting.scores, key=_in_the_index)),
             (readings, waiting.readings),
             (rejected, waiting.rejected),
         ):
@@ -295,6 +295,11 @@ def raise_spending(connection: Connection, spent: Mapping[int, Mapping[str, floa
         if stored:
             most = {name: max(values.get(name, 0), stored[name]) for name in SPENT}
             connection.execute(update(runs).where(here).values(**most))
+
+
+def _in_the_index(score: Mapping[str, Any]) -> tuple[str, float]:
+    """Where a score stands in the index of scores: rows that are inserted in its order find its pages at hand."""
+    return score["metric"], -1.0 if score["value"] is None else score["value"]
 
 
 def now(after: str | None = None) -> str:
