@@ -32,6 +32,8 @@ class Estimate:
     tokens_out: int = 0
     price: float | None = 0.0
     """In US dollars; None if the price of the model isn't known."""
+    seconds: float = 0.0
+    """How long it takes on this machine, beside the requests; 0 where nobody can tell, or it is hardly anything."""
 
     def __add__(self, other: Estimate) -> Estimate:
         return self._with(other, 1)
@@ -46,6 +48,7 @@ class Estimate:
             self.tokens_in + sign * other.tokens_in,
             self.tokens_out + sign * other.tokens_out,
             None if self.price is None or other.price is None else self.price + sign * other.price,
+            self.seconds + sign * other.seconds,
         )
 
 
