@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-import typer
+import typer  # noqa: TC002  # read by typer itself
 from rich.console import Console
 
 from ragtriage.cli.console import print_json, tell

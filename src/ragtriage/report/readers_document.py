@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-
 from dataclasses import replace
 
 from ragtriage.core.display import listed, plural
@@ -34,7 +33,9 @@ def readers_document(readers: Mapping[str, KnownReader], here: Collection[str], 
         told += [f"{one.note[:1].upper()}{one.note[1:]}."] if one.note else []
         yield from (replace(note(said), indent=2) for said in told)
     yield GAP
-    yield line(f"{plural(len(here), 'reader')} in {place}; `ragtriage readers get NAME` fetches one, nothing else does.")
+    yield line(
+        f"{plural(len(here), 'reader')} in {place}; `ragtriage readers get NAME` fetches one, nothing else does."
+    )
     yield line("Figures are the authors' own. None of these models was run where this was built.")
 
 

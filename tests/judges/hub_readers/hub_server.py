@@ -55,14 +55,14 @@ def _entry(name: str, content: bytes) -> dict[str, Any]:
     return found
 
 
-def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
+def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:  # noqa: C901 - one class with a method an address
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_HEAD(self) -> None:  # noqa: N802 - the name that the server calls
+        def do_HEAD(self) -> None:
             self._answer(body=False)
 
-        def do_GET(self) -> None:  # noqa: N802 - the name that the server calls
+        def do_GET(self) -> None:
             self._answer(body=True)
 
         def log_message(self, *args: object) -> None:

@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 import transformers
-from contract import CHECKS, Candidate, answers
-from safetensors.torch import load_file
+from contract import answers
+from safetensors.torch import load_file, save_file
 from tiny_readers import MAKERS, entailment, made
 
 from ragtriage.core import questions as ask
@@ -23,7 +24,8 @@ from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.build import BuiltJudge, build_judge
-from ragtriage.judges.hub_readers.answering import PROMPT, answers as answered
+from ragtriage.judges.hub_readers.answering import PROMPT
+from ragtriage.judges.hub_readers.answering import answers as answered
 from ragtriage.judges.hub_readers.folder import open_folder
 from ragtriage.judges.hub_readers.hub_reader import PLACES, HubReader
 from ragtriage.judges.judge_config import JudgeConfig
@@ -31,7 +33,9 @@ from ragtriage.judges.session import JudgeSession
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
-DOCUMENT = "Day tickets are valid until three in the morning. They cost six euros. Dogs travel free if they sit on a lap."
+DOCUMENT = (
+    "Day tickets are valid until three in the morning. They cost six euros. Dogs travel free if they sit on a lap."
+)
 CLAIM = "A day ticket is valid until three in the morning."
 PAIRS = [(DOCUMENT, CLAIM), (DOCUMENT[:50], "Dogs travel free."), ("They cost six euros.", CLAIM)]
 CLOSE = {"abs": 2 * 10.0**-PLACES}
@@ -125,8 +129,7 @@ def test_hhem_is_read_at_the_first_token_and_its_code_is_not_run(tiny: Callable[
 
     for text, claim in PAIRS:
         prompt = (
-            "<pad> Determine if the hypothesis is true given the premise?\n\n"
-            f"Premise: {text}\n\nHypothesis: {claim}"
+            f"<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {text}\n\nHypothesis: {claim}"
         )
         given = tokenizer([prompt], return_tensors="pt", padding=True)
         given.pop("token_type_ids", None)
@@ -149,9 +152,9 @@ def test_a_classifier_of_spans_marks_the_words_of_the_answer(tiny: Callable[[str
     count = len(tokenizer(CLAIM, add_special_tokens=False)["input_ids"])
     first = given["input_ids"].shape[1] - count - 1
     with torch.inference_mode():
-        chances = torch.softmax(
-            model(input_ids=given["input_ids"], attention_mask=given["attention_mask"]).logits, -1
-        )[0]
+        chances = torch.softmax(model(input_ids=given["input_ids"], attention_mask=given["attention_mask"]).logits, -1)[
+            0
+        ]
 
     assert [piece[:2] for piece in said.pieces] == [tuple(map(int, pair)) for pair in offsets[first : first + count]]
     assert [piece[2] for piece in said.pieces] == pytest.approx(chances[first : first + count, 1].tolist(), **CLOSE)
@@ -184,7 +187,9 @@ def test_a_sentence_encoder_pools_as_its_folder_says(tiny: Callable[[str], Path]
     }
     for pooling, vectors in wanted.items():
         own = shutil.copytree(folder, tmp_path / pooling)
-        switches = {f"pooling_mode_{name}": name.startswith(pooling) for name in ("mean_tokens", "cls_token", "max_tokens")}
+        switches = {
+            f"pooling_mode_{name}": name.startswith(pooling) for name in ("mean_tokens", "cls_token", "max_tokens")
+        }
         (own / "1_Pooling" / "config.json").write_text(json.dumps(switches))
         found = opened(own).vectors([CLAIM, "They cost six euros."])
         unit = torch.nn.functional.normalize(vectors, dim=1).numpy()
@@ -209,10 +214,11 @@ def test_what_is_read_together_is_read_as_if_alone(tiny: Callable[[str], Path], 
         assert [said[p].yes for p in pairs] == pytest.approx([alone.read([p])[p].yes for p in pairs], **CLOSE)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_the_contract_of_judges(tiny: Callable[[str], Path], check: Callable[[Candidate], None]) -> None:
-    names = "+reader:".join(str(tiny(name)) for name in ("spans", "reranker-xlmr", "encoder"))
-    check(Candidate(lambda: build_judge(JudgeSession.of(JudgeConfig((f"embedded+reader:{names}",)))).judge))
+def test_readers_that_are_loaded_at_once_leave_each_other_alone(tiny: Callable[[str], Path]) -> None:
+    names = ("minicheck-t5", "spans", "reranker-xlmr", "encoder")
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(lambda folder: opened(folder).load(), map(tiny, names)))
+    opened(tiny("minicheck-t5")).load()
 
 
 QUERY = "How long is a day ticket valid?"
@@ -274,8 +280,6 @@ def test_a_span_is_named_in_the_words_of_the_response(tiny: Callable[[str], Path
 
 
 def test_weights_that_lack_a_layer_are_refused(tiny: Callable[[str], Path], tmp_path: Path) -> None:
-    from safetensors.torch import save_file
-
     for name, layer in (("reranker-xlmr", "classifier.out_proj.weight"), ("hhem", "t5.classifier.weight")):
         folder = shutil.copytree(tiny(name), tmp_path / name)
         weights = load_file(folder / "model.safetensors")

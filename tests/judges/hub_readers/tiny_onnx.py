@@ -11,7 +11,9 @@ from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 SIZE, WIDE = 120, 8
-TEXTS = ("Day tickets are valid until three in the morning. They cost six euros. Dogs travel free on a lap. 35 53 £ fee",)
+TEXTS = (
+    "Day tickets are valid until three in the morning. They cost six euros. Dogs travel free on a lap. 35 53 £ fee",
+)
 
 
 def tokenizer(folder: Path, *, pair: str = "[CLS] $A [SEP] $B:1 [SEP]:1") -> None:
@@ -55,7 +57,9 @@ def bag(path: Path, labels: int, kind: type[np.floating] = np.float32, *, pooled
     else:
         nodes += [helper.make_node("Identity", ["words"], ["last_hidden_state"])]
         result = helper.make_tensor_value_info("last_hidden_state", number, ["b", "n", WIDE])
-    whole = [helper.make_tensor_value_info(name, TensorProto.INT64, ["b", "n"]) for name in ("input_ids", "attention_mask")]
+    whole = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["b", "n"]) for name in ("input_ids", "attention_mask")
+    ]
     named = {"table": table, "last": np.array([2], np.int64), "middle": np.array([1], np.int64), "layer": layer}
     constants = [numpy_helper.from_array(value, name) for name, value in named.items()]
     graph = helper.make_graph(nodes, "bag", whole, [result], constants)

@@ -2,8 +2,8 @@
 
     python tests/judges/hub_readers/tiny_readers.py FOLDER
 
-writes one folder a family. They are made by transformers' own classes with tiny sizes and saved by `save_pretrained`, so
-that what loads them loads the real ones. Their weights are drawn at random from a fixed seed: they know nothing.
+writes one folder a family. They are made by transformers' own classes with tiny sizes and saved by `save_pretrained`,
+so that what loads them loads the real ones. Their weights are drawn at random from a fixed seed: they know nothing.
 """
 
 from __future__ import annotations
@@ -61,9 +61,7 @@ def sentencepiece(folder: Path, length: int, *, ends: tuple[str, str], size: int
     made.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
     made.pre_tokenizer = pre_tokenizers.Metaspace()
     special = ["<pad>", end, "<unk>"] if not begin else [begin, "<pad>", end, "<unk>"]
-    made.train_from_iterator(
-        TEXTS, trainers.UnigramTrainer(vocab_size=size, special_tokens=special, unk_token="<unk>")
-    )
+    made.train_from_iterator(TEXTS, trainers.UnigramTrainer(vocab_size=size, special_tokens=special, unk_token="<unk>"))
     of = made.token_to_id
     around = [(end, of(end)), *([(begin, of(begin))] if begin else [])]
     before = f"{begin} " if begin else ""

@@ -112,7 +112,7 @@ class EmbeddedJudge:
             yield place, answer
 
     def marks(self, query: str, text: str) -> Marks:
-        """Where the claims of a response begin, and which parts of it are remarks; see `ragtriage.text.split_claims`."""
+        """Where the claims of a response begin, and which parts of it are remarks, for `split_claims`."""
         return self._scorer().marks(query, text)
 
     def close(self) -> None:

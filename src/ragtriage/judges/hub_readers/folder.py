@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
@@ -130,8 +130,8 @@ def open_folder(typed: str, folder: Path) -> ReaderFolder:
     found = weights or _weights(typed, path, family)
     if family.name == "hhem" and found[0].suffix != ".onnx" and not (path / FOUNDATION / "config.json").is_file():
         raise ConfigError(
-            f"the reader {typed!r}: {path} lacks the folder {FOUNDATION!r} with config.json and the tokenizer of the T5 "
-            "that it is made of (google/flan-t5-base): `ragtriage readers get hhem-2.1-open` fetches both"
+            f"the reader {typed!r}: {path} lacks the folder {FOUNDATION!r} with config.json and the tokenizer of the "
+            "T5 that it is made of (google/flan-t5-base): `ragtriage readers get hhem-2.1-open` fetches both"
         )
     return ReaderFolder(
         typed,
@@ -157,28 +157,36 @@ def _family(typed: str, path: Path, config: Mapping[str, Any]) -> tuple[Family, 
     architecture = str(next(iter(config.get("architectures") or ()), ""))
     names = {int(place): str(label).lower() for place, label in (config.get("id2label") or {}).items()}
     count = len(names) or int(config.get("num_labels") or 2)
+    found, labels = "", Labels()
     if kind.lower() == "hhemv2" or architecture.startswith("HHEMv2"):
-        return FAMILIES["hhem"], Labels()
-    if architecture.endswith("ForTokenClassification") and count == 2:
-        return FAMILIES["spans"], Labels()
-    if architecture.endswith("ForConditionalGeneration") and kind in {"t5", "mt5", "umt5"}:
-        return FAMILIES["minicheck-t5"], Labels()
-    if architecture.endswith("ForSequenceClassification"):
-        entails = next((at for at, label in names.items() if label.startswith("entail")), None)
-        if count == 1:
-            return FAMILIES["reranker"], Labels()
-        if entails is not None:
-            against = next((at for at, label in names.items() if label.startswith("contradict")), None)
-            return FAMILIES["entailment"], Labels(entails, against)
-        if count == 2 and set(names.values()) <= {"0", "1", "label_0", "label_1"}:
-            return FAMILIES["minicheck"], Labels()
+        found = "hhem"
+    elif architecture.endswith("ForTokenClassification") and count == 2:
+        found = "spans"
+    elif architecture.endswith("ForConditionalGeneration") and kind in {"t5", "mt5", "umt5"}:
+        found = "minicheck-t5"
+    elif architecture.endswith("ForSequenceClassification"):
+        found, labels = _classifier(count, names)
     elif (path / "modules.json").is_file():
-        return FAMILIES["encoder"], Labels()
+        found = "encoder"
+    if found:
+        return FAMILIES[found], labels
     told = f"{architecture or 'no architecture'}, labels {', '.join(names.values()) or 'unknown'}"
     raise ConfigError(
         f"the reader {typed!r}: {path} is of no family that is known ({told}): there are "
         + ", ".join(family.title for family in FAMILIES.values())
     )
+
+
+def _classifier(count: int, names: Mapping[int, str]) -> tuple[str, Labels]:
+    """The family of a classifier of whole texts, "" if it is of none, and where its labels stand."""
+    entails = next((at for at, label in names.items() if label.startswith("entail")), None)
+    if count == 1:
+        return "reranker", Labels()
+    if entails is not None:
+        against = next((at for at, label in names.items() if label.startswith("contradict")), None)
+        return "entailment", Labels(entails, against)
+    unnamed = count == 2 and set(names.values()) <= {"0", "1", "label_0", "label_1"}
+    return "minicheck" if unnamed else "", Labels()
 
 
 def _weights(typed: str, path: Path, family: Family) -> tuple[Path, ...]:
@@ -248,6 +256,6 @@ def _digest(file: Path, _size: int, _changed: int) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def reads(languages: Sequence[str], language: str) -> bool:
+def reads(languages: Collection[str], language: str) -> bool:
     """Whether a reader of these languages reads that one."""
     return ANY in languages or language in languages

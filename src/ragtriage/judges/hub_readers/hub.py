@@ -1,4 +1,4 @@
-"""Fetching a known hub reader with huggingface_hub: one revision, its files alone, every one held against its digest."""
+"""Fetching a known hub reader with huggingface_hub: one revision, only what is read, every file against its digest."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def fetch(
     for file, known in reader.sha256.items():
         if file in digests.files and digests.files[file] != known:
             raise ConfigError(
-                f"{place / file} isn't what was published as {reader.name}: its SHA-256 is {digests.files[file]} and not "
-                f"{known}; don't use it"
+                f"{place / file} isn't what was published as {reader.name}: its SHA-256 is {digests.files[file]} and "
+                f"not {known}; don't use it"
             )
     _write(place, reader, digests, foundation)
     every = [digests, *([foundation] if foundation else [])]
@@ -137,11 +137,8 @@ def _fetched(
     try:
         told = hub.model_info(repository, revision=revision, files_metadata=True)
         commit = str(told.sha)
-        if _COMMIT.fullmatch(revision) and commit != revision:
-            raise ConfigError(f"the hub gave commit {commit} of {repository} where {revision} was asked for")
-        wanted = [
-            one for one in told.siblings if any(fnmatch(one.rfilename, pattern) for pattern in patterns)
-        ]
+        _require_commit(repository, revision, commit)
+        wanted = [one for one in told.siblings if any(fnmatch(one.rfilename, pattern) for pattern in patterns)]
         hub.snapshot_download(
             repository, revision=commit, allow_patterns=[one.rfilename for one in wanted], local_dir=place
         )
@@ -155,6 +152,11 @@ def _fetched(
         ) from error
     files = {one.rfilename: _checked(place / one.rfilename, one) for one in wanted}
     return _Digests(commit, files, sum((place / file).stat().st_size for file in files))
+
+
+def _require_commit(repository: str, revision: str, commit: str) -> None:
+    if _COMMIT.fullmatch(revision) and commit != revision:
+        raise ConfigError(f"the hub gave commit {commit} of {repository} where {revision} was asked for")
 
 
 def _checked(path: Path, told: Any) -> str:

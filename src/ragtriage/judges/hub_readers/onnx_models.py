@@ -10,13 +10,19 @@ import numpy as np
 from ragtriage.core.errors import JudgeError
 from ragtriage.judges.hub_readers.families import Numbers
 from ragtriage.judges.hub_readers.folder import ReaderFolder
+from ragtriage.judges.hub_readers.packages import WITH_ONNX, require_extra
 
 _FIRST_WORD = 0
 """What a T5 begins to write with: the number of its padding."""
 
 
 def onnx_runtime() -> str:
-    """What answers depend on beside the files; nothing is loaded for it but the package's list of devices."""
+    """What answers depend on beside the files; nothing is loaded for it but the package's list of devices.
+
+    Raises:
+        MissingExtraError: the package that reads tokenizers isn't installed.
+    """
+    require_extra("hub readers", WITH_ONNX)
     return f"onnxruntime {version('onnxruntime')} {'cuda' if _providers()[0].startswith('CUDA') else 'cpu'}"
 
 

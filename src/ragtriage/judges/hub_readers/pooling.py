@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ragtriage.core.errors import ConfigError, MissingExtraError
+from ragtriage.core.errors import ConfigError
 from ragtriage.judges.hub_readers.families import Numbers
+from ragtriage.judges.hub_readers.packages import WITH_TORCH, require_extra
 
 Pool = Callable[[Numbers, Numbers], Numbers]
 """Vectors (b, n, d) and mask (b, n) → (b, d)."""
@@ -112,10 +113,9 @@ def _pools(path: Path) -> tuple[Pool, ...]:
 
 
 def _dense(path: Path) -> Callable[[Numbers], Numbers]:
-    try:
-        from safetensors.numpy import load_file  # noqa: PLC0415 - an optional package
-    except ImportError:
-        raise MissingExtraError("sentence encoders with a dense layer", "readers") from None
+    require_extra("sentence encoders with a dense layer", WITH_TORCH)
+    from safetensors.numpy import load_file  # noqa: PLC0415 - an optional package
+
     config = json.loads((path / "config.json").read_text(encoding="utf-8"))
     name = str(config.get("activation_function", "Identity")).rpartition(".")[2]
     if name not in _ACTIVATIONS:

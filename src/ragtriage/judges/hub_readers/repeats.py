@@ -1,7 +1,7 @@
 """From which cosine on two sentences may say the same, by an encoder on which nothing was measured.
 
-Cosines of different encoders can't be compared: of one all sentences lie above .8, of another hardly any. So a few pairs
-that say the same, and a few that don't, are encoded when the encoder is loaded.
+Cosines of different encoders can't be compared: of one all sentences lie above .8, of another hardly any. So a few
+pairs that say the same, and a few that don't, are encoded when the encoder is loaded.
 """
 
 from __future__ import annotations

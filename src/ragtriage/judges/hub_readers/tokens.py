@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ragtriage.core.errors import JudgeError, MissingExtraError
+from ragtriage.core.errors import JudgeError
+from ragtriage.judges.hub_readers.packages import WITH_TORCH, require_extra
 
 Cut = Literal["longest_first", "only_first"]
 """What is cut off where two texts are too long together: word by word the longer one, or the first one alone."""
@@ -35,7 +36,7 @@ class Tokens:
 
     Raises:
         JudgeError: there is no tokenizer in the folder, or it can't be read.
-        MissingExtraError: a package that reads it isn't installed.
+        MissingExtraError: a package that converts it isn't installed.
     """
 
     def __init__(self, folder: Path, length: int, cut: Cut = "longest_first") -> None:
@@ -85,10 +86,8 @@ def _opened(folder: Path) -> Any:
     path = folder / "tokenizer.json"
     if not path.is_file():
         return _converted(folder)
-    try:
-        from tokenizers import Tokenizer  # noqa: PLC0415 - an optional package
-    except ImportError:
-        raise MissingExtraError("hub readers", "readers-onnx") from None
+    from tokenizers import Tokenizer  # noqa: PLC0415 - an optional package
+
     try:
         return Tokenizer.from_file(str(path))
     except Exception as error:
@@ -97,15 +96,14 @@ def _opened(folder: Path) -> Any:
 
 def _converted(folder: Path) -> Any:
     """The tokenizer of a folder without `tokenizer.json`, as transformers converts it."""
-    try:
-        from transformers import AutoTokenizer  # noqa: PLC0415 - an optional package
-    except ImportError:
-        raise MissingExtraError("hub readers without a tokenizer.json", "readers") from None
+    require_extra("hub readers without a tokenizer.json", WITH_TORCH)
+    from transformers import AutoTokenizer  # noqa: PLC0415 - an optional package
+
     try:
         found = AutoTokenizer.from_pretrained(folder, use_fast=True, local_files_only=True, trust_remote_code=False)
-        return found.backend_tokenizer
     except Exception as error:
         raise JudgeError(f"there is no tokenizer in {folder} that can be read: {error}") from error
+    return found.backend_tokenizer
 
 
 def _special(folder: Path) -> dict[str, Any]:

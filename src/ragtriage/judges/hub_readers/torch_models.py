@@ -9,15 +9,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ragtriage.core.errors import JudgeError, MissingExtraError
+from ragtriage.core.errors import JudgeError
 from ragtriage.judges.hub_readers.families import Numbers
 from ragtriage.judges.hub_readers.folder import FOUNDATION, ReaderFolder
+from ragtriage.judges.hub_readers.packages import WITH_TORCH, require_extra
 
 _PREFIX = "t5."
 """Before the names of an HHEM's weights: its own class keeps the T5 under this name."""
@@ -36,13 +37,11 @@ def torch_runtime() -> str:
     """What answers depend on beside the files; nothing is loaded for it.
 
     Raises:
-        MissingExtraError: torch or transformers isn't installed.
+        MissingExtraError: torch, transformers or safetensors isn't installed.
     """
-    try:
-        versions = f"torch {version('torch')} transformers {version('transformers')}"
-    except PackageNotFoundError:
-        raise MissingExtraError("hub readers with safetensors", "readers") from None
-    return f"{versions} {'cuda' if Path('/dev/nvidiactl').exists() else 'cpu'}"
+    require_extra("hub readers with safetensors", WITH_TORCH)
+    device = "cuda" if Path("/dev/nvidiactl").exists() else "cpu"
+    return f"torch {version('torch')} transformers {version('transformers')} {device}"
 
 
 class TorchModel:
@@ -50,17 +49,15 @@ class TorchModel:
 
     Raises:
         JudgeError: it can't be loaded.
-        MissingExtraError: torch or transformers isn't installed.
+        MissingExtraError: torch, transformers or safetensors isn't installed.
     """
 
     def __init__(self, folder: ReaderFolder) -> None:
         self.runtime = torch_runtime()
         self._head = folder.family.head
-        try:
-            import torch  # noqa: PLC0415 - an optional package
-            import transformers  # noqa: PLC0415 - an optional package
-        except ImportError:
-            raise MissingExtraError("hub readers with safetensors", "readers") from None
+        import torch  # noqa: PLC0415 - an optional package
+        import transformers  # noqa: PLC0415 - an optional package
+
         self._torch = torch
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
         with _LOADING, _quiet(transformers.utils.logging):

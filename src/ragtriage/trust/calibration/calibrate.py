@@ -58,7 +58,7 @@ class VerdictThreshold:
 
 @dataclass(frozen=True, slots=True)
 class VerdictChance:
-    """How often the verdicts on one kind of question are truly yes, of a judge that states no calibrated probability."""
+    """How often verdicts on one kind of question are truly yes, of a judge that states no calibrated probability."""
 
     kind: Kind
     metrics: tuple[str, ...]
