@@ -1,4 +1,4 @@
-"""Hub readers at the command line: runs, their header, a kill in the midst, plans, languages, labels, missing packages."""
+"""Hub readers at the command line: runs, their header, a kill, plans, languages, labels, missing packages."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_processes import begun, until
+
+from cli_rows import row, written
+from ragtriage import Score, Verdict, open_store
+from ragtriage.config import read_settings
 
 sys.path.append(str(Path(__file__).parents[1] / "judges" / "hub_readers"))
 
 import tiny_onnx
-from cli_processes import begun, until
-from cli_rows import row, written
-
-from ragtriage import Score, Verdict, open_store
-from ragtriage.config import read_settings
 
 Command = Callable[..., Any]
 
@@ -99,38 +99,16 @@ def test_a_plan_tells_time_and_memory_and_loads_nothing(command: Command, tmp_pa
 
 def test_other_languages_are_judged_where_a_reader_reads_them(command: Command, tmp_path: Path) -> None:
     tiny_onnx.entailment(tmp_path / "xnli", "[de, fr, es, en, zh]")
-    cases = {
-        "de": ("Wie lange gilt das Tagesticket, und was kostet es am Wochenende?", GERMAN, GERMAN[:60]),
-        "fr": ("Combien de temps le billet journalier est-il valable le week-end ?", FRENCH, FRENCH[:70]),
-        "es": ("¿Hasta cuándo vale el billete diario durante el fin de semana?", SPANISH, SPANISH[:60]),
-        "zh": ("周末的日票有效期到什么时候，价格是多少？", CHINESE, CHINESE),
-    }
-    written(
-        tmp_path / "rows.jsonl",
-        [{"id": code, "question": q, "contexts": [text], "answer": a} for code, (q, text, a) in cases.items()],
-    )
-    said = command("evaluate", "rows.jsonl", "--judge", "embedded+reader:xnli", "--metrics", "groundedness", "--json")
+    rows = Path(__file__).parents[2] / "examples" / "languages.jsonl"
+    said = command("evaluate", rows, "--judge", "embedded+reader:xnli", "--metrics", "groundedness", "--json")
     with open_store(tmp_path / ".ragtriage") as store:
         found = {record.case.id: record.outcomes["groundedness"] for record in store.run().records()}
 
     assert said.code == 0, said.err
-    assert [code for code, outcome in found.items() if isinstance(outcome, Score)] == ["de", "fr", "es"]
+    scores = {code: outcome for code, outcome in found.items() if isinstance(outcome, Score)}
+    assert list(scores) == ["de", "fr", "es"]
+    assert [len(score.parts) for score in scores.values()] == [2, 2, 2]
     assert "which Chinese isn't known to be written with" in str(found["zh"])
-
-
-GERMAN = (
-    "Das Tagesticket gilt bis drei Uhr morgens am nächsten Tag. Es kostet sechs Euro und wird am Automaten verkauft. "
-    "Hunde fahren umsonst mit, wenn sie auf dem Schoß sitzen."
-)
-FRENCH = (
-    "Le billet journalier est valable jusqu'à trois heures du matin. Il coûte six euros et s'achète au guichet. "
-    "Les chiens voyagent gratuitement sur les genoux."
-)
-SPANISH = (
-    "El billete diario es válido hasta las tres de la mañana. Cuesta seis euros y se compra en las máquinas. "
-    "Los perros viajan gratis si van en brazos."
-)
-CHINESE = "日票有效期至次日凌晨三点。它的价格是六欧元，可以在售票机上购买。狗坐在腿上可以免费乘车。"
 
 
 def test_labels_make_chances_of_a_readers_verdicts(command: Command, tmp_path: Path) -> None:
