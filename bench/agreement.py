@@ -8,9 +8,9 @@ A judge is whatever `--judge` of the commands takes, a jury aside: the embedded 
 
 DATA/<task>/<set>.jsonl[.gz] holds the rows, as `ragtriage judge ask TASK` takes them, with a `label` of 0 or 1.
 DATA/score.py scores predictions; without one a shorter table of the sets with labels is printed.
-OUT/<fingerprint>/<task>/<set>.jsonl gets them; those that the same judge made already stay. Verdicts go through the code behind `ragtriage judge ask`,
-numbers of sub-questions through `judge split`, preferences through that behind `ragtriage trust agreement`; a triad
-scores the difference of its metric between the better and the worse side.
+OUT/<fingerprint>/<task>/<set>.jsonl gets them; those that the same judge made already stay. Verdicts go through the
+code behind `ragtriage judge ask`, numbers of sub-questions through `judge split`, preferences through that behind
+`ragtriage trust agreement`; a triad scores the difference of its metric between the better and the worse side.
 
 `BAcc` is the balanced accuracy at the best threshold for the set, `as shipped` that of the verdicts, where unknown
 counts as wrong. Beside stand word overlap (*floor*), length, and what others published (DATA/anchors.json).

@@ -15,7 +15,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import sqrt
 from statistics import fmean, stdev
@@ -112,9 +112,9 @@ class EvaluationEstimate:
         return {
             "cases": self.cases,
             "trials": self.trials,
-            "least": {**asdict(self.least), "seconds": shortest},
-            "most": {**asdict(self.most), "seconds": longest},
-            "most_expensive": None if self.most_expensive is None else {"metric": name, **asdict(saved)},
+            "least": {**self.least.as_json(), "seconds": shortest},
+            "most": {**self.most.as_json(), "seconds": longest},
+            "most_expensive": None if self.most_expensive is None else {"metric": name, **saved.as_json()},
             "shared": {step: list(names) for step, names in self.shared.items()},
             "questions": dict(self.questions),
             "remembered": self.remembered,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Protocol, runtime_checkable
 
 from ragtriage.core.questions import Kind, Question
@@ -41,6 +41,10 @@ class Estimate:
     def __sub__(self, other: Estimate) -> Estimate:
         """What is saved by asking less; the price is None if either isn't known."""
         return self._with(other, -1)
+
+    def as_json(self) -> dict[str, float | None]:
+        """The stable form for machines; the seconds only where there are any."""
+        return {name: value for name, value in asdict(self).items() if name != "seconds" or value}
 
     def _with(self, other: Estimate, sign: int) -> Estimate:
         return Estimate(
