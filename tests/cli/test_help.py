@@ -18,8 +18,8 @@ from ragtriage.cli.help import GROUPS, TABLES
 from ragtriage.testset.generation.phrasing import NAMES
 
 EXPECTED = [
-    "evaluate", "collect", "plan", "demo", "report", "show", "compare", "baseline", "export", "runs", "forget", "testset",
-    "readers", "judge", "trust",
+    "evaluate", "collect", "plan", "demo", "report", "show", "compare", "baseline", "export", "runs", "forget",
+    "testset", "readers", "judge", "trust",
 ]  # fmt: skip
 
 

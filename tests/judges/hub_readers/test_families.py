@@ -16,9 +16,11 @@ import pytest
 import torch
 import transformers
 from contract import answers
+from hub_server import Repository, serving
 from safetensors.torch import load_file, save_file
 from tiny_readers import MAKERS, entailment, made
 
+from in_process import plain_environment, said_by
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.questions import Question
@@ -28,6 +30,7 @@ from ragtriage.judges.hub_readers.answering import PROMPT
 from ragtriage.judges.hub_readers.answering import answers as answered
 from ragtriage.judges.hub_readers.folder import open_folder
 from ragtriage.judges.hub_readers.hub_reader import PLACES, HubReader
+from ragtriage.judges.hub_readers.known import known_reader
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
 
@@ -277,6 +280,32 @@ def test_a_span_is_named_in_the_words_of_the_response(tiny: Callable[[str], Path
     assert told.explanation.startswith("the sources don't support “")
     for part in told.explanation.split("“")[1:]:
         assert part.partition("”")[0] in response
+
+
+def test_a_known_reader_is_fetched_with_its_foundation_and_judges_by_its_name(
+    tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    known = known_reader("hhem-2.1-open")
+    assert known is not None
+    whole = Repository.of(tiny("hhem"), known.revision).files
+    inside = "foundation/"
+    own = {name: text for name, text in whole.items() if not name.startswith(inside)}
+    base = {name.removeprefix(inside): text for name, text in whole.items() if name.startswith(inside)}
+    hub_of = {
+        known.repository: Repository(known.revision, own),
+        known.foundation: Repository(known.foundation_revision, base | {"model.safetensors": b"three gigabytes"}),
+    }
+    with serving(hub_of) as hub, plain_environment(RAGTRIAGE_READERS=str(tmp_path), HF_ENDPOINT=hub.url):
+        got = said_by(["readers", "get", known.name])
+        judge = build_judge(JudgeSession.of(JudgeConfig((f"embedded+reader:{known.name}",)))).judge
+        told = answers(judge, [ask.supported(CLAIM, (DOCUMENT,), QUERY)])[0]
+
+    assert got.code == 0, got.err
+    assert f"--judge embedded+reader:{known.name}" in got.out
+    assert isinstance(told, Verdict)
+    assert told.score == opened(tiny("hhem")).read([(DOCUMENT, CLAIM)])[DOCUMENT, CLAIM].yes
+    assert not any(name.endswith(".py") for name in hub.fetched())
+    assert hub.fetched().count("model.safetensors") == 1
 
 
 def test_weights_that_lack_a_layer_are_refused(tiny: Callable[[str], Path], tmp_path: Path) -> None:

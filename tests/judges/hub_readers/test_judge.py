@@ -13,7 +13,8 @@ import tiny_onnx
 from contract import CHECKS, Candidate, answers
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from ragtriage.config import read_settings
+from ragtriage.cli.judge_flags import JudgeFlags, judge_config
+from ragtriage.config import Settings, read_settings
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.verdicts import Verdict
@@ -203,6 +204,19 @@ def test_a_reader_stands_first_in_a_cascade_with_bands_of_its_own(nli: Path) -> 
     assert cascade.judge.name() == f"{first}, then openai:m"
     assert answers(cascade.judge, [SUPPORTED]) == [alone]
     built("openai:m", cascade="shipped", first=first, options=MODEL, own_bands={"supported": "0.1:0.9"})
+
+
+def test_the_first_judge_of_a_cascade_is_named_first_or_has_the_readers_of_the_settings(nli: Path) -> None:
+    first = f"embedded+reader:{nli}"
+    named = judge_config(JudgeFlags(judge=[first, "openai:m"], cascade="0.1:0.9"), Settings())
+    inherited = judge_config(JudgeFlags(), Settings(judge=("openai:m",), cascade="0.1:0.9", reader=(str(nli),)))
+
+    assert (named.first, named.names) == (first, ("openai:m",))
+    assert (inherited.first, inherited.names) == (first, ("openai:m",))
+    with pytest.raises(ConfigError, match="name a model"):
+        judge_config(JudgeFlags(judge=[first], cascade="0.1:0.9"), Settings())
+    with pytest.raises(ConfigError, match="jury"):
+        judge_config(JudgeFlags(judge=[first, "openai:m"]), Settings())
 
 
 def test_a_reader_votes_in_a_jury(nli: Path) -> None:
