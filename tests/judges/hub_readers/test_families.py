@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -215,6 +217,21 @@ def test_what_is_read_together_is_read_as_if_alone(tiny: Callable[[str], Path], 
     else:
         said = together.read(pairs)
         assert [said[p].yes for p in pairs] == pytest.approx([alone.read([p])[p].yes for p in pairs], **CLOSE)
+
+
+def test_readers_may_be_the_first_to_import_transformers_at_once(tiny: Callable[[str], Path]) -> None:
+    folders = [str(tiny(name)) for name in ("hhem", "reranker-xlmr", "encoder")]
+    code = f"""
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from ragtriage.judges.hub_readers.folder import open_folder
+from ragtriage.judges.hub_readers.hub_reader import HubReader
+with ThreadPoolExecutor(3) as pool:
+    list(pool.map(lambda name: HubReader(open_folder(name, Path(name))).load(), {folders}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+
+    assert done.returncode == 0, done.stderr
 
 
 def test_readers_that_are_loaded_at_once_leave_each_other_alone(tiny: Callable[[str], Path]) -> None:

@@ -30,7 +30,8 @@ _CLASSES = {
 }
 
 _LOADING = threading.Lock()
-"""transformers changes its own classes while it loads a model, so two that load at once leave each other's behind."""
+"""transformers is imported bit by bit, and changes its own classes while it loads a model: two threads at once would
+find half of it, or leave weights untied."""
 
 
 def torch_runtime() -> str:
@@ -55,22 +56,26 @@ class TorchModel:
     def __init__(self, folder: ReaderFolder) -> None:
         self.runtime = torch_runtime()
         self._head = folder.family.head
-        import torch  # noqa: PLC0415 - an optional package
-        import transformers  # noqa: PLC0415 - an optional package
+        with _LOADING:
+            import torch  # noqa: PLC0415 - an optional package
+            import transformers  # noqa: PLC0415 - an optional package
 
-        self._torch = torch
-        self._device = "cuda" if torch.cuda.is_available() else "cpu"
-        with _LOADING, _quiet(transformers.utils.logging):
-            try:
-                made = _hhem(folder, transformers) if self._head == "first token" else _made(folder, transformers)
-                self._model: Any = made.float().to(self._device).eval()
-            except JudgeError:
-                raise
-            except Exception as error:
-                raise JudgeError(
-                    f"the model in {folder.path} can't be loaded: {error}; the folder may be incomplete, or need a "
-                    "newer transformers"
-                ) from error
+            self._torch = torch
+            self._device = "cuda" if torch.cuda.is_available() else "cpu"
+            with _quiet(transformers.utils.logging):
+                self._model: Any = self._loaded(folder, transformers)
+
+    def _loaded(self, folder: ReaderFolder, transformers: Any) -> Any:
+        try:
+            made = _hhem(folder, transformers) if self._head == "first token" else _made(folder, transformers)
+            return made.float().to(self._device).eval()
+        except JudgeError:
+            raise
+        except Exception as error:
+            raise JudgeError(
+                f"the model in {folder.path} can't be loaded: {error}; the folder may be incomplete, or need a newer "
+                "transformers"
+            ) from error
 
     def run(self, ids: Numbers, mask: Numbers, types: Numbers) -> Numbers:
         """See `Model.run`."""
