@@ -1,11 +1,16 @@
 """How far judges agree with people on labelled sets, as a table.
 
     python bench/agreement.py DATA OUT [--judge NAME …] [--only TASK_OR_SET …] [--model FOLDER --fold N]
+    python bench/agreement.py DATA OUT --judge embedded embedded+reader:hhem-2.1-open
+    python bench/agreement.py DATA OUT --judge openai:m --base-url http://127.0.0.1:8000/v1
 
-DATA/<task>/<set>.jsonl[.gz] holds the rows, and DATA/score.py scores predictions. OUT/<fingerprint>/<task>/<set>.jsonl
-gets them; those that the same judge made already stay. Verdicts go through the code behind `ragtriage judge ask`,
-numbers of sub-questions through `judge split`, preferences through that behind `ragtriage trust agreement`; a triad
-scores the difference of its metric between the better and the worse side.
+A judge is whatever `--judge` of the commands takes, a jury aside: the embedded one, with hub readers, a language model.
+
+DATA/<task>/<set>.jsonl[.gz] holds the rows, as `ragtriage judge ask TASK` takes them, with a `label` of 0 or 1.
+DATA/score.py scores predictions; without one a shorter table of the sets with labels is printed.
+OUT/<fingerprint>/<task>/<set>.jsonl gets them; those that the same judge made already stay. Verdicts go through the
+code behind `ragtriage judge ask`, numbers of sub-questions through `judge split`, preferences through that behind
+`ragtriage trust agreement`; a triad scores the difference of its metric between the better and the worse side.
 
 `BAcc` is the balanced accuracy at the best threshold for the set, `as shipped` that of the verdicts, where unknown
 counts as wrong. Beside stand word overlap (*floor*), length, and what others published (DATA/anchors.json).
@@ -15,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import json
 import math
 import subprocess
@@ -25,10 +31,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ragtriage import Case, Score, Source, evaluate_sync
+from ragtriage.core.questions import KINDS
+from ragtriage.core.statistics import auc
 from ragtriage.evaluation.predict import TASKS
 from ragtriage.judges.build import judge_named
 from ragtriage.judges.embedded import EmbeddedJudge
+from ragtriage.judges.judge_names import EMBEDDED
+from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.protocol import Judge
 from ragtriage.trust.agreement.labelled_rows import predict_rows, read_labelled_rows
 from ragtriage.trust.pairs.pair_files import SHORT
@@ -133,6 +145,32 @@ def print_table(data: Path, out: Path, columns: Mapping[str, Path], rows: Path |
         )
 
 
+def print_short_table(data: Path, columns: Mapping[str, Path]) -> None:
+    """AUC of the scores and balanced accuracy of the verdicts, where rows have labels; no DATA/score.py is needed."""
+    print("| set | rows | " + " | ".join(columns) + " |\n|---|---|" + "---|" * len(columns))
+    for path in sorted(data.glob("*/*.jsonl*")):
+        stem = f"{path.parent.name}/{path.name.split('.jsonl')[0]}"
+        rows = rows_of(path)
+        if not rows or not all(row.get("label") in (0, 1) for row in rows):
+            continue
+        cells = []
+        for folder in columns.values():
+            found = folder / f"{stem}.jsonl"
+            cells.append(short_cell(rows, rows_of(found)) if found.exists() else "")
+        print(f"| {stem} | {len(rows):,} | " + " | ".join(cells) + " |")
+
+
+def short_cell(rows: list[dict[str, Any]], predictions: list[dict[str, Any]]) -> str:
+    """What one judge reaches on one set; rows that it failed on are counted."""
+    label = {row["id"]: row["label"] for row in rows}
+    known = [row for row in predictions if row["score"] is not None and row["id"] in label]
+    scores, truth = np.array([row["score"] for row in known]), np.array([label[row["id"]] for row in known])
+    both = len(set(truth)) == 2
+    told = f"AUC {auc(truth, scores)(np.ones(len(truth))):.2f}, BAcc as shipped {as_shipped(rows, predictions):.2f}"
+    failed = f", {len(rows) - len(known)} without a score" if len(known) < len(rows) else ""
+    return (told if both else "labels of one kind alone") + failed
+
+
 def print_curve(data: Path, columns: Mapping[str, Path]) -> None:
     """How many of the claims that a judge calls unsupported are, and how many of those it finds, by its score."""
     for name in CURVES:
@@ -181,18 +219,31 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--only", nargs="*", help="these tasks, or sets (supported/wice)")
     parser.add_argument("--judge", nargs="+", default=["embedded"])
+    parser.add_argument("--base-url", help="address of an OpenAI-compatible server, for judges openai:NAME")
+    parser.add_argument("--any-language", action="store_true", help="also judge rows in other languages")
     parser.add_argument("--model", type=Path, help="a folder with another reader of the embedded judge")
     parser.add_argument("--fold", type=int, help="only rows of this fold, which that reader wasn't trained on")
     args = parser.parse_args()
-    judges = {name: judge_named(name) for name in args.judge}
+    options = LLMOptions(base_url=args.base_url)
+    judges = {name: judge_named(name, any_language=args.any_language, options=options) for name in args.judge}
     if args.model:
         judges = {"embedded": EmbeddedJudge(model=args.model)}
-    columns = {name: args.out / judge.fingerprint("supported") for name, judge in judges.items()}
+    columns = {name: args.out / column_of(name, judge) for name, judge in judges.items()}
     data = args.data if args.fold is None else rows_of_fold(args.data, args.out / f"fold-{args.fold}", args.fold)
     for name, folder in columns.items():
         predict_all(data, folder, judges[name], args.only)
-    print_table(args.data, args.out, columns, None if args.fold is None else data)
+    if (args.data / "score.py").exists():
+        print_table(args.data, args.out, columns, None if args.fold is None else data)
+    else:
+        print_short_table(data, columns)
     print_curve(data, columns)
+
+
+def column_of(name: str, judge: Judge) -> str:
+    """The folder of a judge's predictions: by its answers to all kinds, since readers answer some of them."""
+    if name == EMBEDDED:
+        return judge.fingerprint("supported")
+    return hashlib.sha256("".join(map(judge.fingerprint, KINDS)).encode()).hexdigest()[:16]
 
 
 def rows_of_fold(data: Path, out: Path, fold: int) -> Path:

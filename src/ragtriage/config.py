@@ -1,6 +1,7 @@
 """The user's settings: `ragtriage.toml`, or `[tool.ragtriage]` in `pyproject.toml`.
 
     metrics = ["thelma", "-fact_precision", "my_metrics.py:usefulness"]
+    reader = "hhem-2.1-open"
 
     [thresholds]
     groundedness = 0.9
@@ -94,7 +95,9 @@ class Settings:
 
     metrics: tuple[str, ...] = ()
     judge: tuple[str, ...] = ("embedded",)
-    """`embedded` or `provider:model`; several are a jury. In a file one needs no list."""
+    """`embedded`, `embedded+reader:NAME` or `provider:model`; several are a jury. In a file one needs no list."""
+    reader: tuple[str, ...] = ()
+    """Hub readers of the embedded judge: names of `ragtriage readers`, or folders. In a file one needs no list."""
     jury: Literal["majority"] | None = None
     cascade: str | None = None
     """`shipped` or `LOW:HIGH`: see `ragtriage.judges.judge_config.JudgeConfig`."""
@@ -207,6 +210,8 @@ def read_settings(path: Path) -> Settings:
         found,
         metrics=metrics,
         judge=found.judge or ("embedded",),
+        # a folder is meant beside the file that names it
+        reader=tuple(str(folder / one) if (folder / one).exists() else one for one in found.reader),
         llm=replace(found.llm, prompts=prompts, guidance=guidance),
         # a folder is meant beside the file that names it
         store=found.store if found.store is None or "://" in found.store else str(folder / found.store),
@@ -269,8 +274,9 @@ def _table(table: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
 def _checked(table: dict[str, Any], where: str) -> tuple[Settings, tuple[_Rule, ...]]:
     rest = dict(table)
     rules = {"rules": rest.pop("rules", [])}
-    if isinstance(rest.get("judge"), str):
-        rest["judge"] = [rest["judge"]]
+    for key in ("judge", "reader"):
+        if isinstance(rest.get(key), str):
+            rest[key] = [rest[key]]
     llm = rest.get("llm")
     headers = llm.get("headers", {}) if isinstance(llm, dict) else {}
     if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):

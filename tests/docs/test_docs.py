@@ -97,7 +97,7 @@ def commands() -> Iterator[tuple[str, str]]:
 def split_command(line: str) -> tuple[str, list[str]]:
     """(command, its arguments); commands such as `judge ask` are two words."""
     words = shlex.split(line)[1:]
-    size = 2 if words[0] in {"judge", "store", "testset", "trust"} else 1
+    size = 2 if words[0] in {"judge", "readers", "store", "testset", "trust"} else 1
     return " ".join(words[:size]), words[size:]
 
 

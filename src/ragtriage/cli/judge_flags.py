@@ -15,7 +15,8 @@ from ragtriage.config import Settings, find_settings, named_numbers, read_settin
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.decision_thresholds import check_base_rates
-from ragtriage.judges.judge_config import LOCAL, JudgeConfig, Matching
+from ragtriage.judges.judge_config import JudgeConfig, Matching
+from ragtriage.judges.judge_names import EMBEDDED, is_local, with_readers
 from ragtriage.judges.llm.model_names import takes_base_url
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.protocol import Judge
@@ -115,8 +116,8 @@ def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
     }
     given = {name: value for name, value in given.items() if value is not None}
     options = replace(settings.llm, **given)
-    names = tuple(flags.judge) if flags.judge else settings.judge
-    if given and all(name in LOCAL for name in names):
+    names = tuple(flags.judge) if flags.judge else tuple(with_readers(one, settings.reader) for one in settings.judge)
+    if given and all(is_local(name) for name in names):
         flag = next(iter(given)).replace("headers", "header").replace("_", "-")
         raise ConfigError(f"--{flag} is for language models only: name one with --judge PROVIDER:MODEL")
     if flags.base_url is None and not any(takes_base_url(name) for name in (*names, options.embeddings)):
@@ -124,15 +125,19 @@ def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
     inherited = None if flags.judge else settings
     if (
         flags.base_rate
-        and not any(name in LOCAL for name in names)
+        and not any(is_local(name) for name in names)
         and flags.cascade is None
         and not (inherited and inherited.cascade)
     ):
         raise ConfigError("--base-rate is for the embedded judge: a model's verdicts have no chances to move")
+    cascade = flags.cascade if flags.cascade is not None else inherited.cascade if inherited else None
+    first = EMBEDDED if flags.judge else with_readers(EMBEDDED, settings.reader)
+    if cascade is not None and len(names) > 1 and is_local(names[0]):
+        first, names = names[0], names[1:]  # the first judge of a cascade may be named too
     return JudgeConfig(
         names,
         flags.jury or (inherited.jury if inherited else None),
-        flags.cascade if flags.cascade is not None else inherited.cascade if inherited else None,
+        cascade,
         flags.batch_api,
         flags.wait,
         flags.any_language or settings.any_language,
@@ -142,6 +147,7 @@ def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
         flags.matching or settings.matching,
         settings.base_rates | _base_rates(flags.base_rate),
         settings.label_chances,
+        first,
     )
 
 

@@ -89,7 +89,12 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
     config, notes = session.config, _notes(session.config)
     if config.batch_api:  # it takes the same requests, but wants a place for its tickets
         session = JudgeSession.of(replace(config, batch_api=False, wait=False))
-    judges = [build_judge(session, memory, trial=trial).judge for trial in range(trials)]
+    built = [build_judge(session, memory, trial=trial) for trial in range(trials)]
+    judges = [one.judge for one in built]
+    notes += [
+        f"The reader {reader.name()} takes about {reader.memory() / 1e9:.1f} GB of memory; times are rough."
+        for reader in built[0].readers
+    ]
     require_tag_of(cases, selection, by)
     with progress(None, 0, word="looking at rows", unit="rows") as advance:
         estimate, counts = estimate_file(

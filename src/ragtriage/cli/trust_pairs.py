@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -220,6 +221,11 @@ def _reasons(made: PerturbedPairs) -> str:
 
 def _print_costs(costs: Sequence[CostEstimate], judge: str, *, as_json: bool) -> None:
     if as_json:
-        print_json({"judge": judge, "efforts": [as_builtins(one) for one in costs]})
+        print_json({"judge": judge, "efforts": [_as_json(one) for one in costs]})
     else:
         print_document(Console(), costs_document(costs, judge))
+
+
+def _as_json(one: CostEstimate) -> dict[str, Any]:
+    """The stable form for machines."""
+    return {**as_builtins(one), "least": one.least.as_json(), "most": one.most.as_json()}

@@ -15,7 +15,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import sqrt
 from statistics import fmean, stdev
@@ -87,7 +87,7 @@ class EvaluationEstimate:
     most: Estimate
     """If every verdict is no, and what is asked only where verdicts are yes."""
     seconds: tuple[float, float]
-    """How long the requests take, (at least, at most)."""
+    """How long the requests take, and reading on this machine, (at least, at most)."""
     most_expensive: tuple[str, Estimate] | None
     """The metric without which most is saved, and how much of `most`; None for a judge that needs no requests, or where
     leaving out any one metric saves nothing."""
@@ -112,9 +112,9 @@ class EvaluationEstimate:
         return {
             "cases": self.cases,
             "trials": self.trials,
-            "least": {**asdict(self.least), "seconds": shortest},
-            "most": {**asdict(self.most), "seconds": longest},
-            "most_expensive": None if self.most_expensive is None else {"metric": name, **asdict(saved)},
+            "least": {**self.least.as_json(), "seconds": shortest},
+            "most": {**self.most.as_json(), "seconds": longest},
+            "most_expensive": None if self.most_expensive is None else {"metric": name, **saved.as_json()},
             "shared": {step: list(names) for step, names in self.shared.items()},
             "questions": dict(self.questions),
             "remembered": self.remembered,
@@ -264,6 +264,7 @@ def _scaled(estimate: Estimate, by: float) -> Estimate:
         round(estimate.tokens_in * by),
         round(estimate.tokens_out * by),
         None if estimate.price is None else estimate.price * by,
+        estimate.seconds * by,
     )
 
 
@@ -312,7 +313,7 @@ class _DryRun:
 
     def seconds(self, concurrency: int, each: float, scale: float) -> float:
         """How long the requests take; those of one case's levels wait for each other."""
-        return max(scale * self.taken.requests / concurrency, self.levels) * each
+        return max(scale * self.taken.requests / concurrency, self.levels) * each + scale * self.taken.seconds
 
     def error(self, population: int) -> float | None:
         """The relative error of a total that is scaled up to so many cases: see `Sampling.error`."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import KINDS, Kind
+from ragtriage.judges.decision_thresholds import BANDS
 from ragtriage.judges.embedded import EmbeddedJudge
-from ragtriage.judges.judge_config import EMBEDDED, LOCAL, JudgeConfig
+from ragtriage.judges.hub_readers.judge import HubReaderJudge, judges_of
+from ragtriage.judges.judge_config import SHIPPED, JudgeConfig
+from ragtriage.judges.judge_names import EMBEDDED, UNCALIBRATED, is_local, readers_of
 from ragtriage.judges.llm.batch_queue import BatchQueue
 from ragtriage.judges.llm.judge import AskModel, LLMJudge
 from ragtriage.judges.llm.ledger import Ledger
@@ -41,8 +44,13 @@ class BuiltJudge:
     """The judge itself, if it is a cascade."""
     counting: str = ""
     """How its verdicts count: see `JudgeConfig.counting`."""
-    resources: tuple[EmbeddedJudge | BatchQueue, ...] = ()
+    resources: tuple[EmbeddedJudge | HubReaderJudge | BatchQueue, ...] = ()
     """What `close` lets go of."""
+
+    @property
+    def readers(self) -> tuple[HubReaderJudge, ...]:
+        """The hub readers that it asks."""
+        return tuple(one for one in self.resources if isinstance(one, HubReaderJudge))
 
     def close(self) -> None:
         """Make the answers safe, then let go of the embedded model and of the tickets of these answers.
@@ -77,25 +85,38 @@ def build_judge(
         threads: of the embedded judge.
 
     Raises:
-        ConfigError: `batch_api` without tickets, or a decision threshold that doesn't fit the judge.
+        ConfigError: `batch_api` without tickets, a decision threshold that doesn't fit the judge, or a hub reader that
+            isn't there or can't be used.
+        MissingExtraError: what runs a hub reader isn't installed.
     """
     config, remembered = session.config, memory or InMemory()
-    named = [*config.names, *([EMBEDDED] if config.cascade is not None else [])]
-    local = {name: EmbeddedJudge(any_language=config.any_language, threads=threads) for name in named if name in LOCAL}
+    named = [*config.names, *([config.first] if config.cascade is not None else [])]
+    local = {name: EmbeddedJudge(any_language=config.any_language, threads=threads) for name in named if is_local(name)}
+    with_readers = {
+        name: judges_of(name, judge, any_language=config.any_language)
+        for name, judge in local.items()
+        if readers_of(name)
+    }
+    readers = tuple(reader for _, some in with_readers.values() for reader in some)
     # beside a model it only compares sentences, since the requests need the processor more
     embedded = [*local.values()] or [EmbeddedJudge(any_language=config.any_language, threads=1, kept=COMPARING_CACHE)]
     queues = _queues(session, tickets, trial)
 
     def cached(name: str) -> Judge:
-        judge = local.get(name) or _routed(session.models[name], queues.get(name), session.prompts, embedded[0])
+        if name in with_readers:
+            judge: Judge = Routed(with_readers[name][0], name)
+        else:
+            judge = local.get(name) or _routed(session.models[name], queues.get(name), session.prompts, embedded[0])
         paid = name not in local
-        kept = remembered if paid or free is None else free
+        kept = remembered if paid or name in with_readers or free is None else free
         asked = Cached(judge, kept, durable=paid, trial=trial, before_waiting=session.ledger.wait)
-        return _thresholded(config, name, asked)
+        return _thresholded(config, name, asked, [one for one in readers if one.name() in readers_of(name)])
 
     members = [cached(name) for name in config.names]
     judge = members[0] if len(members) == 1 else Jury(members)
-    cascade = None if config.cascade is None else Cascade(cached(EMBEDDED), judge, config.bands())
+    if config.cascade is not None:
+        _check_bands(config, readers)
+    cascade = None if config.cascade is None else Cascade(cached(config.first), judge, config.bands())
     whole: Judge = cascade or judge
     return BuiltJudge(
         Reweighed(whole, {}, binary=True) if config.matching == "binary" else whole,
@@ -103,8 +124,8 @@ def build_judge(
         session.ledger if config.paid else None,
         config.window,
         cascade,
-        config.counting,
-        (*embedded, *queues.values()),
+        ", ".join(filter(None, [config.counting, _uncalibrated(config, local, whole)])),
+        (*embedded, *readers, *queues.values()),
     )
 
 
@@ -134,7 +155,7 @@ def judge_named(name: str, *, any_language: bool = False, options: LLMOptions | 
     """One judge of this name, which remembers its answers for as long as it lives.
 
     Args:
-        name: `embedded` or `provider:model`.
+        name: `embedded`, `embedded+reader:NAME` or `provider:model`.
         any_language: lift the embedded judge's limit to the languages that it was measured on.
         options: how a model is asked.
 
@@ -142,7 +163,7 @@ def judge_named(name: str, *, any_language: bool = False, options: LLMOptions | 
         ConfigError: there is no such judge, or its key is missing.
         MissingExtraError: a provider's package isn't installed.
     """
-    if name in LOCAL:
+    if name == EMBEDDED:
         return EmbeddedJudge(any_language=any_language)
     config = JudgeConfig((name,), any_language=any_language, options=options or LLMOptions())
     return build_judge(JudgeSession.of(config)).judge
@@ -184,13 +205,39 @@ def _routed(model: ModelConnection, queue: BatchQueue | None, prompts: Prompts, 
     return Routed(by_kind, model.name)
 
 
-def _thresholded(config: JudgeConfig, name: str, judge: Judge) -> Judge:
+def _uncalibrated(config: JudgeConfig, local: Iterable[str], judge: Judge) -> str:
+    """Which kinds hub readers answer with scores that aren't calibrated chances; "" if none do."""
+    told = {kind for kind, one in config.label_chances.items() if one.judge in local}
+    raw = [kind for kind in KINDS if judge.fingerprint(kind).startswith(UNCALIBRATED) and kind not in told]
+    return f"uncalibrated: {' and '.join(raw)}" if raw else ""
+
+
+def _check_bands(config: JudgeConfig, readers: Iterable[HubReaderJudge]) -> None:
+    """The shipped bands are for the embedded judge's own scores."""
+    for reader in readers:
+        lacking = [kind for kind in reader.folder.family.kinds if kind in BANDS and kind not in config.own_bands]
+        if config.cascade == SHIPPED and lacking:
+            raise ConfigError(
+                f"the shipped bands were fitted to the embedded judge's own scores, and the reader {reader.name()!r} "
+                f"answers {' and '.join(lacking)}: set a band for it under [bands], or give one for all, LOW:HIGH",
+                "cascade",
+            )
+
+
+def _thresholded(config: JudgeConfig, name: str, judge: Judge, readers: Iterable[HubReaderJudge]) -> Judge:
     """The judge with the user's decision thresholds, base rates and what labels say, where there is any for it."""
     given = config.decision_thresholds
     own = {kind: given[kind] for kind in KINDS if kind in given and given[kind].judge == name}
     decided = Rethresholded(judge, own) if own else judge
     # a threshold of the user's own says already where the odds are even
-    rates = {kind: rate for kind, rate in config.base_rates.items() if kind not in own} if name in LOCAL else {}
+    rates = {kind: rate for kind, rate in config.base_rates.items() if kind not in own} if is_local(name) else {}
+    for reader in readers:
+        for kind in rates:
+            if kind in reader.folder.family.kinds:
+                raise ConfigError(
+                    f"the base rate of {kind} moves calibrated chances, and the verdicts of the reader "
+                    f"{reader.name()!r} have none: leave it out"
+                )
     told = config.label_chances
     labels = {kind: told[kind] for kind in KINDS if kind in told and told[kind].judge == name}
     return Reweighed(decided, rates, labels) if rates or labels else decided

@@ -11,12 +11,10 @@ from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import Kind
 from ragtriage.core.suggestions import near_names
 from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold, LabelChance, check_base_rates
+from ragtriage.judges.judge_names import EMBEDDED, is_local, readers_of
 from ragtriage.judges.llm.model_names import split_name, suggested_name, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
 
-EMBEDDED = "embedded"
-LOCAL = (EMBEDDED,)
-"""The judges that come with the package."""
 Matching = Literal["soft", "binary"]
 SHIPPED = "shipped"
 """The cascade's bands that come with the package."""
@@ -34,7 +32,7 @@ class JudgeConfig:
     """
 
     names: tuple[str, ...] = (EMBEDDED,)
-    """`embedded` or `provider:model`, each once."""
+    """`embedded`, `embedded+reader:NAME` or `provider:model`, each once."""
     jury: Literal["majority"] | None = None
     """How several judges come to a verdict."""
     cascade: str | None = None
@@ -56,13 +54,17 @@ class JudgeConfig:
     """Kind → the share of yes that is expected, in place of the one at which the embedded judge is calibrated."""
     label_chances: Mapping[str, LabelChance] = field(default_factory=dict)
     """Kind → what labels say of verdicts without a probability; each counts for the judge that it names alone."""
+    first: str = EMBEDDED
+    """Who decides first in a cascade: the embedded judge, alone or with hub readers."""
 
     def __post_init__(self) -> None:
         for name in self.models:
             if ":" not in name or name.startswith(f"{EMBEDDED}:"):
-                near = next(iter(near_names(name, LOCAL)), "") or suggested_name(name)
+                near = next(iter(near_names(name, (EMBEDDED,))), "") or suggested_name(name)
                 hint = f"; did you mean {near}?" if near else ", for example openai:gpt-5-mini"
                 raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED} or PROVIDER:MODEL{hint}")
+        for name in (*self.local, self.first):
+            readers_of(name)
         for name in sorted(self.names):
             if self.names.count(name) > 1:
                 raise ConfigError(
@@ -97,7 +99,7 @@ class JudgeConfig:
     def _check_options(self) -> None:
         options, asked = self.options, [*self.models]
         if options.embeddings != EMBEDDED:
-            if self.cascade is not None or self.names[0] in LOCAL:
+            if self.cascade is not None or is_local(self.names[0]):
                 raise ConfigError(
                     "embeddings have no effect here, as the embedded judge compares sentences: leave them out",
                     "embeddings",
@@ -117,7 +119,12 @@ class JudgeConfig:
     @property
     def models(self) -> tuple[str, ...]:
         """Those of the judges that are language models."""
-        return tuple(name for name in self.names if name not in LOCAL)
+        return tuple(name for name in self.names if not is_local(name))
+
+    @property
+    def local(self) -> tuple[str, ...]:
+        """Those that run on this machine."""
+        return tuple(name for name in self.names if is_local(name))
 
     @property
     def paid(self) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.judge_config import EMBEDDED, JudgeConfig
+from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.judge_names import EMBEDDED
 from ragtriage.judges.llm.batch_api import check_batch_support
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.embedding_judge import EmbeddingJudge

@@ -49,6 +49,9 @@ def plan_document(
         yield line(f"No request is needed: every question{_of_sample(estimate)} was answered before.")
     else:
         yield line(f"{FREE} It would answer at most {plural(sum(estimate.questions.values()), 'question')}.")
+    if estimate.most.seconds:
+        low, high = (duration(one.seconds) for one in (estimate.least, estimate.most))
+        yield line(f"reading on this machine: about {high if low == high else f'{low} to {high}'}")
     if estimate.remembered:
         before = "1 question was" if estimate.remembered == 1 else f"{estimate.remembered:,} questions were"
         yield line(f"left out: {before} answered before")
@@ -62,8 +65,8 @@ def plan_document(
         yield line(f"without {name}: {plural(saved.requests, 'request')}, {tokens}{price} less")
     for step, names in estimate.shared.items():
         yield note(f"shared: {step} by {', '.join(names)}")
-    if estimate.most.requests:
-        yield from (replace(note(said), hang=0) for said in (BY_RULES, *notes))
+    said = (BY_RULES, *notes) if estimate.most.requests else notes
+    yield from (replace(note(one), hang=0) for one in said)
 
 
 def _cases(estimate: EvaluationEstimate) -> str:

@@ -48,6 +48,11 @@ def language_of(case: Case) -> str:
     return next((other for part in (found, said) if (other := _of_part(part)) != UNDECIDED), UNDECIDED)
 
 
+def language_of_text(text: str) -> str:
+    """The ISO 639-1 code of one text's language; English where a short one leaves it open."""
+    return _language(text[:_SAMPLE])
+
+
 def _of_part(text: str) -> str:
     """The language of sources or of an exchange, where it is surely another one than English."""
     words = _WORD.findall(text)

@@ -18,9 +18,9 @@ from ragtriage.core.verdicts import Answer, Failure, Verdict
 from ragtriage.judges.embedded.question_batches import QuestionBatcher
 from ragtriage.judges.embedded.verdict import questions_by_claim, verdict_of, verdict_on_refusals, weakest_answer
 from ragtriage.judges.embedded.versions import MODEL, fingerprint_of
-from ragtriage.judges.judge_config import EMBEDDED
+from ragtriage.judges.judge_names import EMBEDDED
 from ragtriage.judges.protocol import Estimate
-from ragtriage.text.atomic import Marker
+from ragtriage.text.atomic import Marker, Marks
 from ragtriage.text.language import language_name
 
 if TYPE_CHECKING:
@@ -110,6 +110,10 @@ class EmbeddedJudge:
         """
         async for place, answer in self._batcher.ask(questions):
             yield place, answer
+
+    def marks(self, query: str, text: str) -> Marks:
+        """Where the claims of a response begin, and which parts of it are remarks, for `split_claims`."""
+        return self._scorer().marks(query, text)
 
     def close(self) -> None:
         """Let the model and its threads go; a later question loads it again."""

@@ -17,10 +17,10 @@ from ragtriage.core.steps import Match
 from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, without_threshold
-from ragtriage.judges.judge_config import EMBEDDED
+from ragtriage.judges.judge_names import EMBEDDED, UNCALIBRATED
 from ragtriage.trust.calibration import fitted_thresholds
 from ragtriage.trust.calibration.base_rates import LearntRate, learnt_rates
-from ragtriage.trust.calibration.corrected_mean import MIN_LABELS, NO, YES, CorrectedMean, Numbers
+from ragtriage.trust.calibration.corrected_mean import MIN_LABELS, NO, UNKNOWN, YES, CorrectedMean, Numbers
 from ragtriage.trust.calibration.fitted_thresholds import MIN_EACH, FittedBandEnd, FittedThreshold, LabelledScores
 from ragtriage.trust.calibration.run_labels import LabelledMetric, RunLabels
 
@@ -58,7 +58,7 @@ class VerdictThreshold:
 
 @dataclass(frozen=True, slots=True)
 class VerdictChance:
-    """How often the verdicts on one kind of question are truly yes, of a judge that states no probability."""
+    """How often verdicts on one kind of question are truly yes, of a judge that states no calibrated probability."""
 
     kind: Kind
     metrics: tuple[str, ...]
@@ -177,8 +177,9 @@ def calibrate(
         why = SEVERAL if "," in judge else _unrepresentative(kind, found, metrics)
         own = without_threshold(fingerprints.get(kind, ""))
         decision_thresholds.append(_verdict_threshold(kind, found, own, why))
-        if not len(_scores(found).score):
-            chances.append(_verdict_chance(kind, found, own, why))
+        # a reader from a model hub has scores, but they are no calibrated chances
+        if not len(_scores(found).score) or own.startswith(UNCALIBRATED):
+            chances.append(_verdict_chance(kind, found, own, why, decision_thresholds[-1].threshold))
         if judge == EMBEDDED and kind in BANDS:
             bands.append(_band(kind, found, why))
     better = {one.kind for one in decision_thresholds if one.threshold and one.threshold.better}
@@ -248,15 +249,22 @@ def _verdict_threshold(kind: Kind, found: Sequence[LabelledMetric], fingerprint:
     return VerdictThreshold(kind, names, fingerprint, None if why else fitted_thresholds.fit_threshold(labels), why)
 
 
-def _verdict_chance(kind: Kind, found: Sequence[LabelledMetric], fingerprint: str, why: str) -> VerdictChance:
-    verdict, truth, weight = (
+def _verdict_chance(
+    kind: Kind, found: Sequence[LabelledMetric], fingerprint: str, why: str, threshold: FittedThreshold | None = None
+) -> VerdictChance:
+    """Of verdicts as they are, or as they will be by a threshold that is to be written."""
+    verdict, truth, weight, score = (
         np.concatenate([column[~np.isnan(one.truth)] for one, column in zip(found, columns, strict=True)])
         for columns in (
             [one.verdict for one in found],
             [one.truth for one in found],
             [1 / one.inclusion for one in found],
+            [one.score for one in found],
         )
     )
+    if threshold and threshold.better:
+        decided = np.where(score >= threshold.yes, YES, np.where(score < threshold.no, NO, UNKNOWN))
+        verdict = np.where(np.isnan(score), verdict, decided)
     counts = {answer: int((verdict == answer).sum()) for answer in (YES, NO)}
     if not why and min(counts.values()) < MIN_EACH:
         why = f"too few labels: {counts[YES]} of its yes and {counts[NO]} of its no, and it takes {MIN_EACH} of each"

@@ -1,0 +1,312 @@
+"""Questions to a hub reader: which pairs are read for them, and the verdict on what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from ragtriage.core.chances import NOT_SUPPORTED, log_odds, with_chance
+from ragtriage.core.questions import Kind, Question, essential
+from ragtriage.core.verdicts import Answer, Components, Failure, Verdict
+from ragtriage.judges.embedded.attribution import without_attribution
+from ragtriage.judges.embedded.featurizer import claimed_text
+from ragtriage.judges.embedded.short_replies import asserted_text
+from ragtriage.judges.embedded.verdict import weakest_answer
+from ragtriage.judges.hub_readers.chunks import chunks, count_words, groups
+from ragtriage.judges.hub_readers.families import HHEM_PROMPT, Said, sigmoid
+from ragtriage.judges.hub_readers.hub_reader import PLACES, HubReader, Spans
+from ragtriage.judges.quotes import quoted
+from ragtriage.text import split_sentences
+from ragtriage.text.atomic import Marker
+from ragtriage.text.differences import differences, likely_place
+
+SMALLEST = 32
+"""Word pieces or words of a chunk, however long the claim beside it is."""
+STEP = 32
+"""Chunks differ in size by so many word pieces, so that claims of similar length share them."""
+HALLUCINATED = 0.5
+"""From this probability on a word is one that the sources don't support."""
+UNDECIDED = 0.02
+"""The chance of a claim of which nothing is left to be held against anything."""
+PROMPT = (
+    "Briefly answer the following question:\n{question}\nBear in mind that your response should be strictly based on "
+    "the following {count} passages:\n{passages}\nIn case the passages do not contain the necessary information to "
+    'answer the question, please reply with: "Unable to answer based on given passages."\noutput:'
+)
+PROMPT_WITHOUT_QUESTION = "Summarize the following text:\n{passages}\noutput:"
+"""What the classifiers of spans were trained to see before a response (LettuceDetect, `prompts/`)."""
+Claims = Callable[[str, str], Components]
+"""The claims of a response, as the judge splits it: text, query → components."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What answers a question beside the model."""
+
+    reader: HubReader
+    claims: Claims
+    marker: Callable[[str], Marker | None]
+    """Where claims begin in a text, and its remarks; None for a text in another language than English."""
+
+
+def answers(questions: Sequence[Question], setting: Setting) -> list[Answer]:
+    """One answer a question, in order; what is read for several is read once."""
+    by_kind: dict[Kind, list[int]] = {}
+    for place, question in enumerate(questions):
+        by_kind.setdefault(question.kind, []).append(place)
+    found: dict[int, Answer] = {}
+    for kind, places in by_kind.items():
+        some = [questions[place] for place in places]
+        found.update(zip(places, _ANSWERED[_how(kind, setting)](some, setting), strict=True))
+    return [found[place] for place in range(len(questions))]
+
+
+def _how(kind: Kind, setting: Setting) -> str:
+    return "spans" if setting.reader.folder.family.name == "spans" else kind
+
+
+def calibrated(verdict: Verdict, said: float, setting: Setting) -> Verdict:
+    """A verdict by a model's probability: with a chance where a temperature is known, else with none."""
+    temperature = setting.reader.folder.temperature
+    if temperature is None or said in {0.0, 1.0}:
+        told = with_chance(verdict, said)
+        return replace(told, score=said, sure=told.value == "yes" or said <= NOT_SUPPORTED, chance=None)
+    chance = sigmoid(log_odds(said) / temperature)
+    return replace(with_chance(verdict, chance), score=chance)
+
+
+# supported, by entailment classifiers, MiniCheck and HHEM
+
+
+def _supported(questions: Sequence[Question], setting: Setting) -> list[Answer]:
+    parts = [_claims_of(question, setting) for question in questions]
+    asked = [one for part in parts for one in part]
+    pairs = [[(chunk, claim) for chunk in _evidence(one, claim, setting)] for one in asked for claim in [_said(one)]]
+    said = setting.reader.read(pair for some in pairs for pair in some if pair[1])
+    judged = iter([_on_claim(one, some, said, setting) for one, some in zip(asked, pairs, strict=True)])
+    return [weakest_answer(part, [next(judged) for _ in part]) for part in parts]
+
+
+def _claims_of(question: Question, setting: Setting) -> tuple[Question, ...]:
+    """One question a claim, for a part of a response that has several sentences; else the question itself."""
+    if not question.context or len(split_sentences(question.subject)) < 2:
+        return (question,)
+    found = [one.text for one in setting.claims(question.subject, question.query) if not one.remark]
+    return tuple(replace(question, subject=claim) for claim in found) if len(found) > 1 else (question,)
+
+
+def _said(question: Question) -> str:
+    """A claim without what it says about its sources; empty for a "no" alone, of which nobody can tell."""
+    return asserted_text(question.query, without_attribution(question.subject))
+
+
+def _evidence(question: Question, claim: str, setting: Setting) -> tuple[str, ...]:
+    """The sources as one document, in an order that is theirs and not the search's, in chunks."""
+    reader, family = setting.reader, setting.reader.folder.family
+    if family.by_words and family.chunk is not None:
+        size = family.chunk
+    else:
+        tokens = reader.tokens()
+        beside = tokens.count(HHEM_PROMPT.format("", claim) if family.name == "hhem" else claim)
+        room = (reader.folder.length - tokens.marks(pair=True) - beside) // STEP * STEP
+        # the claim stands last, so it would be what is cut off
+        size = max(SMALLEST, min(family.chunk or room, room))
+    return _chunks(tuple(sorted(set(question.evidence))), size, reader)
+
+
+@lru_cache(maxsize=64)
+def _chunks(texts: tuple[str, ...], size: int, reader: HubReader) -> tuple[str, ...]:
+    by_words = reader.folder.family.by_words
+    return chunks("\n".join(texts), size, count_words if by_words else reader.tokens().count)
+
+
+def _on_claim(
+    question: Question, pairs: Sequence[tuple[str, str]], said: Mapping[tuple[str, str], Said], setting: Setting
+) -> Answer:
+    if not _said(question):
+        reason = "a “no” alone doesn't say what it denies"
+        return Verdict("unknown", UNDECIDED, 1.0 - UNDECIDED, reason)
+    if not pairs:
+        return Failure("there is no word in the sources to hold the claim against")
+    best = max(pairs, key=lambda pair: said[pair].yes)
+    against = max(pairs, key=lambda pair: said[pair].against)
+    told = said[against].against
+    contradicted = told >= 0.5 and told > said[best].yes
+    verdict = calibrated(Verdict("no", contradicted=contradicted), said[best].yes, setting)
+    text, claim = against if verdict.contradicted else best
+    how = "a passage says otherwise" if verdict.contradicted else "closest passage"
+    shown = f"{how}: {quoted(text, likely_place(claim, text))}"
+    if verdict.value == "no" and (found := differences(claim, text, contradicts=verdict.contradicted)):
+        shown += f", {found[0]}"
+    return replace(verdict, explanation=_of_chunks(shown, len(pairs)))
+
+
+def _of_chunks(shown: str, count: int) -> str:
+    return f"{shown} (the best of {count} chunks)" if count > 1 else shown
+
+
+# supported, by classifiers of spans
+
+
+def _by_spans(questions: Sequence[Question], setting: Setting) -> list[Answer]:
+    parts = [_claims_of(question, setting) for question in questions]
+    asked = [one for part in parts for one in part]
+    places = [_place_of(one, setting) for one in asked]
+    reads = [
+        [(prompt, response) for prompt in _prompts(one, response, setting)]
+        for one, (response, _) in zip(asked, places, strict=True)
+    ]
+    said = setting.reader.spans(pair for some in reads for pair in some)
+    judged = iter(
+        [
+            _on_span(response, span, [said[pair] for pair in some], setting)
+            for (response, span), some in zip(places, reads, strict=True)
+        ]
+    )
+    return [weakest_answer(part, [next(judged) for _ in part]) for part in parts]
+
+
+def _place_of(question: Question, setting: Setting) -> tuple[str, tuple[int, int]]:
+    """The response that makes a claim, with the claim's place in it; the claim alone where it stands in none."""
+    for one in setting.claims(question.context, question.query) if question.context else ():
+        if one.text == question.subject and one.span:
+            return question.context, one.span
+    if (start := question.context.find(question.subject)) >= 0 and question.subject:
+        return question.context, (start, start + len(question.subject))
+    return question.subject, (0, len(question.subject))
+
+
+def _prompts(question: Question, response: str, setting: Setting) -> tuple[str, ...]:
+    """What stands before the response: the passages, in several prompts where one can't hold them all."""
+    tokens, length = setting.reader.tokens(), setting.reader.folder.length
+    frame = tokens.count(_prompt(question.query, ("",))) + tokens.count(response) + tokens.marks(pair=True)
+    texts = tuple(sorted(set(question.evidence)))
+    size = max(SMALLEST, length - frame - 8 * len(texts))
+    return tuple(_prompt(question.query, group) for group in groups(texts, size, tokens.count))
+
+
+def _prompt(query: str, passages: Sequence[str]) -> str:
+    listed = "\n".join(f"passage {number}: {text}" for number, text in enumerate(passages, 1))
+    form = PROMPT if query.strip() else PROMPT_WITHOUT_QUESTION
+    return form.format(question=query, count=len(passages), passages=listed)
+
+
+def _on_span(response: str, span: tuple[int, int], said: Sequence[Spans], setting: Setting) -> Verdict:
+    """By the word of the claim that is most surely unsupported; of several prompts the highest probability counts."""
+    start, end = span
+    chances: dict[tuple[int, int], float] = {}
+    for one in said:
+        for a, b, chance in one.pieces:
+            if a < end and b > start:
+                chances[a, b] = max(chance, chances.get((a, b), 0.0))
+    highest = max(chances.values(), default=0.0)
+    verdict = calibrated(Verdict("no"), round(1.0 - highest, PLACES), setting)
+    shown = ", ".join(quoted(response[a:b]) for a, b in _runs(chances, response))
+    if verdict.value == "yes" or not shown:
+        return replace(verdict, explanation="every word of it is supported")
+    return replace(verdict, explanation=f"the sources don't support {shown}")
+
+
+def _runs(chances: Mapping[tuple[int, int], float], response: str) -> list[tuple[int, int]]:
+    """The stretches of words that aren't supported."""
+    found: list[tuple[int, int]] = []
+    for (a, b), chance in sorted(chances.items()):
+        if chance < HALLUCINATED:
+            continue
+        begin, end = _whole_word(response, a + len(response[a:b]) - len(response[a:b].lstrip()), b)
+        if found and not response[found[-1][1] : begin].strip():
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((begin, end))
+    return found
+
+
+def _whole_word(text: str, start: int, end: int) -> tuple[int, int]:
+    """A part of a word as the word."""
+    while start > 0 and text[start].isalnum() and text[start - 1].isalnum():
+        start -= 1
+    while end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
+        end += 1
+    return start, end
+
+
+# essential, answered and the sentences that are needed, by rerankers
+
+
+def _relevant_texts(questions: Sequence[Question], setting: Setting) -> list[Answer]:
+    reads = [_read_for(question, setting) for question in questions]
+    said = setting.reader.read(pair for some in reads for pair in some)
+    found: list[Answer] = []
+    for some in reads:
+        if not some:
+            found.append(Verdict("no", 0.0, 1.0, "there is nothing in the text that could answer"))
+            continue
+        best = max(some, key=lambda pair: said[pair].yes)
+        verdict = calibrated(Verdict("no"), said[best].yes, setting)
+        found.append(replace(verdict, explanation=f"closest passage: {quoted(best[1], likely_place(*best))}"))
+    return found
+
+
+def _read_for(question: Question, setting: Setting) -> list[tuple[str, str]]:
+    """(question, text) for each text that may answer, in chunks."""
+    if question.kind == "answered":
+        asked, texts = question.subject, tuple(sorted(set(question.evidence)))
+        if question.query:  # of a response only what it claims can answer
+            said = claimed_text(question.query, question.evidence, setting.marker("\n".join(question.evidence)))
+            texts = (said,) if said else ()
+    else:
+        asked, texts = question.query, (question.subject,)
+    tokens = setting.reader.tokens()
+    size = setting.reader.folder.length - tokens.marks(pair=True) - tokens.count(asked)
+    size = max(SMALLEST, size // STEP * STEP)
+    return [(asked, chunk) for text in texts for chunk in _chunks((text,), size, setting.reader)]
+
+
+def _needed(questions: Sequence[Question], setting: Setting) -> list[Answer]:
+    """The sentences of a source that are essential for the query, each read by itself."""
+    split = [split_sentences(question.subject) for question in questions]
+    asked = [
+        essential(question.query, one.text, source=question.subject)
+        for question, some in zip(questions, split, strict=True)
+        for one in some
+    ]
+    judged = iter(_relevant_texts(asked, setting))
+    return [
+        tuple(one for one in some if isinstance(told := next(judged), Verdict) and told.value == "yes")
+        for some in split
+    ]
+
+
+# similarity, by sentence encoders
+
+
+def _similar(questions: Sequence[Question], setting: Setting) -> list[Answer]:
+    vectors = setting.reader.vectors(text for one in questions for text in (one.subject, *one.evidence))
+    threshold = setting.reader.repeats()
+    found: list[Answer] = []
+    for one in questions:
+        others = [place for place in range(len(one.evidence)) if place != one.at]
+        if not others:
+            found.append(Verdict("no", -1.0, 1.0, "there is nothing else to compare with"))
+            continue
+        cosines = [float(np.clip(vectors[one.evidence[p]] @ vectors[one.subject], -1.0, 1.0)) for p in others]
+        best = int(np.argmax(cosines))
+        other, cosine = one.evidence[others[best]], round(cosines[best], 4)
+        apart = differences(one.subject, other, contradicts=True)
+        repeats = cosine >= threshold and not apart
+        reason = f"closest sentence ({cosine:.2f}): {quoted(other)}"
+        found.append(Verdict("yes" if repeats else "no", cosine, None, reason + (f", {apart[0]}" if apart else "")))
+    return found
+
+
+_ANSWERED: Mapping[str, Callable[[Sequence[Question], Setting], list[Answer]]] = {
+    "supported": _supported,
+    "spans": _by_spans,
+    "essential": _relevant_texts,
+    "answered": _relevant_texts,
+    "needed_sentences": _needed,
+    "similarity": _similar,
+}

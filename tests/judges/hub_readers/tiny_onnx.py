@@ -1,0 +1,90 @@
+"""Tiny hub readers with ONNX: a bag of word vectors with labels, with the inputs and outputs of exported models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+
+SIZE, WIDE = 120, 8
+TEXTS = (
+    "Day tickets are valid until three in the morning. They cost six euros. Dogs travel free on a lap. 35 53 £ fee",
+)
+
+
+def tokenizer(folder: Path, *, pair: str = "[CLS] $A [SEP] $B:1 [SEP]:1") -> None:
+    """A tokenizer as BERT has it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    made.normalizer = normalizers.BertNormalizer(lowercase=True)
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    made.train_from_iterator(TEXTS, trainers.WordPieceTrainer(vocab_size=SIZE, special_tokens=special))
+    made.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair=pair, special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    made.save(str(folder / "tokenizer.json"))
+    special_tokens = {"pad_token": "[PAD]", "sep_token": "[SEP]", "cls_token": "[CLS]", "unk_token": "[UNK]"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(special_tokens))
+
+
+def weights(labels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Word vectors (SIZE, WIDE) and a layer (WIDE, labels)."""
+    drawn = np.random.default_rng(3)
+    return drawn.normal(size=(SIZE, WIDE)).astype(np.float32), drawn.normal(size=(WIDE, labels)).astype(np.float32)
+
+
+def bag(path: Path, labels: int, kind: type[np.floating] = np.float32, *, pooled: bool = True) -> None:
+    """A model: word vectors, their mean over the mask, and a layer; without `pooled`, the vectors themselves."""
+    table, layer = (one.astype(kind) for one in weights(labels))
+    number = TensorProto.FLOAT16 if kind is np.float16 else TensorProto.FLOAT
+    nodes = [helper.make_node("Gather", ["table", "input_ids"], ["words"])]
+    if pooled:
+        nodes += [
+            helper.make_node("Cast", ["attention_mask"], ["shown"], to=number),
+            helper.make_node("Unsqueeze", ["shown", "last"], ["weights"]),
+            helper.make_node("Mul", ["words", "weights"], ["kept"]),
+            helper.make_node("ReduceSum", ["kept", "middle"], ["sum"], keepdims=0),
+            helper.make_node("ReduceSum", ["weights", "middle"], ["count"], keepdims=0),
+            helper.make_node("Div", ["sum", "count"], ["mean"]),
+            helper.make_node("MatMul", ["mean", "layer"], ["logits"]),
+        ]
+        result = helper.make_tensor_value_info("logits", number, ["b", labels])
+    else:
+        nodes += [helper.make_node("Identity", ["words"], ["last_hidden_state"])]
+        result = helper.make_tensor_value_info("last_hidden_state", number, ["b", "n", WIDE])
+    whole = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["b", "n"]) for name in ("input_ids", "attention_mask")
+    ]
+    named = {"table": table, "last": np.array([2], np.int64), "middle": np.array([1], np.int64), "layer": layer}
+    constants = [numpy_helper.from_array(value, name) for name, value in named.items()]
+    graph = helper.make_graph(nodes, "bag", whole, [result], constants)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), str(path))
+
+
+def reader(folder: Path, labels: tuple[str, ...] = ("LABEL_0",), languages: str = "en") -> Path:
+    """A folder with `onnx/model.onnx`: a reranker with one label, a classifier with several."""
+    tokenizer(folder)
+    bag(folder / "onnx" / "model.onnx", len(labels))
+    config = {
+        "architectures": ["XLMRobertaForSequenceClassification"],
+        "model_type": "xlm-roberta",
+        "id2label": {str(at): label for at, label in enumerate(labels)},
+        "hidden_size": WIDE,
+        "vocab_size": SIZE,
+        "max_position_embeddings": 514,
+        "pad_token_id": 1,
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "README.md").write_text(f"---\nlicense: mit\nlanguage: {languages}\n---\n")
+    return folder
+
+
+def entailment(folder: Path, languages: str = "en") -> Path:
+    """A classifier for entailment."""
+    return reader(folder, ("entailment", "neutral", "contradiction"), languages)
