@@ -88,3 +88,56 @@ def reader(folder: Path, labels: tuple[str, ...] = ("LABEL_0",), languages: str 
 def entailment(folder: Path, languages: str = "en") -> Path:
     """A classifier for entailment."""
     return reader(folder, ("entailment", "neutral", "contradiction"), languages)
+
+
+def sequence_to_sequence(folder: Path) -> Path:
+    """A T5 as it is exported: an encoder, and a decoder that gives the logits of the next word."""
+    tokenizer(folder)
+    special = {"pad_token": "[PAD]", "eos_token": "[SEP]"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(special))
+    bag(folder / "onnx" / "encoder_model.onnx", 1, pooled=False)
+    shown = helper.make_tensor_value_info("encoder_attention_mask", TensorProto.INT64, ["b", "n"])
+    states = helper.make_tensor_value_info("encoder_hidden_states", TensorProto.FLOAT, ["b", "n", WIDE])
+    begun = helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["b", "m"])
+    nodes = [
+        helper.make_node("Cast", ["encoder_attention_mask"], ["shown"], to=TensorProto.FLOAT),
+        helper.make_node("Unsqueeze", ["shown", "last"], ["weights"]),
+        helper.make_node("Mul", ["encoder_hidden_states", "weights"], ["kept"]),
+        helper.make_node("ReduceSum", ["kept", "middle"], ["sum"], keepdims=1),
+        helper.make_node("Gather", ["table", "input_ids"], ["words"]),
+        helper.make_node("Add", ["sum", "words"], ["both"]),
+        helper.make_node("MatMul", ["both", "layer"], ["logits"]),
+    ]
+    table, layer = weights(VOCABULARY)
+    named = {"table": table, "last": np.array([2], np.int64), "middle": np.array([1], np.int64), "layer": layer}
+    constants = [numpy_helper.from_array(value, name) for name, value in named.items()]
+    result = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["b", "m", VOCABULARY])
+    graph = helper.make_graph(nodes, "decoder", [begun, states, shown], [result], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, str(folder / "onnx" / "decoder_model.onnx"))
+    config = {"architectures": ["T5ForConditionalGeneration"], "model_type": "t5", "d_model": WIDE, "vocab_size": 300}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+VOCABULARY = 300
+"""Words of which a T5's first is one; Flan-T5's 209 is among them."""
+
+
+def hhem(folder: Path) -> Path:
+    """An HHEM as others export it: the labels of the whole."""
+    reader(folder, ("0", "1"))
+    (folder / "config.json").write_text(json.dumps({"architectures": ["HHEMv2ForSequenceClassification"]}))
+    return folder
+
+
+def encoder(folder: Path) -> Path:
+    """A sentence encoder in the layout of Sentence Transformers."""
+    tokenizer(folder)
+    bag(folder / "onnx" / "model.onnx", 1, pooled=False)
+    (folder / "config.json").write_text(json.dumps({"architectures": ["BertModel"], "model_type": "bert"}))
+    modules = [{"path": "", "type": "m.Transformer"}, {"path": "1_Pooling", "type": "m.Pooling"}]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode": "mean"}))
+    return folder

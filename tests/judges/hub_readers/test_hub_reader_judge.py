@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +17,19 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from ragtriage.cli.judge_flags import JudgeFlags, judge_config
 from ragtriage.config import Settings, read_settings
 from ragtriage.core import questions as ask
+from ragtriage.core.chances import log_odds
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.build import build_judge, judge_named
 from ragtriage.judges.decision_thresholds import LabelChance
+from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.encoder import Encoder
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.hub_readers.chunks import chunks, count_words, groups
 from ragtriage.judges.hub_readers.families import FAMILIES
 from ragtriage.judges.hub_readers.folder import open_folder
 from ragtriage.judges.hub_readers.hub_reader import HubReader, batches
+from ragtriage.judges.hub_readers.judge import HubReaderJudge
 from ragtriage.judges.hub_readers.known import known_readers
 from ragtriage.judges.hub_readers.languages import components_in, languages, undivided_reason
 from ragtriage.judges.hub_readers.model_card import languages_of_card
@@ -95,6 +99,28 @@ def test_half_precision_and_quantised_models_say_nearly_the_same(nli: Path, tmp_
     pair = TEXT, CLAIM
     assert near.read([pair])[pair].yes == pytest.approx(exact.read([pair])[pair].yes, abs=0.05)
     assert near.folder.digest() != exact.folder.digest()
+
+
+def test_an_exported_t5_is_run_as_encoder_and_decoder(tmp_path: Path) -> None:
+    reader = HubReader(open_folder("t5", tiny_onnx.sequence_to_sequence(tmp_path / "t5")))
+    said = reader.read([(TEXT, CLAIM), (CLAIM, CLAIM)])
+    ids = reader.tokens().one(f"predict: {TEXT}[SEP]{CLAIM}").ids
+    states, (table, layer) = tiny_onnx.weights(1)[0][np.array(ids)], tiny_onnx.weights(tiny_onnx.VOCABULARY)
+    logits = (states.sum(0) + table[0]) @ layer
+    odds = float(logits[209] - logits[3])
+
+    assert said[TEXT, CLAIM].yes == pytest.approx(1 / (1 + np.exp(-odds)), abs=1e-3)
+
+
+def test_an_exported_hhem_and_encoder_are_read(tmp_path: Path) -> None:
+    hhem = HubReader(open_folder("hhem", tiny_onnx.hhem(tmp_path / "hhem")))
+    encoder = HubReader(open_folder("encoder", tiny_onnx.encoder(tmp_path / "encoder")))
+    vector = encoder.vectors([CLAIM])[CLAIM]
+    mean = tiny_onnx.weights(1)[0][np.array(encoder.tokens().one(CLAIM).ids)].mean(0)
+
+    assert hhem.folder.family.name == "hhem"
+    assert 0 < hhem.read([(TEXT, CLAIM)])[TEXT, CLAIM].yes < 1
+    assert np.allclose(vector, mean / np.linalg.norm(mean), atol=1e-5)
 
 
 def test_passes_of_a_quantised_model_are_run_one_at_a_time() -> None:
@@ -184,6 +210,20 @@ def test_a_score_is_no_chance_until_labels_say_what_it_is_worth(nli: Path) -> No
     assert after.chance == (0.93 if before.value == "yes" else 0.2)
     assert raw.counting == "uncalibrated: supported"
     assert told.counting == "supported known from labels"
+
+
+def test_a_measured_temperature_makes_a_chance(nli: Path) -> None:
+    known = next(one for one in known_readers().values() if one.family == "entailment")
+    folder = replace(open_folder("nli", nli), known=replace(known, temperature=2.0))
+    warm, raw = HubReaderJudge(folder, EmbeddedJudge()), HubReaderJudge(open_folder("nli", nli), EmbeddedJudge())
+    told, score = answers(warm, [SUPPORTED])[0], answers(raw, [SUPPORTED])[0]
+
+    assert isinstance(told, Verdict)
+    assert isinstance(score, Verdict)
+    assert score.score is not None
+    assert told.chance == told.score == pytest.approx(1 / (1 + np.exp(-log_odds(score.score) / 2.0)))
+    assert not warm.fingerprint("supported").startswith(UNCALIBRATED)
+    assert raw.fingerprint("supported").startswith(UNCALIBRATED)
 
 
 def test_a_base_rate_of_a_kind_without_chances_is_refused(nli: Path) -> None:
