@@ -78,11 +78,19 @@ def build_judge(
     embedded = [*local.values()] or [EmbeddedJudge(any_language=config.any_language, threads=1, kept=COMPARING_CACHE)]
     queues = _queues(session, tickets, trial)
 
+    def remembering(judge: Judge, *, paid: bool) -> Judge:
+        return Cached(judge, remembered, durable=paid, trial=trial, before_waiting=session.ledger.wait)
+
     def cached(name: str) -> Judge:
-        judge = local.get(name) or _routed(session.models[name], queues.get(name), session.prompts, embedded[0])
-        paid = name not in local
-        asked = Cached(judge, remembered, durable=paid, trial=trial, before_waiting=session.ledger.wait)
-        return _thresholded(config, name, asked)
+        if name not in local:
+            model = _routed(session.models[name], queues.get(name), session.prompts, embedded[0])
+            return _thresholded(config, name, remembering(model, paid=True))
+        own = remembering(local[name], paid=False)
+        if session.embeddings is not None:
+            by_kind: dict[Kind, Judge] = dict.fromkeys(KINDS, own)
+            by_kind["similarity"] = remembering(session.embeddings, paid=True)
+            own = Routed(by_kind, name)
+        return _thresholded(config, name, own)
 
     members = [cached(name) for name in config.names]
     judge = members[0] if len(members) == 1 else Jury(members)
