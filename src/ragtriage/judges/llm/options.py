@@ -27,16 +27,18 @@ class Price:
 
     @classmethod
     def parse(cls, text: str) -> Price:
-        """Read `IN:OUT`, for example `0.25:2`, or `IN:OUT:EMBEDDINGS`.
+        """Read `IN:OUT`, for example `0.25:2`, or `IN:OUT,EMBEDDINGS`.
 
         Raises:
             ConfigError: it can't be read, or a price is below 0.
         """
         try:
-            sent, back, *vectors = (float(part) for part in text.split(":"))
+            model, comma, embeddings = text.partition(",")
+            sent, back = (float(part) for part in model.split(":"))
+            vectors = [float(embeddings)] if comma else []
         except ValueError:
             sent, back, vectors = math.nan, math.nan, []
-        if len(vectors) > 1 or not all(0 <= price < math.inf for price in (sent, back, *vectors)):
+        if not all(0 <= price < math.inf for price in (sent, back, *vectors)):
             raise ConfigError(
                 f"the price {text!r} can't be read: write IN:OUT in US dollars for a million tokens, for example 0.25:2"
             )
