@@ -14,6 +14,7 @@ from ragtriage.planning.relations import (
     REPLACING,
     TARGETS,
     needs_judge,
+    reads_all_sources,
     reads_single_sources,
     replacements_for,
     required_decompositions,
@@ -163,4 +164,25 @@ def _placed(steps: Sequence[Step]) -> dict[Step, int]:
         for step in own:
             if step not in level:
                 level[step] = earliest(step)
+    _read_together(steps, before, level)
     return {step: level[step] for step in steps}
+
+
+def _read_together(steps: Sequence[Step], before: Mapping[Step, Sequence[Step]], level: dict[Step, int]) -> None:
+    """Let what is asked about all sources together wait for the last of it, so that they are sent once for all of it.
+
+    A step waits only if nothing that reads sources depends on it. What else depends on it moves behind it.
+    """
+    reading = [step for step in steps if reads_all_sources(step)]
+    last = max((level[step] for step in reading), default=0)
+    needed = {
+        earlier
+        for step in steps
+        if reads_single_sources(step) or reads_all_sources(step)
+        for earlier in closure(dependencies(step))
+    }
+    for step in steps:
+        if step in reading and step not in needed:
+            level[step] = last
+        else:
+            level[step] = max([level[step], *(level[earlier] + 1 for earlier in before[step])])
