@@ -76,7 +76,7 @@ FAULTS: dict[str, dict[str, float]] = {
 def evaluate(path: str, folder: str, metrics: str, concurrency: int, deadline: float) -> None:
     """Evaluate one file and print what it took as JSON; runs in a process of its own."""
     address = f"http://127.0.0.1:{PORT}/v1"
-    options = LLMOptions(address, concurrency=concurrency, deadline=deadline, price=Price(0.25, 2))
+    options = LLMOptions(address, concurrency=concurrency, timeout=deadline, price=Price(0.25, 2))
     session = JudgeSession.of(JudgeConfig(("openai:fake",), options=options))
     config = EvaluationConfig(metrics_named(metrics.split(",")), thresholds_with({}))
     with open_store(folder) as store:

@@ -83,6 +83,7 @@ from ragtriage.judges.decision_thresholds import (
 )
 from ragtriage.judges.judge_config import Matching
 from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.pricing import price_of
 from ragtriage.metrics import METRICS, OTHER_NAMES, custom_metrics, metric_named, unknown_metric
 from ragtriage.text.citations.marks import pattern_of
 
@@ -129,6 +130,9 @@ class Settings:
     """Kind of question → the share of yes to expect of the embedded judge's verdicts."""
     costs: Costs = COSTS
     """From which probability on a fault is shown."""
+    application_price: float | str | None = None
+    """What the application's own model takes for a million prompt tokens, in US dollars, or `PROVIDER:MODEL` of the
+    list of prices; read, it is the number. Waste is shown in money then."""
     citation_mark: str | None = None
     """See `ragtriage.core.case.Case.citation_mark`."""
     decision_thresholds: Mapping[str, DecisionThreshold] = field(default_factory=dict)
@@ -139,6 +143,11 @@ class Settings:
     """Kind of question → the cascade's band instead of the shipped one."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
+
+    @property
+    def prompt_price(self) -> float | None:
+        """`application_price` as it was read; None if it isn't known."""
+        return None if isinstance(self.application_price, str) else self.application_price
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +211,7 @@ def read_settings(path: Path) -> Settings:
     if not (found.costs.blame > 0 and found.costs.miss > 0 and math.isfinite(found.costs.blame + found.costs.miss)):
         raise ConfigError(f"{where}: [costs]: blame and miss must be above 0")
     check_kinds(found.bands, f"{where}: [bands]")
+    price = _application_price(found.application_price, where)
     metrics = tuple(custom_metrics.resolved_in(name, folder) for name in found.metrics)
     names = custom_metrics.names_in(metrics)
     prompts, guidance = (folder / one if one else None for one in (found.llm.prompts, found.llm.guidance))
@@ -212,6 +222,7 @@ def read_settings(path: Path) -> Settings:
         judge=found.judge or ("embedded",),
         # a folder is meant beside the file that names it
         reader=tuple(str(folder / one) if (folder / one).exists() else one for one in found.reader),
+        application_price=price,
         llm=replace(found.llm, prompts=prompts, guidance=guidance),
         # a folder is meant beside the file that names it
         store=found.store if found.store is None or "://" in found.store else str(folder / found.store),
@@ -246,6 +257,21 @@ def named_numbers(items: Collection[str], flag: str, also: Collection[str] = ())
         except ValueError:
             raise ConfigError(f"{flag} {item!r}: write it as metric=number, for example groundedness=0.8") from None
     return _numbers(table, flag, "the command line", also)
+
+
+def _application_price(given: float | str | None, where: str) -> float | None:
+    """US dollars for a million prompt tokens: as they stand, or from the list of prices."""
+    if isinstance(given, str):
+        listed = price_of(given, LLMOptions()) if ":" in given else None
+        if listed is None:
+            raise ConfigError(
+                f"{where}: application_price: the price of {given!r} isn't known: give US dollars for a million prompt "
+                "tokens, for example 0.25, or PROVIDER:MODEL that the list of prices has"
+            )
+        return listed.tokens_in
+    if given is not None and not 0 <= given < math.inf:
+        raise ConfigError(f"{where}: application_price is {given:g}: give a number of US dollars from 0 on")
+    return given
 
 
 def _load(path: Path) -> dict[str, Any]:

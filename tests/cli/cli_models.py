@@ -21,7 +21,7 @@ from servers import Heard, Said, Server, chat, embeddings
 
 KEY = "sk-cli-0123456789"
 _SENTENCE = re.compile(r"[^.?!]+[.?!]")
-_LINE = re.compile(r"^(?:(q\d+) )?([a-z_]+)(?:: (.*))?$")
+_LINE = re.compile(r"^(?:(q\d+) )?([a-z_]+)(?:, [a-z ]+)?(?:: (.*))?$")
 
 
 def judging(server: Server, *more: object, model: str = "openai:m") -> tuple[object, ...]:

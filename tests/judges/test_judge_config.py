@@ -39,14 +39,6 @@ def test_a_model_that_speaks_the_protocol_is_asked_there(name: str) -> None:
             {"names": ("openai:m", "anthropic:m"), "jury": "majority", "options": LLMOptions(headers={"X": "y"})},
             "headers would go to several providers",
         ),
-        (
-            {"names": ("openai:m",), "cascade": "shipped", "options": LLMOptions(embeddings="openai:e")},
-            "embeddings have no effect here",
-        ),
-        (
-            {"names": ("embedded", "openai:m"), "jury": "majority", "options": LLMOptions(embeddings="openai:e")},
-            "embeddings have no effect here",
-        ),
         ({"names": ("openai:m", "openai:n")}, "several judges need a jury: majority"),
         ({"names": ("openai:m",), "wait": True}, "only a batch API is waited for"),
     ],
@@ -54,6 +46,20 @@ def test_a_model_that_speaks_the_protocol_is_asked_there(name: str) -> None:
 def test_what_does_not_fit_together_is_refused(given, message) -> None:
     with pytest.raises(ConfigError, match=message):
         JudgeConfig(**given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"names": ("embedded",)},
+        {"names": ("openai:m",), "cascade": "shipped"},
+        {"names": ("embedded", "openai:m"), "jury": "majority"},
+    ],
+)
+def test_embeddings_are_asked_whoever_judges(given) -> None:
+    config = JudgeConfig(**given, options=LLMOptions(embeddings="openai:e"))
+
+    assert (config.embeddings, config.paid) == ("openai:e", True)
 
 
 def test_messages_name_settings_apart_from_any_flag() -> None:

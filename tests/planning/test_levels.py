@@ -93,11 +93,34 @@ def test_what_is_asked_about_single_sources_waits_for_the_last_of_it() -> None:
     assert len(levels) == 1
 
 
-def test_without_such_a_wait_every_step_stands_as_early_as_it_can() -> None:
+def test_what_is_asked_about_all_sources_together_is_asked_at_once_and_all_else_as_early_as_it_can() -> None:
     planned = plan(THELMA, needs_of(RULES))
     level = {step: i for i, steps in enumerate(planned.levels) for step in steps}
+    waits = {step for step in level if str(step) == "supported(claims(response), sources)"}
 
-    assert len(planned.levels) == 4
+    assert len(waits) == 1
+    assert {level[step] for step in waits} == {level[ANSWERED_TOGETHER]}
+    assert all(level[s] == 1 + max((level[e] for e in dependencies(s)), default=-1) for s in level if s not in waits)
+    # the last level is the conversation's, about claims that the sources don't support; without it there are as many
+    # as without the wait
+    assert max(level[s] for s in level if "conversation" not in str(s)) == 3
+
+
+def test_one_source_is_all_sources_so_nothing_about_it_waits() -> None:
+    planned = plan(THELMA, needs_of(RULES))
+    one, two = (Case("c", "What?", tuple(Source(f"Source {i}.") for i in range(count))) for count in (1, 2))
+    level = {step: i for i, steps in enumerate(planned.levels_for(one)) for step in steps}
+
+    assert planned.levels_for(two) == planned.levels != planned.levels_for(one)
+    assert set(level) == set(planned.steps)
+    assert len(planned.levels_for(one)) == 4
+    assert all(level[s] == 1 + max((level[e] for e in dependencies(s)), default=-1) for s in level)
+
+
+def test_what_nothing_waits_for_makes_nobody_wait() -> None:
+    planned = plan(metrics_named(["groundedness", "response_query_coverage"]), needs_of(RULES))
+    level = {step: i for i, steps in enumerate(planned.levels) for step in steps}
+
     assert all(level[s] == 1 + max((level[e] for e in dependencies(s)), default=-1) for s in level)
 
 

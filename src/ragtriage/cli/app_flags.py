@@ -18,7 +18,8 @@ from ragtriage.cli.progress import progress
 from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.collect.application import ASKED, Application, replaced
 from ragtriage.collect.application_names import ApplicationSpec, open_application
-from ragtriage.collect.asking import RequestPolicy, ask_all
+from ragtriage.collect.asking import Answering, Lines, RequestPolicy, ask_all
+from ragtriage.collect.samples import TEMPERATURE, SampledAnswers, SampledApplication, SampleTally
 from ragtriage.core.case import Case
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ApplicationError, ConfigError, InputError
@@ -116,9 +117,56 @@ def _mark(path: Path) -> Path:
     return path.with_suffix(".done")
 
 
+@dataclass(frozen=True)
+class SampleFlags:
+    """What was given on the command line about samples."""
+
+    samples: int | None = None
+    temperature: float | None = None
+
+    def application(self, application: Application) -> tuple[Application, float | None] | None:
+        """Whom to ask for samples and at which temperature, if it can be told; None if none are to be drawn."""
+        given = self.temperature
+        if self.samples is None:
+            if given is not None:
+                raise ConfigError(f"--temperature {given:g} is for samples: say how many with --samples")
+            return None
+        if given is not None and not 0 <= given <= 2:
+            raise ConfigError(f"--temperature {given:g}: use a number from 0 to 2")
+        if application.takes_temperature:
+            temperature = TEMPERATURE if given is None else given
+            return application.again(temperature), temperature
+        if given is not None:
+            raise ConfigError(
+                f"--temperature {given:g}: {application.name} can't be told: give the function a parameter "
+                "`temperature`, put {{temperature}} into the --template, or leave the flag out to ask it again as it is"
+            )
+        return application.again(None), None
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What came of asking an application."""
+
+    lines: CollectedLines
+    stopped: str | None
+    """Why it stopped early."""
+    incomplete: bool
+    """Whether an answer or a sample, or too many rows, are missing."""
+    samples: SampleTally | None = None
+
+    def told(self) -> list[str]:
+        """All of it in numbers, for people."""
+        return [*self.lines.tally.lines(), *(self.samples.lines() if self.samples else ())]
+
+
 def collect_answers(
-    cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path
-) -> tuple[CollectedLines, str | None, bool]:
+    cases: CaseFile,
+    flags: AppFlags,
+    selection: RowSelection,
+    path: Path,
+    sampling: SampleFlags = SampleFlags(),  # frozen
+) -> Collected:
     """Ask the application and keep what it answers, with progress on standard error.
 
     Args:
@@ -126,16 +174,17 @@ def collect_answers(
         flags: which application, and how it is asked.
         selection: which questions.
         path: where the answers go.
-
-    Returns:
-        (What was collected, why it stopped early or None, whether an answer, or too many rows, are missing.)
+        sampling: how many samples are drawn for every response.
     """
     if path.exists() and Path(cases.path).exists() and path.samefile(cases.path):
         raise InputError(f"{path}: is the file of the questions: name another file for what is collected")
     columns = ("query", "id", *(name for name in ASKED if name in cases.mapping), "history", *cases.tags)
     application, policy = flags.application(tuple(dict.fromkeys(columns)))
+    sampled = sampling.application(application)
     for name in replaced(cases.tags):
         tell(f"note: the column {name!r} is left out: what is collected needs its name")
+    if sampled and "samples" in cases.mapping:
+        tell("note: the samples of the questions' file give way to those that are drawn")
     counts = RowCounts()
     rows = SelectedCases(cases, selection)
     with CollectedLines(path, retry_failed=flags.retry_failed) as lines:
@@ -148,11 +197,35 @@ def collect_answers(
     other = lines.before - asked
     if other:
         tell(f"note: {path} holds {plural(other, 'case')} that are not among these questions")
-    return lines, stopped, bool(stopped or counts.incomplete or lines.tally.failures)
+    incomplete = bool(stopped or counts.incomplete or lines.tally.failures)
+    if sampled is None or stopped:
+        return Collected(lines, stopped, incomplete)
+    tally, stopped = _draw(rows, sampling.samples or 0, *sampled, policy, path, again=flags.retry_failed)
+    return Collected(lines, stopped, incomplete or bool(stopped) or tally.drawn < tally.asked, tally)
+
+
+def _draw(
+    rows: SelectedCases,
+    count: int,
+    application: Application,
+    temperature: float | None,
+    policy: RequestPolicy,
+    path: Path,
+    *,
+    again: bool,
+) -> tuple[SampleTally, str | None]:
+    """Draw what samples are missing; what came of it, and why it stopped early or None."""
+    with SampledAnswers(path, count, temperature, retry_failed=again) as samples:
+        total = samples.missing
+        at = "by asking again" if temperature is None else f"at temperature {temperature:g}"
+        tell(f"drawing {plural(total, 'sample')} {at}, {count} for every response")
+        asked = samples.of(rows.read(lambda _: None))
+        stopped = ask(asked, total, 0, SampledApplication(application), policy, samples) if total else None
+    return samples.counted(), stopped
 
 
 def ask(
-    cases: Iterable[Case], total: int, done: int, application: Application, policy: RequestPolicy, lines: CollectedLines
+    cases: Iterable[Case], total: int, done: int, application: Answering, policy: RequestPolicy, lines: Lines
 ) -> str | None:
     """Ask what the file doesn't hold yet, with progress on standard error.
 
@@ -183,9 +256,9 @@ def collect_first(
     require_tag_of(cases, selection, by)
     with open_store(store):
         pass
-    lines, stopped, incomplete = collect_answers(cases, flags, selection, path)
-    tell(*lines.tally.lines())
-    if stopped:
-        tell(stopped)
+    found = collect_answers(cases, flags, selection, path)
+    tell(*found.told())
+    if found.stopped:
+        tell(found.stopped)
         raise typer.Exit(ExitCode.INCOMPLETE)
-    return incomplete
+    return found.incomplete

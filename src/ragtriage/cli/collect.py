@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from ragtriage.cli.app_flags import AppFlags, collect_answers
+from ragtriage.cli.app_flags import AppFlags, SampleFlags, collect_answers
 from ragtriage.cli.console import ExitCode, print_json, tell
 from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import print_columns, rereadable
@@ -25,21 +25,23 @@ def collect(
     selection: RowSelection,
     as_json: bool = False,
     app_flags: AppFlags,
+    sample_flags: SampleFlags,
 ) -> None:
     """Ask your own application all QUESTIONS and write its answers as cases.
 
-    Exit codes: 0; 2 usage or input; 3 incomplete (a query without a response, too many unusable rows, an application
-    that can't be asked, interrupted).
+    Exit codes: 0; 2 usage or input; 3 incomplete (a query without a response or with fewer samples, too many unusable
+    rows, an application that can't be asked, interrupted).
     """
     with rereadable(questions) as file:
         cases = open_cases(file, mapping=parse_pairs(mapping, "--map"), format=file_format, questions=True)
         print_columns(cases)
-        lines, stopped, incomplete = collect_answers(cases, app_flags, selection, out)
+        found = collect_answers(cases, app_flags, selection, out, sample_flags)
     if as_json:
-        print_json({"file": str(out), "before": lines.before, **lines.tally.as_json()})
+        samples = {"samples": found.samples.as_json()} if found.samples else {}
+        print_json({"file": str(out), "before": found.lines.before, **found.lines.tally.as_json(), **samples})
     else:
-        sys.stdout.write("".join(f"{line}\n" for line in lines.tally.lines()))
-    if stopped:
-        tell(stopped)
-    if incomplete:
+        sys.stdout.write("".join(f"{line}\n" for line in found.told()))
+    if found.stopped:
+        tell(found.stopped)
+    if found.incomplete:
         raise typer.Exit(ExitCode.INCOMPLETE)

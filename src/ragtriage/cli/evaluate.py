@@ -76,7 +76,12 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     session = judge_flags.session(settings)
     store_address = judge_flags.store_address(settings)
     requested_of = partial(
-        requested_metrics, settings, metrics, paid=session.config.paid, fail_below=fail_below, fail_above=fail_above
+        requested_metrics,
+        settings,
+        metrics,
+        paid=bool(session.config.models),
+        fail_below=fail_below,
+        fail_above=fail_above,
     )
     if scale_flags.on:
         refuse_beside(

@@ -105,6 +105,8 @@ _MODEL_OPTIONS = (
     "max_requests", "reply",
 )  # fmt: skip
 """Flags that are fields of `LLMOptions` as they stand."""
+_VERDICTS = frozenset({"prompts", "guidance", "batch_size", "reply"})
+"""Those that say how verdicts are asked for, which embeddings don't give."""
 
 
 def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
@@ -117,9 +119,14 @@ def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
     given = {name: value for name, value in given.items() if value is not None}
     options = replace(settings.llm, **given)
     names = tuple(flags.judge) if flags.judge else tuple(with_readers(one, settings.reader) for one in settings.judge)
-    if given and all(is_local(name) for name in names):
-        flag = next(iter(given)).replace("headers", "header").replace("_", "-")
-        raise ConfigError(f"--{flag} is for language models only: name one with --judge PROVIDER:MODEL")
+    if all(is_local(name) for name in names):
+        for setting in given:
+            if flags.embeddings in {None, EMBEDDED} or setting in _VERDICTS:
+                flag = setting.replace("headers", "header").replace("_", "-")
+                raise ConfigError(f"--{flag} is for language models only: name one with --judge PROVIDER:MODEL")
+        if flags.embeddings is None and options.embeddings != EMBEDDED:
+            # those of a file are kept for when a model judges: the free judge asks nobody unless this command says so
+            options = replace(options, embeddings=EMBEDDED)
     if flags.base_url is None and not any(takes_base_url(name) for name in (*names, options.embeddings)):
         options = replace(options, base_url=None, headers=options.headers if flags.header else {})
     inherited = None if flags.judge else settings

@@ -78,7 +78,9 @@ def evaluation_config(settings: Settings, metrics: str | None, default: Collecti
                     f"the rule {rule.name!r} reads {name}, which is neither low nor high without a threshold: set one "
                     f"under [thresholds], or with --threshold {name}=…"
                 )
-    return EvaluationConfig(metrics_named(names), settings.thresholds, settings.rules, settings.costs)
+    return EvaluationConfig(
+        metrics_named(names), settings.thresholds, settings.rules, settings.costs, settings.prompt_price
+    )
 
 
 def _named(settings: Settings, metrics: str | None) -> Collection[str]:

@@ -55,7 +55,7 @@ def plan(
     session = judge_flags.session(settings)
     with rereadable(file) as there:
         cases = case_flags.open(there, settings)
-        requested = requested_metrics(settings, metrics, cases.mapping, paid=session.config.paid)
+        requested = requested_metrics(settings, metrics, cases.mapping, paid=bool(session.config.models))
         print_columns(cases)
         with answers_in(judge_flags.store_address(settings)) as memory:
             print_plan(cases, session, memory, requested, selection, trials=repeat, as_json=as_json, exact=exact)

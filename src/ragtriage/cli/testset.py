@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-import typer
 from rich.console import Console
 
 from ragtriage.cli.app_flags import AppFlags
-from ragtriage.cli.console import ExitCode, print_json, tell
-from ragtriage.cli.flags import command, parse_names, parse_numbers
+from ragtriage.cli.console import print_json, tell
+from ragtriage.cli.flags import command, parse_names
 from ragtriage.cli.help import new_typer
-from ragtriage.cli.input_files import check_output, print_rejected, too_many
+from ragtriage.cli.input_files import check_output, print_rejected
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.testset_blame import BlameFlags, ask_again, further_findings, prepare
+from ragtriage.cli.testset_decisions import deciding_judge, exit_with
 from ragtriage.cli.testset_generation import COMMANDS
+from ragtriage.cli.testset_reliability import reliability
 from ragtriage.cli.testset_templates import phrase_templates, write
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.judges.protocol import Judge
 from ragtriage.report.generation_document import example_document
 from ragtriage.report.terminal import print_document
 from ragtriage.report.testset_document import (
     failure_analysis_document,
     matcher_document,
-    reliability_document,
     scores_document,
 )
 from ragtriage.report.testset_page import write_testset_page
@@ -37,7 +34,6 @@ from ragtriage.testset.example import write_example
 from ragtriage.testset.groups import tag_rows
 from ragtriage.testset.matching import TOLERANCE
 from ragtriage.testset.modular import Average, Policy
-from ragtriage.testset.reliability import Interval, read_scores, reliability_of
 from ragtriage.testset.scoring import ModularScores, ScoringOptions, score_balanced, score_decided
 
 testset = new_typer(help="Test sets with known answers: what they reveal about an application.")
@@ -95,7 +91,7 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
     print_rejected(read.rejected, len(read.rows) + len(read.rejected))
     tell(*read.notes)
     again = None
-    with _judge(judge_flags, tolerance, typed_only=typed_only) as judge:
+    with deciding_judge(judge_flags, tolerance, typed_only=typed_only) as judge:
         decisions = decide(read.rows, judge, tolerance)
         if app_flags.app:
             decisions, again = ask_again(
@@ -121,56 +117,10 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
         check = check_matcher(read.rows, tolerance)
         if check.rows:
             print_document(console, matcher_document(check))
-    _exit(read, decisions)
+    exit_with(read, decisions)
 
 
-@testset.command("reliability")
-@command("testset reliability")
-def reliability(  # a command's flags are its arguments
-    rows: str,
-    *,
-    score: list[str],
-    scores: Path | None = None,
-    interval: Interval = "wilson",
-    tolerance: float = TOLERANCE,
-    typed_only: bool = False,
-    as_json: bool = False,
-    judge_flags: JudgeFlags,
-) -> None:
-    """Compare scores that need no reference with the truth: are they too optimistic or too cynical?
-
-    Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
-    """
-    thresholds = parse_numbers(score, "--score", "groundedness=0.8", float)
-    read = read_rows(rows)
-    print_rejected(read.rejected, len(read.rows) + len(read.rejected))
-    tell(*read.notes)
-    known = read_scores(scores) if scores else None
-    with _judge(judge_flags, tolerance, typed_only=typed_only) as judge:
-        decisions = decide(read.rows, judge, tolerance)
-    found = [
-        reliability_of(read.rows, decisions, name, threshold, known.of(name) if known else None, interval)
-        for name, threshold in thresholds.items()
-    ]
-    if as_json:
-        print_json({one.score: one.as_json() for one in found})
-    else:
-        print_document(Console(), reliability_document(found, interval))
-    _exit(read, decisions)
-
-
-@contextmanager
-def _judge(flags: JudgeFlags, tolerance: float, *, typed_only: bool) -> Iterator[Callable[[], Judge] | None]:
-    """What decides where the typed match can't tell; None if nobody is to."""
-    if not math.isfinite(tolerance) or not 0 <= tolerance < 1:
-        raise ConfigError(f"--tolerance {tolerance:g}: use a share from 0 to below 1, for example 0.005")
-    if typed_only and flags.judge:
-        raise ConfigError("--typed-only asks no judge: leave it out, or --judge")
-    if typed_only:
-        yield None
-        return
-    with flags.opened() as judge:
-        yield lambda: judge
+testset.command("reliability")(reliability)
 
 
 def _balanced(
@@ -183,12 +133,3 @@ def _balanced(
     names = (whole.comparison.first, whole.comparison.second)
     same = all(found.clusters[name].rows == whole.clusters[name].rows for name in names)
     return None if same else found
-
-
-def _exit(read: RowsRead, decisions: Sequence[Decision]) -> None:
-    """Exit with 3 if a later call can bring more."""
-    failed = [decision.why for decision in decisions if decision.failed]
-    if failed:
-        tell(f"{len(failed):,} answers are undecided because the judge failed. The first: {failed[0]}")
-    if failed or too_many(read.rejected, len(read.rows)):
-        raise typer.Exit(ExitCode.INCOMPLETE)

@@ -162,7 +162,7 @@ def _judged(
 
 def _unseen(config: JudgeConfig) -> str:
     """Why the order of the sources isn't asked about; empty for a judge that costs nothing, which is asked."""
-    if not config.paid:
+    if not config.models:
         return ""
     alone = config.models == config.names and config.cascade is None
     return ORDER_UNSEEN if alone else ORDER_UNSEEN_BY_MODELS

@@ -62,10 +62,25 @@ class Application(Protocol):
         """Let go of connections."""
         ...
 
+    @property
+    def takes_temperature(self) -> bool:
+        """Whether it can be told at which temperature to answer."""
+        ...
+
+    def again(self, temperature: float | None) -> Application:
+        """The same application for another round of questions, also after it was closed.
+
+        Args:
+            temperature: at which it is to answer; None for its own way of answering.
+        """
+        ...
+
 
 ASKED = ("id", "query", "history", "reference", "samples", "relevant_ids", "weight", "time", "trace_id")
 """The fields that a row has before it is asked; it has those of its file only, and always the first two."""
-ANSWERED = ("response", "sources", "retrieved", "seconds", "failure", "failure_detail")
+SAMPLED = ("samples_asked", "samples_temperature")
+"""The columns that drawing samples brings, beside `samples`: how many were asked for, and at which temperature."""
+ANSWERED = ("response", "sources", "retrieved", "seconds", "failure", "failure_detail", *SAMPLED)
 """The columns that asking brings; columns of the file with these names are replaced."""
 
 

@@ -47,6 +47,10 @@ class ApplicationSpec:
 GIVEN = ("sources", "context")
 """Placeholders for sources that an application is given: a list of {text, id}, and the texts with blank lines between
 them."""
+TEMPERATURE = "temperature"
+"""The placeholder for the temperature at which an application is to answer."""
+RESPONSE_TEMPERATURE = 0
+"""What stands there for the response itself, where the rows have no column of this name (GRAMMAR's setting)."""
 
 
 def open_application(
@@ -82,38 +86,54 @@ def open_application(
         path_from(named.sources_path, "--sources-path") if named.sources_path else None,
         path_from(named.ids_path, "--ids-path") if named.ids_path else None,
     )
-    body = _body(named, columns, chat=chat, give_sources=give_sources)
-    return HttpApplication(path + mark + query, body, places, headers, hide, concurrency, named.max_reply or MAX_REPLY)
+    body, takes_temperature = _body(named, columns, chat=chat, give_sources=give_sources)
+    return HttpApplication(
+        path + mark + query,
+        body,
+        places,
+        headers,
+        hide,
+        concurrency,
+        named.max_reply or MAX_REPLY,
+        takes_temperature=takes_temperature,
+    )
 
 
-def _body(named: ApplicationSpec, columns: tuple[str, ...], *, chat: bool, give_sources: bool) -> Callable[[Case], Any]:
+Body = Callable[[Case, float | None], Any]
+
+
+def _body(named: ApplicationSpec, columns: tuple[str, ...], *, chat: bool, give_sources: bool) -> tuple[Body, bool]:
+    """What is sent for a case at a temperature, and whether a temperature changes it."""
     if give_sources and named.template is None:
         where = "{{sources}}, a list of {text, id}, or {{context}}, their texts"
         raise ConfigError(f"--app {named.app.partition('?')[0]}: can't be given sources: add a --template with {where}")
     if chat and named.template is None:
         model = {"model": named.openai_model} if named.openai_model else {}
 
-        def conversation(case: Case) -> Any:
+        def conversation(case: Case, temperature: float | None) -> Any:
             before = [{"role": turn.role, "content": turn.text} for turn in case.history]
-            return {**model, "messages": [*before, {"role": "user", "content": case.query}]}
+            at = {} if temperature is None else {"temperature": temperature}
+            return {**model, "messages": [*before, {"role": "user", "content": case.query}], **at}
 
-        return conversation
+        return conversation, True
     if named.openai_model is not None:
         raise ConfigError("--openai-model and --template: name the model in the template")
     template = _template(named.template)
     names = tuple(dict.fromkeys(_placeholders(template)))
     if give_sources and not set(GIVEN) & set(names):
         raise ConfigError("--template: has no place for given sources: put {{sources}} or {{context}} into it")
-    _check(names, (*columns, *GIVEN) if give_sources else columns)
+    _check(names, (*columns, *(GIVEN if give_sources else ()), TEMPERATURE))
 
-    def filled(case: Case) -> Any:
-        row = asked_row(case)
+    def filled(case: Case, temperature: float | None) -> Any:
+        row = {TEMPERATURE: RESPONSE_TEMPERATURE} | asked_row(case)
+        if temperature is not None:
+            row[TEMPERATURE] = temperature
         if give_sources:
             context = "\n\n".join(source.text for source in case.sources)
             row |= {"sources": source_rows(case), "context": context}
         return _filled(template, row)
 
-    return filled
+    return filled, TEMPERATURE in names
 
 
 _PLACEHOLDER = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")

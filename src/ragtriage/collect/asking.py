@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from ragtriage.collect.answers_file import CollectedLines
-from ragtriage.collect.application import TIMED_OUT, Application, Reply, Unanswered, answered_row, failed_row
+from ragtriage.collect.answers_file import CollectionTally
+from ragtriage.collect.application import TIMED_OUT, Reply, Unanswered, answered_row, failed_row
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ApplicationError
 
@@ -20,6 +20,35 @@ LONGEST_WAIT = 120.0
 """Seconds; a server that asks for more is taken to be down."""
 LONGEST_PAUSE = 30.0
 """Seconds between two attempts where the server doesn't say how long to wait."""
+
+
+class Answering(Protocol):
+    """What is asked: an application, or something around one."""
+
+    async def ask(self, case: Case) -> Reply:
+        """See `Application`."""
+        ...
+
+    async def close(self) -> None:
+        """See `Application`."""
+        ...
+
+
+class Lines(Protocol):
+    """Where answers go: see `CollectedLines`."""
+
+    @property
+    def tally(self) -> CollectionTally:
+        """What is there, in numbers."""
+        ...
+
+    def has(self, case: Case) -> bool:
+        """Whether a case was asked."""
+        ...
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Append one case."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +67,8 @@ class RequestPolicy:
 
 def ask_all(
     cases: Iterable[Case],
-    application: Application,
-    lines: CollectedLines,
+    application: Answering,
+    lines: Lines,
     policy: RequestPolicy,
     advance: Callable[[], None],
 ) -> None:
@@ -63,7 +92,7 @@ def ask_all(
 
 class _Asking:
     def __init__(
-        self, application: Application, lines: CollectedLines, policy: RequestPolicy, advance: Callable[[], None]
+        self, application: Answering, lines: Lines, policy: RequestPolicy, advance: Callable[[], None]
     ) -> None:
         self._application, self._lines, self._policy, self._advance = application, lines, policy, advance
         self._not_before = 0.0

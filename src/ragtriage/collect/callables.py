@@ -37,12 +37,22 @@ class CallableApplication:
         name: what the user called it.
         function: gets the query; or the query and the row, if it needs a second argument or names one `row`.
         give_sources: it also gets the sources of the case, as its argument `sources`, and is to answer from them.
+        temperature: what it gets as its argument `temperature`; None to leave that at its default.
     """
 
-    def __init__(self, name: str, function: Callable[..., Any], *, give_sources: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        *,
+        give_sources: bool = False,
+        temperature: float | None = None,
+    ) -> None:
         self.name = name
         self._function = function
         self._gives_sources = give_sources
+        self._temperature = temperature
+        self.takes_temperature = _takes_temperature(function, name)
         self._takes_row = _takes_row_beside_sources(function, name) if give_sources else _takes_row(function, name)
         call = getattr(function, "__call__", None)  # noqa: B004  # an object's own method may be the async one
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
@@ -54,7 +64,10 @@ class CallableApplication:
             Unanswered: it raised, or returned something that is no reply.
         """
         given = (case.query, asked_row(case)) if self._takes_row else (case.query,)
-        function = partial(self._function, sources=source_rows(case)) if self._gives_sources else self._function
+        further: dict[str, Any] = {"sources": source_rows(case)} if self._gives_sources else {}
+        if self._temperature is not None:
+            further["temperature"] = self._temperature
+        function = partial(self._function, **further)
         try:
             value = function(*given) if self._is_async else await _in_a_thread(function, given)
             if inspect.isawaitable(value):
@@ -65,6 +78,10 @@ class CallableApplication:
 
     async def close(self) -> None:
         """Nothing to let go of."""
+
+    def again(self, temperature: float | None) -> CallableApplication:
+        """The same function, called at this temperature."""
+        return CallableApplication(self.name, self._function, give_sources=self._gives_sources, temperature=temperature)
 
 
 def callable_named(spec: str, *, give_sources: bool = False) -> CallableApplication:
@@ -157,6 +174,19 @@ def _takes_row(function: Callable[..., Any], name: str) -> bool:
         shape = "give it one parameter, the query, or two, the query and the row"
         raise ConfigError(f"--app {name}: its parameters are {inspect.signature(function)}: {shape}")
     return len(needed) == 2 or (len(places) > 1 and places[1].name == "row")
+
+
+def _takes_temperature(function: Callable[..., Any], name: str) -> bool:
+    """Whether it has a parameter `temperature`; that needs a default, since a response is asked without one."""
+    try:
+        found = inspect.signature(function).parameters.get("temperature")
+    except (TypeError, ValueError):  # some functions written in C don't tell
+        return False
+    if found is None or found.kind not in {found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY}:
+        return False
+    if found.default is found.empty:
+        raise ConfigError(f"--app {name}: its parameter `temperature` has no default: give it that of your application")
+    return True
 
 
 def _takes_row_beside_sources(function: Callable[..., Any], name: str) -> bool:

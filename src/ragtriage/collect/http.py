@@ -35,27 +35,32 @@ class HttpApplication:
 
     Args:
         url: where to.
-        body: case → the document.
+        body: case and temperature (None for the usual one) → the document.
         places: where in the reply things stand.
         headers: sent with every request, beside the content type.
         hide: takes secrets out of a message.
         concurrency: how many requests are in flight at most.
         max_reply: the largest reply that is read, in megabytes, unpacked.
+        takes_temperature: whether the document says the temperature.
+        temperature: what it says; None for the usual one.
 
     Raises:
         ConfigError: it is no address of a server.
         MissingExtraError: httpx isn't installed.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # where to, what is sent, what is read of the reply, and how
         self,
         url: str,
-        body: Callable[[Case], Any],
+        body: Callable[[Case, float | None], Any],
         places: ReplyPaths,
         headers: Mapping[str, str],
         hide: Callable[[str], str],
         concurrency: int,
         max_reply: float = MAX_REPLY,
+        *,
+        takes_temperature: bool = False,
+        temperature: float | None = None,
     ) -> None:
         try:
             import httpx  # noqa: PLC0415  # an optional package
@@ -69,6 +74,11 @@ class HttpApplication:
         if self._url.scheme not in {"http", "https"} or not self._url.host:
             raise ConfigError(f"--app {self.name}: is no address of a server: begin it with http:// or https://")
         self._body, self._places, self._hide, self._max_reply = body, places, hide, max_reply
+        self.takes_temperature, self._temperature = takes_temperature, temperature
+        self._again = partial(
+            HttpApplication, url, body, places, headers, hide, concurrency, max_reply,
+            takes_temperature=takes_temperature,
+        )  # fmt: skip
         # a redirect would carry the headers to a place that nobody named
         self._client = httpx.AsyncClient(
             headers={"User-Agent": "ragtriage", **headers},
@@ -85,7 +95,7 @@ class HttpApplication:
         """
         import httpx  # noqa: PLC0415  # an optional package
 
-        content = json.dumps(self._body(case), ensure_ascii=False).encode("utf-8", "replace")
+        content = json.dumps(self._body(case, self._temperature), ensure_ascii=False).encode("utf-8", "replace")
         try:
             request = self._client.stream(
                 "POST", self._url, content=content, headers={"Content-Type": "application/json"}
@@ -115,6 +125,10 @@ class HttpApplication:
     async def close(self) -> None:
         """Close its connections."""
         await self._client.aclose()
+
+    def again(self, temperature: float | None) -> HttpApplication:
+        """The same address with connections of its own, asked at this temperature."""
+        return self._again(temperature=temperature)
 
     async def _received(self, reply: httpx.Response) -> tuple[bytes, bool]:
         """What came in, unpacked, as far as it is allowed to; and whether that is all of it."""

@@ -237,7 +237,7 @@ async def _take_steps(case: Case, planned: Plan, judge: _Asked, code: str, steps
     """
     not_needed = planned.not_needed(case)
     answers: dict[Question, Answer] = {}
-    for level in planned.levels:
+    for level in planned.levels_for(case):
         asked: list[StepQuestions] = []
         for step in level:
             found = questions_for(step, case, steps)

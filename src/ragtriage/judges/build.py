@@ -102,15 +102,22 @@ def build_judge(
     embedded = [*local.values()] or [EmbeddedJudge(any_language=config.any_language, threads=1, kept=COMPARING_CACHE)]
     queues = _queues(session, tickets, trial)
 
+    def remembering(judge: Judge, *, paid: bool, kept: AnswerMemory = remembered) -> Judge:
+        return Cached(judge, kept, durable=paid, trial=trial, before_waiting=session.ledger.wait)
+
     def cached(name: str) -> Judge:
+        if name not in local:
+            model = _routed(session.models[name], queues.get(name), session.prompts, embedded[0])
+            return _thresholded(config, name, remembering(model, paid=True), [])
         if name in with_readers:
-            judge: Judge = Routed(with_readers[name][0], name)
+            own = remembering(Routed(with_readers[name][0], name), paid=False)
         else:
-            judge = local.get(name) or _routed(session.models[name], queues.get(name), session.prompts, embedded[0])
-        paid = name not in local
-        kept = remembered if paid or name in with_readers or free is None else free
-        asked = Cached(judge, kept, durable=paid, trial=trial, before_waiting=session.ledger.wait)
-        return _thresholded(config, name, asked, [one for one in readers if one.name() in readers_of(name)])
+            own = remembering(local[name], paid=False, kept=remembered if free is None else free)
+        if session.embeddings is not None:
+            by_kind: dict[Kind, Judge] = dict.fromkeys(KINDS, own)
+            by_kind["similarity"] = remembering(session.embeddings, paid=True)
+            own = Routed(by_kind, name)
+        return _thresholded(config, name, own, [one for one in readers if one.name() in readers_of(name)])
 
     members = [cached(name) for name in config.names]
     judge = members[0] if len(members) == 1 else Jury(members)

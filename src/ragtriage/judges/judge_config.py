@@ -71,7 +71,7 @@ class JudgeConfig:
                     f"the judge {name} is named twice: to ask a judge several times, repeat the evaluation", "repeat"
                 )
         self._check_parts()
-        if self.models:  # else the options are those of a file, kept for when a model judges
+        if self.paid:  # else the options are those of a file, kept for when a model judges
             self._check_options()
 
     @property
@@ -98,13 +98,8 @@ class JudgeConfig:
 
     def _check_options(self) -> None:
         options, asked = self.options, [*self.models]
-        if options.embeddings != EMBEDDED:
-            if self.cascade is not None or is_local(self.names[0]):
-                raise ConfigError(
-                    "embeddings have no effect here, as the embedded judge compares sentences: leave them out",
-                    "embeddings",
-                )
-            asked.append(options.embeddings)
+        if self.embeddings is not None:
+            asked.append(self.embeddings)
         providers = {split_name(name)[0] for name in asked}
         if options.base_url is not None and not any(takes_base_url(name) for name in asked):
             raise ConfigError(
@@ -127,9 +122,14 @@ class JudgeConfig:
         return tuple(name for name in self.names if is_local(name))
 
     @property
+    def embeddings(self) -> str | None:
+        """The provider's model that measures similarity; None for the embedded encoder."""
+        return None if self.options.embeddings == EMBEDDED else self.options.embeddings
+
+    @property
     def paid(self) -> bool:
-        """Whether models are asked: requests, tokens and money are counted then."""
-        return bool(self.models)
+        """Whether models or a provider's embeddings are asked: requests, tokens and money are counted then."""
+        return bool(self.models or self.embeddings)
 
     @property
     def window(self) -> int:
@@ -140,7 +140,7 @@ class JudgeConfig:
         """
         if self.batch_api:
             return BATCH_WINDOW
-        return max(WINDOW, 2 * self.options.concurrency) if self.paid else EMBEDDED_WINDOW
+        return max(WINDOW, 2 * self.options.concurrency) if self.models else EMBEDDED_WINDOW
 
     def bands(self) -> dict[Kind, Band]:
         """The cascade's bands by kind.

@@ -5,7 +5,7 @@ Every judge, embedded or behind an API, and every judge around judges (cached, b
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from typing import Protocol, runtime_checkable
@@ -20,6 +20,13 @@ answers those of earlier cases first, so that a run that is stopped has whole ca
 REQUEST: ContextVar[str] = ContextVar("request", default="")
 """The short id (hexadecimal digits) of the request that brought the answer which a judge yields now; "" if unknown. A
 judge that puts several questions into one request sets it before it yields."""
+
+Arrived = Callable[[Mapping[Question, Answer], str], None]
+"""Questions → their answers, and the short id of the request that brought them; see `ARRIVED`."""
+ARRIVED: ContextVar[Arrived | None] = ContextVar("arrived", default=None)
+"""Who keeps answers. A judge that pays for them calls it in the moment in which it reads a reply, before another
+request may start: until what it yields has gone through all judges around it, a busy event loop has taken many turns,
+and a kill would lose what was paid for. It is looked up when `ask` begins, since another judge may set it later."""
 
 
 @dataclass(frozen=True, slots=True)

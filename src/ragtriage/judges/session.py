@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.judges.judge_names import EMBEDDED
 from ragtriage.judges.llm.batch_api import check_batch_support
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.embedding_judge import EmbeddingJudge
@@ -15,7 +14,7 @@ from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.model_names import address_of, options_for
 from ragtriage.judges.llm.offline import Offline
 from ragtriage.judges.llm.options import LLMOptions, Price
-from ragtriage.judges.llm.pricing import price_of
+from ragtriage.judges.llm.pricing import price_of, price_of_embeddings
 from ragtriage.judges.llm.prompts import Prompts, read_prompts
 from ragtriage.judges.llm.providers import model_named
 from ragtriage.judges.llm.transport import ModelTransport
@@ -51,6 +50,8 @@ class JudgeSession:
     prompts: Prompts
     models: Mapping[str, ModelConnection]
     """By name; empty where no language model judges."""
+    embeddings: EmbeddingJudge | None = None
+    """What measures similarity in place of the embedded judge, where that judges and embeddings are named."""
 
     @classmethod
     def of(cls, config: JudgeConfig, *, offline: str | None = None) -> JudgeSession:
@@ -69,35 +70,34 @@ class JudgeSession:
         ledger = Ledger(budget=options.budget, max_requests=options.max_requests)
         prompts = read_prompts(options.prompts, options.guidance)
         models = {name: _connection(name, config, ledger, offline) for name in config.models}
-        return cls(config, ledger, prompts, models)
+        local = bool(config.local) or config.cascade is not None
+        embeddings = _embeddings(config, Channel(options, ledger, name=config.embeddings or ""), offline)
+        return cls(config, ledger, prompts, models, embeddings if local else None)
 
 
 def _connection(name: str, config: JudgeConfig, ledger: Ledger, offline: str | None) -> ModelConnection:
     options = options_for(name, config.options)
     if offline is not None:
-        return _offline_connection(name, config, ledger, Offline(offline))
+        channel = Channel(config.options, ledger, name=name)
+        return ModelConnection(name, options, None, Offline(offline), channel, _embeddings(config, channel, offline))
     transport, price = ModelTransport(name, options), price_of(name, options)
     channel = Channel(config.options, ledger, price, name=name)
     _check_budget(name, price, options, "give its price, IN:OUT (US dollars for a million tokens), or ")
     if config.batch_api:
         check_batch_support(name, model_named(name, options), options)
-    embeddings = None
-    if options.embeddings != EMBEDDED:
-        # the price that a user gives is that of the judge
-        theirs = replace(options_for(options.embeddings, config.options), price=None)
-        _check_budget(options.embeddings, price_of(options.embeddings, theirs), theirs, "")
-        embeddings = EmbeddingJudge(options.embeddings, theirs, channel)
-    return ModelConnection(name, options, price, transport, channel, embeddings)
+    return ModelConnection(name, options, price, transport, channel, _embeddings(config, channel, offline))
 
 
-def _offline_connection(name: str, config: JudgeConfig, ledger: Ledger, nobody: Offline) -> ModelConnection:
-    """What has the fingerprints of a model, and never asks it."""
-    options = options_for(name, config.options)
-    channel, embeddings = Channel(config.options, ledger, name=name), None
-    if options.embeddings != EMBEDDED:
-        theirs = options_for(options.embeddings, config.options)
-        embeddings = EmbeddingJudge(options.embeddings, theirs, channel, nobody.embed)
-    return ModelConnection(name, options, None, nobody, channel, embeddings)
+def _embeddings(config: JudgeConfig, channel: Channel, offline: str | None) -> EmbeddingJudge | None:
+    """The provider's embeddings, if there are any."""
+    if config.embeddings is None:
+        return None
+    options = options_for(config.embeddings, config.options)
+    if offline is not None:
+        return EmbeddingJudge(config.embeddings, options, channel, Offline(offline).embed)
+    price = price_of_embeddings(config.embeddings, options)
+    _check_budget(config.embeddings, price, options, "give their price, IN:OUT (US dollars for a million tokens), or ")
+    return EmbeddingJudge(config.embeddings, replace(options, price=price), channel)
 
 
 def _check_budget(name: str, price: Price | None, options: LLMOptions, advice: str) -> None:

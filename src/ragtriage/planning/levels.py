@@ -14,6 +14,7 @@ from ragtriage.planning.relations import (
     REPLACING,
     TARGETS,
     needs_judge,
+    reads_all_sources,
     reads_single_sources,
     replacements_for,
     required_decompositions,
@@ -33,11 +34,17 @@ class Plan:
     """The same steps, grouped so that those of one level can be asked at the same time."""
     also: tuple[Step, ...] = ()
     """The steps that somebody needs beside the metrics."""
+    levels_of_one_source: tuple[tuple[Step, ...], ...] = ()
+    """The levels for a case with one source, which is all sources: nothing about it waits for more."""
 
     def shared(self) -> Mapping[str, tuple[str, ...]]:
         """The steps that serve more than one metric → the metrics' names."""
         users = {str(s): tuple(m.name for m in self.metrics if s in closure(m.needs.values())) for s in self.steps}
         return {step: names for step, names in users.items() if len(names) > 1}
+
+    def levels_for(self, case: Case) -> tuple[tuple[Step, ...], ...]:
+        """The levels in which a case is asked about."""
+        return self.levels if len({source.text for source in case.sources}) > 1 else self.levels_of_one_source
 
     def questions(self, sources: int, sizes: Mapping[Unit, int], *, turns: int = 0) -> tuple[int, int]:
         """How many questions a case takes, (at least, at most).
@@ -93,9 +100,13 @@ def plan(metrics: Sequence[Metric], also: Iterable[Step] = ()) -> Plan:
         also: further steps, for example those that diagnosis rules need.
     """
     also = tuple(also)
-    at = _placed(taken_for([*(step for m in metrics for step in m.needs.values()), *also]))
-    levels = tuple(tuple(step for step in at if at[step] == level) for level in sorted(set(at.values())))
-    return Plan(tuple(metrics), tuple(step for level in levels for step in level), levels, also)
+    steps = taken_for([*(step for m in metrics for step in m.needs.values()), *also])
+    levels, of_one_source = _levels(_placed(steps, together=True)), _levels(_placed(steps, together=False))
+    return Plan(tuple(metrics), tuple(step for level in levels for step in level), levels, also, of_one_source)
+
+
+def _levels(at: Mapping[Step, int]) -> tuple[tuple[Step, ...], ...]:
+    return tuple(tuple(step for step in at if at[step] == level) for level in sorted(set(at.values())))
 
 
 def dependencies(step: Step) -> tuple[Step, ...]:
@@ -141,7 +152,7 @@ def unmet_requirement(step: Step, case: Case) -> Missing | None:
     return first_missing(first_unmet(requirements_of(one), case) for one in closure([step]))
 
 
-def _placed(steps: Sequence[Step]) -> dict[Step, int]:
+def _placed(steps: Sequence[Step], *, together: bool) -> dict[Step, int]:
     """Step → level. Whatever is asked about single sources waits for the last of it, so that a source is read once.
 
     Steps that come after each other by what they depend on can't be asked together: they form *waves*, and only what is
@@ -158,9 +169,31 @@ def _placed(steps: Sequence[Step]) -> dict[Step, int]:
 
     for wave in sorted(set(waves.values())):
         own = [step for step in steps if waves[step] == wave]
-        together = [step for step in own if reads_single_sources(step)]
-        level |= dict.fromkeys(together, max(map(earliest, together), default=0))
+        single = [step for step in own if reads_single_sources(step)]
+        level |= dict.fromkeys(single, max(map(earliest, single), default=0))
         for step in own:
             if step not in level:
                 level[step] = earliest(step)
+    if together:
+        _read_together(steps, before, level)
     return {step: level[step] for step in steps}
+
+
+def _read_together(steps: Sequence[Step], before: Mapping[Step, Sequence[Step]], level: dict[Step, int]) -> None:
+    """Let what is asked about all sources together wait for the last of it, so that they are sent once for all of it.
+
+    A step waits only if nothing that reads sources depends on it. What else depends on it moves behind it.
+    """
+    reading = [step for step in steps if reads_all_sources(step)]
+    last = max((level[step] for step in reading), default=0)
+    needed = {
+        earlier
+        for step in steps
+        if reads_single_sources(step) or reads_all_sources(step)
+        for earlier in closure(dependencies(step))
+    }
+    for step in steps:
+        if step in reading and step not in needed:
+            level[step] = last
+        else:
+            level[step] = max([level[step], *(level[earlier] + 1 for earlier in before[step])])

@@ -348,3 +348,8 @@ def reads_single_sources(step: Step) -> bool:
     if isinstance(step, Decompose):
         return step.of == "sources" and needs_judge(step)
     return TARGETS[step.against].reads_single_sources or step.components == Decompose("sources", "sources")
+
+
+def reads_all_sources(step: Step) -> bool:
+    """Whether a judge reads all sources together for it."""
+    return isinstance(step, Match) and step.against == "sources" and needs_judge(step)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ragtriage.core.display import plural
+from ragtriage.core.display import dollars, plural
 from ragtriage.core.metric import Metric
 from ragtriage.diagnosis import KIND_WORDS, RULES, UNDETERMINED, Rule, most_telling
 from ragtriage.report.case_rows import CaseRow, worst_first
@@ -25,7 +25,7 @@ from ragtriage.report.document import (
     text_columns,
     title_line,
 )
-from ragtriage.report.run_report import MetricReport, RunReport, SliceReport
+from ragtriage.report.run_report import Header, MetricReport, RunReport, SliceReport
 from ragtriage.report.words import DASH, SIGNS, better_of, full_title, short_title, titled, two_places
 from ragtriage.runs.summary import Group
 from ragtriage.text.sanitize import one_line
@@ -36,6 +36,8 @@ BESIDE_BAR = 46
 MOST_ID = 36
 """Characters of a case's id that are shown: those of a UUID."""
 SLICE_EXPECTED = " · expected number of cases (95 % interval)"
+LONGEST_MEAN = 5
+"""Characters of a mean with its sign, in the table of slices."""
 MEDIUM, WIDE = 100, 130
 """Characters of a line from which on heads are written out: of the metrics' numbers, and of everything."""
 
@@ -120,11 +122,13 @@ def _diagnosis(run: RunReport) -> Iterator[Block]:
         said.append((f"{' S' if run.unread else '; s'}cores failed on {plural(run.summary.failed, 'case')}", "error"))
     yield line(*said, hang=0)
     for group in (*run.repair, *run.waste):
-        yield from _group(group)
+        yield from _group(group, run.header)
 
 
-def _group(group: Group) -> Iterator[Block]:
-    wasted = f" · about {group.tokens:,} tokens of sources that were not needed" if group.kind == "waste" else ""
+def _group(group: Group, header: Header) -> Iterator[Block]:
+    price = header.wasted(group.tokens)
+    paid = "" if price is None else f", {dollars(price)} of the application's cost"
+    wasted = f" · about {group.tokens:,} tokens of sources that were not needed{paid}" if group.kind == "waste" else ""
     expected = f"; {group.expected} expected" if group.told else ""
     yield GAP
     yield line(
@@ -146,13 +150,17 @@ def _group(group: Group) -> Iterator[Block]:
 def _slices(run: RunReport, width: int) -> Iterator[Block]:
     metrics = run.header.metrics
     yield Heading("By slice")
-    columns = (
-        *text_columns("slice", most=30),
-        *number_columns("cases"),
-        *score_columns(run.slice_metrics, metrics, run.header.rules, full=width >= WIDE),
-    )
-    rows = ((one.label, f"{one.summary.cases:,}", *_means(one)) for one in run.slices)
-    yield replace(table(columns, rows), explained=True)
+    scores = list(score_columns(run.slice_metrics, metrics, run.header.rules, full=width >= WIDE))
+    first = (*text_columns("slice", most=30), *number_columns("cases"))
+    for number, places in enumerate(_portions(run, scores, width)):
+        if number:
+            yield GAP
+        rows = (
+            (one.label, f"{one.summary.cases:,}", *(cells[place] for place in places))
+            for one in run.slices
+            for cells in [tuple(_means(one))]
+        )
+        yield replace(table((*first, *(scores[place] for place in places)), rows), explained=True)
     if run.slice_groups:
         heads = (f"{SIGNS[kind]} {one_line(component, 30)}" for component, kind in run.slice_groups)
         groups = (
@@ -163,6 +171,25 @@ def _slices(run: RunReport, width: int) -> Iterator[Block]:
         yield table(groups, ((one.label, *one.findings) for one in run.slices))
         expects = any(group.told for one in run.slices for group in one.summary.groups)
         yield note(f"cases where a finding is shown{SLICE_EXPECTED if expects else ''}")
+
+
+def _portions(run: RunReport, scores: Sequence[Column], width: int) -> Iterator[tuple[int, ...]]:
+    """The scores by the table that they stand in, so that all are shown: as many in each as fit beside the slice."""
+    gap = table((), ()).gap
+    label = min(30, max([len("slice"), *(len(one.label) for one in run.slices)]))
+    cases = max([len("cases"), *(len(f"{one.summary.cases:,}") for one in run.slices)])
+    room = max(0, width - label - cases - gap)
+    places: list[int] = []
+    taken = 0
+    for place, column in enumerate(scores):
+        head = max(map(len, column.head.split())) if column.wrap else len(column.head)
+        needed = gap + max(head, LONGEST_MEAN)
+        if places and taken + needed > room:
+            yield tuple(places)
+            places, taken = [], 0
+        places.append(place)
+        taken += needed
+    yield tuple(places)
 
 
 def score_columns(

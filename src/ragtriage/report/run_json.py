@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ragtriage.core.validation import as_builtins
-from ragtriage.report.run_report import RunReport
+from ragtriage.report.run_report import Header, RunReport
 from ragtriage.runs.summary import Group
 
 
@@ -20,7 +20,7 @@ def run_json(run: RunReport) -> dict[str, Any]:
     told: dict[str, Any] = {
         "run": int(header.run) if header.run.isdecimal() else header.run,
         **run.summary.as_json(),
-        "findings": [_group(group) for group in run.summary.groups],
+        "findings": [_group(group, header) for group in run.summary.groups],
         "input": header.input,
         "judge": header.judge,
         **({"counting": header.counting} if header.counting else {}),
@@ -44,8 +44,10 @@ def run_json(run: RunReport) -> dict[str, Any]:
     return told
 
 
-def _group(group: Group) -> dict[str, Any]:
+def _group(group: Group, header: Header) -> dict[str, Any]:
     told = asdict(group) | {"worst": list(group.worst)}
     if group.kind != "waste":
         del told["tokens"]
+    elif (price := header.wasted(group.tokens)) is not None:
+        told["price"] = price
     return told

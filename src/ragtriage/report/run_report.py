@@ -68,6 +68,12 @@ class Header:
     """By how many kinds of processor arithmetic its cases were judged."""
     counting: str = ""
     """How its verdicts count, where that was set, for example `supported at 0.9, binary`."""
+    application_price: float | None = None
+    """US dollars that the application's model takes for a million prompt tokens, where that is known."""
+
+    def wasted(self, tokens: int) -> float | None:
+        """What the application paid for so many tokens, in US dollars; None if its price isn't known."""
+        return None if self.application_price is None else tokens * self.application_price / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

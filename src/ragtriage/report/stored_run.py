@@ -49,6 +49,7 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
         of=info.rows,
         thresholds=config.thresholds,
         rules=config.rules,
+        application_price=config.application_price,
         rejected=len(rejected),
         rejections=tuple(shown),
         spent=spent_on(info),

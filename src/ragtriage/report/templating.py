@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ragtriage.core.display import plural
+from ragtriage.core.display import dollars, plural
 from ragtriage.core.files import atomic_write
 from ragtriage.diagnosis import KIND_WORDS
 from ragtriage.report import words
@@ -39,6 +39,7 @@ def environment() -> Environment:
         "plain": sanitize,
         "one_line": one_line,
         "plural": plural,
+        "dollars": dollars,
         "doubt": words.doubt_of,
         "breakable": breakable,
     }

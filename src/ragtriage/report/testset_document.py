@@ -1,4 +1,4 @@
-"""What a test set reveals, as documents: tables like tables 1 and 2 of GRAMMAR, and why answers failed."""
+"""What a test set reveals, as documents: a table like table 2 of GRAMMAR, and why answers failed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ragtriage.core.display import plural
-from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.report.document import (
     GAP,
     Block,
@@ -29,7 +28,6 @@ from ragtriage.testset.correctness import Decision, MatcherCheck
 from ragtriage.testset.failure_analysis import FailureAnalysis
 from ragtriage.testset.groups import RULES, TAGS, Rule
 from ragtriage.testset.modular import METRICS, Average, ClusterScores, Metric
-from ragtriage.testset.reliability import Reliability
 from ragtriage.testset.scoring import ModularScores, ScoringOptions
 from ragtriage.testset.sufficiency import SecondRun
 from ragtriage.text.sanitize import one_line
@@ -193,24 +191,6 @@ def matcher_document(check: MatcherCheck) -> Iterator[Block]:
         for label, name in ((True, "right"), (False, "wrong"))
     )
     yield table((*text_columns("label"), *number_columns("right", "wrong", "can't tell")), rows)
-
-
-def reliability_document(found: Sequence[Reliability], interval: str) -> Iterator[Block]:
-    """A line a score: precision and recall with their intervals."""
-    rows = ((one_line(one.score, 40), f"{one.threshold:g}", _share(one.precision), _share(one.recall)) for one in found)
-    yield table((*text_columns("score", most=28), *number_columns("from"), *text_columns("precision", "recall")), rows)
-    yield note("precision: of the answers that pass, those that are right; low: it is optimistic")
-    yield note("recall: of the right answers, those that pass; low: it is cynical")
-    yield note(f"in brackets: the 95 % interval ({interval.capitalize()}) and what it is a share of")
-    for one in found:
-        if one.left_out:
-            yield line(f"{one_line(one.score, 40)}: {plural(one.left_out, 'row')} left out, undecided or without it")
-
-
-def _share(share: IntervalEstimate) -> str:
-    if share.value is None or share.low is None or share.high is None:
-        return "undefined (of 0)"
-    return f"{100 * share.value:.0f} % [{100 * share.low:.0f}, {100 * share.high:.0f}; {share.n:,}]"
 
 
 def failure_analysis_document(analysis: FailureAnalysis) -> Iterator[Block]:

@@ -36,6 +36,8 @@ class EvaluationConfig:
     rules: Sequence[Rule] = RULES
     costs: Costs = COSTS
     """From which probability on a fault is shown."""
+    application_price: float | None = None
+    """What the application's model takes for a million prompt tokens, in US dollars; None if that isn't known."""
 
     @property
     def diagnosis_steps(self) -> tuple[Step, ...]:
@@ -64,6 +66,7 @@ def to_stored(config: EvaluationConfig, selection: RowSelection, mapping: Mappin
         "thresholds": dict(config.thresholds),
         "rules": [asdict(rule) for rule in config.rules if rule.origin == "yours"],
         **({"costs": asdict(config.costs)} if config.costs != COSTS else {}),
+        **({} if config.application_price is None else {"application_price": config.application_price}),
         "metrics": [definition_of(m) for m in config.metrics if not metric_named(m.name)],
         "selection": asdict(selection),
         "mapping": dict(mapping),
@@ -84,4 +87,7 @@ def config_of(info: RunInfo, thresholds: Mapping[str, float] | None = None) -> E
     metrics = tuple(metric_named(name) or custom.get(name) or metric_by_name_alone(name) for name in info.metrics)
     rules = tuple(Rule(**{key: rule[key] for key in _RULE if key in rule}) for rule in stored.get("rules", ()))
     costs = Costs(**stored.get("costs", {}))
-    return EvaluationConfig(metrics, {**stored.get("thresholds", {}), **(thresholds or {})}, RULES + rules, costs)
+    price = stored.get("application_price")
+    return EvaluationConfig(
+        metrics, {**stored.get("thresholds", {}), **(thresholds or {})}, RULES + rules, costs, price
+    )

@@ -49,7 +49,8 @@ class SuiteMetrics:
         """What computes these metrics, in the order of every table."""
         order = {m.name: i for i, m in enumerate(METRICS)}
         found = sorted(map(self.named, names), key=lambda m: (order.get(m.name, len(order)), m.name))
-        return EvaluationConfig(tuple(found), self._settings.thresholds, self._settings.rules, self._settings.costs)
+        own = self._settings
+        return EvaluationConfig(tuple(found), own.thresholds, own.rules, own.costs, own.prompt_price)
 
     def named_in(self, function: Any) -> frozenset[str]:
         """The names of the metrics that a test's code names; those of the settings if it names none.

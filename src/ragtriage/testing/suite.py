@@ -18,6 +18,7 @@ from ragtriage.core.case import Case
 from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
 from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.judge_names import EMBEDDED, is_local
 from ragtriage.judges.llm.model_names import takes_base_url
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
@@ -194,6 +195,8 @@ def _writable(place: Path) -> bool:
 def _judge_config(names: tuple[str, ...], settings: Settings) -> JudgeConfig:
     """The judge that a session names; how a model is asked is said by the settings."""
     options = settings.llm
+    if all(is_local(name) for name in names):
+        options = replace(options, embeddings=EMBEDDED)  # a file's embeddings are for when a model judges
     if not any(takes_base_url(name) for name in (*names, options.embeddings)):
         options = replace(options, base_url=None, headers={})
     return JudgeConfig(

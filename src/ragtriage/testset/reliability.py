@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from ragtriage.core.errors import ConfigError
@@ -30,6 +31,8 @@ class Reliability:
     """Of the answers that it passes, those that are right. Undefined if it passes none."""
     recall: IntervalEstimate
     """Of the right answers, those that it passes. Undefined if none is right."""
+    right: IntervalEstimate
+    """Of all answers that have the score, those that are right: the precision of a score that passes every answer."""
     left_out: int
     """Rows without the score, or undecided."""
 
@@ -61,7 +64,7 @@ def reliability_of(
     """
     seen: list[tuple[bool, bool]] = []
     for row, decision in zip(rows, decisions, strict=True):
-        value = _number(scores.get(row.id) if scores is not None else row.columns.get(score))
+        value = _value(row, score, scores)
         if value is not None and decision.correct is not None:
             seen.append((value >= threshold, decision.correct))
     if not seen:
@@ -73,8 +76,55 @@ def reliability_of(
         threshold,
         share(hits, sum(passed for passed, _ in seen)),
         share(hits, sum(right for _, right in seen)),
+        share(sum(right for _, right in seen), len(seen)),
         len(rows) - len(seen),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Misjudged:
+    """An answer that a score takes for right and isn't, or the reverse."""
+
+    row: Row
+    decision: Decision
+    value: float
+    passed: bool
+
+
+def misjudged(
+    rows: Sequence[Row],
+    decisions: Sequence[Decision],
+    found: Reliability,
+    scores: Mapping[str, float | None] | None = None,
+) -> tuple[Misjudged, ...]:
+    """The answers on which a score and the truth differ, in the order of the rows; see `reliability_of`."""
+    valued = ((row, decision, _value(row, found.score, scores)) for row, decision in zip(rows, decisions, strict=True))
+    return tuple(
+        Misjudged(row, decision, value, passed=value >= found.threshold)
+        for row, decision, value in valued
+        if value is not None and decision.correct is not None and (value >= found.threshold) != decision.correct
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A row of GRAMMAR's table 1: the same kind of score, of another application by another judge."""
+
+    name: str
+    precision: IntervalEstimate
+    recall: IntervalEstimate
+
+
+PUBLISHED: Mapping[str, Published] = MappingProxyType(
+    {
+        "groundedness": Published("RAGAS-Fact", IntervalEstimate(0.19, 0.11, 0.27), IntervalEstimate(0.92, 0.86, 0.97)),
+        "self_consistency": Published(
+            "SelfCheck", IntervalEstimate(0.15, 0.08, 0.22), IntervalEstimate(0.50, 0.40, 0.59)
+        ),
+    }
+)
+"""Our score → the row of the paper's table that asks the same: supported claims / claims, and four samples that all
+agree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +147,10 @@ def read_scores(path: Path) -> ScoreFile:
     """
     read = ((key, values, values.get("scores")) for _, key, values in lines_by_id(path))
     return ScoreFile({key: scores if isinstance(scores, dict) else values for key, values, scores in read})
+
+
+def _value(row: Row, score: str, scores: Mapping[str, float | None] | None) -> float | None:
+    return _number(scores.get(row.id) if scores is not None else row.columns.get(score))
 
 
 def _number(value: Any) -> float | None:

@@ -6,9 +6,9 @@ import asyncio
 import random as chance
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NoReturn, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
 from ragtriage.core.errors import JudgeError
 from ragtriage.judges.llm.admission import Admission
@@ -116,16 +116,17 @@ class Channel:
         """
         longest, problem = GROWTH * prompt.largest_reply, ""
         for reading in range(1, READINGS + 1):
-            once = partial(send, prompt)
-            reply = await self.run(once, tokens_in=prompt.tokens, largest_reply=prompt.largest_reply)
+            once, found = partial(send, prompt), _Reading(read)
+            reply = await self.run(
+                once, tokens_in=prompt.tokens, largest_reply=prompt.largest_reply, replied=found.take
+            )
             if reply.truncated:
                 cause, problem = "truncated reply", f"it was cut off at {prompt.largest_reply} tokens"
                 prompt = replace(prompt, refused=None, largest_reply=min(2 * prompt.largest_reply, longest))
             else:
-                try:
-                    return read(reply)
-                except MalformedReply as error:
-                    cause, problem = "malformed reply", str(error)
+                if found.fault is None:
+                    return found.values[0]
+                cause, problem = "malformed reply", found.fault
                 prompt = replace(prompt, refused=(reply.text, problem) if reading % 2 else None)
             self.ledger.failed_requests += 1
             if reading < READINGS:
@@ -133,7 +134,13 @@ class Channel:
         raise RetriesExhausted(f"the reply doesn't fit: {problem}")
 
     async def run(
-        self, once: Callable[[], Awaitable[Reply]], *, tokens_in: int, largest_reply: int, priced: Price | None = None
+        self,
+        once: Callable[[], Awaitable[Reply]],
+        *,
+        tokens_in: int,
+        largest_reply: int,
+        priced: Price | None = None,
+        replied: Callable[[Reply], None] = lambda _: None,
     ) -> Reply:
         """Make one request, and repeat it while that may help.
 
@@ -142,6 +149,7 @@ class Channel:
             tokens_in: of the prompt.
             largest_reply: in tokens.
             priced: what it costs, if not what the channel's model does.
+            replied: called with the reply before another request may start in its place.
 
         Raises as `ask`.
         """
@@ -157,6 +165,7 @@ class Channel:
             reply, took = None, tokens_in
             try:
                 reply = await once()
+                replied(reply)
             except ExchangeError as error:
                 wait = self._wait_after(error, past, slot.number)
             else:
@@ -217,6 +226,24 @@ class Channel:
     def _close(self, sentence: str, error: ExchangeError) -> NoReturn:
         """Give everybody the same error from now on."""
         raise JudgeError(self.admission.close(sentence)) from error
+
+
+@dataclass(slots=True)
+class _Reading(Generic[T]):
+    """What a reply was read as."""
+
+    read: Callable[[Reply], T]
+    values: list[T] = field(default_factory=list)
+    fault: str | None = None
+
+    def take(self, reply: Reply) -> None:
+        """Read a reply, unless it was cut off."""
+        if reply.truncated:
+            return
+        try:
+            self.values.append(self.read(reply))
+        except MalformedReply as error:
+            self.fault = str(error)
 
 
 def _backoff(failed: int, longest: float) -> float:

@@ -17,7 +17,7 @@ from ragtriage.judges.llm.prompt_rendering import expected_reply_tokens, render
 from ragtriage.judges.llm.prompts import ASKED, Prompts
 from ragtriage.judges.llm.reply_parsing import TooFewQuestions, parse_reply
 from ragtriage.judges.llm.request_grouping import Request, group_questions
-from ragtriage.judges.protocol import REQUEST, Estimate
+from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate
 from ragtriage.judges.wrappers.streams import merged
 
 T = TypeVar("T")
@@ -101,14 +101,17 @@ class LLMJudge:
             else:
                 yield position, Failure(f"a language model isn't asked for {question.kind}")
         requests = group_questions(list(places), self._batch_size)
-        async with aclosing(merged([self._stream(request) for request in requests])) as replies:
+        arrived = ARRIVED.get()
+        async with aclosing(merged([self._stream(request, arrived) for request in requests])) as replies:
             async for _, _, (request_id, answers) in replies:
                 for question, answer in answers.items():
                     for position in places[question]:
                         REQUEST.set(request_id)
                         yield position, answer
 
-    async def _stream(self, request: Request) -> AsyncIterator[tuple[int, tuple[str, Mapping[Question, Answer]]]]:
+    async def _stream(
+        self, request: Request, arrived: Arrived | None
+    ) -> AsyncIterator[tuple[int, tuple[str, Mapping[Question, Answer]]]]:
         """One request's id and its answers, all at once."""
         prompt = render(request, self._prompts)
         request_id = hashlib.blake2b(prompt.user.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
@@ -118,10 +121,13 @@ class LLMJudge:
             """Too few written questions are asked for once more; then those that there are have to do."""
             nonlocal short
             try:
-                return parse_reply(request, reply, fewer=short)
+                found = parse_reply(request, reply, fewer=short)
             except TooFewQuestions:
                 short = True
                 raise
+            if arrived is not None:
+                arrived(found, request_id)
+            return found
 
         try:
             answers = await self._ask(prompt, parse)

@@ -22,27 +22,31 @@ class Price:
 
     tokens_in: float
     tokens_out: float
+    embeddings: float | None = None
+    """What the embeddings beside it cost, where their provider's list doesn't say."""
 
     @classmethod
     def parse(cls, text: str) -> Price:
-        """Read `IN:OUT`, for example `0.25:2`.
+        """Read `IN:OUT`, for example `0.25:2`, or `IN:OUT,EMBEDDINGS`.
 
         Raises:
             ConfigError: it can't be read, or a price is below 0.
         """
         try:
-            sent, back = (float(part) for part in text.split(":"))
+            model, comma, embeddings = text.partition(",")
+            sent, back = (float(part) for part in model.split(":"))
+            vectors = [float(embeddings)] if comma else []
         except ValueError:
-            sent = back = math.nan
-        if not (0 <= sent < math.inf and 0 <= back < math.inf):
+            sent, back, vectors = math.nan, math.nan, []
+        if not all(0 <= price < math.inf for price in (sent, back, *vectors)):
             raise ConfigError(
                 f"the price {text!r} can't be read: write IN:OUT in US dollars for a million tokens, for example 0.25:2"
             )
-        return cls(sent, back)
+        return cls(sent, back, *vectors)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: object, _handler: object) -> Any:
-        """In a settings file it is the text `IN:OUT`."""
+        """In a settings file it is the text that `parse` reads."""
         from pydantic_core import core_schema  # noqa: PLC0415  # loaded where settings are read
 
         return core_schema.no_info_after_validator_function(cls.parse, core_schema.str_schema())
@@ -65,7 +69,8 @@ class LLMOptions:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Sent with every request, for gateways; may be secret, so never shown or stored."""
     embeddings: str = "embedded"
-    """What measures similarity: `embedded`, or a provider's model such as `openai:text-embedding-3-small`."""
+    """What measures similarity: `embedded`, or a provider's model such as `openai:text-embedding-3-small`. It is asked
+    for the embedded judge, too."""
     batch_size: int = 32
     """The most questions in a request, at least 1 (the papers' way)."""
     concurrency: int = 16

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragtriage.judges.llm.model_names import address_of, split_name
@@ -47,6 +48,21 @@ def price_of(name: str, options: LLMOptions) -> Price | None:
     except (LookupError, ValueError):
         return None
     return Price(float(sent) * 1_000_000 / _SAMPLE, float(back) * 1_000_000 / _SAMPLE)
+
+
+def price_of_embeddings(name: str, options: LLMOptions) -> Price | None:
+    """What embeddings cost; None if that isn't known.
+
+    Args:
+        name: `PROVIDER:MODEL`.
+        options: what the user says of embeddings goes first, then the list. Where that doesn't know them, what the user
+            says of the judge counts, which costs more: a budget is kept all the same.
+    """
+    own = options.price
+    if own is not None and own.embeddings is not None:
+        return Price(own.embeddings, 0.0)
+    listed = price_of(name, replace(options, price=None))
+    return listed if listed is not None or own is None else Price(own.tokens_in, 0.0)
 
 
 def price_of_reply(response: ModelResponse, price: Price, tokens_in: int, tokens_out: int, *, own: bool) -> float:

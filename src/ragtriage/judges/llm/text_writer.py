@@ -56,18 +56,18 @@ class Writer:
         if isinstance(known, tuple):
             return _read(known[0].text, members)
 
-        def read(reply: Reply) -> tuple[Lists, str]:
+        def read(reply: Reply) -> Lists:
+            """Read a reply and keep it, before another request starts in its place."""
             found = _read(reply.text, members)
-            return found, json.dumps(found, ensure_ascii=False)
+            kept = (Component(json.dumps(found, ensure_ascii=False)),)
+            self.memory.remember([CachedAnswer(key, "written", f"llm:{self.name[:80]}:{method}", kept)])
+            self.memory.flush()
+            return found
 
         try:
-            found, kept = await self.ask(prompt, read)
+            return await self.ask(prompt, read)
         except RetriesExhausted as error:
             return Failure(str(error))
-        entry = CachedAnswer(key, "written", f"llm:{self.name[:80]}:{method}", (Component(kept),))
-        self.memory.remember([entry])
-        self.memory.flush()
-        return found
 
     def close(self) -> None:
         """Let go of the tickets of the replies, which are kept.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager, suppress
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
-from ragtriage.judges.protocol import REQUEST, Estimate, Judge
+from ragtriage.judges.protocol import ARRIVED, REQUEST, Estimate, Judge
 from ragtriage.judges.wrappers.memory import AnswerKeys, AnswerMemory, CachedAnswer
 from ragtriage.judges.wrappers.streams import closing_stream
 
@@ -29,8 +29,9 @@ class Cached:
         judge: what is asked.
         memory: what keeps the answers.
         durable: for answers that were paid for: those that arrive together (the answers of one request, or of several
-            that end in the same pass of the event loop) are made safe together, before anything else is waited for.
-            Else answers wait for others, half a second at most, and are lost with a killed process.
+            that end in the same pass of the event loop) are made safe together, before anything else is waited for and
+            before another request is sent. So a kill loses at most what was in flight. Else answers wait for others,
+            half a second at most, and are lost with a killed process.
         trial: which repetition of the same questions this is.
         before_waiting: called again and again while another evaluation is waited for; what it raises ends the waiting.
     """
@@ -51,6 +52,8 @@ class Cached:
         self._before_waiting = before_waiting
         self._underway: dict[bytes, asyncio.Future[Answer]] = {}
         self._flushing: asyncio.Future[StoreError | None] | None = None
+        self._kept: set[bytes] = set()
+        """Keys of answers that were kept as they arrived and haven't been yielded yet."""
 
     def name(self) -> str:
         """The inner judge's."""
@@ -146,24 +149,38 @@ class Cached:
         keys, questions = list(asked), list(asked.values())
         REQUEST.set("")
         fingerprints = {kind: self._judge.fingerprint(kind) for kind in {question.kind for question in questions}}
+        known = dict(zip(questions, keys, strict=True))
+
+        def keep(found: Mapping[Question, Answer], request: str) -> None:
+            self._remember(
+                CachedAnswer(known[question], question.kind, fingerprints[question.kind], answer, self._trial, request)
+                for question, answer in found.items()
+                if not isinstance(answer, Failure) and question in known
+            )
+
+        ARRIVED.set(keep if self._durable else None)
         async with closing_stream(self._judge.ask(questions)) as answers:
             async for position, answer in answers:
-                key, question = keys[position], questions[position]
-                if not isinstance(answer, Failure):
-                    own = fingerprints[question.kind]
-                    self._remember(CachedAnswer(key, question.kind, own, answer, self._trial, REQUEST.get()))
+                key = keys[position]
+                keep({questions[position]: answer}, REQUEST.get())
+                self._kept.discard(key)
                 if not promises[key].done():
                     promises[key].set_result(answer)
                 yield key, answer
         if self._durable:
             await self._made_safe()
 
-    def _remember(self, entry: CachedAnswer) -> None:
-        if not self._durable:
-            self._memory.remember([entry])
+    def _remember(self, found: Iterable[CachedAnswer]) -> None:
+        """Keep answers; those that are kept already, since they came twice, cost nothing."""
+        entries = [entry for entry in found if entry.key not in self._kept]
+        if not entries:
             return
+        if not self._durable:
+            self._memory.remember(entries)
+            return
+        self._kept |= {entry.key for entry in entries}
         with suppress(StoreError):  # other answers are on their way: the flush that follows raises it again
-            self._memory.remember([entry])
+            self._memory.remember(entries)
         loop = asyncio.get_running_loop()
         if self._flushing is None or self._flushing.get_loop() is not loop:
             self._flushing = loop.create_future()

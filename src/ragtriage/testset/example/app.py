@@ -98,12 +98,16 @@ def answer_by_bm25(query: str, sources: Sequence[Any] | None = None) -> dict[str
     return extracted(query, given(sources) or retrieve(query, bm25, 1))
 
 
-def answer_by_model(query: str, sources: Sequence[Any] | None = None) -> dict[str, Any]:
-    """The same, with a language model that reads the document and writes the answer."""
+def answer_by_model(
+    query: str, sources: Sequence[Any] | None = None, temperature: float | None = None
+) -> dict[str, Any]:
+    """The same, with a language model that reads the document and writes the answer; `temperature` is for samples."""
     found = given(sources) or retrieve(query, shared_words, 1)
     context = "\n\n".join(text for _, text in found)
     order = f"Answer in a few words from these documents alone. If they don't say it, write: {DECLINES}"
-    return reply(model_says(f"{order}\n\n<documents>\n{context}\n</documents>\n\nQuestion: {query}"), found)
+    return reply(
+        model_says(f"{order}\n\n<documents>\n{context}\n</documents>\n\nQuestion: {query}", temperature), found
+    )
 
 
 @cache
@@ -208,8 +212,8 @@ def reply(response: str, found: Sequence[Document]) -> dict[str, Any]:
     return {"response": response, "sources": [{"id": name, "text": text} for name, text in found]}
 
 
-def model_says(prompt: str) -> str:
-    """What a model behind an OpenAI-compatible address answers."""
+def model_says(prompt: str, temperature: float | None = None) -> str:
+    """What a model behind an OpenAI-compatible address answers; without a temperature, at its own."""
     key, address = os.environ.get("OPENAI_API_KEY"), os.environ.get("OPENAI_BASE_URL")
     if not key and not address:
         message = "answer_by_model needs OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
@@ -217,6 +221,7 @@ def model_says(prompt: str) -> str:
     body = {
         "model": os.environ.get("OPENAI_MODEL", "gpt-5-mini"),
         "messages": [{"role": "user", "content": prompt}],
+        **({} if temperature is None else {"temperature": temperature}),
     }
     request = urllib.request.Request(  # noqa: S310  # the address is the user's own
         (address or "https://api.openai.com/v1").rstrip("/") + "/chat/completions",

@@ -1,0 +1,229 @@
+"""`ragtriage testset reliability`: scores that need no reference, held against the truth; table 1 of GRAMMAR."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from ragtriage.cli.app_flags import AppFlags, SampleFlags, collect_answers
+from ragtriage.cli.console import ExitCode, print_json, tell
+from ragtriage.cli.evaluation_output import event_printer, sent_again, trial_remarks
+from ragtriage.cli.flags import command, parse_numbers
+from ragtriage.cli.input_files import check_output, print_columns, print_rejected, rereadable
+from ragtriage.cli.judge_flags import JudgeFlags
+from ragtriage.cli.metric_flags import RequestedMetrics
+from ragtriage.cli.testset_decisions import check_tolerance, deciding_judge, exit_with
+from ragtriage.collect.answers_file import COLLECTED_COLUMNS
+from ragtriage.config import Settings
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.verdicts import Score
+from ragtriage.judges.session import JudgeSession
+from ragtriage.metrics import metrics_named
+from ragtriage.metrics.samples import self_consistency
+from ragtriage.readers import open_cases
+from ragtriage.readers.files import STDIN, InputFile
+from ragtriage.report.reliability_document import reliability_document
+from ragtriage.report.reliability_page import write_reliability_page
+from ragtriage.report.terminal import print_document
+from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.execute import evaluate_file
+from ragtriage.runs.gate import Gates
+from ragtriage.runs.selection import ALL_ROWS
+from ragtriage.store import open_store
+from ragtriage.testset.answered_rows import RowsRead, read_rows
+from ragtriage.testset.correctness import decide
+from ragtriage.testset.matching import TOLERANCE
+from ragtriage.testset.reliability import PUBLISHED, Interval, Published, misjudged, read_scores, reliability_of
+
+SAMPLES = 4
+"""Samples that are drawn of every response if nothing else is said: GRAMMAR's setting."""
+
+
+@command("testset reliability")
+def reliability(  # noqa: PLR0913  # a command's flags are its arguments
+    rows: str,
+    *,
+    score: list[str] | None = None,
+    scores: Path | None = None,
+    interval: Interval = "wilson",
+    tolerance: float = TOLERANCE,
+    typed_only: bool = False,
+    collected: Path | None = None,
+    report: Path | None = None,
+    as_json: bool = False,
+    judge_flags: JudgeFlags,
+    app_flags: AppFlags,
+    sample_flags: SampleFlags,
+) -> None:
+    """Compare scores that need no reference with the truth: are they too optimistic or too cynical?
+
+    Without --score, or with --app, the scores are judged now: GRAMMAR's table 1, groundedness and self-consistency.
+    Exit codes: 0; 2 usage or input; 3 incomplete (the application or the judge failed, or too many unusable rows).
+    """
+    thresholds = parse_numbers(score, "--score", "groundedness=0.8", float)
+    check_output(report, rows, "--report")
+    check_tolerance(tolerance)
+    if not app_flags.app:
+        app_flags.refuse(collected)
+        if sample_flags != SampleFlags():
+            raise ConfigError("--samples and --temperature are for an application: name it with --app")
+    if app_flags.app or not thresholds:
+        if scores is not None:
+            raise ConfigError("--scores holds scores that are known: say which with --score, and leave out --app")
+        scored = _judge_now(rows, thresholds, collected, judge_flags, app_flags, sample_flags)
+    else:
+        stored = read_scores(scores) if scores else None
+        scored = _Scored(
+            read_rows(rows), thresholds, {name: stored.of(name) if stored else None for name in thresholds}
+        )
+    read, known, session = scored.read, scored.known, scored.session
+    print_rejected(read.rejected, len(read.rows) + len(read.rejected))
+    tell(*read.notes)
+    with deciding_judge(
+        judge_flags, tolerance, typed_only=typed_only, settings=scored.settings, session=scored.session
+    ) as judge:
+        decisions = decide(read.rows, judge, tolerance)
+    found = [
+        reliability_of(read.rows, decisions, name, threshold, known[name], interval)
+        for name, threshold in scored.thresholds.items()
+    ]
+    published = PUBLISHED if session else {}
+    if report is not None:
+        wrong = {one.score: misjudged(read.rows, decisions, one, known[one.score]) for one in found}
+        try:
+            write_reliability_page(report, rows, found, wrong, interval, published)
+        except OSError as error:
+            raise InputError(f"{report} can't be written: {error.strerror or error}") from error
+        tell(f"report: {report}")
+    if as_json:
+        print_json({one.score: one.as_json() | _paper(one.score, published) for one in found})
+    else:
+        print_document(Console(), reliability_document(found, interval, published))
+    exit_with(read, decisions, incomplete=scored.incomplete)
+
+
+def _paper(score: str, published: Mapping[str, Published]) -> dict[str, Any]:
+    return {"paper": asdict(published[score])} if score in published else {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """Rows with their scores."""
+
+    read: RowsRead
+    thresholds: Mapping[str, float]
+    known: Mapping[str, Mapping[str, float | None] | None]
+    """Score → row's id → value; None where the score is a column of the rows."""
+    settings: Settings | None = None
+    session: JudgeSession | None = None
+    """What judged them, where that was done now."""
+    incomplete: bool = False
+    """Whether the application left something out."""
+
+
+def _judge_now(
+    rows: str,
+    thresholds: Mapping[str, float],
+    collected: Path | None,
+    judge_flags: JudgeFlags,
+    app_flags: AppFlags,
+    sample_flags: SampleFlags,
+) -> _Scored:
+    """Ask the application, where one is named, and judge its answers; scores that no answer has are left out."""
+    settings = judge_flags.settings()
+    session = judge_flags.session(settings)
+    wanted = _Wanted.of(thresholds, settings)
+    file, incomplete = _collected(rows, collected, app_flags, sample_flags) if app_flags.app else (rows, False)
+    with rereadable(file) as there:
+        read = read_rows(str(there.path))
+        found, failed = _judged(there, read, wanted, settings, session, judge_flags, collected=bool(app_flags.app))
+    for name in [name for name, values in found.items() if not values]:
+        tell(f"note: no answer has {name}" + (": it needs samples" if name == self_consistency.name else ""))
+        del found[name]
+    kept = {name: wanted.thresholds[name] for name in found}
+    return _Scored(read, kept, found, settings, session, incomplete or failed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The scores that are judged."""
+
+    config: EvaluationConfig
+    thresholds: Mapping[str, float]
+
+    @classmethod
+    def of(cls, named: Mapping[str, float], settings: Settings) -> _Wanted:
+        names = list(named or PUBLISHED)
+        metrics = metrics_named(names)
+        if missing := [name for name in names if name not in {m.name for m in metrics}]:
+            raise ConfigError(f"--score {missing[0]}: name single metrics, not a group")
+        thresholds = {**settings.thresholds, **named}
+        chosen = {name: thresholds[name] for name in names}
+        return cls(EvaluationConfig(metrics, thresholds, (), settings.costs), chosen)
+
+
+def _collected(rows: str, collected: Path | None, app_flags: AppFlags, sample_flags: SampleFlags) -> tuple[str, bool]:
+    """Ask the application and draw samples; the file, and whether something is missing in it."""
+    if collected is None and rows == STDIN:
+        raise ConfigError("--collected is needed: questions from a pipe have no name, so name a .jsonl file")
+    plain = Path(rows.removesuffix(".gz"))
+    path = collected or plain.with_name(f"{plain.stem}.answers.jsonl")
+    drawn = SampleFlags(SAMPLES if sample_flags.samples is None else sample_flags.samples, sample_flags.temperature)
+    with rereadable(rows) as there:
+        questions = open_cases(there, questions=True)
+        print_columns(questions)
+        found = collect_answers(questions, app_flags, ALL_ROWS, path, drawn)
+    tell(*found.told())
+    if found.stopped:
+        tell(found.stopped)
+        raise typer.Exit(ExitCode.INCOMPLETE)
+    return str(path), found.incomplete
+
+
+def _judged(
+    file: InputFile,
+    read: RowsRead,
+    wanted: _Wanted,
+    settings: Settings,
+    session: JudgeSession,
+    flags: JudgeFlags,
+    *,
+    collected: bool,
+) -> tuple[dict[str, dict[str, float | None]], bool]:
+    """Judge the answers into a run; score → row's id → its value, and whether the judge failed on one.
+
+    Raises:
+        InputError: no row is a case, or none has the id of one.
+    """
+    if not any(row.query and row.response is not None for row in read.rows):
+        raise InputError(
+            f"{file.name}: no row has a query and a response, so nothing can be judged: ask an application with --app, "
+            "or name scores that the rows have with --score NAME=THRESHOLD"
+        )
+    cases = open_cases(file, mapping=COLLECTED_COLUMNS if collected else None, format="jsonl")
+    print_columns(cases)
+    requested = RequestedMetrics(wanted.config, Gates({}, {}))
+    with open_store(flags.store_address(settings)) as store, ExitStack() as stack:
+        notify = event_printer(stack, session, requested, 1)
+        result = evaluate_file(cases, session, store, wanted.config, notify=notify)
+        trial = result.first
+        tell(*trial_remarks(trial), *sent_again(session.ledger))
+        if trial.stopped:
+            tell("give the same command again to go on")
+            raise typer.Exit(ExitCode.INCOMPLETE)
+        tell(f"run {trial.stored.number} holds the verdicts: ragtriage show {trial.stored.number}")
+        values: dict[str, dict[str, float | None]] = {name: {} for name in wanted.thresholds}
+        for record in trial.stored.records():
+            for name, found in values.items():
+                outcome = record.outcomes[name]
+                if isinstance(outcome, Score):
+                    found[record.case.id] = outcome.value
+    if not any(row.id in found for row in read.rows for found in values.values()):
+        raise InputError(f"{file.name}: no score is of one of its rows: give every row an `id` of its own")
+    return values, result.unfinished

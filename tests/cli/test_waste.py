@@ -1,0 +1,39 @@
+"""Waste in money, where the settings know what the application's model takes."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The example cases, some of which have sources that nobody needs."""
+    (tmp_path / "rows.jsonl").write_bytes(files("ragtriage.demo").joinpath("data", "cases.jsonl").read_bytes())
+    return tmp_path
+
+
+def settings(folder: Path, text: str) -> None:
+    (folder / "ragtriage.toml").write_text(text, encoding="utf-8")
+
+
+def test_waste_is_shown_in_money_where_the_price_is_known(command, folder: Path) -> None:
+    plain = command("evaluate", "rows.jsonl", "--store", "a", "--json").json
+    settings(folder, "application_price = 250")
+    priced = command("evaluate", "rows.jsonl", "--store", "b", "--json").json
+    shown, page = command("show", "--store", "b").out, Path("r.html")
+    settings(folder, "")  # the price is the run's
+    command("report", "last", "--store", "b", "-o", page)
+
+    wasted = [group for group in priced["findings"] if group["kind"] == "waste"]
+    assert wasted
+    assert all("price" not in group for group in plain["findings"])
+    assert all(group["price"] == pytest.approx(group["tokens"] * 250 / 1_000_000) for group in wasted)
+    said = re.sub(r"\s+", " ", shown)
+    assert f"about {wasted[0]['tokens']:,} tokens of sources that were not needed, ${wasted[0]['price']:.2f}" in said
+    assert f"${wasted[0]['price']:.2f} of the application's cost" in page.read_text(encoding="utf-8").replace(
+        "&#39;", "'"
+    )
