@@ -9,8 +9,10 @@ import pytest
 
 from forked import Child
 from in_process import plain_environment, said_by
+from places import Place
 from postgresql_server import new_schema, run_sql
-from ragtriage.store import open_store
+from ragtriage.runs.evaluation_config import config_of
+from ragtriage.store import Reading, open_store
 from ragtriage.store.schema import SCHEMA_VERSION
 
 ROWS = [
@@ -200,7 +202,7 @@ def test_a_password_in_the_address_earns_a_note_and_is_in_nothing_that_is_printe
 
 def test_a_second_evaluator_of_the_same_file_is_refused(server, folder):
     code = (
-        "import sys; from ragtriage.cli import main; from ragtriage.store import open_store\n"
+        "import sys; from ragtriage.cli import main; from ragtriage.store import Reading, open_store\n"
         "from ragtriage.store.store import Store\nmain()"
     )
     rows = [dict(ROWS[0], id=str(i), query=f"{i} {ROWS[0]['query']}") for i in range(400)]
@@ -216,3 +218,47 @@ def test_a_second_evaluator_of_the_same_file_is_refused(server, folder):
         said = said_by(command)
         assert said.code == 3
         assert f"run 1 is being written by process {child.pid} on " in said.err
+
+
+def test_every_case_has_its_reading_under_the_criteria_of_the_run(server, folder):
+    rows = [*ROWS, {"id": "bad", "query": "What does it cost?", "contexts": ["Dogs bark."], "response": "It costs 9."}]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for place in (".ragtriage", server):
+        assert said_by(["evaluate", "rows.jsonl", "--metrics", "thelma", "--store", place]).code == 0
+        with open_store(place) as store:
+            config = config_of(store.run().info)
+            expected = [config.reading(record, config.assess(record)) for record in store.run().records()]
+        found = Place(place, server.rpartition("=")[2] if place is server else None).rows("readings")
+        found.sort(key=lambda row: row["position"])
+        told = [Reading(r["kind"], r["component"], tuple(json.loads(r["rules"])), bool(r["sure"])) for r in found]
+        assert told == expected
+        assert [row["head"] for row in found] == [row["query"] for row in rows]
+        assert {row["kind"] for row in found} >= {"failure"}
+
+
+def test_a_continued_run_is_read_again_under_the_thresholds_of_now(folder):
+    interrupt = (
+        "import os, signal; from ragtriage.cli import main; from ragtriage.runs.tally import SlicedTally\n"
+        "add, counted = SlicedTally.add, []\n"
+        "def count(tally, record, *assessed):\n"
+        "    counted.append(record)\n"
+        "    if len(counted) == 64: os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return add(tally, record, *assessed)\n"
+        "SlicedTally.add = count; main()"
+    )
+    rows = [dict(ROWS[0], id=str(i)) for i in range(300)]
+    (folder / "many.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    command = ("evaluate", "many.jsonl", "--metrics", "thelma", "--threshold")
+    with Child(*command, "groundedness=0", folder=folder, code=interrupt) as child:
+        _, err = child.communicate()
+    assert "interrupted" in err
+    before = Place(".ragtriage").rows("readings")
+    assert 50 <= len(before) < 300
+    assert said_by([*command, "groundedness=1"]).code == 0
+    with open_store(".ragtriage") as store:
+        config = config_of(store.run(1).info)
+        readings = [config.reading(record, config.assess(record)) for record in store.run(1).records()]
+    expected = [(one.kind, json.dumps(one.rules)) for one in readings]
+    after = sorted(Place(".ragtriage").rows("readings"), key=lambda row: row["position"])
+    assert [(row["kind"], row["rules"]) for row in after] == expected
+    assert not {(row["kind"], row["rules"]) for row in before} & set(expected)
