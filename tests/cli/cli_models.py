@@ -120,7 +120,8 @@ class Model:
                 return []
             if member == "standalone":
                 return [f"{texts['query'].strip()} (about {texts['conversation'].split()[1]})"]
-            text = texts[{"claims": "response", "facts": "source", "questions": "query"}.get(member, "response")]
+            whole = {"facts": "source", "needed_sentences": "source", "questions": "query"}
+            text = texts[whole.get(member, "response")]
             return [found.strip() for found in _SENTENCE.findall(text)] or [text.strip() or "nothing"]
 
         def quote(name: str) -> str:

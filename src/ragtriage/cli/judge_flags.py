@@ -15,7 +15,7 @@ from ragtriage.config import Settings, find_settings, named_numbers, read_settin
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.decision_thresholds import check_base_rates
-from ragtriage.judges.judge_config import JudgeConfig, Matching
+from ragtriage.judges.judge_config import JudgeConfig, Matching, Protocol
 from ragtriage.judges.judge_names import EMBEDDED, is_local, with_readers
 from ragtriage.judges.llm.model_names import takes_base_url
 from ragtriage.judges.llm.options import Price
@@ -36,6 +36,7 @@ class JudgeFlags:
     cascade: str | None = None
     any_language: bool = False
     matching: Matching | None = None
+    protocol: Protocol | None = None
     base_rate: list[str] | None = None
     base_url: str | None = None
     header: list[str] | None = None
@@ -155,6 +156,7 @@ def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
         settings.base_rates | _base_rates(flags.base_rate),
         settings.label_chances,
         first,
+        flags.protocol or "shared",
     )
 
 

@@ -138,7 +138,7 @@ def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = F
         progress(total, 0, word="scoring") as advance,
     ):
         scored = score_pairs(paired, asked, further=FURTHER, window=session.config.window, advance=advance)
-        by = asked.name()
+        by = asked.name() + (", by the paper's protocol" if session.config.protocol == "paper" else "")
     rows = table1_rows(scored)
     if as_json:
         print_json({"data": name, "judge": by, "rows": {row.short: row.as_json() for row in rows}})

@@ -18,8 +18,9 @@ from ragtriage.judges.llm.batch_queue import BatchQueue
 from ragtriage.judges.llm.judge import AskModel, LLMJudge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.paper_judge import MODULES, PaperJudge
 from ragtriage.judges.llm.pending_requests import Tickets
-from ragtriage.judges.llm.prompts import ASKED, Prompts, read_guidance
+from ragtriage.judges.llm.prompts import ASKED, read_guidance
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession, ModelConnection
@@ -107,7 +108,7 @@ def build_judge(
 
     def cached(name: str) -> Judge:
         if name not in local:
-            model = _routed(session.models[name], queues.get(name), session.prompts, embedded[0])
+            model = _routed(session.models[name], queues.get(name), session, embedded[0])
             return _thresholded(config, name, remembering(model, paid=True), [])
         if name in with_readers:
             own = remembering(Routed(with_readers[name][0], name), paid=False)
@@ -193,12 +194,12 @@ def _ask(model: ModelConnection, queue: BatchQueue | None) -> AskModel:
     return queue.ask if queue else partial(model.channel.ask, model.transport.send)
 
 
-def _routed(model: ModelConnection, queue: BatchQueue | None, prompts: Prompts, comparing: Judge) -> Judge:
+def _routed(model: ModelConnection, queue: BatchQueue | None, session: JudgeSession, comparing: Judge) -> Judge:
     """A model for what models are asked, and who answers the rest beside it."""
     llm = LLMJudge(
         model.name,
         _ask(model, queue),
-        prompts,
+        session.prompts,
         batch_size=model.options.batch_size,
         price=model.price,
         identity=model.identity,
@@ -209,6 +210,12 @@ def _routed(model: ModelConnection, queue: BatchQueue | None, prompts: Prompts, 
         "sentences": splitting,
         "similarity": model.embeddings or comparing,
     }
+    if session.config.protocol == "paper":
+        guidance = read_guidance(model.options.guidance)
+        paper = PaperJudge(
+            model.name, _ask(model, queue), guidance=guidance, price=model.price, identity=model.identity
+        )
+        by_kind |= dict.fromkeys(MODULES, paper)
     return Routed(by_kind, model.name)
 
 

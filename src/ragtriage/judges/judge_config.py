@@ -16,6 +16,8 @@ from ragtriage.judges.llm.model_names import split_name, suggested_name, takes_b
 from ragtriage.judges.llm.options import LLMOptions
 
 Matching = Literal["soft", "binary"]
+Protocol = Literal["shared", "paper"]
+"""How a language model is asked: several questions about one text in a request, or as THELMA's paper does."""
 SHIPPED = "shipped"
 """The cascade's bands that come with the package."""
 EMBEDDED_WINDOW = 16
@@ -56,6 +58,8 @@ class JudgeConfig:
     """Kind → what labels say of verdicts without a probability; each counts for the judge that it names alone."""
     first: str = EMBEDDED
     """Who decides first in a cascade: the embedded judge, alone or with hub readers."""
+    protocol: Protocol = "shared"
+    """How language models are asked."""
 
     def __post_init__(self) -> None:
         for name in self.models:
@@ -91,6 +95,10 @@ class JudgeConfig:
             self.bands()
             if self.models != self.names:
                 raise ConfigError("a cascade passes on from the embedded judge to a model: name a model", "judge")
+        if self.protocol == "paper" and not self.models:
+            raise ConfigError("the paper's protocol is for language models: name one, PROVIDER:MODEL", "judge")
+        if self.protocol == "paper" and self.options.prompts is not None:
+            raise ConfigError("the paper's protocol has prompts of its own: leave yours out", "prompts", "protocol")
         if (self.batch_api or self.wait) and self.models != self.names:
             raise ConfigError("a batch API is for language models: name one, PROVIDER:MODEL", "judge")
         if self.wait and not self.batch_api:

@@ -16,7 +16,7 @@ class Prompt:
     user: str
     """The fenced texts, then the instructions, then the questions."""
     schema: Mapping[str, Any]
-    """The JSON schema of the reply."""
+    """The JSON schema of the reply; empty where the reply is a text."""
     largest_reply: int
     """The most tokens that the reply may have."""
     refused: tuple[str, str] | None = None
@@ -26,7 +26,7 @@ class Prompt:
     def tokens(self) -> int:
         """About how many tokens it has, the schema and a refused reply included; see `tokens_of`."""
         texts = (self.system, self.user, *(self.refused or ()))
-        return sum(map(tokens_of, texts)) + len(repr(self.schema)) // 4
+        return sum(map(tokens_of, texts)) + (len(repr(self.schema)) // 4 if self.schema else 0)
 
 
 @dataclass(frozen=True, slots=True)

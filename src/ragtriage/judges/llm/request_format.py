@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 IN_TEXT = "Reply with one JSON object of this schema and nothing else:"
 CORRECTION = "That reply doesn't fit: {problem}. Reply again with one JSON object of the schema and nothing else."
+PLAIN_CORRECTION = "That reply doesn't fit: {problem}. Reply again in the form that was asked for."
 EMPTY_REPLY = "(nothing)"
 """Stands for an empty reply that is shown to the model again, as servers take no empty message."""
 REFUSING = (400, 422, 501)
@@ -138,13 +139,15 @@ def _messages(prompt: Prompt, form: RequestFormat) -> list[ModelMessage]:
     from pydantic_ai import messages as one  # noqa: PLC0415  # optional package
 
     schema = f"{IN_TEXT} {json.dumps(prompt.schema, ensure_ascii=False)}"
-    user = prompt.user if RequestFormat.SCHEMA in form else f"{prompt.user}\n\n{schema}"
+    user = prompt.user if RequestFormat.SCHEMA in form or not prompt.schema else f"{prompt.user}\n\n{schema}"
     found: list[ModelMessage] = [
         one.ModelRequest(parts=[one.SystemPromptPart(prompt.system), one.UserPromptPart(user)])
     ]
     if prompt.refused:
         reply, problem = prompt.refused
         correction = f"{CORRECTION.format(problem=problem.rstrip('.'))}\n\n{schema}"
+        if not prompt.schema:
+            correction = PLAIN_CORRECTION.format(problem=problem.rstrip("."))
         found.append(one.ModelResponse(parts=[one.TextPart(reply if reply.strip() else EMPTY_REPLY)]))
         found.append(one.ModelRequest(parts=[one.UserPromptPart(correction)]))
     return found
@@ -154,7 +157,7 @@ def _parameters(prompt: Prompt, form: RequestFormat) -> ModelRequestParameters:
     from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415  # optional package
     from pydantic_ai.output import OutputObjectDefinition  # noqa: PLC0415  # optional package
 
-    if RequestFormat.SCHEMA not in form:
+    if RequestFormat.SCHEMA not in form or not prompt.schema:
         return ModelRequestParameters(output_mode="text", allow_text_output=True)
     output = OutputObjectDefinition(json_schema=dict(prompt.schema), name="answers", strict=True)
     return ModelRequestParameters(output_mode="native", output_object=output, allow_text_output=True)

@@ -1,0 +1,201 @@
+"""A language model that is asked as THELMA's paper asks it: one module a request, few-shot examples, no explanations.
+
+The steps, the scales and the forms of the replies are those of the paper's appendix B; the words and the examples are
+our own. The appendix has no prompt for the matches of the two coverages: ours has the form of that for groundedness.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from ragtriage.core.questions import Kind, Question
+from ragtriage.core.verdicts import Answer, Component, Components, Failure, Verdict
+from ragtriage.judges.llm.channel import RetriesExhausted
+from ragtriage.judges.llm.fencing import clean, fence, visible
+from ragtriage.judges.llm.judge import AskModel
+from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply, tokens_of
+from ragtriage.judges.llm.options import Price
+from ragtriage.judges.llm.prompt_rendering import THOUGHT
+from ragtriage.judges.llm.request_evidence import in_order
+from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate
+from ragtriage.judges.wrappers.streams import merged
+
+VERDICT_TOKENS = 12
+"""About what a word of a scale between its tags takes."""
+LONGEST = 4
+"""How many times its usual length a reply may have before it is cut off."""
+_OUTPUT = re.compile(r"<output>(.*?)(?:</output>|$)", re.DOTALL | re.IGNORECASE)
+_ITEM = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])?\s*(.*?)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One of the paper's modules."""
+
+    prompt: str
+    """The file with its guidelines, its scale and its examples."""
+    input: Callable[[Question], str]
+    """What is asked, with the texts."""
+    read: Callable[[str], Answer]
+    """What stands between the tags of a reply, as an answer. Raises MalformedReply."""
+    decomposes: bool = False
+
+
+def _claims_of(question: Question) -> str:
+    return f"Please extract claims from the following text:\n<input>\n{fence('source', question.subject)}\n</input>"
+
+
+def _questions_of(question: Question) -> str:
+    return f"Please extract questions from the following text:\n<input>\n{fence('query', question.subject)}\n</input>"
+
+
+def _essential(question: Question) -> str:
+    texts = f"Question: {fence('query', question.query)}\nFact: {fence('source', question.subject)}"
+    return f"Please rate the essentiality of the fact to answer the query:\n<input>\n{texts}\n</input>"
+
+
+def _supported(question: Question) -> str:
+    known = "\n".join(fence("source", text) for text in in_order(question.evidence))
+    return (
+        f"Is the claim supported by the knowledge base?\n<input>\n<knowledge source>\n{known}\n</knowledge source>\n"
+        f"<claim>\n{clean(question.subject)}\n</claim>\n</input>"
+    )
+
+
+def _answered(question: Question) -> str:
+    label = "response" if question.query else "source"
+    known = "\n".join(fence(label, text) for text in in_order(question.evidence))
+    return (
+        f"Does the text answer the question?\n<input>\n<text>\n{known}\n</text>\n"
+        f"<question>\n{clean(question.subject)}\n</question>\n</input>"
+    )
+
+
+def _listed(said: str) -> Components:
+    texts = (visible(_ITEM.sub(r"\1", line)).strip() for line in said.splitlines())
+    return tuple(Component(text) for text in dict.fromkeys(texts) if text)
+
+
+def _scale(yes: str, no: str) -> Callable[[str], Answer]:
+    def read(said: str) -> Answer:
+        word = said.strip().strip(".:").lower()
+        if word not in {yes, no}:
+            raise MalformedReply(f"between the tags stands neither {yes} nor {no}")
+        return Verdict("yes" if word == yes else "no")
+
+    return read
+
+
+_BINARY = _scale("1", "0")
+MODULES: Mapping[Kind, Module] = {
+    "claims": Module("claims", _claims_of, _listed, decomposes=True),
+    "facts": Module("claims", _claims_of, _listed, decomposes=True),
+    "questions": Module("questions", _questions_of, _listed, decomposes=True),
+    "essential": Module("essential", _essential, _scale("essential", "extraneous")),
+    "answered": Module("answered", _answered, _BINARY),
+    "supported": Module("supported", _supported, _BINARY),
+}
+"""The kinds that the paper has a module for. Sentences are split and compared as ever, which is the paper's way; all
+other kinds are ours."""
+
+
+@cache
+def instructions(name: str) -> str:
+    """The guidelines, the scale and the examples of a module."""
+    found = files("ragtriage.judges.llm").joinpath("paper_prompts", f"{name}.md").read_text("utf-8")
+    return found.split("\n\n", 1)[1].strip()
+
+
+class PaperJudge:
+    """Verdicts and decompositions by a language model, one question a request, as in THELMA's paper.
+
+    Verdicts have no explanation and no quote, since the paper's prompts forbid them. Nothing is a remark.
+
+    Args:
+        name: `provider:model`.
+        ask: how a prompt gets its reply.
+        guidance: what is put behind every module's instructions.
+        price: the model's; None if it isn't known.
+        identity: what else the answers depend on: the server's address, parameters.
+    """
+
+    def __init__(
+        self, name: str, ask: AskModel, *, guidance: str = "", price: Price | None = None, identity: str = ""
+    ) -> None:
+        self._name, self._ask, self._guidance, self._price = name, ask, guidance, price
+        self._method = hashlib.blake2b(f"{name}\0{identity}".encode(), digest_size=6).hexdigest()
+
+    def name(self) -> str:
+        """`provider:model`."""
+        return self._name
+
+    def fingerprint(self, kind: Kind) -> str:
+        """Model, parameters and server, and the module's instructions."""
+        words = instructions(MODULES[kind].prompt) + self._guidance if kind in MODULES else ""
+        digest = hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+        return f"llm:{self._name[:80]}:{self._method}:paper-{digest}"
+
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002  # models know most languages
+        """Everything but the kinds that the paper has no module for."""
+        return None if kind in MODULES else f"THELMA's paper has no module for {kind}"
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:
+        """A request a question, and tokens by their length."""
+        total = Estimate(price=None if self._price is None else 0.0) if questions else Estimate()
+        for question in dict.fromkeys(questions):
+            if question.kind in MODULES:
+                sent, back = self._prompt(question).tokens, _reply_tokens(question)
+                total += Estimate(1, sent, back, self._price.of(sent, back) if self._price else None)
+        return total
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """See `ragtriage.judges.protocol.Judge.ask`."""
+        places: dict[Question, list[int]] = {}
+        for position, question in enumerate(questions):
+            if reason := self.unsupported_reason(question.kind, ""):
+                yield position, Failure(reason)
+            else:
+                places.setdefault(question, []).append(position)
+        arrived, asked = ARRIVED.get(), list(places)
+        async with aclosing(merged([self._stream(question, arrived) for question in asked])) as answers:
+            async for which, _, (request_id, answer) in answers:
+                for position in places[asked[which]]:
+                    REQUEST.set(request_id)
+                    yield position, answer
+
+    async def _stream(
+        self, question: Question, arrived: Arrived | None
+    ) -> AsyncIterator[tuple[int, tuple[str, Answer]]]:
+        prompt, module = self._prompt(question), MODULES[question.kind]
+        request_id = hashlib.blake2b(prompt.user.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+        def read(reply: Reply) -> Answer:
+            found = _OUTPUT.search(reply.text)
+            if found is None:
+                raise MalformedReply("there is no <output>")
+            answer = module.read(found[1])
+            if arrived is not None:
+                arrived({question: answer}, request_id)
+            return answer
+
+        try:
+            answer = await self._ask(prompt, read)
+        except RetriesExhausted as error:
+            answer = Failure(str(error))
+        yield 0, (request_id, answer)
+
+    def _prompt(self, question: Question) -> Prompt:
+        module = MODULES[question.kind]
+        system = instructions(module.prompt) + self._guidance
+        return Prompt(system, module.input(question), {}, THOUGHT + LONGEST * _reply_tokens(question))
+
+
+def _reply_tokens(question: Question) -> int:
+    """About how many tokens a reply has."""
+    return 30 + tokens_of(question.subject) * 3 // 2 if MODULES[question.kind].decomposes else VERDICT_TOKENS
