@@ -9,9 +9,6 @@
     [fail_below]
     groundedness = 0.8
 
-    [fail_above]
-    hallucination = 0.2
-
     [fail_if_worse]
     groundedness = 0.03
 
