@@ -68,17 +68,17 @@ def test_a_limit_of_requests_is_kept_and_the_same_command_goes_on(command, rows:
         args = ("evaluate", rows.name, *LEAN, *judging(server, *PRICE), "--store", "parts")
         none = command(*args, "--max-requests", 0)
         assert server.heard == []
-        some = command(*args, "--max-requests", 25)
+        some = command(*args, "--max-requests", 52)
         asked = len(server.heard)
         rest = command(*args)
         listed = command("runs", "--json", "--store", "parts").json
 
-    assert (none.code, some.code, rest.code, asked) == (3, 3, 0, 25)
-    assert "stopped after 25 requests, as --max-requests says; give the same command to go on\n" in some.err
+    assert (none.code, some.code, rest.code, asked) == (3, 3, 0, 52)
+    assert "stopped after 52 requests, as --max-requests says; give the same command to go on\n" in some.err
     assert f"{some.json['cases']} of 12 cases are done; the rest would take " in some.err
     assert 0 < some.json["cases"] < 12
     assert left_in(none.err)[0] <= len(whole.heard) <= left_in(none.err)[1]
-    assert left_in(some.err)[0] <= len(whole.heard) - 25 <= left_in(some.err)[1]
+    assert left_in(some.err)[0] <= len(whole.heard) - 52 <= left_in(some.err)[1]
     assert f"continuing run 1: {some.json['cases']} of 12\n" in rest.err
     assert requests(server.heard) == requests(whole.heard)
     assert evaluated("parts") == evaluated("whole")

@@ -148,10 +148,18 @@ def build_writer(
     config, options = session.config, session.config.options
     if len(config.models) != 1 or config.models != config.names or config.cascade is not None:
         raise ConfigError("one language model writes: name one, PROVIDER:MODEL, without a cascade", "judge")
-    for setting, given in {"prompts": options.prompts, "embeddings": options.embeddings != EMBEDDED}.items():
+    unused = {
+        "prompts": options.prompts,
+        "embeddings": options.embeddings != EMBEDDED,
+        "protocol": config.protocol != "shared",
+    }
+    for setting, given in unused.items():
         if given:
             raise ConfigError(
-                f"{setting} are for verdicts, and have no effect where a model writes: leave them out", setting
+                f"{setting} has no effect where a model writes, as it is for verdicts: leave it out"
+                if setting == "protocol"
+                else f"{setting} are for verdicts, and have no effect where a model writes: leave them out",
+                setting,
             )
     (model,) = session.models.values()
     queue = _queues(session, tickets).get(model.name)
