@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,16 @@ def test_a_run_may_get_another_project(two):
     copied(two, [1], project="search")
     with open_store(two[1], project="search") as store:
         assert store.run("last").number == 1
+
+
+def test_runs_of_one_moment_are_told_apart(two):
+    with open_store(two[0]) as store:
+        for _ in range(4):
+            store.begin(identity_of(CASES), input="a", rows=4, judge="f").finish()
+        infos = store.runs()
+    assert len({info.created for info in infos}) == 4
+    assert all(info.created <= str(info.finished) <= datetime.now(UTC).isoformat() for info in infos)
+    assert [run.before for run in copied(two, [1, 2, 3, 4])] == [False] * 4
 
 
 def test_an_unknown_run_is_named(two):

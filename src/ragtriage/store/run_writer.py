@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -85,7 +85,6 @@ class RunWriter:
         self.number = lease.run
         self._open = True
         info, last = database.write(self._take)
-        self._created = info.created
         self._continued = last is not None
         self._next = 0 if last is None else last + 1
         self._places: dict[str, int] = {}
@@ -201,9 +200,7 @@ class RunWriter:
                 return  # the last try was committed, though nobody heard of it
             self._lease.renew(connection, self._database)
             self._write(connection)
-            self._lease.release(
-                connection, self._database, state=state, finished=max(now(), self._created), **self.spent()
-            )
+            self._lease.release(connection, self._database, state=state, finished=now(), **self.spent())
 
         self._database.write(write)
         self._waiting = _Waiting()
@@ -302,9 +299,9 @@ def _in_the_index(score: Mapping[str, Any]) -> tuple[str, float]:
     return score["metric"], -1.0 if score["value"] is None else score["value"]
 
 
-def now(after: str | None = None) -> str:
-    """The time, UTC, ISO 8601, by the second; at least one after the given time."""
+def now(taken: Collection[str] = ()) -> str:
+    """The time, UTC, ISO 8601, by the second: the latest one that isn't taken."""
     moment = datetime.now(UTC)
-    if after is not None:
-        moment = max(moment, datetime.fromisoformat(after) + timedelta(seconds=1))
-    return moment.isoformat(timespec="seconds")
+    while (found := moment.isoformat(timespec="seconds")) in taken:
+        moment -= timedelta(seconds=1)
+    return found

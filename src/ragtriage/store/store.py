@@ -203,8 +203,8 @@ class Store:
             if begun is not None:
                 return int(begun)  # an earlier try was committed, though nobody heard of it
             # no two runs with one identity have the same moment: by the two a run is known in other stores
-            last = select(func.max(runs.c.created)).where(runs.c.identity == row["identity"])
-            created = now(after=connection.execute(last).scalar())
+            taken = select(runs.c.created).where(runs.c.identity == row["identity"])
+            created = now(connection.execute(taken).scalars().all())
             (number,) = connection.execute(insert(runs).values(**row, created=created)).inserted_primary_key or (0,)
             return int(number)
 
