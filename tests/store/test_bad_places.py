@@ -3,6 +3,7 @@
 import errno
 import os
 import sqlite3
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -160,6 +161,18 @@ def test_a_locked_store_is_waited_for_and_then_named(tmp_path):
             store.begin(identity_of(CASES), input="a", rows=10, judge="fake")
         other.close()
         store.begin(identity_of(CASES), input="a", rows=10, judge="fake").finish()
+
+
+def test_a_new_store_waits_for_whoever_opens_it_at_the_same_moment(tmp_path):
+    """SQLite refuses a log at once where another connection is about to write, though it waits everywhere else."""
+    sqlite3.connect(tmp_path / "runs.sqlite").close()
+    other = sqlite3.connect(tmp_path / "runs.sqlite", check_same_thread=False, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    ends = threading.Timer(0.3, other.close)
+    ends.start()
+    with open_store(tmp_path) as store:
+        assert store.runs() == []
+    ends.join()
 
 
 def test_a_store_that_is_not_there_is_not_made_for_reading(tmp_path):

@@ -49,6 +49,9 @@ FILE = "runs.sqlite"
 TIMEOUT = 10.0
 """Seconds to wait for another writer's transaction."""
 
+PAUSE = 0.01
+"""Seconds between two tries of what SQLite doesn't wait for by itself."""
+
 IN_ONE_STATEMENT = 400
 """Keys that are looked up or deleted together."""
 
@@ -283,7 +286,7 @@ def _embedded(file: StoreFile, timeout: float, *, read_only: bool) -> Engine:
     def prepare(connection: Any, _: Any) -> None:
         connection.execute("PRAGMA foreign_keys=ON")
         if not read_only:
-            connection.execute("PRAGMA journal_mode=WAL")
+            _write_ahead(connection, timeout)
             # a killed process loses nothing, a power cut the last moments
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA secure_delete=ON")  # a deleted text is overwritten, not only unlinked
@@ -297,3 +300,17 @@ def _embedded(file: StoreFile, timeout: float, *, read_only: bool) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _write_ahead(connection: sqlite3.Connection, timeout: float) -> None:
+    """Make a file use a log; where another program does the same at this moment, SQLite doesn't wait by itself."""
+    until = time.monotonic() + timeout
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(PAUSE)
+        else:
+            return
