@@ -282,7 +282,8 @@ def test_a_person_reads_a_table() -> None:
         "without fact_precision: 2,000 requests, 900,000 tokens, $0.40 less\n"
         "shared: claims(response) by response_precision, groundedness\n"
         "Numbers of claims and facts are counted by rules; a model may find more. Requests that fail and are\n"
-        "sent again come on top.\n"
+        "sent again come on top. Prompt caching makes it hardly cheaper: a text is sent once for all that is\n"
+        "asked about it.\n"
         "So it is."
     )
 

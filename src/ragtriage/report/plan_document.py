@@ -17,7 +17,7 @@ from ragtriage.trust.pairs.pair_scoring import CostEstimate
 UNPRICED = "not known: give --price IN:OUT"
 BY_RULES = (
     "Numbers of claims and facts are counted by rules; a model may find more. Requests that fail and are sent again "
-    "come on top."
+    "come on top. Prompt caching makes it hardly cheaper: a text is sent once for all that is asked about it."
 )
 FREE = "No request is needed: this judge is free and asks nobody else."
 
