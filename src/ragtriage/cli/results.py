@@ -95,7 +95,8 @@ def show(  # noqa: PLR0913  # one parameter a flag
                 fields = ExportedFields(config.metrics, config.thresholds, config.rules)
                 sys.stdout.write(json_row(record, findings, fields) + "\n")
             else:
-                found = case_report(record, findings, config.thresholds, config.metrics, config.rules)
+                read_with = config.thresholds, config.metrics, config.rules, config.application_price
+                found = case_report(record, findings, *read_with)
                 print_document(console, case_document(found, console.width))
             return
         shown = report_of(there, stored, config, by, labels)

@@ -25,6 +25,11 @@ def dollars(amount: float) -> str:
     return f"${amount:.2f}" if amount >= 0.1 or not amount else f"${amount:.6f}".rstrip("0").rstrip(".")
 
 
+def price_of_tokens(tokens: int, price: float | None) -> float | None:
+    """What so many tokens cost in US dollars, at a price for a million of them; None if that isn't known."""
+    return None if price is None else tokens * price / 1_000_000
+
+
 MINUS = "\N{MINUS SIGN}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ragtriage.core.display import plural
+from ragtriage.core.display import dollars, plural
 from ragtriage.diagnosis import KIND_WORDS
 from ragtriage.report.case_report import CaseReport, ScoreReport, SourceReport, looks_of
 from ragtriage.report.citations import CitationReport, SegmentReport
@@ -165,7 +165,9 @@ def _findings(case: CaseReport) -> Iterator[Line]:
     if told.kind in ("undetermined", "low-score", "no-fault"):
         yield line(f"{SIGNS[told.kind]} {one_line(str(told), 300)}", tone=told.kind)
     for finding in case.findings:
-        wasted = f" · about {finding.tokens:,} tokens not needed" if finding.tokens else ""
+        price = case.wasted(finding.tokens)
+        paid = "" if price is None else f", {dollars(price)}"
+        wasted = f" · about {finding.tokens:,} tokens not needed{paid}" if finding.tokens else ""
         sure = "sure" if finding.sure else "not sure"
         head = f"{SIGNS[finding.kind]} {one_line(finding.component, 80)} · {KIND_WORDS[finding.kind]}"
         yield line(f"{head} · {sure}{wasted}", tone=finding.kind)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ragtriage.core.display import price_of_tokens
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
 from ragtriage.core.record_text import counted_text
@@ -112,6 +113,12 @@ class CaseReport:
     faults: tuple[FaultReport, ...]
     metrics: tuple[Metric, ...] = ()
     """Where titles and directions of metrics of one's own stand."""
+    application_price: float | None = None
+    """US dollars that the application's model takes for a million prompt tokens, where that is known."""
+
+    def wasted(self, tokens: int) -> float | None:
+        """What the application paid for so many tokens, in US dollars; None if its price isn't known."""
+        return price_of_tokens(tokens, self.application_price)
 
     @property
     def states(self) -> list[State]:
@@ -145,6 +152,7 @@ def case_report(
     thresholds: Mapping[str, float],
     metrics: Sequence[Metric] = (),
     rules: Sequence[Rule] = RULES,
+    application_price: float | None = None,
 ) -> CaseReport:
     """Read a record for showing; `metrics` say what those that aren't built in are called."""
     case, response = record.case, record.case.response
@@ -176,6 +184,7 @@ def case_report(
         sanitize(case.reference[:4000]) if case.reference else None,
         fault_reports(record, metrics),
         tuple(metrics),
+        application_price,
     )
 
 

@@ -108,7 +108,9 @@ def _in_full(cases: Iterable[Diagnosed], worst: Sequence[Ranked], header: Header
     found = {}
     for place, (record, findings) in enumerate(cases):
         if n := numbers.get(place):
-            case = case_report(record, findings, header.thresholds, header.metrics, header.rules)
+            case = case_report(
+                record, findings, header.thresholds, header.metrics, header.rules, header.application_price
+            )
             found[n] = template.render(n=n, row=worst[n - 1][3], case=case, looks_of=looks_of, legend_of=legend_of)
     yield from (found.pop(n) for n in sorted(found))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragtriage.core.display import plural
+from ragtriage.core.display import plural, price_of_tokens
 from ragtriage.core.metric import Metric
 from ragtriage.diagnosis import NONE, RULES, UNREAD, Rule, any_applicable
 from ragtriage.diagnosis.thresholds import BAD, is_bad
@@ -73,7 +73,7 @@ class Header:
 
     def wasted(self, tokens: int) -> float | None:
         """What the application paid for so many tokens, in US dollars; None if its price isn't known."""
-        return None if self.application_price is None else tokens * self.application_price / 1_000_000
+        return price_of_tokens(tokens, self.application_price)
 
 
 @dataclass(frozen=True, slots=True)
