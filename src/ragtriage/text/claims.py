@@ -140,11 +140,15 @@ Said = tuple[Component, Remark]
 """A component, and which kind of remark it is; empty for a claim."""
 
 
-@lru_cache(256)  # asked for the claims, for whether it declines and for what it answers
 def read_response(text: str, query: str, marker: Marker | None, *, marked: bool) -> tuple[Said, ...]:
     """The components of a text as it is shown, each with its kind; see `split_claims`."""
+    return _read(text, query, marker(query, text) if marker else None, marked=marked)
+
+
+@lru_cache(256)  # asked for the claims, for whether it declines and for what it answers
+def _read(text: str, query: str, marks: Marks | None, *, marked: bool) -> tuple[Said, ...]:
     found = blocks(text)
-    reader = _Reader(text, query, marker(query, text) if marker else None, marked=marked)
+    reader = _Reader(text, query, marks, marked=marked)
     components: list[Said] = []
     for number, block in enumerate(found):
         following = found[number + 1].shape if number + 1 < len(found) else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
+from onnxruntime import InferenceSession
 
 from ragtriage.core import questions as ask
 from ragtriage.core.case import Case, Source
@@ -120,6 +122,20 @@ def test_a_verdict_depends_on_its_question_alone() -> None:
     assert asked(together, *more, *(SOME[i] for i in shuffled))[len(more) :] == one_by_one
     alone.close()
     together.close()
+
+
+def test_a_judge_that_is_closed_leaves_no_model_behind() -> None:
+    def sessions() -> set[int]:
+        return {id(one) for one in gc.get_objects() if isinstance(one, InferenceSession)}
+
+    before = sessions()
+    one = EmbeddedJudge()
+    asked(one, *SOME)
+    while_open = sessions()
+    one.close()
+
+    assert len(while_open) == len(before) + 2
+    assert sessions() == before
 
 
 def test_a_question_that_fails_fails_alone(judge: EmbeddedJudge) -> None:

@@ -123,8 +123,9 @@ class Encoder:
         return found
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Let the threads and the model go."""
         self._pool.shutdown()
+        del self._session  # the garbage collector, which would find it later, doesn't know how large it is
 
     def _run(self, pieces: list[int]) -> Encoded:
         ids = np.array([pieces], np.int64)

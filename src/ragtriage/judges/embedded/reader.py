@@ -132,8 +132,9 @@ class Reader:
         return Marks(tuple(cuts), _joined(inside[0]), _joined(inside[1]), tuple(kinds))
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Let the threads and the model go."""
         self._pool.shutdown()
+        del self._session  # the garbage collector, which would find it later, doesn't know how large it is
 
     def _read(self, pair: Pair) -> Logits | Exception:
         try:

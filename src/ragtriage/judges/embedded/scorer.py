@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,10 @@ from ragtriage.judges.embedded.featurizer import Featurized, Featurizer
 from ragtriage.judges.embedded.fitted_models import FITTED, Fusion, Model, fused_inputs, load
 from ragtriage.judges.embedded.reader import Logits, Pair, Reader, doubted_words
 from ragtriage.judges.embedded.verdict import FittedThresholds, Scored
-from ragtriage.text.atomic import Marks
+from ragtriage.text.atomic import Marker
+
+MARKED = 256
+"""Responses whose marks are remembered: each is asked for several times."""
 
 
 class Scorer:
@@ -33,6 +37,8 @@ class Scorer:
     def __init__(self, *, threads: int, kept: int | None, model: Path = MODEL) -> None:
         self._encoder = Encoder(threads=threads, kept=KEPT if kept is None else kept)
         self._reader = Reader(self._encoder.pieces, threads=threads, path=model / "reader.onnx")
+        self.marks: Marker = lru_cache(MARKED)(self._reader.marks)
+        """Where the claims of a response begin, and which parts of it are remarks."""
         self.featurizer = Featurizer(CachedReader(self._encoder), self.marks)
         fitted = load(model / "coefficients.json")
         self._models = {task: Model(one) for task, one in fitted["tasks"].items()}
@@ -40,13 +46,9 @@ class Scorer:
         self.thresholds = FittedThresholds(**fitted["thresholds"])
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Let the threads and the models go."""
         self._encoder.close()
         self._reader.close()
-
-    def marks(self, query: str, text: str) -> Marks:
-        """Where the claims of a response begin, and which parts of it are remarks."""
-        return self._reader.marks(query, text)
 
     def score(self, questions: Sequence[Question]) -> Iterator[Scored | Exception]:
         """One result a question, in order; what went wrong with one doesn't touch the others."""
