@@ -55,6 +55,10 @@ class InlinePool:
         """This one."""
         return 1
 
+    def working(self) -> int:
+        """None: a partition is done at once."""
+        return 0
+
     def spent(self) -> Amount:
         """Nothing."""
         return Amount()

@@ -53,6 +53,17 @@ def slow() -> FakeJudge:
     return FakeJudge(answer, delay=0.05)
 
 
+def blocking() -> FakeJudge:
+    """The same, whose process does nothing else for a fiftieth of a second whenever a text is broken into claims."""
+
+    def late(question: Question) -> Answer:
+        if question.kind == "claims":
+            time.sleep(0.02)
+        return answer(question)
+
+    return FakeJudge(late, shuffled=1)
+
+
 def killed_by_case_7() -> FakeJudge:
     """A judge whose process is killed by every question about one case."""
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scripted_judges import parquet, row
 
 from ragtriage.readers import Rejected, open_cases
-from ragtriage.scale.ids import doubles_in, entries_of, place_of, read_entries
+from ragtriage.scale.ids import doubles_in, entries_of, entry_of, place_of, read_entries, sorted_entries
 from ragtriage.scale.partitions import Partition, cases_a_partition, cut_lines, cut_row_groups
 from ragtriage.scale.places import listed
 from ragtriage.scale.survey import Reading, survey
@@ -106,6 +106,14 @@ def test_folders_and_globs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert names("a/**/*.parquet") == ["a/b/2.parquet"]
     assert names("c[d/6.jsonl") == ["c[d/6.jsonl"]
     assert names("*/1.jsonl") == ["a/1.jsonl"]
+
+
+@given(st.lists(st.tuples(st.binary(min_size=16, max_size=16), st.booleans()), max_size=50))
+def test_ids_that_are_gathered_packed_are_the_same_file(ids: list[tuple[bytes, bool]]) -> None:
+    placed = [(own, at, at + 1, made_up) for at, (own, made_up) in enumerate(ids)]
+    packed = b"".join(entry_of(own, at, row, made_up=made_up) for own, at, row, made_up in placed)
+
+    assert sorted_entries(packed) == entries_of(placed)
 
 
 @given(st.lists(st.lists(st.integers(0, 12), max_size=12, unique=True), max_size=5))

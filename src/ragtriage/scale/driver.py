@@ -104,7 +104,7 @@ class Driver:
             for event in self.pool.wait(TICK):
                 self._take(event)
             self.check()
-            self.progress.tell(len(self._running), self.pool.nodes(), self.pool.spent())
+            self.progress.tell(len(self._running), self.pool.nodes(), self.pool.spent(), self.pool.working())
         if self.stop.gently:
             self._driven.stopped = self._driven.stopped or "interrupted: give the same command again to go on"
         return self._driven
@@ -187,6 +187,10 @@ def unfinished(plan: RunPlan, markers: Mapping[str, Marker], share: tuple[int, i
         markers: those that are done.
         share: (which, of how many) of them; None for all.
     """
+    return [one for one in share_of(plan, share) if one.id not in markers or markers[one.id].failed]
+
+
+def share_of(plan: RunPlan, share: tuple[int, int] | None) -> list[Partition]:
+    """The partitions of a share, (which, of how many), in the order of the input; all if None."""
     own = enumerate(plan.partitions)
-    mine = (one for at, one in own if share is None or at % share[1] == share[0] - 1)
-    return [one for one in mine if one.id not in markers or markers[one.id].failed]
+    return [one for at, one in own if share is None or at % share[1] == share[0] - 1]

@@ -7,14 +7,14 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 
 from ragtriage.core.errors import InputError
-from ragtriage.scale.driver import Driven, Driver, Stop, unfinished
+from ragtriage.scale.driver import Driven, Driver, Stop, share_of, unfinished
 from ragtriage.scale.finish import finish, reopen
 from ragtriage.scale.markers import Marker, read_markers
 from ragtriage.scale.orders import Orders
 from ragtriage.scale.places import Folder, folder_at
 from ragtriage.scale.plan import RunPlan, check_same, read_plan, write_plan
 from ragtriage.scale.pool import Pool
-from ragtriage.scale.progress import Progress
+from ragtriage.scale.progress import Progress, rows_of
 from ragtriage.scale.record_set import RecordSet, record_set
 from ragtriage.scale.sign_of_life import SignOfLife
 
@@ -94,9 +94,15 @@ def _driven(wanted: Wanted, folder: Folder, plan: RunPlan, markers: Mapping[str,
         return Driven(dict(markers))
     reopen(folder)
     part = f"-{wanted.share[0]}-of-{wanted.share[1]}" if wanted.share else ""
-    progress = Progress(folder, len(todo), plan.rows, done, part, wanted.show)
+    own = share_of(plan, wanted.share)
+    again = {one.id for one in todo}
+    before = sum(markers[one.id].cases for one in own if one.id in markers and one.id not in again)
+    progress = Progress(folder, len(todo), rows_of(plan, own), before, part, wanted.show)
     with closing(wanted.new_pool(folder, len(todo))) as pool:
-        return Driver(folder, plan, pool, progress, life.check, wanted.strict, wanted.stop).drive(todo, markers)
+        try:
+            return Driver(folder, plan, pool, progress, life.check, wanted.strict, wanted.stop).drive(todo, markers)
+        finally:
+            progress.end(pool.spent())
 
 
 def _nothing_usable(folder: Folder, plan: RunPlan, markers: Mapping[str, Marker], address: str) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from struct import Struct
 from typing import Any
 
 import numpy as np
 
 ENTRY = np.dtype([("high", ">u8"), ("low", ">u8"), ("position", "<u4"), ("row", "<u4"), ("made_up", "u1")])
 """Both halves of the id's digest, its place among the partition's cases and rows, whether it stands for the content."""
+_PLACE = Struct("<IIB")
 Entries = np.ndarray[Any, np.dtype[np.void]]
 
 
@@ -19,6 +21,18 @@ def entries_of(ids: Sequence[tuple[bytes, int, int, bool]]) -> bytes:
         for own, position, row, made_up in sorted(ids)
     ]
     return np.array(halves, ENTRY).tobytes()
+
+
+def entry_of(digest: bytes, position: int, row: int, *, made_up: bool) -> bytes:
+    """One case as it stands in the file of its partition: 25 bytes."""
+    return digest + _PLACE.pack(position, row, made_up)
+
+
+def sorted_entries(entries: bytes | bytearray) -> bytes:
+    """The file of a partition, from its cases' entries in any order."""
+    found = np.frombuffer(entries, ENTRY)
+    high, low = found["high"].astype(np.uint64), found["low"].astype(np.uint64)
+    return found[np.lexsort((found["position"], low, high))].tobytes()
 
 
 def read_entries(content: bytes) -> Entries:

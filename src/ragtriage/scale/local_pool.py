@@ -35,6 +35,8 @@ class _Process:
     task: Task | None = None
     aside: bool = False
     ready: bool = False
+    cases: int = 0
+    """Of its task, those that are done."""
 
 
 class LocalPool:
@@ -60,7 +62,7 @@ class LocalPool:
     def give(self, task: Task) -> None:
         """See `Pool`."""
         one = next(one for one in self._processes if one.task is None and not one.aside)
-        one.task = task
+        one.task, one.cases = task, 0
         with suppress(OSError):  # it is gone: `wait` tells so
             one.pipe.send(task)
 
@@ -105,6 +107,10 @@ class LocalPool:
             one.process.close()
         self._processes.clear()
 
+    def working(self) -> int:
+        """See `Pool`."""
+        return sum(one.cases for one in self._processes if one.task is not None)
+
     def _heard(self, one: _Process) -> list[Event]:
         """Everything that a process has said; that it is gone, if it is."""
         found: list[Event] = []
@@ -115,6 +121,8 @@ class LocalPool:
                     one.pipe.send(self._answered(value))
                 elif kind == "ready":
                     one.ready, self._lost_at_start = True, 0
+                elif kind == "cases":
+                    one.cases = value
                 elif one.task is not None:
                     found.append(Ended(one.task, value, one.name))
                     one.task = None
@@ -177,11 +185,14 @@ def work(pipe: Connection, orders: Orders, name: str) -> None:
             raise value
         return value
 
+    def tell(cases: int) -> None:
+        pipe.send(("cases", cases))
+
     loaded: Loaded | Worked | None = None
     with suppress(EOFError, OSError):
         pipe.send(("ready", None))
         while (task := pipe.recv()) is not None:
-            loaded = load(orders, call, name) if loaded is None else loaded
+            loaded = load(orders, call, name, tell) if loaded is None else loaded
             pipe.send(("worked", evaluate_partition(task, loaded) if isinstance(loaded, Loaded) else loaded))
     os._exit(0)  # threads of libraries must not hold it
 

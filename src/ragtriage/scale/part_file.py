@@ -6,11 +6,12 @@ case. A metric has its value under its name, and beside it `NAME.reason`, `NAME.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
-from typing import Any, BinaryIO
+from tempfile import SpooledTemporaryFile
+from typing import Any, BinaryIO, cast
 
 from ragtriage.core.case import Case
 from ragtriage.core.record import Record
@@ -21,7 +22,12 @@ from ragtriage.store.record_values import case_from, case_values, outcome_from, 
 from ragtriage.store.schema import escaped, unescaped
 
 AT_ONCE = 1_000
-"""Records of a row group."""
+"""Records of a row group at most."""
+AT_ONCE_BYTES = 16_000_000
+"""Characters and bytes of a row group after which no further record is added, so that long texts don't fill the memory."""
+IN_MEMORY = 16_000_000
+"""Bytes of a part from which on it is gathered in a temporary file."""
+_PORTION = 1 << 20
 OUTCOME = ("reason", "failed", "judged", "unknown")
 """What stands beside a metric's value."""
 _FIXED = frozenset(
@@ -46,7 +52,7 @@ class PlacedRecord:
 
 
 class PartWriter:
-    """Gathers the records of a partition and writes them as one file.
+    """Gathers the records of a partition, in memory as long as they are few and then in a temporary file without a name.
 
     Args:
         config: the metrics, and the criteria by which findings are told.
@@ -60,7 +66,8 @@ class PartWriter:
         self._schema = _schema([m.name for m in config.metrics], texts=texts)
         self._texts = texts
         self._waiting: list[dict[str, Any]] = []
-        self._file = BytesIO()
+        self._size = 0
+        self._file = cast("BinaryIO", SpooledTemporaryFile(max_size=IN_MEMORY))  # noqa: SIM115  # `close` closes it
         self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
 
     def add(self, placed: PlacedRecord, findings: Sequence[Finding]) -> None:
@@ -89,15 +96,24 @@ class PartWriter:
                 {"role": role, "label": None if label is None else escaped(label), "text": escaped(text)}
                 for role, _, label, text in texts_of(record.case)
             ]
-        self._waiting.append(row)
-        if len(self._waiting) >= AT_ONCE:
-            self._flush()
+        self._take(row)
 
-    def content(self) -> bytes:
-        """The whole file; nothing can be added after it."""
+    def whole(self) -> BinaryIO:
+        """The whole file, at its beginning; nothing can be added after it. `close` closes it."""
         self._flush()
         self._writer.close()
-        return self._file.getvalue()
+        self._file.seek(0)
+        return self._file
+
+    def close(self) -> None:
+        """Let go what was gathered."""
+        self._file.close()
+
+    def _take(self, row: dict[str, Any]) -> None:
+        self._waiting.append(row)
+        self._size += len(row["steps"]) + sum(len(one["text"]) for one in row.get("texts") or ())
+        if len(self._waiting) >= AT_ONCE or self._size >= AT_ONCE_BYTES:
+            self._flush()
 
     def _flush(self) -> None:
         import pyarrow as pa  # noqa: PLC0415  # an extra
@@ -105,6 +121,17 @@ class PartWriter:
         if self._waiting:
             self._writer.write_table(pa.Table.from_pylist(self._waiting, self._schema))
             self._waiting.clear()
+            self._size = 0
+
+
+def checksum_of(file: BinaryIO) -> str:
+    """The checksum of a file from its beginning, where it stands again afterwards: 32 hexadecimal digits."""
+    found = hashlib.blake2b(digest_size=16)
+    file.seek(0)
+    while portion := file.read(_PORTION):
+        found.update(portion)
+    file.seek(0)
+    return found.hexdigest()
 
 
 def read_part(file: BinaryIO, columns: Sequence[str] | None = None, rows: int = 64) -> Iterator[dict[str, Any]]:

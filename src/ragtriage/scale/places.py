@@ -9,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +25,7 @@ FILESYSTEMS = frozenset({"s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss", "
 _GLOB = re.compile(r"[*\[]")
 _LOCAL_GLOB = re.compile(r"[*?\[]")
 _BUFFER = 1 << 16
+_PORTION = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,20 @@ class Folder:
             return
         except OSError as error:
             raise StoreError(f"{self.at(name)} can't be deleted: {_said(error)}") from error
+
+    def write_from(self, name: str, content: BinaryIO) -> None:
+        """Write a file as a whole, from a stream, a portion at a time."""
+        try:
+            if REMOTE in self.address:
+                system, path = _located(self.at(name))
+                with system.open_output_stream(path) as stream:
+                    shutil.copyfileobj(content, stream, _PORTION)
+                return
+            private_folder(Path(self.at(name)).parent)
+            with atomic_path(Path(self.at(name))) as beside, beside.open("wb") as file:
+                shutil.copyfileobj(content, file, _PORTION)
+        except OSError as error:
+            raise StoreError(f"{self.at(name)} can't be written: {_said(error)}") from error
 
     def modified(self, name: str) -> float | None:
         """When a file was written, in seconds by the clock of what keeps it; None if there is none."""

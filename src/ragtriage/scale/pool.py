@@ -58,6 +58,10 @@ class Pool(Protocol):
         """On how many machines there are processes."""
         ...
 
+    def working(self) -> int:
+        """How many cases of the partitions in work are done, as far as is known."""
+        ...
+
     def spent(self) -> Amount:
         """What was spent on the run by now, as far as the desk knows."""
         ...

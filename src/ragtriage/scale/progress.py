@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import StoreError
+from ragtriage.readers.files import ByteRange
 from ragtriage.scale.desk import Amount
 from ragtriage.scale.markers import Marker
+from ragtriage.scale.partitions import Partition
 from ragtriage.scale.places import Folder
+from ragtriage.scale.plan import RunPlan
 
 KEPT_EVERY = 5.0
 """Seconds between two writings of the file."""
@@ -26,10 +29,10 @@ class Progress:
     Args:
         folder: the record set.
         partitions: how many there are in all for this command.
-        rows: about how many rows the input has; 0 if that isn't known.
-        before: cases that were done before.
+        rows: about how many rows it is to read in all, those of `before` among them; 0 if that isn't known.
+        before: cases that were done before, and aren't worked on again.
         part: which of several drivers it is.
-        show: takes the line; called at every change, and every few seconds.
+        show: takes the line; called at every change, and every half second.
         clock: gives the time in seconds.
     """
 
@@ -57,22 +60,38 @@ class Progress:
         """A partition has failed for good."""
         self.failed_partitions += 1
 
-    def tell(self, running: int, nodes: int, spent: Amount) -> None:
-        """Show the line, and write the file if it is time."""
-        now = self.values(running, nodes, spent)
+    def tell(self, running: int, nodes: int, spent: Amount, working: int = 0) -> None:
+        """Show the line, and write the file if it is time.
+
+        Args:
+            running: partitions in work.
+            nodes: machines that work.
+            spent: on the run by now.
+            working: cases of the partitions in work that are done.
+        """
+        now = self.values(running, nodes, spent, working)
         self.show(line_of(now))
         if self.clock() - self._kept >= KEPT_EVERY:
-            self._kept = self.clock()
-            with suppress(StoreError):  # what matters is written, and told, by others
-                self.folder.write(f"progress{self.part}.json", json.dumps(now).encode())
+            self._keep(now)
 
-    def values(self, running: int, nodes: int, spent: Amount) -> dict[str, Any]:
-        """How far it is; of JSON's types."""
+    def end(self, spent: Amount) -> None:
+        """Write the file once more: nothing is in work any longer, and of what was, nothing counts."""
+        self._keep(self.values(0, 0, spent))
+
+    def _keep(self, now: Mapping[str, Any]) -> None:
+        self._kept = self.clock()
+        with suppress(StoreError):  # what matters is written, and told, by others
+            self.folder.write(f"progress{self.part}.json", json.dumps(now).encode())
+
+    def values(self, running: int, nodes: int, spent: Amount, working: int = 0) -> dict[str, Any]:
+        """How far it is; of JSON's types. See `tell`."""
         seconds = max(self.clock() - self._began, 1e-9)
-        rate = self.cases / seconds
-        left = max(0, self.rows - self.before - self.cases)
+        done = self.cases + working
+        rate = done / seconds
+        all_done = self.done_partitions == self.partitions  # how many rows a JSONL file has is estimated
+        left = 0 if all_done else max(0, self.rows - self.before - done)
         return {
-            "cases": self.before + self.cases,
+            "cases": self.before + done,
             "of": self.rows or None,
             "partitions": self.done_partitions,
             "of_partitions": self.partitions,
@@ -80,10 +99,24 @@ class Progress:
             "running": running,
             "nodes": nodes,
             "cases_a_second": round(rate, 3),
-            "seconds_left": round(left / rate) if rate and self.rows else None,
+            "seconds_left": 0 if all_done else round(left / rate) if rate and self.rows else None,
             "cost": spent.cost,
             "requests": spent.requests,
         }
+
+
+def rows_of(plan: RunPlan, wanted: Collection[Partition]) -> int:
+    """About how many rows some partitions of a plan have; 0 if that isn't known, as of a CSV file."""
+    if any(one.rows is None and one.part is None for one in wanted):
+        return 0
+    known = sum(one.rows or 0 for one in plan.partitions)
+    size = sum(map(_bytes, plan.partitions))
+    a_byte = max(0, plan.rows - known) / size if size else 0.0
+    return sum(one.rows or 0 for one in wanted) + round(a_byte * sum(map(_bytes, wanted)))
+
+
+def _bytes(partition: Partition) -> int:
+    return partition.part.end - partition.part.start if isinstance(partition.part, ByteRange) else 0
 
 
 def line_of(now: dict[str, Any]) -> str:

@@ -79,6 +79,10 @@ class _Actor:
     node: str = ""
     """Empty until it is ready."""
     aside: bool = False
+    cases: int = 0
+    """Of its task, those that are done."""
+    cases_asked: Any = None
+    """What it will answer to how many that are."""
 
 
 class RayPool:
@@ -125,7 +129,8 @@ class RayPool:
                 .options(num_cpus=0, scheduling_strategy=here)
                 .remote(store, orders.folder, orders.judge.options.budget, orders.judge.options.max_requests, part)
             )
-        self._worker = ray.remote(_Worker).options(num_cpus=1, memory=MEMORY, max_restarts=0)
+        # beside the partition that it works on it says how far it is
+        self._worker = ray.remote(_Worker).options(num_cpus=1, memory=MEMORY, max_restarts=0, max_concurrency=2)
         self._fill()
 
     def free(self) -> int:
@@ -135,7 +140,7 @@ class RayPool:
     def give(self, task: Task) -> None:
         """See `Pool`."""
         one = next(one for one in self._actors if one.waits_for is None and not one.aside)
-        one.task, one.waits_for = task, one.handle.work.remote(task)
+        one.task, one.waits_for, one.cases = task, one.handle.work.remote(task), 0
 
     def wait(self, seconds: float) -> Sequence[Event]:
         """See `Pool`."""
@@ -158,6 +163,10 @@ class RayPool:
         for one in self._actors:
             if one.name == who:
                 one.aside = True
+
+    def working(self) -> int:
+        """See `Pool`."""
+        return sum(one.cases for one in self._actors if one.task is not None)
 
     def nodes(self) -> int:
         """See `Pool`."""
@@ -217,11 +226,27 @@ class RayPool:
         if now - self._looked < LOOK_EVERY:
             return
         self._looked = now
+        self._look_at_cases()
         cores = int(self._ray.cluster_resources().get("CPU", 1))
         self._wanted = min(self._most, self._count or max(1, cores))
         if self._lost_at_start == 0 and getattr(self, "_desk", None) is not None:
             with suppress(Exception):  # it is asked again
                 self._spent = self._ray.get(self._desk.call.remote("told"), timeout=5)
+
+
+    def _look_at_cases(self) -> None:
+        """Take what actors have answered by now to how far they are, and ask them again; nothing is waited for."""
+        asked = {one.cases_asked: one for one in self._actors if one.cases_asked is not None}
+        ready = self._ray.wait([*asked], num_returns=len(asked), timeout=0)[0] if asked else []
+        for answer in ready:
+            one, asked[answer].cases_asked = asked[answer], None
+            with suppress(Exception):  # it is gone, which the answer to its task will say
+                partition, cases = self._ray.get(answer)
+                if one.task is not None and one.task.partition.id == partition:
+                    one.cases = cases
+        for one in self._actors:
+            if one.task is not None and one.cases_asked is None:
+                one.cases_asked = one.handle.cases.remote()
 
 
 class _Worker:
@@ -230,6 +255,7 @@ class _Worker:
     def __init__(self, orders: Orders, desk: Any, name: str) -> None:
         self._orders, self._desk, self._name = orders, desk, name
         self._loaded: Loaded | Worked | None = None
+        self._partition, self._cases = "", 0
 
     def node(self) -> str:
         """On which node it is."""
@@ -237,9 +263,17 @@ class _Worker:
 
     def work(self, task: Task) -> Worked:
         """Work on one partition."""
+        self._partition, self._cases = task.partition.id, 0
         if self._loaded is None:
-            self._loaded = load(self._orders, self._call, self._name)
+            self._loaded = load(self._orders, self._call, self._name, self._tell)
         return evaluate_partition(task, self._loaded) if isinstance(self._loaded, Loaded) else self._loaded
+
+    def cases(self) -> tuple[str, int]:
+        """The partition that it works on, and how many cases of it are done."""
+        return self._partition, self._cases
+
+    def _tell(self, cases: int) -> None:
+        self._cases = cases
 
     def _call(self, *given: Any) -> Any:
         return ray_module().get(self._desk.call.remote(*given))

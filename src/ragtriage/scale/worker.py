@@ -6,11 +6,10 @@ load, commits nothing, and may be called twice for the same partition: both give
 
 from __future__ import annotations
 
-import hashlib
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
@@ -31,10 +30,10 @@ from ragtriage.readers.case_rows import made_up_id
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.summary import Tally
 from ragtriage.scale.desk import Amount, Block, Call, DeskMemory
-from ragtriage.scale.ids import entries_of
+from ragtriage.scale.ids import entry_of, sorted_entries
 from ragtriage.scale.markers import Marker
 from ragtriage.scale.orders import Ending, Orders, Task, Worked, checked_versions
-from ragtriage.scale.part_file import PartWriter, PlacedRecord
+from ragtriage.scale.part_file import PartWriter, PlacedRecord, checksum_of
 from ragtriage.scale.places import folder_at, stamp_of
 from ragtriage.scale.probe import arithmetic
 from ragtriage.store.identity import digest
@@ -43,6 +42,10 @@ FILES_KEPT = 4
 """Opened files whose columns are known: the partitions of a file mostly follow each other."""
 MORE = 4
 """By how much a block grows that was too small."""
+KEPT_ANSWERS = 20_000
+"""Answers that cost nothing and are remembered, so that memory doesn't grow with a partition that is a whole file."""
+TOLD_EVERY = 1.0
+"""Seconds between two times that a process says how far it is."""
 ESTIMATED_AT_ONCE = 1_000
 """Cases that are in memory while it is estimated what a partition may cost."""
 
@@ -55,11 +58,13 @@ class Loaded:
         orders: what it works by.
         call: asks the desk.
         who: this process, for the desk.
+        tell: takes how many cases of the present partition are done, every second.
     """
 
     orders: Orders
     call: Call
     who: str
+    tell: Callable[[int], None] = lambda _: None
     config: EvaluationConfig = field(init=False)
     built: BuiltJudge = field(init=False)
     ledger: Ledger | None = field(init=False, default=None)
@@ -77,7 +82,7 @@ class Loaded:
         self.config = self.orders.config()
         judge = self.orders.judge
         paid = isinstance(judge, JudgeConfig) and judge.paid
-        self.own_memory = None if paid else InMemory()
+        self.own_memory = None if paid else InMemory(KEPT_ANSWERS)
         memory = self.own_memory or DeskMemory(self.call, self.who)
         if isinstance(judge, JudgeConfig):
             session = JudgeSession.of(_shared_limits(judge, self.orders.workers))
@@ -96,7 +101,7 @@ class Loaded:
         return self.files[address]
 
 
-def load(orders: Orders, call: Call, who: str) -> Loaded | Worked:
+def load(orders: Orders, call: Call, who: str, tell: Callable[[int], None] = lambda _: None) -> Loaded | Worked:
     """Load what all partitions need; why this process can't work at all, if it can't."""
     own = checked_versions()
     for package, wanted in orders.versions.items():
@@ -104,7 +109,7 @@ def load(orders: Orders, call: Call, who: str) -> Loaded | Worked:
             there = f"{package} {own.get(package, 'missing')} on {socket.gethostname()}"
             return Worked("", "versions", f"{there}, {wanted} where the command runs: install the same version")
     try:
-        return Loaded(orders, call, who)
+        return Loaded(orders, call, who, tell)
     except (ConfigError, JudgeError) as error:
         return Worked("", "judge", f"on {socket.gethostname()}: {error}")
 
@@ -139,12 +144,12 @@ def _evaluated(task: Task, loaded: Loaded) -> Worked:
         return changed
     if not _granted(task, loaded):
         return Worked(name, "waits")
-    work = _Work(task, loaded)
-    try:
-        work.run()
-    finally:
-        spent = _settle(loaded)
-    return changed if _changed(task) else Worked(name, "done", marker=asdict(work.written(spent)))
+    with closing(_Work(task, loaded)) as work:
+        try:
+            work.run()
+        finally:
+            spent = _settle(loaded)
+        return changed if _changed(task) else Worked(name, "done", marker=asdict(work.written(spent)))
 
 
 def _changed(task: Task) -> bool:
@@ -163,10 +168,15 @@ class _Work:
         self._part = PartWriter(loaded.config, texts=loaded.orders.texts)
         self._tally = Tally(self._config.metrics, self._config.thresholds, self._config.rules, self._config.costs)
         self._places: dict[str, tuple[int, int]] = {}
-        self._ids: list[tuple[bytes, int, int, bool]] = []
+        self._ids = bytearray()
+        """An entry a case; see `ragtriage.scale.ids`. A file may have millions."""
         self._rejected: list[Rejected] = []
-        self._rows = self._lines = self._failed = 0
-        self._began = time.monotonic()
+        self._rows = self._lines = self._cases_read = self._failed = 0
+        self._began = self._told = time.monotonic()
+
+    def close(self) -> None:
+        """Let the records go that were gathered."""
+        self._part.close()
 
     def run(self) -> None:
         """Evaluate all cases, and keep each as soon as all before it are there."""
@@ -183,20 +193,23 @@ class _Work:
                 while due in early:
                     self._keep(early.pop(due))
                     due += 1
+                if time.monotonic() - self._told >= TOLD_EVERY:
+                    self._told = time.monotonic()
+                    loaded.tell(due)
         loaded.built.memory.flush()
 
     def written(self, spent: Amount) -> Marker:
         """Write the files; what is to be committed."""
         task, loaded = self._task, self._loaded
         part = f"{task.partition.id}-{task.attempt}"
-        folder, content = folder_at(loaded.orders.folder), self._part.content()
+        folder, content = folder_at(loaded.orders.folder), self._part.whole()
         marker = Marker(
             partition=task.partition.id,
             part=part,
-            checksum=hashlib.blake2b(content, digest_size=16).hexdigest(),
+            checksum=checksum_of(content),
             rows=self._rows,
             lines=self._lines,
-            cases=len(self._ids),
+            cases=self._cases_read,
             failed=self._failed,
             rejected=len(self._rejected),
             ends=any(row.ends for row in self._rejected),
@@ -206,8 +219,8 @@ class _Work:
             host=socket.gethostname(),
             counts=self._tally.counts(),
         )
-        folder.write(marker.records, content)
-        folder.write(marker.ids, entries_of(self._ids))
+        folder.write_from(marker.records, content)
+        folder.write(marker.ids, sorted_entries(self._ids))
         if self._rejected:
             told = [[one.row, one.line, one.field, one.reason, one.twin_of] for one in self._rejected]
             folder.write(marker.rejections, json.dumps(told).encode())
@@ -219,9 +232,10 @@ class _Work:
             if isinstance(row, Rejected):
                 self._rejected.append(row)
                 continue
-            position = len(self._ids)
+            position = self._cases_read
+            self._cases_read += 1
             content_id = not self._has_ids or row.id == made_up_id(row.query, row.sources, row.response, row.history)
-            self._ids.append((digest(row.id), position, raw.row, content_id))
+            self._ids += entry_of(digest(row.id), position, raw.row, made_up=content_id)
             self._places[row.id] = position, raw.row
             yield row
 

@@ -1,0 +1,36 @@
+"""A part grows on disk and not in memory, and long texts make its row groups small."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import closing
+
+import pyarrow.parquet as pq
+from scripted_judges import CONFIG
+
+from ragtriage.core.case import Case, Source
+from ragtriage.core.record import Record
+from ragtriage.scale.part_file import AT_ONCE_BYTES, IN_MEMORY, PartWriter, PlacedRecord, case_of, read_part, values_of
+
+
+def long_cases() -> Iterator[Case]:
+    """Cases whose texts, a megabyte each, hardly pack."""
+    drawn = random.Random(1)
+    for i in range(40):
+        yield Case(f"c{i}", "Q?", (Source(drawn.randbytes(500_000).hex()),), "R.")
+
+
+def test_long_texts_are_written_as_they_come() -> None:
+    with closing(PartWriter(CONFIG, texts=True)) as part:
+        for position, case in enumerate(long_cases()):
+            part.add(PlacedRecord(position, position + 1, Record(case)), ())
+        file = part.whole()
+
+        groups = pq.ParquetFile(file).metadata
+        assert groups.num_row_groups >= 40_000_000 // (AT_ONCE_BYTES + 1_000_000)
+        assert groups.num_rows == 40
+        assert file.seek(0, 2) > IN_MEMORY
+        assert file.name is not None  # it lies in the temporary folder, and not in memory
+        file.seek(0)
+        assert [case_of(values_of(row)) for row in read_part(file, rows=4)] == list(long_cases())
