@@ -6,6 +6,8 @@ import io
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +15,7 @@ from scripted_judges import parquet, row
 
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.scale.ids import doubles_in, entries_of, entry_of, place_of, read_entries, sorted_entries
-from ragtriage.scale.partitions import Partition, cases_a_partition, cut_lines, cut_row_groups
+from ragtriage.scale.partitions import Partition, cases_a_partition, cut_lines, cut_row_groups, lines_of
 from ragtriage.scale.places import listed
 from ragtriage.scale.survey import Reading, survey
 
@@ -73,6 +75,42 @@ def test_parts_of_a_parquet_file_are_the_file(tmp_path: Path, group: int) -> Non
     assert rows == list(file.rows())
     assert found.partitions[0].first == 1
     assert all(part == Partition.from_json(json.loads(json.dumps(part.as_json()))) for part in found.partitions)
+
+
+@given(st.lists(st.text("ab", max_size=9), max_size=40), st.booleans(), st.integers(1, 60))
+def test_the_lines_of_a_part_are_counted(lines: list[str], ended: bool, step: int) -> None:
+    content = "\n".join(lines).encode() + (b"\n" if ended else b"")
+    at = 1
+    for part in cut_lines(io.BytesIO(content), len(content), step):
+        own = len(content[part.start : part.end].splitlines())
+        assert lines_of(io.BytesIO(content), part) == (at, at + own - 1)
+        at += own
+
+
+@pytest.mark.parametrize(
+    ("groups", "parts"),
+    [
+        ([15_000] * 70, [15_000] * 70),
+        ([20_001, *[15_000] * 70], [*[952, 953] * 10, 953, *[15_000] * 70]),
+        ([10_000], [154] * 65),
+    ],
+)
+def test_only_very_large_row_groups_are_cut_if_there_is_enough_to_share_out(
+    tmp_path: Path, groups: list[int], parts: list[int]
+) -> None:
+    path = tmp_path / "rows.parquet"
+    schema = pa.schema([(name, pa.string()) for name in ("query", "response", "sources")])
+    with pq.ParquetWriter(path, schema) as writer:
+        for size in groups:
+            writer.write_table(pa.table({name: ["t"] * size for name in schema.names}, schema))
+    found = survey([str(path)], Reading())
+
+    sizes = [one.rows for one in found.partitions]
+    assert len(sizes) == len(parts)
+    assert all(abs(size - expected) <= 1 for size, expected in zip(sizes, parts, strict=True) if size)
+    assert sum(size or 0 for size in sizes) == sum(groups)
+    told = [note for note in found.notes if "has row groups of up to 20,001 rows: every partition reads" in note]
+    assert bool(told) is (20_001 in groups)
 
 
 def told(one: object) -> object:

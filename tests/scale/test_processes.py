@@ -87,10 +87,10 @@ def test_a_partition_that_kills_every_process_is_a_failure_that_names_its_rows(t
     assert result.driven.repeated == 2
     (failure,) = result.driven.failures
     first = result.records.plan.partitions[0]
-    assert failure.startswith(
-        f"{rows}, bytes 0 to {first.part.end:,}: failed 3 times: its process was killed by signal 9"
-    )
     lost = rows.read_bytes()[: first.part.end].count(b"\n")
+    assert failure.startswith(
+        f"{rows}, lines 1 to {lost} (bytes 0 to {first.part.end:,}): failed 3 times: its process was killed by signal 9"
+    )
     assert [record.case.id for record in result.records.records()] == [f"case {i}" for i in range(lost, 40)]
     assert result.records.info.state != "finished"
 

@@ -38,7 +38,7 @@ from ragtriage.scale.driver import Stop
 from ragtriage.scale.evaluate_on import PartitionedResult, Wanted, evaluate_partitioned
 from ragtriage.scale.finish import register
 from ragtriage.scale.local_pool import LocalPool
-from ragtriage.scale.orders import Orders, loadable_name
+from ragtriage.scale.orders import Orders, checked_versions, loadable_name
 from ragtriage.scale.places import REMOTE, Folder
 from ragtriage.scale.plan import planned
 from ragtriage.scale.pool import Pool
@@ -93,6 +93,7 @@ def evaluate_on(
         rules=config.rules,
         costs=config.costs,
         texts=flags.texts,
+        versions=checked_versions(session.config),
         workers=count or 1,
     )
     plan = planned(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 
+from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import InputError
 from ragtriage.scale.driver import Driven, Driver, Stop, share_of, unfinished
 from ragtriage.scale.finish import finish, reopen
 from ragtriage.scale.markers import Marker, read_markers
 from ragtriage.scale.orders import Orders
 from ragtriage.scale.places import Folder, folder_at
-from ragtriage.scale.plan import RunPlan, check_same, read_plan, write_plan
+from ragtriage.scale.plan import RunPlan, check_same, check_versions, read_plan, write_plan
 from ragtriage.scale.pool import Pool
 from ragtriage.scale.progress import Progress, rows_of
 from ragtriage.scale.record_set import RecordSet, record_set
@@ -74,6 +76,8 @@ def evaluate_partitioned(wanted: Wanted) -> PartitionedResult:
         life = stack.enter_context(SignOfLife(folder, part))
         if known is None:
             write_plan(folder, plan)
+            plan = read_plan(folder) or plan  # another share may have begun in the same moment
+            check_same(plan, wanted.plan, wanted.address)
         markers = read_markers(folder)
         driven = _driven(wanted, folder, plan, markers, life)
         # others may have come to their end meanwhile
@@ -88,6 +92,9 @@ def evaluate_partitioned(wanted: Wanted) -> PartitionedResult:
 
 def _driven(wanted: Wanted, folder: Folder, plan: RunPlan, markers: Mapping[str, Marker], life: SignOfLife) -> Driven:
     todo = unfinished(plan, markers, wanted.share)
+    if todo:
+        check_versions(plan, wanted.plan, wanted.address)
+        _check_arithmetic(wanted, markers)
     done = sum(marker.cases for marker in markers.values())
     wanted.begun(len(todo), len(plan.partitions), done)
     if not todo:
@@ -103,6 +110,17 @@ def _driven(wanted: Wanted, folder: Folder, plan: RunPlan, markers: Mapping[str,
             return Driver(folder, plan, pool, progress, life.check, wanted.strict, wanted.stop).drive(todo, markers)
         finally:
             progress.end(pool.spent())
+
+
+def _check_arithmetic(wanted: Wanted, markers: Mapping[str, Marker]) -> None:
+    """Refuse to go on strictly with a record set that holds what was computed in two ways."""
+    probes = Counter(marker.probe for marker in markers.values() if marker.probe)
+    if wanted.strict and len(probes) > 1:
+        counts = listed([f"{probe} in {plural(count, 'partition')}" for probe, count in probes.most_common()], "and")
+        raise InputError(
+            f"--strict: {wanted.address} already holds the work of processors with {len(probes)} kinds of arithmetic "
+            f"({counts}): give another --out, or leave --strict out"
+        )
 
 
 def _nothing_usable(folder: Folder, plan: RunPlan, markers: Mapping[str, Marker], address: str) -> str:

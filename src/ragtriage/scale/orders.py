@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, Literal
 from ragtriage.core.metric import Metric
 from ragtriage.diagnosis import COSTS, RULES, Costs, Rule
 from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.judge_names import readers_of
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.custom_metrics import name_in
@@ -18,10 +20,14 @@ from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.scale.partitions import Partition
 from ragtriage.scale.survey import PlannedFile, Reading
 
+PYTHON = "python"
 NewJudge = Callable[[], Judge]
 """Makes a judge; a function that every process can import."""
-CHECKED = ("ragtriage", "onnxruntime")
-"""The packages that must have the same version everywhere."""
+CHECKED = ("ragtriage", "onnxruntime", "numpy", "py3langid")
+"""The packages that must have the same version everywhere, whoever judges: records depend on them."""
+OF_MODELS = ("pydantic-ai-slim",)
+OF_READERS = ("tokenizers", "torch", "transformers")
+"""Those that must too where language models, or hub readers, judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +93,26 @@ def loadable_name(metric: Metric) -> str:
     return f"{Path(path).resolve()}:{name_in(place)}"
 
 
-def checked_versions() -> dict[str, str]:
-    """The versions of this process's packages that must be the same everywhere."""
+def checked_versions(judge: JudgeConfig | None = None) -> dict[str, str]:
+    """The versions of this process's packages that must be the same everywhere, and of Python.
+
+    Args:
+        judge: who judges.
+    """
+    packages = list(CHECKED)
+    if judge and judge.paid:
+        packages += OF_MODELS
+    if judge and any(readers_of(name) for name in (*judge.local, judge.first)):
+        packages += OF_READERS
+    return versions_of([PYTHON, *packages])
+
+
+def versions_of(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of this process's packages, as far as they are installed; PYTHON is Python's, without its patch."""
     found = {}
-    for package in CHECKED:
+    for package in packages:
         try:
-            found[package] = version(package)
+            found[package] = "%d.%d" % sys.version_info[:2] if package == PYTHON else version(package)
         except PackageNotFoundError:
             continue
     return found

@@ -17,6 +17,11 @@ MOST_CASES, FEWEST_CASES = 1_000, 16
 """Of a partition: what a lost node costs at most, and what is worth a file of its own."""
 WANTED_PARTITIONS = 64
 """A small input is cut into about so many, so that all processes have work to the end."""
+MOST_OF_A_GROUP = 20_000
+"""Rows of a row group from which on it is cut although there is enough to share out: every part of it has to read the
+group from its start."""
+MOST_COUNTED = 1_000_000_000
+"""Bytes that are looked through to say at which line a part begins."""
 _READ = 1 << 20
 
 
@@ -52,11 +57,12 @@ class Partition:
         part = ByteRange(*numbers) if kind == "bytes" else RowGroups(*numbers) if kind == "groups" else None
         return cls(name, file, part, rows, first)
 
-    def says(self, file: str) -> str:
-        """Which rows it is, for people."""
+    def says(self, file: str, lines: tuple[int, int] | None = None) -> str:
+        """Which rows it is, for people; `lines` are those of a part by bytes, if they are known."""
         match self.part:
             case ByteRange(start, end):
-                return f"{file}, bytes {start:,} to {end:,}"
+                within = f"bytes {start:,} to {end:,}"
+                return f"{file}, lines {lines[0]:,} to {lines[1]:,} ({within})" if lines else f"{file}, {within}"
             case RowGroups() if self.first is not None and self.rows is not None:
                 return f"{file}, rows {self.first:,} to {self.first + self.rows - 1:,}"
             case _:
@@ -74,16 +80,18 @@ def cases_a_partition(rows: int) -> int:
     return max(FEWEST_CASES, min(MOST_CASES, rows // WANTED_PARTITIONS))
 
 
-def cut_row_groups(sizes: Sequence[int], size: int) -> Iterator[tuple[RowGroups, int, int]]:
+def cut_row_groups(sizes: Sequence[int], size: int, most: int | None = None) -> Iterator[tuple[RowGroups, int, int]]:
     """Neighbouring small row groups of a Parquet file together, large ones by rows: (part, rows, first row).
 
     Args:
         sizes: the rows of each row group.
         size: about how many rows a part should have.
+        most: the rows of a group from which on it is cut; twice the size if None.
     """
+    most = 2 * size if most is None else most
     first = count = rows = before = 0
     for group, own in enumerate(sizes):
-        if own > 2 * size:
+        if own > most:
             if count:
                 yield RowGroups(first, count), rows, before - rows + 1
             parts = -(-own // size)
@@ -121,6 +129,26 @@ def bytes_a_line(stream: BinaryIO) -> float:
     stream.seek(0)
     head = stream.read(_READ)
     return len(head) / max(1, head.count(b"\n"))
+
+
+def lines_of(stream: BinaryIO, part: ByteRange) -> tuple[int, int] | None:
+    """The first and last line, from 1, of a part of a JSONL file; None where too much would have to be read for it."""
+    if part.end > MOST_COUNTED:
+        return None
+    stream.seek(0)
+    before = _line_breaks(stream, part.start)
+    own = _line_breaks(stream, part.end - part.start)
+    stream.seek(part.end - 1)
+    return before + 1, before + own + (stream.read(1) != b"\n")
+
+
+def _line_breaks(stream: BinaryIO, size: int) -> int:
+    """How many line breaks are among the next bytes."""
+    found = 0
+    while size > 0 and (chunk := stream.read(min(_READ, size))):
+        found += chunk.count(b"\n")
+        size -= len(chunk)
+    return found
 
 
 def _behind_line(stream: BinaryIO, at: int, length: int) -> int:

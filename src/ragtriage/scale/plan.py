@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import InputError, StoreError
-from ragtriage.scale.partitions import Partition
-from ragtriage.scale.places import Folder
+from ragtriage.readers.files import ByteRange
+from ragtriage.scale.partitions import Partition, lines_of
+from ragtriage.scale.places import Folder, open_input
 from ragtriage.scale.survey import PlannedFile, Reading, Survey
 from ragtriage.store.run_writer import now
 
@@ -19,6 +21,17 @@ NAME = "plan.json"
 FORMAT = 1
 """A record set of another version is refused."""
 _SHOWN = 5
+_FLAGS: Mapping[str, str] = {
+    "mapping": "--map", "split_sources": "--split-sources", "citation_mark": "--citation-mark", "format": "--format",
+    "max_text": "--max-text", "max_sources": "--max-sources",
+}  # fmt: skip
+"""How a file is read → the flag that says so."""
+_CRITERIA: Mapping[str, str] = {
+    "rules": "its findings are by other rules of yours",
+    "costs": "its faults are shown from another probability on ([costs])",
+    "counting": "its verdicts count in another way ([base_rates], or --matching)",
+}
+"""What else findings depend on → what is said where it isn't the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +78,12 @@ class RunPlan:
         return self.files[partition.file]
 
     def says(self, partition: Partition) -> str:
-        """Which rows a partition has, for people."""
-        return partition.says(self.file_of(partition).name)
+        """Which rows a partition has, for people; the lines of a part of a JSONL file are counted for it."""
+        file, lines = self.file_of(partition), None
+        if isinstance(partition.part, ByteRange):
+            with suppress(OSError), open_input(file.address) as stream:
+                lines = lines_of(stream, partition.part)
+        return partition.says(file.name, lines)
 
 
 def planned(found: Survey, **given: Any) -> RunPlan:
@@ -127,10 +144,32 @@ def check_same(known: RunPlan, new: RunPlan, address: str) -> None:
     """
     if known.identity == new.identity:
         return
-    raise InputError(
-        f"{address} holds another run: {listed([*_differences(known, new)], 'and')}; give another --out, or "
-        "the command that the run was begun with"
-    )
+    # the same files may have been cut in another way by an earlier version: the partitions of the set count then
+    if found := [*_differences(known, new)]:
+        raise InputError(
+            f"{address} holds another run: {listed(found, 'and')}; give another --out, or the command that the run was "
+            "begun with"
+        )
+
+
+def check_versions(known: RunPlan, new: RunPlan, address: str) -> None:
+    """Refuse to add records to those of other versions: one record set is the work of one program.
+
+    Only what the plan names is compared; one that was written before may name less.
+
+    Raises:
+        InputError: a package has another version here; says which, with both.
+    """
+    others = [
+        f"{package} {version}, here it is {new.versions.get(package, 'missing')}"
+        for package, version in known.versions.items()
+        if new.versions.get(package) != version
+    ]
+    if others:
+        raise InputError(
+            f"{address} was begun with {listed(others, 'and')}: what is left has to be judged by the same versions; "
+            "install them, or give another --out"
+        )
 
 
 def _differences(known: RunPlan, new: RunPlan) -> Iterator[str]:
@@ -152,8 +191,29 @@ def _differences(known: RunPlan, new: RunPlan) -> Iterator[str]:
     if other:
         told = f"the judge answers {plural(len(other), 'kind')} of question otherwise ({', '.join(other[:_SHOWN])})"
         yield f"it was judged by {known.judge}" if known.judge != new.judge else told
-    if _settings(known) != _settings(new):
-        yield "its files are read, or its records kept, in another way (--map, --max-text, --texts, …)"
+    before_read, read = (json.loads(json.dumps(asdict(plan.reading))) for plan in (known, new))
+    flags = [_FLAGS[name] for name in _FLAGS if before_read[name] != read[name]]
+    if flags:
+        yield f"its files are read in another way ({', '.join(flags)})"
+    if known.texts != new.texts:
+        yield "it holds the texts (--texts)" if known.texts else "it doesn't hold the texts (--texts)"
+    yield from _other_criteria(_criteria(known), _criteria(new))
+
+
+def _other_criteria(known: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    before, after = (one["thresholds"] or {} for one in (known, new))
+    others = [
+        f"{name}={before.get(name, 'none')} and not {after.get(name, 'none')}"
+        for name in {**before, **after}
+        if before.get(name) != after.get(name)
+    ]
+    if others:
+        more = f" and {len(others) - _SHOWN:,} more" if len(others) > _SHOWN else ""
+        yield (
+            f"its findings are by the threshold {', '.join(others[:_SHOWN])}{more} (show and report take --threshold, so "
+            "nothing has to be judged again)"
+        )
+    yield from (told for name, told in _CRITERIA.items() if known[name] != new[name])
 
 
 def _metrics(before: Sequence[str], after: Sequence[str]) -> str:
@@ -164,5 +224,9 @@ def _metrics(before: Sequence[str], after: Sequence[str]) -> str:
 
 def _settings(plan: RunPlan) -> Any:
     """What else its records depend on: how files are read, and by which criteria the columns of findings were made."""
-    criteria = {name: plan.configuration.get(name) for name in ("thresholds", "rules", "costs", "counting")}
-    return json.loads(json.dumps([asdict(plan.reading), plan.texts, criteria]))
+    return json.loads(json.dumps([asdict(plan.reading), plan.texts, _criteria(plan)]))
+
+
+def _criteria(plan: RunPlan) -> dict[str, Any]:
+    told = {name: plan.configuration.get(name) for name in ("thresholds", *_CRITERIA)}
+    return json.loads(json.dumps(told))  # type: ignore[no-any-return]  # as a plan that was read has them

@@ -12,6 +12,8 @@ from ragtriage.core.errors import InputError
 from ragtriage.readers import CaseFile, Limits, open_cases
 from ragtriage.readers.files import InputFile
 from ragtriage.scale.partitions import (
+    MOST_OF_A_GROUP,
+    WANTED_PARTITIONS,
     Partition,
     bytes_a_line,
     cases_a_partition,
@@ -118,8 +120,9 @@ def survey(inputs: Sequence[str], reading: Reading, size: int | None = None) -> 
         raise InputError(looked[0].file.problem)
     rows = round(sum(one.rows or 0 for one in looked))
     wanted = size or cases_a_partition(rows)
+    most = None if size or not _enough(looked, wanted) else MOST_OF_A_GROUP
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        cut = threads.map(partial(_cut, size=wanted), looked)
+        cut = threads.map(partial(_cut, size=wanted, most=most), looked)
         partitions = [
             Partition(partition_id(one.file.address, one.file.stamp, part), at, part, count, first)
             for at, (one, parts) in enumerate(zip(looked, cut, strict=True))
@@ -173,11 +176,22 @@ def _row_groups(stream: BinaryIO) -> tuple[int, ...]:
         return tuple(file.metadata.row_group(at).num_rows for at in range(file.num_row_groups))
 
 
-def _cut(one: _Looked, size: int) -> list[tuple[Any, int | None, int | None]]:
+def _enough(looked: Sequence[_Looked], size: int) -> bool:
+    """Whether there are enough partitions where row groups are cut only if they are very large."""
+    parts = 0
+    for one in looked:
+        if one.groups:
+            parts += sum(1 for _ in cut_row_groups(one.groups, size, MOST_OF_A_GROUP))
+        else:
+            parts += round((one.rows or 0) / size) or 1
+    return parts >= WANTED_PARTITIONS
+
+
+def _cut(one: _Looked, size: int, most: int | None) -> list[tuple[Any, int | None, int | None]]:
     if one.file.problem:
         return []
     if one.groups:
-        return [*cut_row_groups(one.groups, size)]
+        return [*cut_row_groups(one.groups, size, most)]
     if one.line is None:
         return [(None, None, 1)]
     with open_input(one.file.address) as stream:
@@ -186,6 +200,13 @@ def _cut(one: _Looked, size: int) -> list[tuple[Any, int | None, int | None]]:
 
 
 def _notes(looked: Sequence[_Looked]) -> Iterator[str]:
+    large = [(max(one.groups), one.file.name) for one in looked if one.groups and max(one.groups) > MOST_OF_A_GROUP]
+    if large:
+        rows, name = max(large)
+        yield (
+            f"{name} has row groups of up to {rows:,} rows: every partition reads its row group from the start, so they "
+            "are read again and again; write it with row_group_size=1000"
+        )
     whole = [one.file for one in looked if not one.file.problem and one.line is None and not one.groups]
     if whole and len(whole) < len(looked):
         yield f"{whole[0].name} and other CSV, JSON and gzip files are one partition each"

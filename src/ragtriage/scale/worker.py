@@ -32,7 +32,7 @@ from ragtriage.runs.summary import Tally
 from ragtriage.scale.desk import Amount, Block, Call, DeskMemory
 from ragtriage.scale.ids import entry_of, sorted_entries
 from ragtriage.scale.markers import Marker
-from ragtriage.scale.orders import Ending, Orders, Task, Worked, checked_versions
+from ragtriage.scale.orders import Ending, Orders, Task, Worked, versions_of
 from ragtriage.scale.part_file import PartWriter, PlacedRecord, checksum_of
 from ragtriage.scale.places import folder_at, stamp_of
 from ragtriage.scale.probe import arithmetic
@@ -103,7 +103,7 @@ class Loaded:
 
 def load(orders: Orders, call: Call, who: str, tell: Callable[[int], None] = lambda _: None) -> Loaded | Worked:
     """Load what all partitions need; why this process can't work at all, if it can't."""
-    own = checked_versions()
+    own = versions_of(orders.versions)
     for package, wanted in orders.versions.items():
         if own.get(package) != wanted:
             there = f"{package} {own.get(package, 'missing')} on {socket.gethostname()}"

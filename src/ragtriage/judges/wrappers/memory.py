@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -71,7 +72,7 @@ class InMemory:
     """
 
     def __init__(self, most: int | None = None) -> None:
-        self.entries: dict[bytes, CachedAnswer] = {}
+        self.entries: OrderedDict[bytes, CachedAnswer] = OrderedDict()
         self._most = most
 
     def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
@@ -83,7 +84,7 @@ class InMemory:
         for entry in entries:
             self.entries.setdefault(entry.key, entry)
         while self._most is not None and len(self.entries) > self._most:
-            del self.entries[next(iter(self.entries))]
+            self.entries.popitem(last=False)
 
     def flush(self) -> None:
         """See `AnswerMemory`; nothing ever waits."""

@@ -1,0 +1,124 @@
+"""One record set is the work of one program on one kind of processor, or it is told that it isn't."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_judges import as_json, evaluated, row, wanted, written
+
+from inline_pool import InlinePool
+from ragtriage.core.errors import InputError
+from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.scale.evaluate_on import PartitionedResult, evaluate_partitioned
+from ragtriage.scale.orders import Orders, Task, Worked, checked_versions
+from ragtriage.scale.pool import Ended, Event
+from ragtriage.scale.record_set import open_record_set
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    return written(tmp_path / "rows.jsonl", [row(i) for i in range(60)])
+
+
+def half_done(rows: Path, out: Path, versions: Mapping[str, str] | None = None, **more: Any) -> PartitionedResult:
+    """The first of two shares, as a program with these versions does it."""
+    given = wanted([rows], out, share=(1, 2), pool=lambda orders, _: InlinePool(orders), **more)
+    plan = given.plan if versions is None else replace(given.plan, versions={**given.plan.versions, **versions})
+    return evaluate_partitioned(replace(given, plan=plan))
+
+
+def test_what_is_left_is_not_judged_by_another_version(tmp_path: Path, rows: Path) -> None:
+    out = tmp_path / "set"
+    half_done(rows, out, {"ragtriage": "0.0.1", "onnxruntime": "1.2"})
+    before = sorted((out / "done").iterdir())
+
+    for share in (None, (2, 2)):
+        with pytest.raises(InputError, match=r"was begun with .*onnxruntime 1\.2, here it is [0-9.]+: what is left has"):
+            evaluated([rows], out, share=share)
+    assert sorted((out / "done").iterdir()) == before
+    with pytest.raises(InputError, match=r"ragtriage 0\.0\.1, here it is"):
+        evaluated([rows], out)
+
+
+def test_a_complete_set_is_read_by_any_version(tmp_path: Path, rows: Path) -> None:
+    out = tmp_path / "set"
+    evaluated([rows], out)
+    plan = out / "plan.json"
+    told = json.loads(plan.read_text())
+    plan.write_text(json.dumps(told | {"versions": {"ragtriage": "0.0.1"}}))
+
+    assert evaluated([rows], out).complete
+
+
+def test_a_set_that_was_begun_before_goes_on_with_its_own_partitions(tmp_path: Path, rows: Path) -> None:
+    out = tmp_path / "set"
+    half_done(rows, out, size=10)
+    plan = out / "plan.json"
+    told = json.loads(plan.read_text())
+    # what was checked then
+    few = {package: told["versions"][package] for package in ("ragtriage", "onnxruntime")}
+    plan.write_text(json.dumps(told | {"versions": few}))
+    result = evaluated([rows], out, size=20)
+
+    assert result.complete
+    assert [one.id for one in result.records.plan.partitions] == [one[0] for one in told["partitions"]]
+
+
+def test_versions_are_those_of_whoever_judges() -> None:
+    own = checked_versions()
+    assert {"ragtriage", "onnxruntime", "numpy", "python"} <= {*own}
+    assert "pydantic-ai-slim" not in own
+    assert "pydantic-ai-slim" in checked_versions(JudgeConfig(("openai:gpt-5-mini",)))
+
+
+def other_arithmetic(task: Task, who: str, worked: Worked) -> Event:
+    """Every process computes in its own way."""
+    return Ended(task, replace(worked, marker={**worked.marker, "probe": who}), who)
+
+
+def two(orders: Orders, _: int) -> InlinePool:
+    return InlinePool(orders, other_arithmetic, ("aa", "bb"))
+
+
+def test_strictly_nothing_is_added_to_what_was_computed_in_two_ways(tmp_path: Path, rows: Path) -> None:
+    out = tmp_path / "set"
+    evaluated([rows], out, pool=two, share=(1, 2), size=4)
+    with pytest.raises(InputError, match=r"--strict: .* 2 kinds of arithmetic \(aa in \d+ partitions and bb in \d+"):
+        evaluated([rows], out, strict=True, size=4)
+
+    assert evaluated([rows], out, size=4).complete
+    assert '"arithmetic": ' in as_json(open_record_set(str(out)))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"thresholds": {"groundedness": 0.7}}, "its findings are by the threshold groundedness=0.9 and not 0.7"),
+        ({"costs": {"missed": 2}}, "its faults are shown from another probability on ([costs])"),
+    ],
+)
+def test_other_criteria_are_told_by_name(tmp_path: Path, rows: Path, change: dict[str, Any], told: str) -> None:
+    given = wanted([rows], tmp_path / "set", pool=lambda orders, _: InlinePool(orders))
+    known = given.plan.configuration
+    first = {**known, "thresholds": {**known["thresholds"], "groundedness": 0.9}}
+    evaluate_partitioned(replace(given, plan=replace(given.plan, configuration=first)))
+    merged = {name: {**first.get(name, {}), **value} for name, value in change.items()}
+
+    with pytest.raises(InputError) as raised:
+        evaluate_partitioned(replace(given, plan=replace(given.plan, configuration={**first, **merged})))
+    assert told in str(raised.value)
+    assert "--max-text" not in str(raised.value)
+
+
+def test_files_that_are_read_in_another_way_are_told_by_the_flag(tmp_path: Path, rows: Path) -> None:
+    given = wanted([rows], tmp_path / "set", pool=lambda orders, _: InlinePool(orders))
+    evaluate_partitioned(given)
+    other = replace(given.plan, reading=replace(given.plan.reading, max_text=7), texts=True)
+
+    with pytest.raises(InputError, match=r"in another way \(--max-text\) and it doesn't hold the texts \(--texts\);"):
+        evaluate_partitioned(replace(given, plan=other))
