@@ -3,12 +3,14 @@
 python bench/scale.py local --copies 4        # --on local:2 against one process with two threads, embedded judge
 python bench/scale.py schedule                # 64 actors that only wait, Ray on this machine
 python bench/scale.py nodes                   # 4 nodes of which one is killed every minute, against one process
+python bench/scale.py memory                  # a CSV file, one partition, by one process; its records in bytes
 python bench/scale.py linear 1 2 4 8 16       # cases/s by how many actors, on the cluster that RAY_ADDRESS names
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import re
 import tempfile
@@ -92,15 +94,27 @@ def scripted(seconds: float = 0.0) -> FakeJudge:
     def answer(question: Question) -> Answer:
         if question.kind == "claims":
             time.sleep(seconds)
-        if question.kind in DECOMPOSITIONS:
-            return tuple(
-                Component(m.group(), m.span()) for m in re.finditer(r"[^.?!\s][^.?!]*[.?!]?", question.subject)
-            )
-        drawn = blake2b(repr((question.kind, question.subject, question.evidence)).encode()).digest()[0]
-        value = "no" if drawn % 4 == 0 else "unknown" if drawn % 17 == 0 else "yes"
-        return Verdict(value, drawn / 255, 0.75, "by its digest", chance=drawn / 255)
+        return by_its_digest(question)
 
     return FakeJudge(answer, name="scripted")
+
+
+def by_its_digest(question: Question) -> Answer:
+    """Sentences, and verdicts of every sort."""
+    if question.kind in DECOMPOSITIONS:
+        return tuple(Component(m.group(), m.span()) for m in _SENTENCE.finditer(question.subject))
+    drawn = blake2b(repr((question.kind, question.subject, question.evidence)).encode()).digest()[0]
+    value = "no" if drawn % 4 == 0 else "unknown" if drawn % 17 == 0 else "yes"
+    return Verdict(value, drawn / 255, 0.75, "by its digest", chance=drawn / 255)
+
+
+class Forgetful(Waiting):
+    """A judge like `scripted` that, other than the fake, remembers nothing of what it was asked, and never waits."""
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """Everything at once."""
+        for place, question in enumerate(questions):
+            yield place, by_its_digest(question)
 
 
 def example_cases(path: Path, count: int) -> Path:
@@ -152,7 +166,7 @@ def local(folder: Path, copies: int) -> None:
     with open_store(folder / "store") as store:
         evaluate_file(open_cases(path), JudgeSession.of(JudgeConfig()), store, config)
     one = 47 * copies / (time.monotonic() - began)
-    most = [0]
+    most = [0, 0]
     end = threading.Event()
     threading.Thread(target=_watch_memory, args=(most, end), daemon=True).start()
 
@@ -164,6 +178,44 @@ def local(folder: Path, copies: int) -> None:
     two = 47 * copies / seconds
     print(f"one process, two threads: {one:.2f} cases/s; local:2: {two:.2f} cases/s, {two / one:.2f} times as many")
     print(f"largest process: {most[0] / 1e6:.0f} MB (the bar: 0.95 times, 450 MB)")
+    print(f"record set: {_size_of(folder / 'set') / (47 * copies):,.0f} bytes a case, no texts")
+
+
+def memory(folder: Path, cases: int) -> None:
+    """A CSV file, which is one partition, by one process: its memory as it goes on."""
+    rows = [json.loads(line) for line in (DATA / "cases.jsonl").read_text(encoding="utf-8").splitlines()]
+    path = folder / "cases.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(["id", "question", "contexts", "answer"])
+        for i in range(cases):
+            one = rows[i % len(rows)]
+            # no text comes twice, so that nothing is remembered in place of something else
+            sources = json.dumps([f"{text} Page {i}." for text in one["contexts"]])
+            lines.writerow([i, f"{one['question']} ({i})", sources, f"{one.get('answer') or ''} See page {i}."])
+    told: list[tuple[int, int]] = []
+    most = [0, 0]
+    end = threading.Event()
+    threading.Thread(target=_watch_memory, args=(most, end), daemon=True).start()
+
+    def pool(orders: Orders) -> Callable[..., Pool]:
+        return lambda where, _: LocalPool(orders, 1, Desk(None, where))  # type: ignore[arg-type]  # nobody asks it
+
+    given = replace(
+        wanted(path, folder / "set", Forgetful, "thelma", pool),
+        show=lambda line: told.append((int(line.split()[0].replace(",", "")), most[1])),
+    )
+    _, seconds = timed(given)
+    end.set()
+    for share in range(1, 11):
+        done, size = next(one for one in told if one[0] >= cases * share // 10)
+        print(f"    {done:,} cases: {size / 1e6:.0f} MB")
+    print(f"{cases:,} cases of {path.stat().st_size / 1e6:.0f} MB in {seconds:.0f} s, at most {most[0] / 1e6:.0f} MB")
+    print(f"record set: {_size_of(folder / 'set') / cases:,.0f} bytes a case, scripted judge, no texts")
+
+
+def _size_of(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def schedule(folder: Path, actors: int, cases: int) -> None:
@@ -260,19 +312,21 @@ def linear(folder: Path, counts: Sequence[int], copies: int) -> None:
 
 
 def _watch_memory(most: list[int], end: threading.Event) -> None:
+    """Keep (the most bytes that a child had, what the last one has now) up to date."""
     import multiprocessing  # noqa: PLC0415
 
     while not end.wait(0.5):
         for child in multiprocessing.active_children():
             told = Path(f"/proc/{child.pid}/status")
             found = re.search(r"VmRSS:\s+(\d+)", told.read_text()) if told.exists() else None
-            most[0] = max(most[0], int(found[1]) * 1024 if found else 0)
+            most[1] = int(found[1]) * 1024 if found else most[1]
+            most[0] = max(most[0], most[1])
 
 
 def main() -> None:
     """Measure what was asked for."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["local", "schedule", "nodes", "linear"])
+    parser.add_argument("what", choices=["local", "schedule", "nodes", "memory", "linear"])
     parser.add_argument("counts", nargs="*", type=int, default=[1, 2, 4, 8])
     parser.add_argument("--copies", type=int, default=4)
     parser.add_argument("--cases", type=int, default=20_000)
@@ -290,6 +344,8 @@ def main() -> None:
                 schedule(folder, given.actors, given.cases)
             case "nodes":
                 nodes(folder, given.cases, given.every)
+            case "memory":
+                memory(folder, given.cases)
             case _:
                 linear(folder, given.counts, given.copies)
 
