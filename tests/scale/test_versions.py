@@ -38,7 +38,7 @@ def test_what_is_left_is_not_judged_by_another_version(tmp_path: Path, rows: Pat
     before = sorted((out / "done").iterdir())
 
     for share in (None, (2, 2)):
-        with pytest.raises(InputError, match=r"was begun with .*onnxruntime 1\.2, here it is [0-9.]+: what is left has"):
+        with pytest.raises(InputError, match=r"was begun with .*onnxruntime 1\.2, here it is [0-9.]+: what is left"):
             evaluated([rows], out, share=share)
     assert sorted((out / "done").iterdir()) == before
     with pytest.raises(InputError, match=r"ragtriage 0\.0\.1, here it is"):

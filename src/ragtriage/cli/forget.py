@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ragtriage.cli.flags import command
+from ragtriage.cli.opened_runs import record_set_named
 from ragtriage.cli.results import default_report
 from ragtriage.cli.stores import open_named_store
 from ragtriage.core.display import plural
@@ -16,9 +18,13 @@ from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.report.words import shown_time
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.repeats import trials_of
+from ragtriage.scale.forgetting import cases_with_texts, forget_in_record_set
+from ragtriage.scale.places import REMOTE
 from ragtriage.scale.record_set import RecordSet
 from ragtriage.store import RunInfo, Store, StoredRun
 from ragtriage.text.sanitize import one_line
+
+_SHOWN_FILES = 100
 
 
 @command("forget")
@@ -35,45 +41,95 @@ def forget(
     """Delete the texts of a run, of some of its cases, or of old runs; scores and verdicts stay.
 
     With the texts go components, explanations and remembered answers; ids and tags stay. Nothing can bring them back.
-    The trials of a repeated run are forgotten with it.
+    The trials of a repeated run are forgotten with it. A record set is named by its folder or URL, or by its run.
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the store is in use, or can't be written).
     """
     if (run is None) == (older_than is None):
         raise ConfigError("name a run (its number, or last) or give --older-than 30d, one of the two")
+    named = record_set_named(run) if run else None
     before = None if older_than is None else _time_before(older_than)
     if not (yes or dry_run or sys.stdin.isatty()):
         raise ConfigError(
             "forget asks before it deletes, and nobody can answer here: give --yes, or look first with --dry-run"
         )
-    with open_named_store(store, project) as there:
-        runs = _old_runs(there, before) if before else _trials(there, run or "last")
-        _say(*_elsewhere(runs))
+    with _store_beside(named, store, project) as there:
+        all_runs = [named] if named else _chosen(there, before, run or "last")
+        _check_named(all_runs, cases)
+        sets = [one for one in all_runs if isinstance(one, RecordSet)]
+        runs = [one for one in all_runs if not isinstance(one, RecordSet)]
         chosen = _with_texts(there, runs, cases)
-        numbers = [one.number for one in runs]
-        if not any(chosen.values()):
-            if not dry_run:
-                there.forget_texts(numbers, ())  # ends what an interrupted call began
-            which = f"in runs older than {older_than}" if before else " and ".join(f"of run {n}" for n in numbers)
-            _say(f"nothing to delete: no text {which} is left", *_files(there, runs))
+        held = {one.folder.address: cases_with_texts(one, cases or None) for one in sets}
+        count = sum(map(len, chosen.values())) + sum(held.values())
+        if not count:
+            if not dry_run:  # ends what an interrupted call began
+                _forget(there, runs, sets, cases, nothing=True)
+            which = (
+                f"in runs older than {older_than}" if before else " and ".join(f"of {_called(one)}" for one in all_runs)
+            )
+            _say(f"nothing to delete: no text {which} is left", *_files(there, all_runs))
             return
-        _say(*_planned(runs, chosen), *_kept(there, chosen), *_files(there, runs))
+        _say(*_planned(runs, chosen), *_planned_sets(sets, held))
+        _say(*(_kept(there, chosen) if there else ()), *_files(there, all_runs))
         if dry_run:
             _say("nothing was deleted (--dry-run)")
         elif yes or _agreed():
-            also = tuple(dict.fromkeys(step for one in runs for step in config_of(one.info).diagnosis_steps))
-            there.forget_texts(numbers, cases or None, also=also)
-            _say(f"deleted the texts of {plural(sum(map(len, chosen.values())), 'case')}; scores and verdicts stay")
+            _forget(there, runs, sets, cases)
+            _say(f"deleted the texts of {plural(count, 'case')}; scores and verdicts stay")
         else:
             _say("nothing was deleted")
 
 
-def _elsewhere(runs: Sequence[StoredRun]) -> Iterator[str]:
-    """Which of these runs have their records, and maybe texts, in a record set."""
-    for run in runs:
-        if isinstance(run, RecordSet):
-            what = "with the texts" if run.plan.texts else "without texts"
-            yield f"run {run.number}: its records lie in {run.folder.address}, {what}: delete that folder yourself"
+@contextmanager
+def _store_beside(named: RecordSet | None, store: str | None, project: str | None) -> Iterator[Store | None]:
+    """The store that is meant; beside a record set there needn't be one, as it only remembers answers about it."""
+    with ExitStack() as stack:
+        try:
+            there: Store | None = stack.enter_context(open_named_store(store, project))
+        except NotStoredError:
+            if named is None or store is not None:
+                raise
+            there = None
+        yield there
+
+
+def _forget(
+    store: Store | None,
+    runs: Sequence[StoredRun],
+    sets: Sequence[RecordSet],
+    cases: Sequence[str] | None,
+    *,
+    nothing: bool = False,
+) -> None:
+    """Delete the texts of runs in the store and of record sets; `nothing` of them is left, maybe, but its traces."""
+    steps = tuple(dict.fromkeys(step for one in (*runs, *sets) for step in config_of(one.info).diagnosis_steps))
+    if store is not None:
+        if runs:
+            store.forget_texts([one.number for one in runs], () if nothing else cases or None, also=steps)
+        if not nothing:
+            for one in sets:
+                store.forget_answers(one, cases or None, also=steps)  # while the questions can be found by the texts
+    for one in sets:
+        forget_in_record_set(one.folder.address, cases or None)
+
+
+def _called(run: StoredRun) -> str:
+    if not isinstance(run, RecordSet):
+        return f"run {run.number}"
+    return run.info.address or f"run {run.number} (in {run.folder.address})"
+
+
+def _planned_sets(sets: Sequence[RecordSet], held: Mapping[str, int]) -> Iterator[str]:
+    for one in sets:
+        if count := held[one.folder.address]:
+            which = f"{_called(one)} ({shown_time(one.info.created)}, {one_line(one.info.input, 120)})"
+            what = "the texts of" if one.plan.texts else "what the judge wrote, such as claims, and explained about"
+            yield f"{which}: {what} {plural(count, 'case')}"
+            if unread := one.texts_deleted() - one.forgotten():
+                yield (
+                    f"  the input of {plural(unread, 'case')} is gone or has changed: what the store remembers of a "
+                    "language model's answers about them can't be found by it any more, and stays"
+                )
 
 
 def _time_before(days: str) -> datetime:
@@ -84,29 +140,45 @@ def _time_before(days: str) -> datetime:
     return datetime.now(UTC) - timedelta(days=int(found[1]))
 
 
+def _chosen(store: Store | None, before: datetime | None, run: str) -> list[StoredRun]:
+    """The runs of a store that are meant: those that ended before a time, else one with its trials."""
+    if store is None:
+        return []
+    return _old_runs(store, before) if before else _trials(store, run)
+
+
 def _trials(store: Store, run: str) -> list[StoredRun]:
     """A run, and the further trials if it is the first of a repeated evaluation."""
     return trials_of(store, store.run(run))
 
 
 def _old_runs(store: Store, before: datetime) -> list[StoredRun]:
-    """The runs that ended before a time, the oldest first."""
-    old = [info.number for info in reversed(store.runs()) if _ended(info) < before]
-    return [store.run(number) for number in old]
+    """The runs that ended before a time, the oldest first; of those whose record set is gone nothing is left."""
+    found = []
+    for info in reversed(store.runs()):
+        if _ended(info) < before:
+            try:
+                found.append(store.run(info.number))
+            except NotStoredError as error:
+                _say(f"run {info.number}: nothing of it is left to delete: {error}")
+    return found
 
 
 def _ended(info: RunInfo) -> datetime:
     return datetime.fromisoformat(info.finished or info.created)
 
 
-def _with_texts(store: Store, runs: Sequence[StoredRun], cases: Sequence[str] | None) -> dict[int, list[str]]:
-    """The cases whose texts are still there, by run; only those named, if any are."""
+def _check_named(runs: Sequence[StoredRun], cases: Sequence[str] | None) -> None:
     for case in cases or ():
         if not any(_has(run, case) for run in runs):
-            which = " and ".join(f"run {run.number}" for run in runs)
+            which = " and ".join(map(_called, runs))
             raise NotStoredError(f"{which} holds no case {case!r}")
+
+
+def _with_texts(store: Store | None, runs: Sequence[StoredRun], cases: Sequence[str] | None) -> dict[int, list[str]]:
+    """The cases whose texts are still there, by run; only those named, if any are."""
     named = set(cases or ())
-    found = {run.number: store.cases_with_texts(run.number) for run in runs}
+    found = {run.number: store.cases_with_texts(run.number) for run in runs} if store else {}
     return {run: [case for case in ids if not named or case in named] for run, ids in found.items()}
 
 
@@ -132,15 +204,24 @@ def _kept(store: Store, chosen: Mapping[int, Sequence[str]]) -> Iterator[str]:
         yield from (f"  run {run}: {plural(count, 'case')}" for run, count in elsewhere.items())
 
 
-def _files(store: Store, runs: Sequence[StoredRun]) -> Iterator[str]:
+def _files(store: Store | None, runs: Sequence[StoredRun]) -> Iterator[str]:
     """Files that hold the texts, which this command leaves alone."""
-    unnoted = [path for run in runs if (path := default_report(store, run))]
-    written = store.files_with_texts([run.number for run in runs], unnoted)
+    sets = [run for run in runs if isinstance(run, RecordSet)]
+    unnoted = [path for run in runs if store and (path := default_report(store, run))]
+    in_sets = [Path(one.folder.at("report.html")) for one in sets if REMOTE not in one.folder.address]
+    written = store.files_with_texts([run.number for run in runs], unnoted) if store else []
+    written = [*written, *(path for path in in_sets if path.is_file())]
     read = {Path(run.info.input).resolve() for run in runs if Path(run.info.input).is_file()}
+    for one in sets:
+        read |= {Path(file.address) for file in one.plan.files if Path(file.address).is_file()}
     for what, paths in (("reports and exports", written), ("what was evaluated", sorted(read))):
         if paths:
             yield f"files that hold such texts too ({what}) stay: delete them yourself"
-            yield from (f"  {path}" for path in paths)
+            yield from (f"  {path}" for path in paths[:_SHOWN_FILES])
+            if len(paths) > _SHOWN_FILES:
+                yield f"  and {len(paths) - _SHOWN_FILES:,} more"
+    if remote := sorted({name for one in sets for name in one.plan.inputs if REMOTE in name}):
+        yield f"what was evaluated stays: {', '.join(remote)}"
 
 
 def _agreed() -> bool:

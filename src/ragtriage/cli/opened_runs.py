@@ -9,7 +9,7 @@ from pathlib import Path
 from ragtriage.cli.stores import open_named_store
 from ragtriage.runs.compare.choose import is_run
 from ragtriage.scale.places import REMOTE
-from ragtriage.scale.record_set import open_record_set
+from ragtriage.scale.record_set import RecordSet, open_record_set
 from ragtriage.store import Store, StoredRun
 
 
@@ -34,7 +34,7 @@ def opened_run(store: str | None, run: str, project: str | None = None) -> Itera
         yield there, there.run(run)
 
 
-def record_set_named(text: str) -> StoredRun | None:
+def record_set_named(text: str) -> RecordSet | None:
     """The record set with an address; None for what can't be one: a run's number, or a file.
 
     Raises:

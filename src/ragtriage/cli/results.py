@@ -37,6 +37,7 @@ from ragtriage.runs.repeats import repeats_of, trials_of
 from ragtriage.runs.selection import require_tag
 from ragtriage.runs.tally import Diagnosed, diagnosed_records
 from ragtriage.scale.places import REMOTE
+from ragtriage.scale.record_set import RecordSet
 from ragtriage.scale.set_tally import tally_of_run
 from ragtriage.store import Store, StoredRun
 from ragtriage.store.postgresql import without_password
@@ -276,10 +277,13 @@ def tell_deleted(stored: StoredRun) -> None:
     if deleted := stored.texts_deleted():
         whole = stored.info.done + stored.info.failed
         of = "its cases" if deleted == whole else f"{deleted:,} of its {plural(whole, 'case')}"
-        if stored.info.address:
-            why = "can't be read, as the input is gone or has changed"
-        else:
+        forgotten = stored.forgotten() if isinstance(stored, RecordSet) else deleted
+        if forgotten == deleted:
             why = "were deleted (ragtriage forget)"
+        elif forgotten:
+            why = "were deleted (ragtriage forget) or can't be read, as the input is gone or has changed"
+        else:
+            why = "can't be read, as the input is gone or has changed"
         tell(f"note: {stored.info.called}: the texts of {of} {why}; their scores stay")
 
 

@@ -46,6 +46,8 @@ class Marker:
     host: str = ""
     counts: Mapping[str, Any] = field(default_factory=dict)
     """See `ragtriage.runs.summary.Tally.counts`."""
+    forgotten: int = 0
+    """Cases whose texts were deleted; see `ragtriage.scale.forgetting`."""
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Marker:

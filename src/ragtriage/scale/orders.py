@@ -112,7 +112,7 @@ def versions_of(packages: Iterable[str]) -> dict[str, str]:
     found = {}
     for package in packages:
         try:
-            found[package] = "%d.%d" % sys.version_info[:2] if package == PYTHON else version(package)
+            found[package] = f"{sys.version_info[0]}.{sys.version_info[1]}" if package == PYTHON else version(package)
         except PackageNotFoundError:
             continue
     return found

@@ -24,7 +24,7 @@ from ragtriage.store.schema import escaped, unescaped
 AT_ONCE = 1_000
 """Records of a row group at most."""
 AT_ONCE_BYTES = 16_000_000
-"""Characters and bytes of a row group after which no further record is added, so that long texts don't fill the memory."""
+"""Characters and bytes after which a row group ends before, so that long texts don't fill the memory."""
 IN_MEMORY = 16_000_000
 """Bytes of a part from which on it is gathered in a temporary file."""
 _PORTION = 1 << 20
@@ -52,7 +52,7 @@ class PlacedRecord:
 
 
 class PartWriter:
-    """Gathers the records of a partition, in memory as long as they are few and then in a temporary file without a name.
+    """Gathers the records of a partition: a few in memory, many in a temporary file without a name.
 
     Args:
         config: the metrics, and the criteria by which findings are told.

@@ -210,8 +210,8 @@ def _other_criteria(known: Mapping[str, Any], new: Mapping[str, Any]) -> Iterato
     if others:
         more = f" and {len(others) - _SHOWN:,} more" if len(others) > _SHOWN else ""
         yield (
-            f"its findings are by the threshold {', '.join(others[:_SHOWN])}{more} (show and report take --threshold, so "
-            "nothing has to be judged again)"
+            f"its findings are by the threshold {', '.join(others[:_SHOWN])}{more} (show and report take --threshold, "
+            "so nothing has to be judged again)"
         )
     yield from (told for name, told in _CRITERIA.items() if known[name] != new[name])
 

@@ -233,7 +233,6 @@ class RayPool:
             with suppress(Exception):  # it is asked again
                 self._spent = self._ray.get(self._desk.call.remote("told"), timeout=5)
 
-
     def _look_at_cases(self) -> None:
         """Take what actors have answered by now to how far they are, and ask them again; nothing is waited for."""
         asked = {one.cases_asked: one for one in self._actors if one.cases_asked is not None}

@@ -98,7 +98,7 @@ class RecordSet:
             while case is not None and at < row["row"]:
                 at, case = next(cases, (0, None))
             values = values_of(row)
-            if self.plan.texts:
+            if self.plan.texts and values["texts"] is not None:
                 own = case_of(values)
             elif case is not None and at == row["row"] and content_hash(case) == row["content"]:
                 own = case
@@ -119,14 +119,22 @@ class RecordSet:
         raise NotStoredError(f"{self.info.called} holds no case {case_id!r}: {hint}")
 
     def texts_deleted(self) -> int:
-        """See `StoredRun`: the cases whose file is gone, or was changed since."""
-        if self.plan.texts:
-            return 0
-        return sum(
-            one.marker.cases - len(self.left_out.get(place, ()))
-            for place, one in enumerate(self.placed)
-            if not self._unchanged(one)
-        )
+        """See `StoredRun`: the cases that were forgotten, or whose file is gone, or was changed since."""
+        gone = (not self.plan.texts and not self._unchanged(one) for one in self.placed)
+        return sum(self._cases_at(place) if all_of else self._forgotten(place) for place, all_of in enumerate(gone))
+
+    def forgotten(self) -> int:
+        """Cases whose texts were deleted; see `ragtriage.scale.forgetting`."""
+        return sum(map(self._forgotten, range(len(self.placed))))
+
+    def _forgotten(self, place: int) -> int:
+        known = self.placed[place].marker.forgotten
+        if not known or place not in self.left_out:
+            return known
+        return sum(row["content"] is None for row in self.light_of(place, ("content",)))
+
+    def _cases_at(self, place: int) -> int:
+        return self.placed[place].marker.cases - len(self.left_out.get(place, ()))
 
     def rows(self) -> Iterator[StoredRow]:
         """See `StoredRun`."""
@@ -138,7 +146,11 @@ class RecordSet:
     def light(self, columns: tuple[str, ...] | list[str]) -> Iterator[dict[str, Any]]:
         """Some columns of every case, in the order of the input."""
         for place in range(len(self.placed)):
-            yield from map(values_of, self._rows(place, ["position", *columns], 1_000))
+            yield from self.light_of(place, columns)
+
+    def light_of(self, place: int, columns: tuple[str, ...] | list[str]) -> Iterator[dict[str, Any]]:
+        """The same of the partition at a place."""
+        yield from map(values_of, self._rows(place, ["position", *columns], 1_000))
 
     def columns(self) -> RunColumns:
         """See `StoredRun`."""

@@ -204,8 +204,8 @@ def _notes(looked: Sequence[_Looked]) -> Iterator[str]:
     if large:
         rows, name = max(large)
         yield (
-            f"{name} has row groups of up to {rows:,} rows: every partition reads its row group from the start, so they "
-            "are read again and again; write it with row_group_size=1000"
+            f"{name} has row groups of up to {rows:,} rows: every partition reads its row group from the start, so "
+            "they are read again and again; write it with row_group_size=1000"
         )
     whole = [one.file for one in looked if not one.file.problem and one.line is None and not one.groups]
     if whole and len(whole) < len(looked):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, Insert, delete, or_, select, text, update
@@ -22,7 +23,7 @@ from ragtriage.store.codec import DELETED, without_texts
 from ragtriage.store.database import Database, in_chunks
 from ragtriage.store.identity import digest
 from ragtriage.store.lease import Lease
-from ragtriage.store.schema import answers, case_texts, cases, meta, readings, rejected, runs, scores, texts
+from ragtriage.store.schema import RECORDS_AT, answers, case_texts, cases, meta, readings, rejected, runs, scores, texts
 from ragtriage.store.sentences import store_errors
 from ragtriage.store.stored_run import StoredRun
 
@@ -81,6 +82,12 @@ def forget_texts(
 
     See `Store.forget_texts` for the rest.
     """
+    for run in stored:
+        if elsewhere := run.info.configuration.get(RECORDS_AT):
+            raise StoreError(
+                f"run {run.number}: its records lie in {elsewhere['address']}: `ragtriage forget {run.number}` deletes "
+                "their texts there"
+            )
     chosen = {run.number: _chosen(database, run, case_ids) for run in stored}
     if missing := set(case_ids or ()).difference(*chosen.values()):
         which = " and ".join(f"run {run.number}" for run in stored)
@@ -92,6 +99,47 @@ def forget_texts(
             _forget(database, lease, run, chosen[run.number], also)
     _clean(database)
     return sum(map(len, chosen.values()))
+
+
+def forget_answers(
+    database: Database, run: StoredRun, case_ids: Collection[str] | None, also: Sequence[Step] = ()
+) -> None:
+    """Delete the remembered answers to the questions about a run's cases, whose records lie elsewhere.
+
+    Args:
+        database: the store.
+        run: the run; its texts are still there, as the questions are found by them.
+        case_ids: which of its cases; all if None.
+        also: steps that were taken besides those of the metrics.
+    """
+    remembered = _remembered(database)
+    if not remembered:
+        return
+    steps = _steps(run, also)
+    records = iter(run.records() if case_ids is None else map(run.record, case_ids))
+    while some := list(islice(records, PORTION)):
+        keys = list(_keys([question for record in some for question in _questions(record, steps)], remembered))
+
+        def forget(connection: Connection, keys: Sequence[bytes] = keys) -> None:
+            connection.execute(_marked_unclean(database))
+            _delete_unheld(connection, database, keys, texts_too=False)
+
+        database.write(forget)
+    _clean(database)
+
+
+def _steps(run: StoredRun, also: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps that were taken on the cases of a run."""
+    builtin = [metric for metric in map(metric_named, run.info.metrics) if metric]
+    own = [step for known in run.info.configuration.get("metrics", ()) for step in needs_in(known).values()]
+    return plan((*METRICS, *builtin), (*also, *own)).steps
+
+
+def _remembered(database: Database) -> list[Any]:
+    """(Kind, fingerprint, trial) of all answers that are remembered."""
+    columns = (answers.c.kind, answers.c.fingerprint, answers.c.trial)
+    with database.reading() as connection:
+        return [tuple(row) for row in connection.execute(select(*columns).distinct())]
 
 
 def delete_runs(database: Database, numbers: Sequence[int]) -> None:
@@ -137,11 +185,7 @@ def _held(database: Database, run: int) -> Iterator[Lease]:
 
 def _forget(database: Database, lease: Lease, run: StoredRun, case_ids: Sequence[str], also: Sequence[Step]) -> None:
     builtin = [metric for metric in map(metric_named, run.info.metrics) if metric]
-    own = [step for known in run.info.configuration.get("metrics", ()) for step in needs_in(known).values()]
-    steps = plan((*METRICS, *builtin), (*also, *own)).steps
-    columns = (answers.c.kind, answers.c.fingerprint, answers.c.trial)
-    with database.reading() as connection:
-        remembered = [tuple(row) for row in connection.execute(select(*columns).distinct())]
+    steps, remembered = _steps(run, also), _remembered(database)
     for start in range(0, len(case_ids), PORTION):
         some = case_ids[start : start + PORTION]
         questions = [question for one in some for question in _questions(run.record(one), steps)]

@@ -21,7 +21,7 @@ from ragtriage.store.answers import StoredAnswers, StoredTickets
 from ragtriage.store.checking import StoreCheck, check_store
 from ragtriage.store.copying import CopiedRun, copy_runs
 from ragtriage.store.database import Database, open_database, store_address
-from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget_texts, held_elsewhere
+from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget_answers, forget_texts, held_elsewhere
 from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
 from ragtriage.store.migrations import prepare, require_owner
@@ -318,11 +318,20 @@ class Store:
 
         Raises:
             NotStoredError: there is no such run, or no such case in any of them; nothing is deleted then.
+            StoreError: the records of a run lie in a record set; see `ragtriage.scale.forgetting`.
         """
         self._answers.take_back()  # what stands in a file elsewhere is to be deleted too
         self._answers.flush()
         numbers = [run] if isinstance(run, int | str) else run
         return forget_texts(self._database, [self.run(number) for number in numbers], case_ids, also)
+
+    def forget_answers(
+        self, run: StoredRun, case_ids: Collection[str] | None = None, *, also: Sequence[Step] = ()
+    ) -> None:
+        """Delete the remembered answers about a run whose records lie elsewhere; see `forgetting.forget_answers`."""
+        self._answers.take_back()
+        self._answers.flush()
+        forget_answers(self._database, run, case_ids, also)
 
     def check(self) -> StoreCheck:
         """Whether the store holds together."""
@@ -348,7 +357,9 @@ class Store:
         """
         numbers = [run] if isinstance(run, int) else list(run)
         require_owner(self._database, "delete runs")
-        self.forget_texts(numbers)
+        known = {info.number: info for info in self.runs(everywhere=True)}
+        # a record set isn't the store's: it stays where it is
+        self.forget_texts([one for one in numbers if one not in known or RECORDS_AT not in known[one].configuration])
         delete_runs(self._database, numbers)
 
     def close(self) -> None:
