@@ -4,14 +4,18 @@ python bench/scale.py local --copies 4        # --on local:2 against one process
 python bench/scale.py schedule                # 64 actors that only wait, Ray on this machine
 python bench/scale.py nodes                   # 4 nodes of which one is killed every minute, against one process
 python bench/scale.py memory                  # a CSV file, one partition, by one process; its records in bytes
+python bench/scale.py reading                 # what 1,000 rows of one large row group cost, by where they stand
 python bench/scale.py linear 1 2 4 8 16       # cases/s by how many actors, on the cluster that RAY_ADDRESS names
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
 import csv
+import io
 import json
+import random
 import re
 import tempfile
 import threading
@@ -21,7 +25,7 @@ from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.record import Record
@@ -35,6 +39,7 @@ from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import THELMA, metrics_named
 from ragtriage.readers import open_cases
+from ragtriage.readers.table_files import parquet_table
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
 from ragtriage.runs.execute import evaluate_file
 from ragtriage.runs.prepare import fingerprints_of
@@ -214,6 +219,50 @@ def memory(folder: Path, cases: int) -> None:
     print(f"record set: {_size_of(folder / 'set') / cases:,.0f} bytes a case, scripted judge, no texts")
 
 
+def reading(folder: Path, rows: int) -> None:
+    """A Parquet file with one row group of 19 kB a row, which hardly packs: what a partition reads of it."""
+    import pyarrow as pa  # noqa: PLC0415  # an extra
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    path, drawn = folder / "cases.parquet", random.Random(1)
+    table = {
+        "query": [f"What is said on page {i}?" for i in range(rows)],
+        "sources": [[base64.b85encode(drawn.randbytes(15_200)).decode()] for _ in range(rows)],
+        "response": [f"Nothing on page {i}." for i in range(rows)],
+    }
+    pq.write_table(pa.table(table), path, row_group_size=rows)
+    print(f"one row group of {rows:,} rows, {path.stat().st_size / 1e6:.0f} MB")
+    for first in (0, rows // 2, rows - 1_000):
+        read = [0]
+
+        def opener(read: list[int] = read) -> BinaryIO:
+            return cast("BinaryIO", _Counted(path, read))
+
+        began = time.monotonic()
+        found = sum(1 for _ in parquet_table(str(path), opener, 0, 1, first, 1_000))
+        print(f"    {found} rows from {first:,} on: {read[0] / 1e6:.0f} MB, {time.monotonic() - began:.1f} s")
+
+
+class _Counted(io.FileIO):
+    """A file whose bytes are counted as they are read."""
+
+    def __init__(self, path: Path, read: list[int]) -> None:
+        super().__init__(path)
+        self._read = read
+
+    def readinto(self, buffer: Any) -> int | None:
+        """See `io.RawIOBase`."""
+        found = super().readinto(buffer)
+        self._read[0] += found or 0
+        return found
+
+    def read(self, size: int | None = -1) -> bytes | None:
+        """See `io.RawIOBase`."""
+        found = super().read(-1 if size is None else size)
+        self._read[0] += len(found or b"")
+        return found
+
+
 def _size_of(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
@@ -326,7 +375,7 @@ def _watch_memory(most: list[int], end: threading.Event) -> None:
 def main() -> None:
     """Measure what was asked for."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["local", "schedule", "nodes", "memory", "linear"])
+    parser.add_argument("what", choices=["local", "schedule", "nodes", "memory", "reading", "linear"])
     parser.add_argument("counts", nargs="*", type=int, default=[1, 2, 4, 8])
     parser.add_argument("--copies", type=int, default=4)
     parser.add_argument("--cases", type=int, default=20_000)
@@ -344,6 +393,8 @@ def main() -> None:
                 schedule(folder, given.actors, given.cases)
             case "nodes":
                 nodes(folder, given.cases, given.every)
+            case "reading":
+                reading(folder, given.cases)
             case "memory":
                 memory(folder, given.cases)
             case _:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import zlib
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from cli_models import Model, chats, judging
 
 from cli_rows import row, written
 from in_process import Said
+from ragtriage import open_store
+from ragtriage.core.errors import StoreError
+from ragtriage.scale.record_set import open_record_set
+from servers import Server
 
 Command = Callable[..., Said]
 EVALUATE = ("evaluate", "rows.jsonl", "--on", "local:1", "--out", "set/")
@@ -147,13 +154,34 @@ def test_its_report_is_named(command: Command, evaluated: bool, tmp_path: Path) 
 
 
 def test_the_store_says_where_the_records_are(evaluated: bool, tmp_path: Path) -> None:
-    from ragtriage import open_store  # noqa: PLC0415  # only here
-    from ragtriage.core.errors import StoreError  # noqa: PLC0415
-    from ragtriage.scale.record_set import open_record_set  # noqa: PLC0415
-
-    with open_store(tmp_path / ".ragtriage") as store:
-        with pytest.raises(
-            StoreError, match="its records lie in .*/set: `ragtriage forget 1` deletes their texts there"
-        ):
-            store.forget_texts(1)
+    with (
+        open_store(tmp_path / ".ragtriage") as store,
+        pytest.raises(StoreError, match=r"its records lie in .*/set: `ragtriage forget 1` deletes their texts there"),
+    ):
+        store.forget_texts(1)
     assert open_record_set(str(tmp_path / "set")).plan.texts is evaluated
+
+
+@pytest.mark.usefixtures("openai")
+def test_what_the_store_remembers_of_a_models_answers_goes_too(command: Command, tmp_path: Path) -> None:
+    written(tmp_path / "rows.jsonl", [secret(0), row(1)])
+    with Server(Model()) as server:
+        evaluate = (*EVALUATE, "--metrics", "groundedness", *judging(server))
+        assert command(*evaluate).code == 0
+        asked = len(chats(server.heard))
+        assert remembered(tmp_path) > 0
+        assert command("forget", "set/", "r0", "--yes").code == 0
+        left = remembered(tmp_path)
+        assert left > 0
+        assert command("forget", "set/", "--yes").code == 0
+        assert remembered(tmp_path) == 0
+        assert b"Zebulon" not in (tmp_path / ".ragtriage" / "runs.sqlite").read_bytes()
+
+        again = command(*evaluate[:5], "other/", *evaluate[6:])
+        assert again.code == 0, again.err
+        assert len(chats(server.heard)) == 2 * asked
+
+
+def remembered(folder: Path) -> int:
+    with closing(sqlite3.connect(folder / ".ragtriage" / "runs.sqlite")) as store:
+        return int(store.execute("SELECT count(*) FROM answers").fetchone()[0])
