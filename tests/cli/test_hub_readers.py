@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_models import Model, judging
 from cli_processes import begun, until
 
 from cli_rows import row, written
 from ragtriage import Score, Verdict, open_store
 from ragtriage.config import read_settings
+from servers import Server
 
 sys.path.append(str(Path(__file__).parents[1] / "judges" / "hub_readers"))
 
@@ -38,6 +40,23 @@ def test_a_run_says_what_read_and_that_it_is_not_calibrated(command: Command, tm
     assert "judged by embedded+reader:nli (uncalibrated: supported)" in " ".join(said.out.split())
     assert (shown["judge"], shown["counting"]) == ("embedded+reader:nli", "uncalibrated: supported")
     assert command("evaluate", "rows.jsonl", "--judge", "embedded", "--metrics", "groundedness", "--json").code == 0
+
+
+def test_a_cascade_says_who_decided_first(
+    command: Command, tmp_path: Path, nli: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
+    written(tmp_path / "rows.jsonl", [row(i) for i in range(2)])
+    with Server(Model()) as server:
+        given = ("rows.jsonl", "--judge", "embedded+reader:nli", *judging(server), "--cascade", "0:1")
+        plain = ("rows.jsonl", *judging(server), "--cascade", "0:1")
+        said, other = (command("evaluate", *flags, "--metrics", "groundedness") for flags in (given, plain))
+        planned, other_plan = (command("plan", *flags, "--json").json["notes"] for flags in (given, plain))
+
+    assert "\ncascade: embedded+reader:nli decided 0 verdicts and passed " in said.err
+    assert "\ncascade: the embedded judge decided 0 verdicts and passed " in other.err
+    assert "At least: if embedded+reader:nli decides all that it may; at most: if it decides nothing." in planned
+    assert "At least: if the embedded judge decides all that it may; at most: if it decides nothing." in other_plan
 
 
 def test_settings_name_the_reader(command: Command, tmp_path: Path, nli: Path) -> None:

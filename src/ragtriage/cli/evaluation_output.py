@@ -28,6 +28,7 @@ from ragtriage.cli.results import (
 from ragtriage.cli.spending import spending
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
+from ragtriage.judges.judge_names import in_a_sentence
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.plan_document import requests_and_price
@@ -128,10 +129,10 @@ def trial_remarks(trial: TrialResult) -> Iterator[str]:
         rest = f"; the rest would take {requests_and_price(trial.remaining)}" if trial.remaining else ""
         yield f"{trial.stored.info.done} of {trial.rows.selected} cases are done{rest}"
     if trial.cascade:
-        decided, passed_on, requests = trial.cascade
+        first, decided, passed_on, requests = trial.cascade
         yield (
-            f"cascade: the embedded judge decided {decided:,} verdicts and passed {passed_on:,} on, which saved about "
-            f"{requests:,} requests"
+            f"cascade: {in_a_sentence(first)} decided {decided:,} verdicts and passed {passed_on:,} on, which saved "
+            f"about {requests:,} requests"
         )
 
 

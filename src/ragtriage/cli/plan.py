@@ -23,6 +23,7 @@ from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.progress import progress
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.judge_names import in_a_sentence
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import AnswerMemory, InMemory
 from ragtriage.readers import CaseFile
@@ -116,7 +117,8 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
         print_json({"file": cases.name, "judge": name, **estimate.as_json(), "notes": [*requested.notes, *notes]})
     else:
         shown = Path(cases.name).name if Path(cases.name).is_absolute() else cases.name
-        print_document(Console(), plan_document(estimate, input=shown, judge=name, notes=notes))
+        asked = config.protocol if config.models else None
+        print_document(Console(), plan_document(estimate, input=shown, judge=name, notes=notes, asked=asked))
 
 
 @contextmanager
@@ -133,7 +135,8 @@ def answers_in(store: str | None) -> Iterator[AnswerMemory]:
 def _notes(choice: JudgeConfig) -> list[str]:
     notes = []
     if choice.cascade is not None:
-        notes.append("At least: if the embedded judge decides all that it may; at most: if it decides nothing.")
+        first = in_a_sentence(choice.first)
+        notes.append(f"At least: if {first} decides all that it may; at most: if it decides nothing.")
     if choice.batch_api:
         notes.append("By the batch API it costs about half of this price, and takes up to a day.")
     return notes
