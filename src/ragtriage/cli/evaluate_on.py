@@ -29,7 +29,7 @@ from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.stored_run import stored_run_report
-from ragtriage.runs.evaluation_config import COUNTING, to_stored
+from ragtriage.runs.evaluation_config import judging_stored, to_stored
 from ragtriage.runs.prepare import fingerprints_of
 from ragtriage.runs.selection import ALL_ROWS, QUOTED, require_tag, too_many_rejected
 from ragtriage.runs.tally import diagnosed_records
@@ -81,9 +81,7 @@ def evaluate_on(
     requested = requested_of(sorted({field for one in found.files for field in one.mapping}))
     tell(*(f"note: {note}" for note in (*found.notes, *requested.notes)))
     config, built = requested.config, build_judge(session)
-    configuration = to_stored(config, ALL_ROWS, {})
-    if built.counting:
-        configuration[COUNTING] = built.counting
+    configuration = to_stored(config, ALL_ROWS, {}) | judging_stored(config, built)
     orders = Orders(
         folder=str(Path(out).absolute()) if REMOTE not in out else out,
         reading=reading,

@@ -112,12 +112,14 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
     print_counts(counts)
     tell(*(f"note: {note}" for note in requested.notes))
     print_optional_metrics(counts, requested.default_groups)
-    name = judges[0].name()
+    name, embeddings = judges[0].name(), requested.config.embeddings_of(built[0])
     if as_json:
-        print_json({"file": cases.name, "judge": name, **estimate.as_json(), "notes": [*requested.notes, *notes]})
+        who = {"judge": name} | ({"embeddings": embeddings} if embeddings else {})
+        print_json({"file": cases.name, **who, **estimate.as_json(), "notes": [*requested.notes, *notes]})
     else:
         shown = Path(cases.name).name if Path(cases.name).is_absolute() else cases.name
         asked = config.protocol if config.models else None
+        name += f", repetition by {embeddings}" if embeddings else ""
         print_document(Console(), plan_document(estimate, input=shown, judge=name, notes=notes, asked=asked))
 
 

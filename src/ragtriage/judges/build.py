@@ -45,6 +45,8 @@ class BuiltJudge:
     """The judge itself, if it is a cascade."""
     counting: str = ""
     """How its verdicts count: see `JudgeConfig.counting`."""
+    embeddings: str = ""
+    """The provider's model that measures similarity; empty for the embedded encoder, or a hub reader."""
     resources: tuple[EmbeddedJudge | HubReaderJudge | BatchQueue, ...] = ()
     """What `close` lets go of."""
 
@@ -86,8 +88,8 @@ def build_judge(
         threads: of the embedded judge.
 
     Raises:
-        ConfigError: `batch_api` without tickets, a decision threshold that doesn't fit the judge, or a hub reader that
-            isn't there or can't be used.
+        ConfigError: `batch_api` without tickets, a decision threshold that doesn't fit the judge, a hub reader that
+            isn't there or can't be used, or one that measures similarity beside embeddings.
         MissingExtraError: what runs a hub reader isn't installed.
     """
     config, remembered = session.config, memory or InMemory()
@@ -99,6 +101,7 @@ def build_judge(
         if readers_of(name)
     }
     readers = tuple(reader for _, some in with_readers.values() for reader in some)
+    _check_embeddings(config, readers)
     # beside a model it only compares sentences, since the requests need the processor more
     embedded = [*local.values()] or [EmbeddedJudge(any_language=config.any_language, threads=1, kept=COMPARING_CACHE)]
     queues = _queues(session, tickets, trial)
@@ -133,6 +136,7 @@ def build_judge(
         config.window,
         cascade,
         ", ".join(filter(None, [config.counting, _uncalibrated(config, local, whole)])),
+        config.embeddings or "",
         (*embedded, *readers, *queues.values()),
     )
 
@@ -232,6 +236,17 @@ def _uncalibrated(config: JudgeConfig, local: Iterable[str], judge: Judge) -> st
     told = {kind for kind, one in config.label_chances.items() if one.judge in local}
     raw = [kind for kind in KINDS if judge.fingerprint(kind).startswith(UNCALIBRATED) and kind not in told]
     return f"uncalibrated: {' and '.join(raw)}" if raw else ""
+
+
+def _check_embeddings(config: JudgeConfig, readers: Iterable[HubReaderJudge]) -> None:
+    """A hub reader that was named must not be displaced silently."""
+    for reader in readers:
+        if config.embeddings is not None and "similarity" in reader.folder.family.kinds:
+            raise ConfigError(
+                f"the reader {reader.name()!r} and the embeddings {config.embeddings} are both for 'similarity': name "
+                "one of them",
+                "embeddings",
+            )
 
 
 def _check_bands(config: JudgeConfig, readers: Iterable[HubReaderJudge]) -> None:

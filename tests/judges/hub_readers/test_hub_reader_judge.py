@@ -212,6 +212,25 @@ def test_a_score_is_no_chance_until_labels_say_what_it_is_worth(nli: Path) -> No
     assert told.counting == "supported known from labels"
 
 
+def test_in_a_cascade_and_a_jury_too_it_is_said_that_scores_are_no_chances(nli: Path, tmp_path: Path) -> None:
+    one, other = f"embedded+reader:{nli}", f"embedded+reader:{tiny_onnx.entailment(tmp_path / 'other')}"
+    own = judge_named(one).fingerprint("supported")
+    told = {"supported": LabelChance(one, 0.93, 0.2, own)}
+    cascade = {"cascade": "0.1:0.9", "first": one, "options": MODEL}
+    jury = {"jury": "majority", "options": MODEL}
+
+    assert built("openai:m", **cascade).counting == "uncalibrated: supported"
+    assert built("openai:m", **cascade, label_chances=told).counting == "supported known from labels"
+    assert built("embedded", one, "openai:m", **jury).counting == "uncalibrated: supported"
+    assert built(one, "openai:m", **jury, label_chances=told).counting == "supported known from labels"
+    assert built(one, other, **jury).counting == "uncalibrated: supported"
+    assert built(one, other, **jury, label_chances=told).counting == (
+        "supported known from labels, uncalibrated: supported"
+    )
+    assert built("openai:m", cascade="0.1:0.9", options=MODEL).counting == ""
+    assert built("embedded", "openai:m", **jury).counting == ""
+
+
 def test_a_measured_temperature_makes_a_chance(nli: Path) -> None:
     known = next(one for one in known_readers().values() if one.family == "entailment")
     folder = replace(open_folder("nli", nli), known=replace(known, temperature=2.0))
