@@ -42,6 +42,21 @@ def test_a_run_says_what_read_and_that_it_is_not_calibrated(command: Command, tm
     assert command("evaluate", "rows.jsonl", "--judge", "embedded", "--metrics", "groundedness", "--json").code == 0
 
 
+def test_a_cascade_and_a_jury_say_that_a_reader_is_not_calibrated(
+    command: Command, tmp_path: Path, nli: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
+    written(tmp_path / "rows.jsonl", [row(i) for i in range(2)])
+    with Server(Model()) as server:
+        judges = ("--judge", "embedded+reader:nli", *judging(server), "--metrics", "groundedness")
+        cascade = command("evaluate", "rows.jsonl", *judges, "--cascade", "0:1")
+        jury = command("evaluate", "rows.jsonl", *judges, "--jury", "majority", "--json").json
+
+    head = "judged by embedded+reader:nli, then openai:m (uncalibrated: supported)"
+    assert head in " ".join(cascade.out.split())
+    assert jury["counting"] == "uncalibrated: supported"
+
+
 def test_a_cascade_says_who_decided_first(
     command: Command, tmp_path: Path, nli: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,8 +93,8 @@ def build_judge(
         MissingExtraError: what runs a hub reader isn't installed.
     """
     config, remembered = session.config, memory or InMemory()
-    named = [*config.names, *([config.first] if config.cascade is not None else [])]
-    local = {name: EmbeddedJudge(any_language=config.any_language, threads=threads) for name in named if is_local(name)}
+    judging = config.judging
+    local = {n: EmbeddedJudge(any_language=config.any_language, threads=threads) for n in judging if is_local(n)}
     with_readers = {
         name: judges_of(name, judge, any_language=config.any_language)
         for name, judge in local.items()
@@ -123,11 +123,12 @@ def build_judge(
             own = Routed(by_kind, name)
         return _thresholded(config, name, own, [one for one in readers if one.name() in readers_of(name)])
 
-    members = [cached(name) for name in config.names]
-    judge = members[0] if len(members) == 1 else Jury(members)
+    members = {name: cached(name) for name in judging}
+    voting = [members[name] for name in config.names]
+    judge = voting[0] if len(voting) == 1 else Jury(voting)
     if config.cascade is not None:
         _check_bands(config, readers)
-    cascade = None if config.cascade is None else Cascade(cached(config.first), judge, config.bands())
+    cascade = None if config.cascade is None else Cascade(members[config.first], judge, config.bands())
     whole: Judge = cascade or judge
     return BuiltJudge(
         Reweighed(whole, {}, binary=True) if config.matching == "binary" else whole,
@@ -135,7 +136,7 @@ def build_judge(
         session.ledger if config.paid else None,
         config.window,
         cascade,
-        ", ".join(filter(None, [config.counting, _uncalibrated(config, local, whole)])),
+        ", ".join(filter(None, [config.counting, _uncalibrated(config, members)])),
         config.embeddings or "",
         (*embedded, *readers, *queues.values()),
     )
@@ -231,10 +232,16 @@ def _routed(model: ModelConnection, queue: BatchQueue | None, session: JudgeSess
     return Routed(by_kind, model.name)
 
 
-def _uncalibrated(config: JudgeConfig, local: Iterable[str], judge: Judge) -> str:
+def _uncalibrated(config: JudgeConfig, members: Mapping[str, Judge]) -> str:
     """Which kinds hub readers answer with scores that aren't calibrated chances; "" if none do."""
-    told = {kind for kind, one in config.label_chances.items() if one.judge in local}
-    raw = [kind for kind in KINDS if judge.fingerprint(kind).startswith(UNCALIBRATED) and kind not in told]
+    known = config.label_chances
+    raw = {
+        # where labels say what another member's verdicts are worth, it is told whose these are
+        f"{kind} by {name}" if kind in known and known[kind].judge in members else kind: None
+        for kind in KINDS
+        for name, member in members.items()
+        if member.fingerprint(kind).startswith(UNCALIBRATED) and not (kind in known and known[kind].judge == name)
+    }
     return f"uncalibrated: {' and '.join(raw)}" if raw else ""
 
 

@@ -225,7 +225,7 @@ def test_in_a_cascade_and_a_jury_too_it_is_said_that_scores_are_no_chances(nli: 
     assert built(one, "openai:m", **jury, label_chances=told).counting == "supported known from labels"
     assert built(one, other, **jury).counting == "uncalibrated: supported"
     assert built(one, other, **jury, label_chances=told).counting == (
-        "supported known from labels, uncalibrated: supported"
+        f"supported known from labels, uncalibrated: supported by {other}"
     )
     assert built("openai:m", cascade="0.1:0.9", options=MODEL).counting == ""
     assert built("embedded", "openai:m", **jury).counting == ""
