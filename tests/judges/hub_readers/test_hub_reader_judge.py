@@ -361,6 +361,72 @@ def test_sentences_of_other_languages_stay_whole(code: str, text: str, count: in
     assert undivided_reason(code) is None
 
 
+@pytest.mark.parametrize(
+    ("code", "text", "claims", "remarks"),
+    [
+        (
+            "fr",
+            "Le billet coûte 99 euros ! Il est valable un an ! Avez-vous une autre question sur les billets ?",
+            2,
+            1,
+        ),
+        ("fr", "Il est vendu dans les gares. Il coûte 99 euros ! Souhaitez-vous autre chose ?", 2, 1),
+        ("fr", "Il coûte 99 euros\u202f! 20 trains partent\u00a0! Souhaitez-vous autre chose\u202f?", 2, 1),
+        ("fr", "Il coûte 99 euros, etc. Souhaitez-vous autre chose ?", 1, 0),
+        ("fr", "Il coûte 99 euros ; souhaitez-vous autre chose ?", 1, 0),
+        ("fr", "Le billet est valable en zone C : souhaitez-vous autre chose ?", 1, 0),
+        ("fr", "Deux tarifs existent : le plein ; le réduit. Le plein coûte 99 euros !", 2, 0),
+        ("fr", "Le panneau dit « Attention ! Danger ! » et il est rouge.", 1, 0),
+        ("fr", "Attention ! le train part à dix heures.", 1, 0),
+        ("fr", "Il coûte 99 euros, n’est-ce pas ?", 1, 0),
+        ("fr", "Souhaitez-vous autre chose ?", 0, 1),
+        ("es", "Los perros viajan gratis, etc. ¿Quiere saber algo más?", 1, 1),
+        ("es", "Los perros viajan gratis.¿Quiere saber algo más?", 1, 1),
+        ("es", "No vale en EE. UU. ¡Cuesta 99 euros! ¿Quiere saber algo más?", 2, 1),
+        ("es", "Cuesta 99 euros, ¿verdad?", 1, 0),
+        ("es", "¿Conoce a la Sra. Ruiz?", 0, 1),
+        ("es", "Si quiere más información, ¿le explico las tarifas?", 0, 1),
+        ("es", "Cuesta 99 euros y, por cierto, ¿quiere algo más?", 1, 0),
+        ("es", "Por cierto, ¿quiere algo más?", 0, 1),
+        ("de", "Der Bau kostete 99 Mio. Haben Sie noch Fragen?", 1, 0),
+        ("de", "Es kostet 99 Euro! Haben Sie noch Fragen?", 1, 1),
+        ("de", "Es kostet 99 Euro, oder?", 1, 0),
+    ],
+)
+def test_a_statement_is_never_a_remark_for_the_question_behind_it(
+    code: str, text: str, claims: int, remarks: int
+) -> None:
+    found = components_in("claims", ask.claims(text), code)
+
+    assert (sum(not one.remark for one in found), sum(one.remark for one in found)) == (claims, remarks), found
+    assert "".join("".join(one.text.split()) for one in found) == "".join(text.split())
+    assert all(text[slice(*(one.span or (0, 0)))].split() == one.text.split() for one in found)
+    assert all(one.text.endswith("?") for one in found if one.remark)
+
+
+@pytest.mark.parametrize("kind", ["facts", "sentences"])
+def test_sources_are_split_at_the_same_places_as_responses(kind: str) -> None:
+    text = "Le billet coûte 99 euros ! Il est valable un an ! Les chiens voyagent gratuitement."
+    found = components_in(kind, ask.facts(text), "fr")  # type: ignore[arg-type]
+
+    assert [one.text for one in found] == [
+        "Le billet coûte 99 euros !",
+        "Il est valable un an !",
+        "Les chiens voyagent gratuitement.",
+    ]
+
+
+def test_items_of_a_list_keep_the_words_before_it_and_lose_their_marks() -> None:
+    text = "Les billets :\n\n- le plein [1] ! Il coûte 99 euros [2] !\n- le réduit"
+    found = components_in("claims", ask.claims(text), "fr")
+
+    assert [(one.text, one.remark) for one in found[1:]] == [
+        ("Les billets : le plein !", False),
+        ("Il coûte 99 euros !", False),
+        ("Les billets : le réduit", False),
+    ]
+
+
 def test_chinese_is_undefined_with_the_reason() -> None:
     assert "Chinese" in (undivided_reason("zh") or "")
     assert {"de", "fr", "es"} <= set(languages())
