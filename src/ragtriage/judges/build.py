@@ -55,6 +55,15 @@ class BuiltJudge:
         """The hub readers that it asks."""
         return tuple(one for one in self.resources if isinstance(one, HubReaderJudge))
 
+    def open(self) -> None:
+        """Load the hub readers: one that can't be used is known before anything is judged or kept.
+
+        Raises:
+            ConfigError: one can't be loaded.
+        """
+        for reader in self.readers:
+            reader.open()
+
     def close(self) -> None:
         """Make the answers safe, then let go of the embedded model and of the tickets of these answers.
 

@@ -57,8 +57,14 @@ class PreparedRun:
 
 
 def prepare(job: Job, trial: int, first: int | None) -> PreparedRun:
-    """Read the file once, and begin a run or resume the one that was cut off."""
+    """Read the file once, and begin a run or resume the one that was cut off.
+
+    Raises:
+        ConfigError: a hub reader can't be loaded.
+        InputError: no row can be used.
+    """
     built = job.build_judge(trial)
+    built.open()
     cases, counts = SelectedCases(job.file, job.selection), RowCounts()
     hashed = job.store.scan(job.name)
     for case in cases.counted(counts):

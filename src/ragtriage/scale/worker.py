@@ -82,6 +82,7 @@ class Loaded:
         if isinstance(judge, JudgeConfig):
             session = JudgeSession.of(_shared_limits(judge, self.orders.workers))
             self.built = build_judge(session, memory, threads=1)
+            self.built.open()
             self.ledger = session.ledger if paid else None
             self.probe = arithmetic()
         else:

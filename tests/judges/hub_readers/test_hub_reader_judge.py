@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +14,9 @@ import numpy as np
 import pytest
 import tiny_onnx
 from contract import CHECKS, Candidate, answers
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from ragtriage.cli.judge_flags import JudgeFlags, judge_config
@@ -25,7 +30,8 @@ from ragtriage.judges.decision_thresholds import LabelChance
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.encoder import Encoder
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.hub_readers.chunks import chunks, count_words, groups
+from ragtriage.judges.hub_readers.chunks import chunks, count_words, groups, stretches
+from ragtriage.judges.hub_readers.external_data import external_data
 from ragtriage.judges.hub_readers.families import FAMILIES
 from ragtriage.judges.hub_readers.folder import open_folder
 from ragtriage.judges.hub_readers.hub_reader import HubReader, batches
@@ -165,6 +171,80 @@ def test_a_reader_that_is_not_there_is_told_with_what_to_do(tmp_path: Path, monk
     }.items():
         with pytest.raises(ConfigError, match=words):
             judge_named(f"embedded+reader:{name}")
+
+
+def test_weights_beside_the_model_are_part_of_it(tmp_path: Path) -> None:
+    folder = tiny_onnx.entailment(tmp_path / "large")
+    inside = open_folder("large", folder)
+    said, size, digest = HubReader(inside).read([(TEXT, CLAIM)])[TEXT, CLAIM], inside.size(), inside.digest()
+    data = tiny_onnx.with_data_beside(folder / "onnx" / "model.onnx")
+    beside = open_folder("large", folder)
+
+    assert beside.data == (data,)
+    assert HubReader(beside).read([(TEXT, CLAIM)])[TEXT, CLAIM] == said
+    assert beside.size() > (folder / "onnx" / "model.onnx").stat().st_size + 3000
+    assert abs(beside.size() - size) < 2000
+    before = beside.digest()
+    assert before != digest
+    name = f"embedded+reader:{folder}"
+    fingerprint = judge_named(name).fingerprint("supported")
+    data.write_bytes(data.read_bytes()[::-1])
+    assert open_folder("large", folder).digest() != before
+    assert judge_named(name).fingerprint("supported") != fingerprint
+    data.unlink()
+    with pytest.raises(ConfigError, match=r"model\.onnx keeps its weights in model\.onnx_data, which isn't beside it"):
+        open_folder("large", folder)
+
+
+def test_weights_in_the_nodes_and_branches_of_a_model_are_found(tmp_path: Path) -> None:
+    outside = [tiny_onnx.outside(name) for name in ("table", "branch", "../other", "/else/where")]
+    branch = helper.make_graph([helper.make_node("Constant", [], ["c"], value=outside[1])], "branch", [], [])
+    nodes = [
+        helper.make_node("Constant", [], ["a"], value=outside[0]),
+        helper.make_node("If", ["a"], ["b"], then_branch=branch, else_branch=branch),
+        *(helper.make_node("Constant", [], [f"d{at}"], value=one) for at, one in enumerate(outside[2:])),
+    ]
+    model = tmp_path / "model.onnx"
+    model.write_bytes(helper.make_model(helper.make_graph(nodes, "graph", [], [])).SerializeToString())
+
+    assert external_data(model) == (tmp_path / "branch", tmp_path / "table")
+
+
+def test_what_is_no_model_has_no_weights_beside_it(tmp_path: Path) -> None:
+    whole = (tiny_onnx.entailment(tmp_path / "nli") / "onnx" / "model.onnx").read_bytes()
+    draw = random.Random(3)
+    for number, content in enumerate(
+        [b"", b"nothing", bytes(500), whole[:300], *(draw.randbytes(draw.randrange(1, 300)) for _ in range(300))]
+    ):
+        path = tmp_path / f"{number}.onnx"
+        path.write_bytes(content)
+        assert external_data(path) == ()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("modules.json", "{", "modules.json can't be read"),
+        ("modules.json", '{"path": ""}', "isn't a list of modules"),
+        ("modules.json", "[1]", "isn't a list of modules"),
+        ("config.json", '{"id2label": {"x": "a"}}', "id2label is {'x': 'a'}"),
+        ("config.json", '{"id2label": ["a"]}', r"id2label is \['a'\]"),
+        ("config.json", '{"num_labels": "two"}', "num_labels is 'two'"),
+        ("config.json", '{"max_position_embeddings": "many"}', "max_position_embeddings is 'many'"),
+        ("config.json", '{"architectures": 5, "max_position_embeddings": -1}', "max_position_embeddings is -1"),
+        ("sentence_bert_config.json", '{"max_seq_length": [64]}', r"max_seq_length is \[64\]"),
+        ("1_Pooling/config.json", None, "incomplete: 1_Pooling/config.json isn't there"),
+    ],
+)
+def test_a_corrupt_folder_is_told_in_a_line(tmp_path: Path, file: str, text: str | None, words: str) -> None:
+    folder = tiny_onnx.encoder(tmp_path / "encoder")
+    if text is None:
+        (folder / file).unlink()
+    else:
+        (folder / file).write_text(text)
+    with pytest.raises(ConfigError, match=words) as raised:
+        open_folder("encoder", folder)
+    assert "\n" not in str(raised.value)
 
 
 def test_folders_that_cannot_be_used_are_told(tmp_path: Path) -> None:
@@ -327,6 +407,22 @@ def test_chunks_are_whole_sentences_and_lose_nothing() -> None:
         ("e e",),
     )
     assert groups([], 5, count_words) == ((),)
+
+
+@given(
+    st.text("ab. 日本。é✓\n?!\t", max_size=300), st.integers(1, 12), st.integers(1, 40), st.sampled_from([0, 1])
+)  # fmt: skip
+def test_chunks_keep_every_letter_and_all_limits(text: str, words: int, letters: int, line: int) -> None:
+    def measure(part: str) -> int:  # letters, of which two that meet count once more, and lines
+        return len(part.replace("\n", "")) + len(re.findall("aa|é", part)) + line * part.count("\n")
+
+    found = chunks(text, words, count_words, (max(2, letters), measure))
+
+    assert "".join("".join(found).split()) == "".join(text.split())
+    assert all(count_words(chunk) <= words for chunk in found)
+    assert all(measure(chunk) <= max(2, letters) for chunk in found)
+    whole = stretches(text, words, count_words)
+    assert "".join(text[a:b] for a, b in whole) == text
 
 
 def test_languages_of_a_card(tmp_path: Path) -> None:
