@@ -212,7 +212,8 @@ def test_labels_make_chances_of_a_readers_verdicts(command: Command, tmp_path: P
     words = "day tickets are valid until three morning cost six euros dogs travel free lap fee".split()
     draw = random.Random(5)
     said = [" ".join(draw.choices(words, k=6)).capitalize() + "." for _ in range(90)]
-    written(tmp_path / "rows.jsonl", [row(i, answer=text, contexts=["Day tickets are free."]) for i, text in enumerate(said)])
+    source = ["Day tickets are free."]
+    written(tmp_path / "rows.jsonl", [row(i, answer=text, contexts=source) for i, text in enumerate(said)])
     given = ("evaluate", "rows.jsonl", "--judge", "embedded+reader:minicheck", "--metrics", "groundedness")
     assert command(*given).code == 0
     labels = []
