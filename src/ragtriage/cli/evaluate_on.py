@@ -35,7 +35,7 @@ from ragtriage.runs.selection import ALL_ROWS, QUOTED, require_tag, too_many_rej
 from ragtriage.runs.tally import diagnosed_records
 from ragtriage.scale.desk import Desk
 from ragtriage.scale.driver import Stop
-from ragtriage.scale.evaluate_on import PartitionedResult, Wanted, evaluate_partitioned
+from ragtriage.scale.evaluate_on import Begun, PartitionedResult, Share, Wanted, evaluate_partitioned
 from ragtriage.scale.finish import register
 from ragtriage.scale.local_pool import LocalPool
 from ragtriage.scale.orders import Orders, loadable_name
@@ -118,12 +118,13 @@ def evaluate_on(
 
         with _ctrl_c(stop), _line() as show:
             result = evaluate_partitioned(
-                Wanted(out, plan, orders, new_pool, share, flags.strict, show, partial(_begun, out), stop)
+                Wanted(out, plan, orders, new_pool, share, flags.strict, show, partial(_begun, out, share), stop)
             )
         records = result.records
         if result.complete:
-            number = register(store, records, records=flags.into_store)
-            tell(f"run {number} of the store {'holds' if flags.into_store else 'names'} it")
+            stored = register(store, records, records=flags.into_store)
+            tell(f"run {stored.number} of the store {'holds' if stored.holds else 'names'} it")
+            tell(*stored.notes())
     failing = _show(result, requested, shown)
     if _remarks(result):
         raise typer.Exit(ExitCode.INCOMPLETE)
@@ -145,14 +146,20 @@ def _found_everywhere(judge: JudgeConfig) -> JudgeConfig:
     return replace(judge, options=replace(options, prompts=prompts, guidance=guidance))
 
 
-def _begun(out: str, partitions: int, of: int, done: int) -> None:
-    what = plural(partitions, "partition")
-    if partitions == of:
-        tell(f"new record set {out}: {what}")
-    elif partitions:
-        tell(f"going on with {out}: {partitions:,} of {plural(of, 'partition')} left, {plural(done, 'case')} done")
+def _begun(out: str, share: Share | None, begun: Begun) -> None:
+    which = f"share {share[0]}/{share[1]} of " if share else ""
+    partitions = plural(begun.partitions, "partition")
+    if not begun.own:
+        tell(f"{which}{out} has no partition, as there are only {begun.partitions:,}: there is nothing to do for it")
+    elif not begun.todo:
+        tell(f"{which}{out}: nothing is left to be done")
+    elif begun.new:
+        tell(f"new record set {out}: {partitions}{f', {begun.own:,} of this share' if share else ''}")
+    elif share and begun.todo == begun.own and not begun.cases:
+        tell(f"{which}{out}: {begun.own:,} of {partitions}")
     else:
-        tell(f"{out}: nothing is left to be done")
+        of = plural(begun.own, "partition")
+        tell(f"going on with {which}{out}: {begun.todo:,} of {of} left, {plural(begun.cases, 'case')} done")
 
 
 def _show(result: PartitionedResult, requested: RequestedMetrics, shown: Shown) -> list[str]:
@@ -189,8 +196,11 @@ def _remarks(result: PartitionedResult) -> bool:
     tell(*driven.failures)
     if driven.stopped:
         tell(driven.stopped)
-    if not result.complete and not driven.stopped:
+    if result.left and not driven.stopped:
         tell("not complete: give the same command again to try what is left")
+    elif result.left_to_others:
+        others = f"{result.left_to_others:,} of {plural(len(result.records.plan.partitions), 'partition')}"
+        tell(f"this share is done; the record set isn't complete, as {others} of other shares aren't done")
     if info.failed:
         tell(f"scores failed on {plural(info.failed, 'case')}: give the same command again to ask once more")
     incomplete = not result.complete or bool(driven.failures or driven.changed or driven.stopped or info.failed)

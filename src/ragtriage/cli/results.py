@@ -40,6 +40,7 @@ from ragtriage.scale.places import REMOTE
 from ragtriage.scale.set_tally import tally_of_run
 from ragtriage.store import Store, StoredRun
 from ragtriage.store.postgresql import without_password
+from ragtriage.store.schema import OF_SET
 from ragtriage.trust.judge_card import read_card
 
 EXPORTED_PARTS = frozenset({"texts", "evidence"})
@@ -278,6 +279,8 @@ def tell_deleted(stored: StoredRun) -> None:
         of = "its cases" if deleted == whole else f"{deleted:,} of its {plural(whole, 'case')}"
         if stored.info.address:
             why = "can't be read, as the input is gone or has changed"
+        elif OF_SET in stored.info.configuration:
+            why = "weren't there when it was stored, or were deleted since (ragtriage forget)"
         else:
             why = "were deleted (ragtriage forget)"
         tell(f"note: {stored.info.called}: the texts of {of} {why}; their scores stay")

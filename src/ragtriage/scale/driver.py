@@ -187,6 +187,10 @@ def unfinished(plan: RunPlan, markers: Mapping[str, Marker], share: tuple[int, i
         markers: those that are done.
         share: (which, of how many) of them; None for all.
     """
-    own = enumerate(plan.partitions)
-    mine = (one for at, one in own if share is None or at % share[1] == share[0] - 1)
+    mine = own_partitions(plan, share)
     return [one for one in mine if one.id not in markers or markers[one.id].failed]
+
+
+def own_partitions(plan: RunPlan, share: tuple[int, int] | None = None) -> list[Partition]:
+    """The partitions of a share, done or not; all without one."""
+    return [one for at, one in enumerate(plan.partitions) if share is None or at % share[1] == share[0] - 1]

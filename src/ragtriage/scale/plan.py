@@ -115,8 +115,8 @@ def read_plan(folder: Folder) -> RunPlan | None:
                 "metrics": tuple(told["metrics"]),
             }
         )
-    except (ValueError, LookupError, TypeError) as error:
-        raise StoreError(f"{folder.at(NAME)} is damaged: {error}") from error
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise StoreError(f"{folder.at(NAME)} is damaged ({error}): give another --out") from error
 
 
 def check_same(known: RunPlan, new: RunPlan, address: str) -> None:

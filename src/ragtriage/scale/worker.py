@@ -32,7 +32,7 @@ from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.summary import Tally
 from ragtriage.scale.desk import Amount, Block, Call, DeskMemory
 from ragtriage.scale.ids import entries_of
-from ragtriage.scale.markers import Marker
+from ragtriage.scale.markers import Marker, checksum_of
 from ragtriage.scale.orders import Ending, Orders, Task, Worked, checked_versions
 from ragtriage.scale.part_file import PartWriter, PlacedRecord
 from ragtriage.scale.places import folder_at, stamp_of
@@ -191,6 +191,8 @@ class _Work:
         task, loaded = self._task, self._loaded
         part = f"{task.partition.id}-{task.attempt}"
         folder, content = folder_at(loaded.orders.folder), self._part.content()
+        told = [[one.row, one.line, one.field, one.reason, one.twin_of] for one in self._rejected]
+        ids, rejections = entries_of(self._ids), json.dumps(told).encode()
         marker = Marker(
             partition=task.partition.id,
             part=part,
@@ -206,12 +208,13 @@ class _Work:
             spent=spent,
             host=socket.gethostname(),
             counts=self._tally.counts(),
+            ids_checksum=checksum_of(ids),
+            rejections_checksum=checksum_of(rejections) if self._rejected else "",
         )
         folder.write(marker.records, content)
-        folder.write(marker.ids, entries_of(self._ids))
+        folder.write(marker.ids, ids)
         if self._rejected:
-            told = [[one.row, one.line, one.field, one.reason, one.twin_of] for one in self._rejected]
-            folder.write(marker.rejections, json.dumps(told).encode())
+            folder.write(marker.rejections, rejections)
         return marker
 
     def _cases(self) -> Iterator[Case]:
