@@ -178,6 +178,9 @@ def test_a_record_set_from_before_there_were_more_checksums(rows: Path, out: Pat
             assert (line.pop("ids_checksum"), line.pop("rejections_checksum")) == ("", "")
         path.write_text("\n".join(map(json.dumps, lines)))
 
+    plan = json.loads((out / "plan.json").read_text())
+    (out / "plan.json").write_text(json.dumps(plan | {"format": 1}))
+
     assert read_markers(folder) == {one.partition: one for one in older}
     assert everything(out) == before
     assert check_record_set(str(out))[1]
@@ -187,6 +190,14 @@ def test_a_record_set_from_before_there_were_more_checksums(rows: Path, out: Pat
         path.write_bytes(whole[:-10])
         assert f"records/{path.name} is not what was committed" in check_record_set(str(out))[0][0]
         path.write_bytes(whole)
+
+
+def test_a_record_set_of_a_later_version_is_refused(out: Path) -> None:
+    plan = json.loads((out / "plan.json").read_text())
+    (out / "plan.json").write_text(json.dumps(plan | {"format": plan["format"] + 1}))
+
+    with pytest.raises(StoreError, match="is a record set of another version: use the ragtriage that wrote it"):
+        open_record_set(str(out))
 
 
 def test_a_partition_whose_marker_is_gone_does_not_count_as_done(rows: Path, out: Path) -> None:

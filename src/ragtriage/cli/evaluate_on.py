@@ -39,7 +39,7 @@ from ragtriage.scale.evaluate_on import Begun, PartitionedResult, Share, Wanted,
 from ragtriage.scale.finish import register
 from ragtriage.scale.local_pool import LocalPool
 from ragtriage.scale.orders import Orders, loadable_name
-from ragtriage.scale.places import REMOTE, Folder
+from ragtriage.scale.places import REMOTE, Folder, folder_at
 from ragtriage.scale.plan import planned
 from ragtriage.scale.pool import Pool
 from ragtriage.scale.ray_pool import RayPool
@@ -75,6 +75,7 @@ def evaluate_on(
 ) -> None:
     """Evaluate an input into a record set; see `ragtriage evaluate`."""
     (kind, count), out, share = flags.where(), flags.needs_out(), flags.part()
+    folder = folder_at(out).address
     reading = case_flags.reading(settings)
     found = survey([file], reading)
     _print_files(found)
@@ -83,7 +84,7 @@ def evaluate_on(
     config, built = requested.config, build_judge(session)
     configuration = to_stored(config, ALL_ROWS, {}) | judging_stored(config, built)
     orders = Orders(
-        folder=str(Path(out).absolute()) if REMOTE not in out else out,
+        folder=folder,
         reading=reading,
         metrics=tuple(map(loadable_name, config.metrics)),
         thresholds=config.thresholds,

@@ -16,8 +16,10 @@ from ragtriage.scale.survey import PlannedFile, Reading, Survey
 from ragtriage.store.run_writer import now
 
 NAME = "plan.json"
-FORMAT = 1
-"""A record set of another version is refused."""
+FORMAT = 2
+"""Of the record sets that are written: 2 has a checksum for every file."""
+FORMATS = frozenset({1, FORMAT})
+"""Those that can be read and gone on with; a record set of another is refused."""
 _SHOWN = 5
 
 
@@ -102,7 +104,7 @@ def read_plan(folder: Folder) -> RunPlan | None:
         return None
     try:
         told = json.loads(content)
-        if told.pop("format") != FORMAT:
+        if told.pop("format") not in FORMATS:
             raise StoreError(f"{folder.address} is a record set of another version: use the ragtriage that wrote it")
         del told["identity"]
         return RunPlan(
