@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cli_models import Model, judging
 
 from cli_rows import row, written
 from in_process import Said
+from servers import Server
 
 Command = Callable[..., Said]
 
@@ -47,6 +49,18 @@ def test_a_share_without_a_partition_says_so(share: Callable[[str | None], Said]
     assert "share 6/8 of set/ has no partition, as there are only 4: there is nothing to do for it\n" in said.err
     assert "nothing is left" not in said.err
     assert said.err.endswith("as 4 of 4 partitions of other shares aren't done\n")
+
+
+@pytest.mark.usefixtures("openai")
+def test_a_share_that_is_stopped_is_not_done(command: Command, share: Callable[[str | None], Said]) -> None:
+    assert callable(share)  # the files are there
+    with Server(Model()) as server:
+        flags = ("--on", "local:1", "--out", "paid/", "--metrics", "groundedness", "--share", "1/2")
+        said = command("evaluate", "rows/", *judging(server), *flags, "--max-requests", 1)
+
+    assert said.code == 3
+    assert "as --max-requests says" in said.err
+    assert "share is done" not in said.err
 
 
 def test_a_share_that_goes_on_counts_its_own(share: Callable[[str | None], Said], tmp_path: Path) -> None:

@@ -200,6 +200,15 @@ def test_a_record_set_of_a_later_version_is_refused(out: Path) -> None:
         open_record_set(str(out))
 
 
+@pytest.mark.parametrize("content", [b"", b'{"digest": "a"', b'{"digest": "a"}', b"[1]", b"\xff"])
+def test_a_damaged_note_is_no_note(out: Path, content: bytes) -> None:
+    notes = open_record_set(str(out)).notes()
+    notes.write("columns", "a", "value")
+    assert notes.read("columns", "a") == "value"
+    (out / "notes" / "columns.json").write_bytes(content)
+    assert notes.read("columns", "a") is None
+
+
 def test_a_partition_whose_marker_is_gone_does_not_count_as_done(rows: Path, out: Path) -> None:
     for name in ("parts.jsonl", f"done/{open_record_set(str(out)).placed[0].partition.id}.json"):
         (out / name).unlink()

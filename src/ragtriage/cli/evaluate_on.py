@@ -199,7 +199,7 @@ def _remarks(result: PartitionedResult) -> bool:
         tell(driven.stopped)
     if result.left and not driven.stopped:
         tell("not complete: give the same command again to try what is left")
-    elif result.left_to_others:
+    elif result.left_to_others and not result.left:
         others = f"{result.left_to_others:,} of {plural(len(result.records.plan.partitions), 'partition')}"
         tell(f"this share is done; the record set isn't complete, as {others} of other shares aren't done")
     if info.failed:
