@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,10 @@ from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.pricing import price_of_embeddings
 from ragtriage.judges.session import JudgeSession
 from servers import Server
+
+sys.path.append(str(Path(__file__).parents[1] / "judges" / "hub_readers"))
+
+import tiny_onnx
 
 TWO = "Ticket {0} costs {0} euros. Ticket {0} costs {0} euros!"
 
@@ -56,6 +61,47 @@ def test_similarity_comes_from_the_provider_and_all_else_is_free(command, rows: 
     assert found["spent"]["requests"] == 4
     assert found["spent"]["cost"] > 0
     assert again.json["metrics"] == found["metrics"]
+
+
+def test_a_run_and_its_plan_say_whose_embeddings_measure_repetition(command, rows: str, tmp_path: Path) -> None:
+    with Server(Model()) as server:
+        free = command("evaluate", rows, "--json")
+        said = command("evaluate", rows, *beside(server), "--base-rate", "supported=0.9", "--report", "r.html")
+        stored = command("show", "last", "--json").json
+        by_model = command("evaluate", rows, *judging(server), "--embeddings", "openai:e", "--json").json
+        not_measured = command("evaluate", rows, *beside(server), "--metrics", "groundedness", "--json").json
+        planned = command("plan", rows, *beside(server))
+        planned_json = command("plan", rows, "--json", *beside(server)).json
+        planned_free = command("plan", rows, "--json").json
+        set_of_files = command("evaluate", rows, *beside(server), "--on", "local:1", "--out", "set", "--json").json
+
+    head = "judged by embedded (repetition by openai:e, supported at 0.9)"
+    assert head in " ".join(said.out.split())
+    assert head in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert (stored["judge"], stored["embeddings"], stored["counting"]) == ("embedded", "openai:e", "supported at 0.9")
+    assert (by_model["judge"], by_model["embeddings"]) == ("openai:m", "openai:e")
+    assert set_of_files["embeddings"] == "openai:e"
+    assert "plan of rows.jsonl · 4 cases · embedded, repetition by openai:e\n" in planned.out
+    assert planned_json["embeddings"] == "openai:e"
+    assert not any("embeddings" in found for found in (free.json, not_measured, planned_free))
+
+
+def test_an_encoder_that_is_named_is_not_displaced(command, rows: str, tmp_path: Path) -> None:
+    tiny_onnx.encoder(tmp_path / "encoder")
+    tiny_onnx.entailment(tmp_path / "nli")
+    with Server(Model()) as server:
+        named = ("--judge", "embedded+reader:encoder")
+        said = command("evaluate", rows, *named, *beside(server))
+        cascade = command("plan", rows, *named, *judging(server, "--cascade", "0:1", "--embeddings", "openai:e"))
+        alone = command("evaluate", rows, *named, "--json")
+        other = command("evaluate", rows, "--judge", "embedded+reader:nli", *beside(server), "--json")
+
+    for refused in (said, cascade):
+        assert refused.code == 2
+        assert "the reader 'encoder' and the embeddings openai:e are both for 'similarity'" in refused.err
+        assert "--embeddings" in refused.err
+    assert (alone.code, "embeddings" in alone.json) == (0, False), alone.err
+    assert (other.code, other.json["judge"], other.json["embeddings"]) == (0, "embedded+reader:nli", "openai:e")
 
 
 def test_the_plan_counts_and_prices_them(command, rows: str) -> None:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_models import Model, judging
 from cli_processes import begun, until
 
 from cli_rows import row, written
 from ragtriage import Score, Verdict, open_store
 from ragtriage.config import read_settings
+from servers import Server
 
 sys.path.append(str(Path(__file__).parents[1] / "judges" / "hub_readers"))
 
@@ -38,6 +40,38 @@ def test_a_run_says_what_read_and_that_it_is_not_calibrated(command: Command, tm
     assert "judged by embedded+reader:nli (uncalibrated: supported)" in " ".join(said.out.split())
     assert (shown["judge"], shown["counting"]) == ("embedded+reader:nli", "uncalibrated: supported")
     assert command("evaluate", "rows.jsonl", "--judge", "embedded", "--metrics", "groundedness", "--json").code == 0
+
+
+def test_a_cascade_and_a_jury_say_that_a_reader_is_not_calibrated(
+    command: Command, tmp_path: Path, nli: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
+    written(tmp_path / "rows.jsonl", [row(i) for i in range(2)])
+    with Server(Model()) as server:
+        judges = ("--judge", "embedded+reader:nli", *judging(server), "--metrics", "groundedness")
+        cascade = command("evaluate", "rows.jsonl", *judges, "--cascade", "0:1")
+        jury = command("evaluate", "rows.jsonl", *judges, "--jury", "majority", "--json").json
+
+    head = "judged by embedded+reader:nli, then openai:m (uncalibrated: supported)"
+    assert head in " ".join(cascade.out.split())
+    assert jury["counting"] == "uncalibrated: supported"
+
+
+def test_a_cascade_says_who_decided_first(
+    command: Command, tmp_path: Path, nli: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
+    written(tmp_path / "rows.jsonl", [row(i) for i in range(2)])
+    with Server(Model()) as server:
+        given = ("rows.jsonl", "--judge", "embedded+reader:nli", *judging(server), "--cascade", "0:1")
+        plain = ("rows.jsonl", *judging(server), "--cascade", "0:1")
+        said, other = (command("evaluate", *flags, "--metrics", "groundedness") for flags in (given, plain))
+        planned, other_plan = (command("plan", *flags, "--json").json["notes"] for flags in (given, plain))
+
+    assert "\ncascade: embedded+reader:nli decided 0 verdicts and passed " in said.err
+    assert "\ncascade: the embedded judge decided 0 verdicts and passed " in other.err
+    assert "At least: if embedded+reader:nli decides all that it may; at most: if it decides nothing." in planned
+    assert "At least: if the embedded judge decides all that it may; at most: if it decides nothing." in other_plan
 
 
 def test_settings_name_the_reader(command: Command, tmp_path: Path, nli: Path) -> None:
@@ -97,6 +131,68 @@ def test_a_plan_tells_time_and_memory_and_loads_nothing(command: Command, tmp_pa
     assert set(as_json["most"]) == {"requests", "tokens_in", "tokens_out", "price", "seconds"}
 
 
+def cut_off(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "file", "words"),
+    [
+        (cut_off, "onnx/model.onnx", "can't be loaded by onnxruntime"),
+        (cut_off, "tokenizer.json", "the tokenizer"),
+        (Path.unlink, "tokenizer.json", "there is no tokenizer in"),
+        (cut_off, "tokenizer_config.json", "tokenizer_config.json can't be read"),
+    ],
+)
+def test_a_reader_that_cannot_be_loaded_is_told_before_a_run_begins(
+    command: Command, tmp_path: Path, nli: Path, spoil: Callable[[Path], None], file: str, words: str
+) -> None:
+    written(tmp_path / "rows.jsonl", [row(0)])
+    judge = ("--judge", "embedded+reader:nli")
+    spoil(nli / file)
+    said = command("evaluate", "rows.jsonl", *judge)
+    plan = command("plan", "rows.jsonl", *judge)
+    with open_store(tmp_path / ".ragtriage") as store:
+        assert store.runs() == []
+    written(tmp_path / "claims.jsonl", [{"id": "a", "claim": "It costs six euros.", "sources": ["They cost six."]}])
+    asked = command("judge", "ask", "supported", "claims.jsonl", *judge)
+
+    assert (said.code, plan.code, asked.code) == (2, 0, 2)
+    for err in (said.err, asked.err):
+        last = err.strip().splitlines()[-1]
+        assert last.startswith("ragtriage: the reader 'nli': ")
+        assert words in last
+
+
+def test_an_encoder_without_its_pooling_is_told_before_a_run_begins(command: Command, tmp_path: Path) -> None:
+    tiny_onnx.encoder(tmp_path / "encoder")
+    (tmp_path / "encoder" / "1_Pooling" / "config.json").unlink()
+    written(tmp_path / "rows.jsonl", [row(0)])
+    said = command("evaluate", "rows.jsonl", "--judge", "embedded+reader:encoder")
+
+    assert said.code == 2
+    assert "1_Pooling/config.json isn't there" in said.err
+
+
+def test_a_claim_that_no_pass_holds_is_unknown_and_the_others_are_judged(
+    command: Command, tmp_path: Path, nli: Path
+) -> None:
+    long = "Day tickets cost " + "six euros and thirty-five pounds and " * 200 + "are valid until three."
+    written(tmp_path / "rows.jsonl", [row(0, answer=f"Dogs travel free. {long}", contexts=["Dogs travel free."])])
+    said = command("evaluate", "rows.jsonl", "--judge", "embedded+reader:nli", "--metrics", "groundedness", "--json")
+    with open_store(tmp_path / ".ragtriage") as store:
+        (record,) = store.run().records()
+    score = record.outcomes["groundedness"]
+
+    assert said.code == 0, said.err
+    assert isinstance(score, Score)
+    assert score.unknown >= 1
+    assert score.judged >= 1
+    told = [one.cell.explanation for one in score.parts if isinstance(one.cell, Verdict) and one.good is None]
+    assert all(text.endswith("is too long to be read whole: the reader takes 512 word pieces") for text in told)
+
+
 def test_other_languages_are_judged_where_a_reader_reads_them(command: Command, tmp_path: Path) -> None:
     tiny_onnx.entailment(tmp_path / "xnli", "[de, fr, es, en, zh]")
     rows = Path(__file__).parents[2] / "examples" / "languages.jsonl"
@@ -116,7 +212,8 @@ def test_labels_make_chances_of_a_readers_verdicts(command: Command, tmp_path: P
     words = "day tickets are valid until three morning cost six euros dogs travel free lap fee".split()
     draw = random.Random(5)
     said = [" ".join(draw.choices(words, k=6)).capitalize() + "." for _ in range(90)]
-    written(tmp_path / "rows.jsonl", [row(i, answer=text, contexts=["Dogs cost fee."]) for i, text in enumerate(said)])
+    source = ["Day tickets are free."]
+    written(tmp_path / "rows.jsonl", [row(i, answer=text, contexts=source) for i, text in enumerate(said)])
     given = ("evaluate", "rows.jsonl", "--judge", "embedded+reader:minicheck", "--metrics", "groundedness")
     assert command(*given).code == 0
     labels = []

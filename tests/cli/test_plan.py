@@ -92,6 +92,27 @@ def test_a_model_without_a_known_price(command, with_key, rows: Path) -> None:
     assert "$" not in said.out
 
 
+def test_what_prompt_caching_saves_is_said_of_the_protocol_by_which_a_model_is_asked(
+    command, with_key, rows: Path
+) -> None:
+    shared = " ".join(command("plan", rows.name, *MODEL).out.split())
+    paper = " ".join(command("plan", rows.name, *MODEL, "--protocol", "paper").out.split())
+    written(rows, [row(i, answer="It floats. It is red.") for i in range(4)])
+    embeddings = command("plan", rows.name, "--embeddings", "openai:e", "--base-url", "http://127.0.0.1:9/v1")
+    beside = " ".join(embeddings.out.split())
+
+    assert "Prompt caching makes it hardly cheaper: a text is sent once for all that is asked about it." in shared
+    assert "sent once" not in paper
+    assert (
+        "The paper's protocol sends the sources again with every claim, so where the provider caches the beginning of "
+        "prompts it can cost less."
+    ) in paper
+    assert "requests 1 1" in beside
+    assert "caching" not in beside
+    assert "a model may find more" not in beside
+    assert "Requests that fail and are sent again come on top." in beside
+
+
 def test_a_batch_costs_about_half(command, with_key, rows: Path) -> None:
     said = command("plan", rows.name, "--judge", "openai:gpt-5-mini", "--batch-api")
 

@@ -129,3 +129,17 @@ def test_parts_that_nobody_committed_are_deleted_and_damage_is_told(
     damaged = command("store", "check", "set/")
     assert damaged.code == 3
     assert "is not what was committed: delete done/" in damaged.out
+
+
+def test_a_folder_can_be_named_by_a_url(command: Command, tmp_path: Path) -> None:
+    written(tmp_path / "rows.jsonl", [row(i) for i in range(3)])
+    out = f"{(tmp_path / 'a new folder').as_uri()}/set/"
+    done = command("evaluate", "rows.jsonl", "--metrics", "self_distinctness", "--on", "local:1", "--out", out)
+
+    assert done.code == 0, done.err
+    folder = tmp_path / "a new folder" / "set"
+    assert (folder / "summary.json").exists()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    shown = [command("show", run, "--json").json | {"run": 0} for run in (out, str(folder), "1")]
+    assert shown[0] == shown[1] == shown[2]
+    assert command("store", "check", out).out.endswith("nothing is missing\n")

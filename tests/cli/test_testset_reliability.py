@@ -142,6 +142,26 @@ def test_a_named_score_is_judged_of_an_application(command, tmp_path: Path) -> N
     assert len(json.loads(Path("mine.jsonl").read_text().splitlines()[0])["samples"]) == 2
 
 
+def test_what_a_hint_says_to_type_works_as_it_stands(command, tmp_path: Path) -> None:
+    Path("app.py").write_text("def answer(query, temperature=0.0):\n    return 'It opened in 1901.'", encoding="utf-8")
+    questions = [{name: row[name] for name in ("id", "group", "cluster", "query", "answer")} for row in ROWS]
+    given = ("testset", "reliability", table(questions), "--app", "app.py:answer", "--score", "sample_agreement=0.5")
+    given = (*given, "--samples", 1, "--typed-only", "--store", "mine")
+    said = command(*given)
+    hint = re.search(r"^run 1 holds the verdicts: ragtriage (.+)$", said.err, re.MULTILINE)
+    assert hint, said.err
+    shown = command(*hint[1].split())
+    other = command(*given, "--temperature", 0.5)
+    again = command(*given, "--temperature", 0.5, "--collected", "other.jsonl")
+    Path("rows.jsonl").write_text(Path("rows.jsonl").read_text().replace("When did", "Since when was"))
+    changed = command(*given)
+
+    assert shown.code == 0, shown.err
+    assert (other.code, again.code, changed.code) == (2, 0, 2)
+    assert other.err.endswith("now they would be drawn at temperature 0.5: name another file with --collected\n")
+    assert changed.err.endswith("the questions have changed; name another file with --collected\n")
+
+
 def test_where_the_model_stops_the_same_command_goes_on(command, tmp_path: Path) -> None:
     company = Company()
     with Server(company) as server:

@@ -13,10 +13,12 @@ from pyarrow import fs
 from scripted_judges import by_one_process, evaluated, parquet, row, timeless, until, written
 
 from in_process import said_by
-from ragtriage.core.errors import InputError
+from ragtriage.core.errors import InputError, StoreError
+from ragtriage.scale.checking import check_record_set
 from ragtriage.scale.markers import orphans
 from ragtriage.scale.places import folder_at, stamp_of
 from ragtriage.scale.record_set import open_record_set
+from ragtriage.scale.sign_of_life import SignOfLife
 from ragtriage.store import open_store
 
 
@@ -104,6 +106,26 @@ def test_the_command_reads_and_writes_s3(bucket: fs.S3FileSystem, tmp_path: Path
     assert by_address["cases"] == 3
     assert by_address | {"run": 1} == by_number
     assert (tmp_path / ".ragtriage" / "runs.sqlite").exists()
+
+
+def test_drivers_of_a_record_set_in_s3_keep_each_other_out(bucket: fs.S3FileSystem, tmp_path: Path) -> None:
+    put(bucket, written(tmp_path / "rows.jsonl", [row(i) for i in range(20)]), "shared/rows.jsonl")
+    out = "s3://quality/run-5/"
+    first = evaluated(["s3://quality/shared"], out, size=4, share=(1, 2))
+    with SignOfLife(folder_at(out), "-2-of-2"):
+        assert open_record_set(out).info.state == "running"
+        for share in (None, (2, 2), (1, 3)):
+            with pytest.raises(StoreError, match=r"works on share 2/2 of s3://quality/run-5/ "):
+                evaluated(["s3://quality/shared"], out, size=4, share=share)
+        with pytest.raises(StoreError, match=r"works on share 2/2 of s3://quality/run-5/ "):
+            check_record_set(out)
+    assert open_record_set(out).info.state == "interrupted"
+    second = evaluated(["s3://quality/shared"], out, size=4, share=(2, 2))
+
+    assert (first.complete, second.complete) == (False, True)
+    assert (first.left, first.left_to_others) == (0, len(first.records.plan.partitions) // 2)
+    assert check_record_set(out)[1]
+    assert [name for name in folder_at(out).names() if name.startswith(("driver", "clock"))] == []
 
 
 def test_what_is_not_there_is_told(bucket: fs.S3FileSystem) -> None:

@@ -166,6 +166,8 @@ def collect_answers(
     selection: RowSelection,
     path: Path,
     sampling: SampleFlags = SampleFlags(),  # frozen
+    *,
+    flag: str = "--collected",
 ) -> Collected:
     """Ask the application and keep what it answers, with progress on standard error.
 
@@ -175,6 +177,7 @@ def collect_answers(
         selection: which questions.
         path: where the answers go.
         sampling: how many samples are drawn for every response.
+        flag: which of the command's flags names `path`.
     """
     if path.exists() and Path(cases.path).exists() and path.samefile(cases.path):
         raise InputError(f"{path}: is the file of the questions: name another file for what is collected")
@@ -187,7 +190,7 @@ def collect_answers(
         tell("note: the samples of the questions' file give way to those that are drawn")
     counts = RowCounts()
     rows = SelectedCases(cases, selection)
-    with CollectedLines(path, retry_failed=flags.retry_failed) as lines:
+    with CollectedLines(path, retry_failed=flags.retry_failed, flag=flag) as lines:
         asked = sum(lines.has(case) for case in rows.counted(counts))
         print_counts(counts)
         counts.require_some(cases.name)
@@ -200,7 +203,7 @@ def collect_answers(
     incomplete = bool(stopped or counts.incomplete or lines.tally.failures)
     if sampled is None or stopped:
         return Collected(lines, stopped, incomplete)
-    tally, stopped = _draw(rows, sampling.samples or 0, *sampled, policy, path, again=flags.retry_failed)
+    tally, stopped = _draw(rows, sampling.samples or 0, *sampled, policy, path, again=flags.retry_failed, flag=flag)
     return Collected(lines, stopped, incomplete or bool(stopped) or tally.drawn < tally.asked, tally)
 
 
@@ -213,9 +216,10 @@ def _draw(
     path: Path,
     *,
     again: bool,
+    flag: str,
 ) -> tuple[SampleTally, str | None]:
     """Draw what samples are missing; what came of it, and why it stopped early or None."""
-    with SampledAnswers(path, count, temperature, retry_failed=again) as samples:
+    with SampledAnswers(path, count, temperature, retry_failed=again, flag=flag) as samples:
         total = samples.missing
         at = "by asking again" if temperature is None else f"at temperature {temperature:g}"
         tell(f"drawing {plural(total, 'sample')} {at}, {count} for every response")

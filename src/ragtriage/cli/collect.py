@@ -35,7 +35,7 @@ def collect(
     with rereadable(questions) as file:
         cases = open_cases(file, mapping=parse_pairs(mapping, "--map"), format=file_format, questions=True)
         print_columns(cases)
-        found = collect_answers(cases, app_flags, selection, out, sample_flags)
+        found = collect_answers(cases, app_flags, selection, out, sample_flags, flag="-o")
     if as_json:
         samples = {"samples": found.samples.as_json()} if found.samples else {}
         print_json({"file": str(out), "before": found.lines.before, **found.lines.tally.as_json(), **samples})

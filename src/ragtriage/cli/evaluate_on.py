@@ -29,17 +29,17 @@ from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.stored_run import stored_run_report
-from ragtriage.runs.evaluation_config import COUNTING, to_stored
+from ragtriage.runs.evaluation_config import judging_stored, to_stored
 from ragtriage.runs.prepare import fingerprints_of
 from ragtriage.runs.selection import ALL_ROWS, QUOTED, require_tag, too_many_rejected
 from ragtriage.runs.tally import diagnosed_records
 from ragtriage.scale.desk import Desk
 from ragtriage.scale.driver import Stop
-from ragtriage.scale.evaluate_on import PartitionedResult, Wanted, evaluate_partitioned
+from ragtriage.scale.evaluate_on import Begun, PartitionedResult, Share, Wanted, evaluate_partitioned
 from ragtriage.scale.finish import register
 from ragtriage.scale.local_pool import LocalPool
 from ragtriage.scale.orders import Orders, checked_versions, loadable_name
-from ragtriage.scale.places import REMOTE, Folder
+from ragtriage.scale.places import REMOTE, Folder, folder_at
 from ragtriage.scale.plan import planned
 from ragtriage.scale.pool import Pool
 from ragtriage.scale.ray_pool import RayPool
@@ -75,17 +75,16 @@ def evaluate_on(
 ) -> None:
     """Evaluate an input into a record set; see `ragtriage evaluate`."""
     (kind, count), out, share = flags.where(), flags.needs_out(), flags.part()
+    folder = folder_at(out).address
     reading = case_flags.reading(settings)
     found = survey([file], reading)
     _print_files(found)
     requested = requested_of(sorted({field for one in found.files for field in one.mapping}))
     tell(*(f"note: {note}" for note in (*found.notes, *requested.notes)))
     config, built = requested.config, build_judge(session)
-    configuration = to_stored(config, ALL_ROWS, {})
-    if built.counting:
-        configuration[COUNTING] = built.counting
+    configuration = to_stored(config, ALL_ROWS, {}) | judging_stored(config, built)
     orders = Orders(
-        folder=str(Path(out).absolute()) if REMOTE not in out else out,
+        folder=folder,
         reading=reading,
         metrics=tuple(map(loadable_name, config.metrics)),
         thresholds=config.thresholds,
@@ -121,12 +120,13 @@ def evaluate_on(
 
         with _ctrl_c(stop), _line() as show:
             result = evaluate_partitioned(
-                Wanted(out, plan, orders, new_pool, share, flags.strict, show, partial(_begun, out), stop)
+                Wanted(out, plan, orders, new_pool, share, flags.strict, show, partial(_begun, out, share), stop)
             )
         records = result.records
         if result.complete:
-            number = register(store, records, records=flags.into_store)
-            tell(f"run {number} of the store {'holds' if flags.into_store else 'names'} it")
+            stored = register(store, records, records=flags.into_store)
+            tell(f"run {stored.number} of the store {'holds' if stored.holds else 'names'} it")
+            tell(*stored.notes())
     failing = _show(result, requested, shown)
     if _remarks(result):
         raise typer.Exit(ExitCode.INCOMPLETE)
@@ -148,14 +148,20 @@ def _found_everywhere(judge: JudgeConfig) -> JudgeConfig:
     return replace(judge, options=replace(options, prompts=prompts, guidance=guidance))
 
 
-def _begun(out: str, partitions: int, of: int, done: int) -> None:
-    what = plural(partitions, "partition")
-    if partitions == of:
-        tell(f"new record set {out}: {what}")
-    elif partitions:
-        tell(f"going on with {out}: {partitions:,} of {plural(of, 'partition')} left, {plural(done, 'case')} done")
+def _begun(out: str, share: Share | None, begun: Begun) -> None:
+    which = f"share {share[0]}/{share[1]} of " if share else ""
+    partitions = plural(begun.partitions, "partition")
+    if not begun.own:
+        tell(f"{which}{out} has no partition, as there are only {begun.partitions:,}: there is nothing to do for it")
+    elif not begun.todo:
+        tell(f"{which}{out}: nothing is left to be done")
+    elif begun.new:
+        tell(f"new record set {out}: {partitions}{f', {begun.own:,} of this share' if share else ''}")
+    elif share and begun.todo == begun.own and not begun.cases:
+        tell(f"{which}{out}: {begun.own:,} of {partitions}")
     else:
-        tell(f"{out}: nothing is left to be done")
+        of = plural(begun.own, "partition")
+        tell(f"going on with {which}{out}: {begun.todo:,} of {of} left, {plural(begun.cases, 'case')} done")
 
 
 def _show(result: PartitionedResult, requested: RequestedMetrics, shown: Shown) -> list[str]:
@@ -192,8 +198,11 @@ def _remarks(result: PartitionedResult) -> bool:
     tell(*driven.failures)
     if driven.stopped:
         tell(driven.stopped)
-    if not result.complete and not driven.stopped:
+    if result.left and not driven.stopped:
         tell("not complete: give the same command again to try what is left")
+    elif result.left_to_others and not result.left:
+        others = f"{result.left_to_others:,} of {plural(len(result.records.plan.partitions), 'partition')}"
+        tell(f"this share is done; the record set isn't complete, as {others} of other shares aren't done")
     if info.failed:
         tell(f"scores failed on {plural(info.failed, 'case')}: give the same command again to ask once more")
     incomplete = not result.complete or bool(driven.failures or driven.changed or driven.stopped or info.failed)

@@ -28,6 +28,7 @@ from ragtriage.cli.results import (
 from ragtriage.cli.spending import spending
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
+from ragtriage.judges.judge_names import in_a_sentence
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.plan_document import requests_and_price
@@ -102,7 +103,7 @@ def print_result(
     if not as_json:
         listed = f"run {first.stored.number} is stored; list its cases: {to_type('show', first.stored, store_flag)}"
         print_next_steps(listed, worst_case(first.stored, shown, store_flag))
-    written = path is None or _write_report(path, shown, first.stored, config)
+    written = path is None or _write_report(path, shown, first.stored, config, store_flag)
     if path is not None and written:
         remember_file(store, first.stored, path)
     if not as_json:
@@ -110,12 +111,12 @@ def print_result(
     return written
 
 
-def _write_report(path: Path, run: RunReport, stored: StoredRun, config: EvaluationConfig) -> bool:
+def _write_report(path: Path, run: RunReport, stored: StoredRun, config: EvaluationConfig, store: str | None) -> bool:
     """Whether the report could be written; the run is stored all the same, and the report can be written again."""
     try:
         write_html(path, run, partial(diagnosed_records, stored, config))
     except InputError as error:
-        tell(f"ragtriage: {error}; the run is stored: ragtriage report {stored.number} -o elsewhere.html")
+        tell(f"ragtriage: {error}; the run is stored: {to_type('report', stored, store, '-o', 'elsewhere.html')}")
         return False
     tell(f"report: {path}")
     return True
@@ -128,10 +129,10 @@ def trial_remarks(trial: TrialResult) -> Iterator[str]:
         rest = f"; the rest would take {requests_and_price(trial.remaining)}" if trial.remaining else ""
         yield f"{trial.stored.info.done} of {trial.rows.selected} cases are done{rest}"
     if trial.cascade:
-        decided, passed_on, requests = trial.cascade
+        first, decided, passed_on, requests = trial.cascade
         yield (
-            f"cascade: the embedded judge decided {decided:,} verdicts and passed {passed_on:,} on, which saved about "
-            f"{requests:,} requests"
+            f"cascade: {in_a_sentence(first)} decided {decided:,} verdicts and passed {passed_on:,} on, which saved "
+            f"about {requests:,} requests"
         )
 
 

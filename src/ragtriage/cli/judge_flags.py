@@ -89,11 +89,14 @@ class JudgeFlags:
         settings = settings or self.settings()
         session = session or self.session(settings)
         if not session.config.paid:
-            yield build_judge(session).judge
+            free = build_judge(session)
+            free.open()
+            yield free.judge
             return
         try:
             with open_store(self.store_address(settings)) as store:
                 built = build_judge(session, store.answers(), free=store.free_answers(), tickets=store.tickets())
+                built.open()
                 yield built.judge
                 built.close()
         finally:

@@ -23,6 +23,7 @@ from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.progress import progress
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.judge_names import in_a_sentence
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import AnswerMemory, InMemory
 from ragtriage.readers import CaseFile
@@ -111,12 +112,15 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
     print_counts(counts)
     tell(*(f"note: {note}" for note in requested.notes))
     print_optional_metrics(counts, requested.default_groups)
-    name = judges[0].name()
+    name, embeddings = judges[0].name(), requested.config.embeddings_of(built[0])
     if as_json:
-        print_json({"file": cases.name, "judge": name, **estimate.as_json(), "notes": [*requested.notes, *notes]})
+        who = {"judge": name} | ({"embeddings": embeddings} if embeddings else {})
+        print_json({"file": cases.name, **who, **estimate.as_json(), "notes": [*requested.notes, *notes]})
     else:
         shown = Path(cases.name).name if Path(cases.name).is_absolute() else cases.name
-        print_document(Console(), plan_document(estimate, input=shown, judge=name, notes=notes))
+        asked = config.protocol if config.models else None
+        name += f", repetition by {embeddings}" if embeddings else ""
+        print_document(Console(), plan_document(estimate, input=shown, judge=name, notes=notes, asked=asked))
 
 
 @contextmanager
@@ -133,7 +137,8 @@ def answers_in(store: str | None) -> Iterator[AnswerMemory]:
 def _notes(choice: JudgeConfig) -> list[str]:
     notes = []
     if choice.cascade is not None:
-        notes.append("At least: if the embedded judge decides all that it may; at most: if it decides nothing.")
+        first = in_a_sentence(choice.first)
+        notes.append(f"At least: if {first} decides all that it may; at most: if it decides nothing.")
     if choice.batch_api:
         notes.append("By the batch API it costs about half of this price, and takes up to a day.")
     return notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -79,5 +80,5 @@ def get(name: str, *, revision: str | None = None, to: Path | None = None, as_js
     size = size_text(max(1, found.size // 1_000_000))
     sys.stdout.write(
         f"{name}: {found.files} files, {size}, commit {found.revision}, licence {reader.license}\n"
-        f"judge with it: --judge {judge}\n"
+        f"judge with it: --judge {shlex.quote(judge)}\n"
     )

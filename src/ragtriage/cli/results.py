@@ -41,6 +41,7 @@ from ragtriage.scale.record_set import RecordSet
 from ragtriage.scale.set_tally import tally_of_run
 from ragtriage.store import Store, StoredRun
 from ragtriage.store.postgresql import without_password
+from ragtriage.store.schema import OF_SET
 from ragtriage.trust.judge_card import read_card
 
 EXPORTED_PARTS = frozenset({"texts", "evidence"})
@@ -278,7 +279,9 @@ def tell_deleted(stored: StoredRun) -> None:
         whole = stored.info.done + stored.info.failed
         of = "its cases" if deleted == whole else f"{deleted:,} of its {plural(whole, 'case')}"
         forgotten = stored.forgotten() if isinstance(stored, RecordSet) else deleted
-        if forgotten == deleted:
+        if OF_SET in stored.info.configuration and not isinstance(stored, RecordSet):
+            why = "weren't there when it was stored, or were deleted since (ragtriage forget)"
+        elif forgotten == deleted:
             why = "were deleted (ragtriage forget)"
         elif forgotten:
             why = "were deleted (ragtriage forget) or can't be read, as the input is gone or has changed"

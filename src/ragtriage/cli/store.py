@@ -17,7 +17,7 @@ from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time
 from ragtriage.runs.repeats import trials_of
 from ragtriage.scale.checking import check_record_set
-from ragtriage.scale.finish import register, registered
+from ragtriage.scale.finish import register
 from ragtriage.scale.record_set import is_record_set, open_record_set
 from ragtriage.store import CopiedRun, RunBusyError, RunInfo, StoreCheck, initialise_store, open_store
 from ragtriage.store.database import store_address as read_address
@@ -88,10 +88,10 @@ def _copy_record_set(source: str, target: str, runs: str | None, project: str | 
     if found.info.state != FINISHED:
         raise StoreError(f"{source} isn't complete: give the command again that it was begun with")
     with open_store(target, project=project, told=tell) as new:
-        before = registered(new, found, records=True)
-        number = register(new, found, records=True) if before is None else before
+        stored = register(new, found, records=True)
     cases = plural(found.info.done + found.info.failed, "case")
-    tell(f"{source} is {'there already as ' if before is not None else ''}run {number}{'' if before else f', {cases}'}")
+    told = f"there already as run {stored.number}" if stored.before else f"run {stored.number}, {cases}"
+    tell(f"{source} is {told}", *stored.notes())
 
 
 def _chosen(infos: dict[int, RunInfo], runs: str | None) -> list[int]:

@@ -87,7 +87,7 @@ def ask_again(
     plain = Path(path.removesuffix(".gz"))
     where = flags.second_run or plain.with_name(f"{plain.stem}.again.jsonl")
     cases = [one.case for one in questions.questions]
-    with CollectedLines(where, retry_failed=app_flags.retry_failed) as lines:
+    with CollectedLines(where, retry_failed=app_flags.retry_failed, flag="--second-run") as lines:
         before = sum(lines.has(case) for case in cases)
         tell(f"asking {application.name} again, into {where}: {before} of {len(cases)} were asked before")
         stopped = ask(cases, len(cases), before, application, policy, lines)

@@ -18,6 +18,7 @@ from ragtriage.cli.flags import command, parse_numbers
 from ragtriage.cli.input_files import check_output, print_columns, print_rejected, rereadable
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics
+from ragtriage.cli.results import to_type
 from ragtriage.cli.testset_decisions import check_tolerance, deciding_judge, exit_with
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS
 from ragtriage.config import Settings
@@ -217,7 +218,7 @@ def _judged(
         if trial.stopped:
             tell("give the same command again to go on")
             raise typer.Exit(ExitCode.INCOMPLETE)
-        tell(f"run {trial.stored.number} holds the verdicts: ragtriage show {trial.stored.number}")
+        tell(f"run {trial.stored.number} holds the verdicts: {to_type('show', trial.stored, flags.store)}")
         values: dict[str, dict[str, float | None]] = {name: {} for name in wanted.thresholds}
         for record in trial.stored.records():
             for name, found in values.items():

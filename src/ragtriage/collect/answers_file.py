@@ -33,6 +33,7 @@ class CollectedLines:
     Args:
         path: the file; it is made if it isn't there.
         retry_failed: take away the cases without a response, so that they are asked again.
+        flag: by which a user names the file.
 
     Attributes:
         path: the file.
@@ -44,8 +45,9 @@ class CollectedLines:
         InputError: it can't be read or written, or holds something else than collected cases.
     """
 
-    def __init__(self, path: Path, *, retry_failed: bool = False) -> None:
+    def __init__(self, path: Path, *, retry_failed: bool = False, flag: str = "-o") -> None:
         self.path = path
+        self._flag = flag
         self.tally = CollectionTally()
         self._queries: dict[bytes, bytes] = {}
         self._file = open_to_append(path, "collected cases")
@@ -72,7 +74,7 @@ class CollectedLines:
         if query is not None and query != _digest(case.query):
             raise InputError(
                 f"{self.path}: holds another query under the id {case.id!r}: the questions have changed; "
-                "name another file with -o"
+                f"name another file with {self._flag}"
             )
         return query is not None
 
@@ -118,7 +120,7 @@ class CollectedLines:
                 if row is None:
                     raise InputError(
                         f"{self.path}, line {number}: is no collected case (an object with id, query and response): "
-                        "name another file with -o"
+                        f"name another file with {self._flag}"
                     )
                 begin += len(line)
                 yield row

@@ -77,17 +77,20 @@ class SampledAnswers:
         count: how many samples each case with a response is to have.
         temperature: at which they are drawn; None where the application can't be told.
         retry_failed: draw again in place of samples that weren't answered.
+        flag: by which a user names the file.
 
     Raises:
         InputError: a file can't be read or written, or its samples were drawn at another temperature.
     """
 
-    def __init__(self, path: Path, count: int, temperature: float | None, *, retry_failed: bool = False) -> None:
-        self._path, self._count, self._temperature = path, count, temperature
+    def __init__(
+        self, path: Path, count: int, temperature: float | None, *, retry_failed: bool = False, flag: str = "-o"
+    ) -> None:
+        self._path, self._count, self._temperature, self._flag = path, count, temperature, flag
         self._beside = path.with_name(f"{path.stem}.samples.jsonl")
         self._put_into_rows()
         self._open = {key: todo for key, todo in self._todo(retry_failed=retry_failed) if todo}
-        self._lines = CollectedLines(self._beside)
+        self._lines = CollectedLines(self._beside, flag=flag)
 
     def __enter__(self) -> Self:
         return self
@@ -142,7 +145,7 @@ class SampledAnswers:
             if asked and row.get("samples_temperature") != self._temperature:
                 raise InputError(
                     f"{self._path}: holds samples drawn {_at(row.get('samples_temperature'))}, and now they would be "
-                    f"drawn {_at(self._temperature)}: name another file with -o"
+                    f"drawn {_at(self._temperature)}: name another file with {self._flag}"
                 )
             there = len(row.get("samples") or ()) if asked and retry_failed else asked
             yield str(row["id"]), range(asked + 1, asked + 1 + max(0, self._count - there))
@@ -159,7 +162,7 @@ class SampledAnswers:
         if not self._beside.exists():
             return
         drawn: dict[str, list[tuple[int, Mapping[str, Any]]]] = defaultdict(list)
-        with CollectedLines(self._beside):
+        with CollectedLines(self._beside, flag=self._flag):
             pass  # mends an end that was cut off
         with self._beside.open("rb") as stream:
             for sample in map(json.loads, stream):

@@ -45,6 +45,8 @@ class BuiltJudge:
     """The judge itself, if it is a cascade."""
     counting: str = ""
     """How its verdicts count: see `JudgeConfig.counting`."""
+    embeddings: str = ""
+    """The provider's model that measures similarity; empty for the embedded encoder, or a hub reader."""
     resources: tuple[EmbeddedJudge | HubReaderJudge | BatchQueue, ...] = ()
     """What `close` lets go of."""
 
@@ -52,6 +54,15 @@ class BuiltJudge:
     def readers(self) -> tuple[HubReaderJudge, ...]:
         """The hub readers that it asks."""
         return tuple(one for one in self.resources if isinstance(one, HubReaderJudge))
+
+    def open(self) -> None:
+        """Load the hub readers: one that can't be used is known before anything is judged or kept.
+
+        Raises:
+            ConfigError: one can't be loaded.
+        """
+        for reader in self.readers:
+            reader.open()
 
     def close(self) -> None:
         """Make the answers safe, then let go of the embedded model and of the tickets of these answers.
@@ -86,19 +97,20 @@ def build_judge(
         threads: of the embedded judge.
 
     Raises:
-        ConfigError: `batch_api` without tickets, a decision threshold that doesn't fit the judge, or a hub reader that
-            isn't there or can't be used.
+        ConfigError: `batch_api` without tickets, a decision threshold that doesn't fit the judge, a hub reader that
+            isn't there or can't be used, or one that measures similarity beside embeddings.
         MissingExtraError: what runs a hub reader isn't installed.
     """
     config, remembered = session.config, memory or InMemory()
-    named = [*config.names, *([config.first] if config.cascade is not None else [])]
-    local = {name: EmbeddedJudge(any_language=config.any_language, threads=threads) for name in named if is_local(name)}
+    judging = config.judging
+    local = {n: EmbeddedJudge(any_language=config.any_language, threads=threads) for n in judging if is_local(n)}
     with_readers = {
         name: judges_of(name, judge, any_language=config.any_language)
         for name, judge in local.items()
         if readers_of(name)
     }
     readers = tuple(reader for _, some in with_readers.values() for reader in some)
+    _check_embeddings(config, readers)
     # beside a model it only compares sentences, since the requests need the processor more
     embedded = [*local.values()] or [EmbeddedJudge(any_language=config.any_language, threads=1, kept=COMPARING_CACHE)]
     queues = _queues(session, tickets, trial)
@@ -120,11 +132,12 @@ def build_judge(
             own = Routed(by_kind, name)
         return _thresholded(config, name, own, [one for one in readers if one.name() in readers_of(name)])
 
-    members = [cached(name) for name in config.names]
-    judge = members[0] if len(members) == 1 else Jury(members)
+    members = {name: cached(name) for name in judging}
+    voting = [members[name] for name in config.names]
+    judge = voting[0] if len(voting) == 1 else Jury(voting)
     if config.cascade is not None:
         _check_bands(config, readers)
-    cascade = None if config.cascade is None else Cascade(cached(config.first), judge, config.bands())
+    cascade = None if config.cascade is None else Cascade(members[config.first], judge, config.bands())
     whole: Judge = cascade or judge
     return BuiltJudge(
         Reweighed(whole, {}, binary=True) if config.matching == "binary" else whole,
@@ -132,7 +145,8 @@ def build_judge(
         session.ledger if config.paid else None,
         config.window,
         cascade,
-        ", ".join(filter(None, [config.counting, _uncalibrated(config, local, whole)])),
+        ", ".join(filter(None, [config.counting, _uncalibrated(config, members)])),
+        config.embeddings or "",
         (*embedded, *readers, *queues.values()),
     )
 
@@ -227,11 +241,28 @@ def _routed(model: ModelConnection, queue: BatchQueue | None, session: JudgeSess
     return Routed(by_kind, model.name)
 
 
-def _uncalibrated(config: JudgeConfig, local: Iterable[str], judge: Judge) -> str:
+def _uncalibrated(config: JudgeConfig, members: Mapping[str, Judge]) -> str:
     """Which kinds hub readers answer with scores that aren't calibrated chances; "" if none do."""
-    told = {kind for kind, one in config.label_chances.items() if one.judge in local}
-    raw = [kind for kind in KINDS if judge.fingerprint(kind).startswith(UNCALIBRATED) and kind not in told]
+    known = config.label_chances
+    raw = {
+        # where labels say what another member's verdicts are worth, it is told whose these are
+        f"{kind} by {name}" if kind in known and known[kind].judge in members else kind: None
+        for kind in KINDS
+        for name, member in members.items()
+        if member.fingerprint(kind).startswith(UNCALIBRATED) and not (kind in known and known[kind].judge == name)
+    }
     return f"uncalibrated: {' and '.join(raw)}" if raw else ""
+
+
+def _check_embeddings(config: JudgeConfig, readers: Iterable[HubReaderJudge]) -> None:
+    """A hub reader that was named must not be displaced silently."""
+    for reader in readers:
+        if config.embeddings is not None and "similarity" in reader.folder.family.kinds:
+            raise ConfigError(
+                f"the reader {reader.name()!r} and the embeddings {config.embeddings} are both for 'similarity': name "
+                "one of them",
+                "embeddings",
+            )
 
 
 def _check_bands(config: JudgeConfig, readers: Iterable[HubReaderJudge]) -> None:

@@ -81,7 +81,7 @@ class JudgeConfig:
     @property
     def counting(self) -> str:
         """How its verdicts count, in words: `supported at 0.9, binary`; empty where nothing is set."""
-        known = [f"{kind} known from labels" for kind, one in self.label_chances.items() if one.judge in self.names]
+        known = [f"{kind} known from labels" for kind, one in self.label_chances.items() if one.judge in self.judging]
         rates = [f"{kind} at {rate:g}" for kind, rate in self.base_rates.items()]
         return ", ".join([*rates, *known, *(["binary"] if self.matching == "binary" else [])])
 
@@ -118,6 +118,11 @@ class JudgeConfig:
                 "headers would go to several providers: give an address too, and they go there only",
                 "headers", "base_url",
             )  # fmt: skip
+
+    @property
+    def judging(self) -> tuple[str, ...]:
+        """All that are asked: the judges, and who decides first in a cascade."""
+        return self.names if self.cascade is None else (self.first, *self.names)
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -19,6 +19,11 @@ def is_local(name: str) -> bool:
     return name == EMBEDDED or name.startswith(f"{EMBEDDED}{READER}")
 
 
+def in_a_sentence(name: str) -> str:
+    """A judge's name as a sentence has it: `the embedded judge`, or the name as it is typed."""
+    return "the embedded judge" if name == EMBEDDED else name
+
+
 def readers_of(name: str) -> tuple[str, ...]:
     """The hub readers that a judge's name names, as they are typed; none for any other judge.
 

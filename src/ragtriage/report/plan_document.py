@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 
 from ragtriage.core.display import about, plural
 from ragtriage.evaluation.estimate import EvaluationEstimate
+from ragtriage.judges.judge_config import Protocol
 from ragtriage.judges.protocol import Estimate
 from ragtriage.report.document import GAP, Block, Cell, Column, Span, line, note, number_columns, table, text_columns
 from ragtriage.report.words import DASH
@@ -15,10 +16,13 @@ from ragtriage.text.sanitize import one_line
 from ragtriage.trust.pairs.pair_scoring import CostEstimate
 
 UNPRICED = "not known: give --price IN:OUT"
-BY_RULES = (
-    "Numbers of claims and facts are counted by rules; a model may find more. Requests that fail and are sent again "
-    "come on top. Prompt caching makes it hardly cheaper: a text is sent once for all that is asked about it."
-)
+BY_RULES = "Numbers of claims and facts are counted by rules; a model may find more."
+SENT_AGAIN = "Requests that fail and are sent again come on top."
+CACHING: Mapping[Protocol, str] = {
+    "shared": "Prompt caching makes it hardly cheaper: a text is sent once for all that is asked about it.",
+    "paper": "The paper's protocol sends the sources again with every claim, so where the provider caches the "
+    "beginning of prompts it can cost less.",
+}
 FREE = "No request is needed: this judge is free and asks nobody else."
 
 
@@ -28,6 +32,7 @@ def plan_document(
     input: str,  # noqa: A002  # as in Header
     judge: str,
     notes: Sequence[str] = (),
+    asked: Protocol | None = "shared",
 ) -> Iterator[Block]:
     """Requests, tokens, price and time of an evaluation, and what would make it cheaper.
 
@@ -36,6 +41,7 @@ def plan_document(
         input: what would be evaluated: a file's name.
         judge: who would judge.
         notes: what else is to be known about the numbers.
+        asked: how language models are asked; None if none is, so that all requests are for embeddings.
     """
     facts = [f" of {one_line(input, 120)}", _cases(estimate), one_line(judge, 120)]
     if estimate.trials > 1:
@@ -65,7 +71,8 @@ def plan_document(
         yield line(f"without {name}: {plural(saved.requests, 'request')}, {tokens}{price} less")
     for step, names in estimate.shared.items():
         yield note(f"shared: {step} by {', '.join(names)}")
-    said = (BY_RULES, *notes) if estimate.most.requests else notes
+    about_requests = " ".join([BY_RULES, SENT_AGAIN, CACHING[asked]]) if asked else SENT_AGAIN
+    said = (about_requests, *notes) if estimate.most.requests else notes
     yield from (replace(note(one), hang=0) for one in said)
 
 

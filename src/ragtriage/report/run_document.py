@@ -46,7 +46,7 @@ def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[Block]:
     """A run's metrics, diagnosis and waste; a narrow document has shorter heads."""
     header = run.header
     judge = f"judged by {header.judge}" if header.judge else ""
-    judge += f" ({header.counting})" if judge and header.counting else ""
+    judge += f" ({header.judging})" if judge and header.judging else ""
     yield title_line(f"Run {header.run}", header.input, judge, header.created, plural(run.summary.cases, "case"))
     yield GAP
     if run.summary.cases == 0:

@@ -23,6 +23,7 @@ def run_json(run: RunReport) -> dict[str, Any]:
         "findings": [_group(group, header) for group in run.summary.groups],
         "input": header.input,
         "judge": header.judge,
+        **({"embeddings": header.embeddings} if header.embeddings else {}),
         **({"counting": header.counting} if header.counting else {}),
         "state": header.state,
         "complete": run.complete,

@@ -68,8 +68,16 @@ class Header:
     """By how many kinds of processor arithmetic its cases were judged."""
     counting: str = ""
     """How its verdicts count, where that was set, for example `supported at 0.9, binary`."""
+    embeddings: str = ""
+    """The provider's model that measured repetition, where one did."""
     application_price: float | None = None
     """US dollars that the application's model takes for a million prompt tokens, where that is known."""
+
+    @property
+    def judging(self) -> str:
+        """What is to be known of the judge beside its name, in words; empty where there is nothing."""
+        by = f"repetition by {self.embeddings}" if self.embeddings else ""
+        return ", ".join(filter(None, [by, self.counting]))
 
     def wasted(self, tokens: int) -> float | None:
         """What the application paid for so many tokens, in US dollars; None if its price isn't known."""

@@ -9,7 +9,7 @@ from typing import Any
 from ragtriage.report.run_report import Header, RepeatsReport, RunReport, run_report
 from ragtriage.report.spent import spent_on
 from ragtriage.report.words import shown_time
-from ragtriage.runs.evaluation_config import ARITHMETIC, COUNTING, EvaluationConfig
+from ragtriage.runs.evaluation_config import ARITHMETIC, COUNTING, EMBEDDINGS, EvaluationConfig
 from ragtriage.runs.selection import QUOTED
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import StoredRun
@@ -44,6 +44,7 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
         judge=info.judge,
         arithmetic=int(info.configuration.get(ARITHMETIC, 1)),
         counting=str(info.configuration.get(COUNTING, "")),
+        embeddings=str(info.configuration.get(EMBEDDINGS, "")),
         created=shown_time(info.created),
         state=info.state,
         of=info.rows,

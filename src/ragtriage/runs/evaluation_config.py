@@ -8,10 +8,12 @@ from typing import Any
 
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
-from ragtriage.core.steps import Step
+from ragtriage.core.steps import Match, Step
 from ragtriage.diagnosis import COSTS, RULES, Assessment, Costs, Finding, Rule, assess, headline, needs_of
+from ragtriage.judges.build import BuiltJudge
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.definitions import definition_of, metric_by_name_alone, metric_from
+from ragtriage.planning.levels import plan
 from ragtriage.runs.selection import RowSelection
 from ragtriage.store import Reading, RunInfo
 
@@ -19,6 +21,8 @@ _RULE = tuple(field.name for field in fields(Rule))
 """What is read of a stored rule: an older version may have stored more."""
 COUNTING = "counting"
 """Under which a run's stored configuration says how the verdicts count, where that was set."""
+EMBEDDINGS = "embeddings"
+"""Under which a run's stored configuration says which provider's model measured repetition, where one did."""
 ARITHMETIC = "arithmetic"
 """Under which a run's stored configuration says by how many kinds of processor arithmetic its cases were judged, where
 it is more than one."""
@@ -44,6 +48,16 @@ class EvaluationConfig:
         """The steps that the rules need beside those of the metrics."""
         names = {m.name for m in self.metrics}
         return needs_of(rule for rule in self.rules if names >= set(rule.when))
+
+    @property
+    def measures_repetition(self) -> bool:
+        """Whether texts are compared by their embeddings."""
+        steps = plan(self.metrics, self.diagnosis_steps).steps
+        return any(isinstance(step, Match) and step.relation == "similar" for step in steps)
+
+    def embeddings_of(self, built: BuiltJudge) -> str:
+        """The provider's model that measures repetition; empty where none does."""
+        return built.embeddings if built.embeddings and self.measures_repetition else ""
 
     def diagnose(self, record: Record) -> tuple[Finding, ...]:
         """The findings on one case."""
@@ -71,6 +85,12 @@ def to_stored(config: EvaluationConfig, selection: RowSelection, mapping: Mappin
         "selection": asdict(selection),
         "mapping": dict(mapping),
     }
+
+
+def judging_stored(config: EvaluationConfig, built: BuiltJudge) -> dict[str, str]:
+    """What is stored with a run of its judge beside the name, where there is something to say."""
+    found = {COUNTING: built.counting, EMBEDDINGS: config.embeddings_of(built)}
+    return {key: value for key, value in found.items() if value}
 
 
 def config_of(info: RunInfo, thresholds: Mapping[str, float] | None = None) -> EvaluationConfig:

@@ -42,8 +42,8 @@ class TrialResult:
     """Why it ended early; None if all cases were evaluated."""
     remaining: EvaluationEstimate | None = None
     """What the rest would take, further trials included; None unless a paid judge stopped on its own."""
-    cascade: tuple[int, int, int] | None = None
-    """Of a cascade: verdicts that the embedded judge decided, verdicts passed on, requests saved."""
+    cascade: tuple[str, int, int, int] | None = None
+    """Of a cascade: the first judge's name, verdicts that it decided, verdicts passed on, requests saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def _run_trial(job: Job, trial: int, first: int | None) -> TrialResult:
         job.notify(RunStopped(run.number, reason) if reason else RunFinished(run.number))
     stored = job.store.run(run.number)
     cascade = ready.built.cascade
-    saved = (cascade.decided, cascade.passed_on, cascade.saved.requests) if cascade else None
+    saved = (cascade.first_name, cascade.decided, cascade.passed_on, cascade.saved.requests) if cascade else None
     if reason is None:
         return TrialResult(stored, tally, ready.rows, cascade=saved)
     remaining = _remaining(job, ready.built.judge, trial) if reason != INTERRUPTED else None

@@ -13,7 +13,7 @@ from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.definitions import version_of
 from ragtriage.readers import CaseFile
-from ragtriage.runs.evaluation_config import COUNTING, EvaluationConfig, to_stored
+from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
 from ragtriage.runs.events import Listener, RunResumed, RunStarted
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases, require_tag
 from ragtriage.store import RunIdentity, RunWriter, Store
@@ -57,8 +57,14 @@ class PreparedRun:
 
 
 def prepare(job: Job, trial: int, first: int | None) -> PreparedRun:
-    """Read the file once, and begin a run or resume the one that was cut off."""
+    """Read the file once, and begin a run or resume the one that was cut off.
+
+    Raises:
+        ConfigError: a hub reader can't be loaded.
+        InputError: no row can be used.
+    """
     built = job.build_judge(trial)
+    built.open()
     cases, counts = SelectedCases(job.file, job.selection), RowCounts()
     hashed = job.store.scan(job.name)
     for case in cases.counted(counts):
@@ -68,9 +74,7 @@ def prepare(job: Job, trial: int, first: int | None) -> PreparedRun:
     identity = RunIdentity(
         hashed.hexdigest(), tuple(m.name for m in job.config.metrics), fingerprints_of(job.config, built.judge), trial
     )
-    configuration = to_stored(job.config, job.selection, job.file.mapping)
-    if built.counting:
-        configuration[COUNTING] = built.counting
+    configuration = to_stored(job.config, job.selection, job.file.mapping) | judging_stored(job.config, built)
     number = _unfinished(job, identity, first)
     if number is not None:
         run = job.store.resume(number, configuration=configuration)

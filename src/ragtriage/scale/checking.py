@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Callable, Iterator, Sequence
 
 from ragtriage.core.display import plural
-from ragtriage.scale.markers import orphans
-from ragtriage.scale.record_set import open_record_set
+from ragtriage.core.errors import NotStoredError, StoreError
+from ragtriage.scale.ids import ENTRY
+from ragtriage.scale.layout import Placed, laid_out, read_doubles
+from ragtriage.scale.markers import DONE, PARTS, Marker, again, checksum_of, committed, kept_together, orphans
+from ragtriage.scale.places import Folder, folder_at
+from ragtriage.scale.plan import RunPlan, read_plan
+from ragtriage.scale.record_set import read_summary
+from ragtriage.scale.rejections import read_rejections
 from ragtriage.scale.sign_of_life import SignOfLife
 
 
 def check_record_set(address: str) -> tuple[list[str], bool]:
-    """Compare every part with what was committed, and delete parts that nobody committed.
+    """Compare every file of the record set with what was committed, and delete parts that nobody committed.
 
     Returns:
         What was found, a line each, and whether the record set is sound.
@@ -19,25 +25,61 @@ def check_record_set(address: str) -> tuple[list[str], bool]:
     Raises:
         StoreError: it can't be read or written, or is being written.
     """
-    found = open_record_set(address)
-    told, sound = [], True
-    with SignOfLife(found.folder):  # the parts of a driver that works on it may be committed next
-        for one in found.placed:
-            marker = one.marker
-            content = found.folder.read(marker.records)
-            missing = [name for name in (marker.ids, marker.rejections) if found.folder.read(name) is None]
-            if not marker.rejected and marker.rejections in missing:
-                missing.remove(marker.rejections)
-            if content is None or hashlib.blake2b(content, digest_size=16).hexdigest() != marker.checksum:
-                what = "missing" if content is None else "not what was committed"
-                told.append(f"{marker.records} is {what}: delete done/{marker.partition}.json and evaluate again")
-            told += [f"{name} is missing: delete done/{marker.partition}.json and evaluate again" for name in missing]
+    folder = folder_at(address)
+    plan = read_plan(folder)
+    if plan is None:
+        raise NotStoredError(f"{address} is no record set: there is no plan.json in it")
+    told: list[str] = []
+    with SignOfLife(folder):  # the parts of a driver that works on it may be committed next
+        markers = committed(folder, told.append)
+        unreadable = len(told)
+        placed = laid_out(plan, markers)
+        for one in placed:
+            told += _damage(folder, one.marker)
+        told += _damage_of_all(folder, plan, placed)
         sound = not told
-        left = orphans(found.folder, found.markers.values())
-        for name in left:
-            found.folder.delete(name)
-        if left:
+        if unreadable:
+            told.append("parts that nobody committed stay, as a damaged marker may name them")
+        elif left := orphans(folder, [one.marker for one in placed]):
+            for name in left:
+                folder.delete(name)
             told.append(f"{plural(len(left), 'file')} that nobody committed: deleted")
     if sound:
-        told.append(f"{plural(len(found.placed), 'part')} looked through: nothing is missing")
+        told.append(f"{plural(len(placed), 'part')} looked through: nothing is missing")
     return told, sound
+
+
+def _damage(folder: Folder, marker: Marker) -> Iterator[str]:
+    """What is wrong with the files of one part, a sentence each."""
+    files: list[tuple[str, str, Callable[[bytes], bool]]] = [
+        (marker.records, marker.checksum, lambda _: True),
+        (marker.ids, marker.ids_checksum, lambda content: len(content) == marker.cases * ENTRY.itemsize),
+    ]
+    if marker.rejected:
+        count = marker.rejected
+        files.append(
+            (marker.rejections, marker.rejections_checksum, lambda content: read_rejections(content, count) is not None)
+        )
+    for name, checksum, whole in files:
+        content = folder.read(name)
+        if content is None:
+            yield f"{name} is missing: {again(marker)}"
+        elif (checksum and checksum_of(content) != checksum) or not whole(content):
+            yield f"{name} is not what was committed: {again(marker)}"
+
+
+def _damage_of_all(folder: Folder, plan: RunPlan, placed: Sequence[Placed]) -> Iterator[str]:
+    """What is wrong with the files that a complete record set has once, a sentence each."""
+    try:
+        together = kept_together(folder)
+        same = together is None or [*together.values()] == [one.marker for one in placed]
+    except StoreError:
+        same = False
+    if not same:
+        yield f"{PARTS} is not what the files in {DONE}/ say: delete it and evaluate again"
+    if len(placed) == len(plan.partitions):
+        for read in (lambda: read_summary(folder), lambda: read_doubles(folder, placed)):
+            try:
+                read()
+            except StoreError as error:
+                yield str(error)

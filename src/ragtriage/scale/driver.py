@@ -187,10 +187,10 @@ def unfinished(plan: RunPlan, markers: Mapping[str, Marker], share: tuple[int, i
         markers: those that are done.
         share: (which, of how many) of them; None for all.
     """
-    return [one for one in share_of(plan, share) if one.id not in markers or markers[one.id].failed]
+    mine = own_partitions(plan, share)
+    return [one for one in mine if one.id not in markers or markers[one.id].failed]
 
 
-def share_of(plan: RunPlan, share: tuple[int, int] | None) -> list[Partition]:
-    """The partitions of a share, (which, of how many), in the order of the input; all if None."""
-    own = enumerate(plan.partitions)
-    return [one for at, one in own if share is None or at % share[1] == share[0] - 1]
+def own_partitions(plan: RunPlan, share: tuple[int, int] | None = None) -> list[Partition]:
+    """The partitions of a share, done or not; all without one."""
+    return [one for at, one in enumerate(plan.partitions) if share is None or at % share[1] == share[0] - 1]

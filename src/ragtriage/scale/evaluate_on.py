@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import InputError
-from ragtriage.scale.driver import Driven, Driver, Stop, share_of, unfinished
+from ragtriage.scale.driver import Driven, Driver, Stop, own_partitions, unfinished
 from ragtriage.scale.finish import finish, reopen
-from ragtriage.scale.markers import Marker, read_markers
+from ragtriage.scale.markers import Marker, committed
 from ragtriage.scale.orders import Orders
 from ragtriage.scale.places import Folder, folder_at
 from ragtriage.scale.plan import RunPlan, check_same, check_versions, read_plan, write_plan
@@ -22,6 +22,22 @@ from ragtriage.scale.sign_of_life import SignOfLife
 
 Share = tuple[int, int]
 """Which of how many drivers of one record set this is, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What a command finds before it works."""
+
+    new: bool
+    """Whether it begins the record set."""
+    todo: int
+    """Partitions that it is to work on."""
+    own: int
+    """Partitions of its share, done or not; all without a share."""
+    partitions: int
+    """Of the record set."""
+    cases: int
+    """That are done, of its share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +54,8 @@ class Wanted:
     strict: bool = False
     show: Callable[[str], None] = lambda _: None
     """Takes the line that says how far it is."""
-    begun: Callable[[int, int, int], None] = lambda *_: None
-    """Called before the work: partitions to be worked on, all partitions, cases that are done."""
+    begun: Callable[[Begun], None] = lambda _: None
+    """Called before the work."""
     stop: Stop = field(default_factory=Stop)
 
 
@@ -51,6 +67,10 @@ class PartitionedResult:
     driven: Driven
     complete: bool
     """Whether every partition of the record set is done, also those of other shares."""
+    left: int = 0
+    """Partitions of this command's share that aren't done."""
+    left_to_others: int = 0
+    """Partitions of other shares that aren't done."""
 
     @property
     def cut_off(self) -> bool:
@@ -64,44 +84,56 @@ def evaluate_partitioned(wanted: Wanted) -> PartitionedResult:
     Raises:
         InputError: the record set is another run's: its input changed, or something else is asked for.
         JudgeError: the judge can't work at all, or no process can be had.
-        StoreError: the record set can't be read or written, or another driver works on it.
+        StoreError: the record set can't be read or written, or another driver works on the same partitions.
     """
     folder = folder_at(wanted.address)
-    known = read_plan(folder)
-    if known is not None:
-        check_same(known, wanted.plan, wanted.address)
-    plan = known or wanted.plan
+    _known(folder, wanted)  # what is refused should be so without a wait for another driver
     part = f"-{wanted.share[0]}-of-{wanted.share[1]}" if wanted.share else ""
     with ExitStack() as stack:
         life = stack.enter_context(SignOfLife(folder, part))
+        known = _known(folder, wanted)  # another driver may have begun it meanwhile
+        plan = known or wanted.plan
         if known is None:
             write_plan(folder, plan)
             plan = read_plan(folder) or plan  # another share may have begun in the same moment
             check_same(plan, wanted.plan, wanted.address)
-        markers = read_markers(folder)
-        driven = _driven(wanted, folder, plan, markers, life)
+        markers = committed(folder)
+        driven = _driven(wanted, folder, plan, markers, life, new=known is None)
         # others may have come to their end meanwhile
-        all_markers = read_markers(folder) | driven.markers if wanted.share else driven.markers
-        complete = all(one.id in all_markers for one in plan.partitions) and not driven.changed
+        all_markers = committed(folder) if wanted.share else driven.markers
+        missing = {one.id for one in plan.partitions} - all_markers.keys()
+        left = sum(one.id in missing for one in own_partitions(plan, wanted.share))
+        complete = not missing and not driven.changed
         if complete and not any(marker.cases for marker in all_markers.values()):
             raise InputError(_nothing_usable(folder, plan, all_markers, wanted.address))
         if complete:
             return PartitionedResult(finish(folder, plan, all_markers, wanted.address), driven, complete)
-    return PartitionedResult(record_set(folder, plan, all_markers, wanted.address), driven, complete)
+    found = record_set(folder, plan, all_markers, wanted.address)
+    return PartitionedResult(found, driven, complete, left, len(missing) - left)
 
 
-def _driven(wanted: Wanted, folder: Folder, plan: RunPlan, markers: Mapping[str, Marker], life: SignOfLife) -> Driven:
+def _known(folder: Folder, wanted: Wanted) -> RunPlan | None:
+    """The plan of the record set, if it was begun."""
+    known = read_plan(folder)
+    if known is not None:
+        check_same(known, wanted.plan, wanted.address)
+    return known
+
+
+def _driven(
+    wanted: Wanted, folder: Folder, plan: RunPlan, markers: Mapping[str, Marker], life: SignOfLife, *, new: bool
+) -> Driven:
     todo = unfinished(plan, markers, wanted.share)
     if todo:
         check_versions(plan, wanted.plan, wanted.address)
         _check_arithmetic(wanted, markers)
-    done = sum(marker.cases for marker in markers.values())
-    wanted.begun(len(todo), len(plan.partitions), done)
+    own = own_partitions(plan, wanted.share)
+    cases = sum(markers[one.id].cases for one in own if one.id in markers)
+    wanted.begun(Begun(new, len(todo), len(own), len(plan.partitions), cases))
     if not todo:
         return Driven(dict(markers))
     reopen(folder)
     part = f"-{wanted.share[0]}-of-{wanted.share[1]}" if wanted.share else ""
-    own = share_of(plan, wanted.share)
     again = {one.id for one in todo}
     before = sum(markers[one.id].cases for one in own if one.id in markers and one.id not in again)
     progress = Progress(folder, len(todo), rows_of(plan, own), before, part, wanted.show)

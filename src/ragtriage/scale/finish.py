@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import tee
 from typing import Any
 
+from ragtriage.core.display import plural
 from ragtriage.core.errors import StoreError
-from ragtriage.runs.evaluation_config import config_of
+from ragtriage.core.record import Record
+from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.scale.layout import DOUBLES, find_doubles, keep_doubles, laid_out, starts
-from ragtriage.scale.markers import PARTS, Marker, keep_together
-from ragtriage.scale.places import Folder
+from ragtriage.scale.markers import PARTS, Marker, checksum_of, keep_together
+from ragtriage.scale.places import Folder, folder_at
 from ragtriage.scale.plan import RunPlan
 from ragtriage.scale.record_set import SUMMARY, RecordSet, record_set
 from ragtriage.scale.set_tally import tally_of_set
-from ragtriage.store import RunIdentity, Store
+from ragtriage.store import DELETED, RunIdentity, RunInfo, RunWriter, Store
 from ragtriage.store.run_writer import now
-from ragtriage.store.schema import COUNTS, FINISHED, RECORDS_AT
+from ragtriage.store.schema import COUNTS, FINISHED, OF_SET, RECORDS_AT
 
 MOST_INTO_STORE = 2_000_000
 """Cases of a record set that a store takes."""
@@ -57,56 +61,141 @@ def finish(folder: Folder, plan: RunPlan, markers: Mapping[str, Marker], address
     return found
 
 
-def register(store: Store, found: RecordSet, *, records: bool = False) -> int:
-    """Give a complete record set a row in a store, once; its number.
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """The run of a store that is a record set."""
+
+    number: int
+    holds: bool
+    """Whether the store holds the records; else it names the record set."""
+    before: bool = False
+    """Whether it was there already."""
+    renewed: int = 0
+    """Cases that the store held otherwise and were replaced, as their failed scores were asked again."""
+    without_texts: int = 0
+    """Cases that were stored without their texts, as the input is gone or has changed."""
+
+    def notes(self) -> Iterator[str]:
+        """What people should know of it, a sentence each."""
+        if count := self.renewed:
+            yield f"{plural(count, 'case')} that had failed there {_were(count)} replaced"
+        if count := self.without_texts:
+            yield (
+                f"note: {plural(count, 'case')} {_were(count)} stored without texts, as the input is gone or has "
+                f"changed; to have them, bring it back, delete run {self.number} (ragtriage store delete), and give "
+                "this command again"
+            )
+
+
+def register(store: Store, found: RecordSet, *, records: bool = False) -> Registered:
+    """Give a complete record set a row in a store, once; rows that it has already are brought up to date.
 
     Args:
         store: the store.
         found: the record set.
-        records: whether the store is to hold the records too.
+        records: whether the store is to hold the records too. A row that holds them is enough where they needn't be.
 
     Raises:
         StoreError: the store can't be written, or the record set has too many cases for `records`.
     """
-    info = found.info
+    info, rows = found.info, _rows_of(store, found)
+    renewed = {one.number: _brought_up_to_date(store, found, one) for one in rows if one.state == FINISHED}
+    for one in rows:
+        if one.number in renewed and (_holds(one) or not records):
+            return Registered(one.number, _holds(one), before=True, renewed=renewed[one.number])
+    cut_off = next((one for one in rows if one.state != FINISHED), None)
+    records = records or (cut_off is not None and _holds(cut_off))
     if records and info.rows > MOST_INTO_STORE:
         raise StoreError(
             f"{info.called} has {info.rows:,} cases, and a store takes {MOST_INTO_STORE:,}: read it as it is, "
             f"ragtriage show {info.typed}"
         )
-    identity = RunIdentity(info.rows_hash, info.metrics, info.fingerprints)
-    known = registered(store, found, records=records)
-    if known is not None:
-        return known
-    means = {m.name: m.mean for m in tally_of_set(found, config_of(info)).summary().metrics if m.mean is not None}
-    counts = {name: getattr(info, name) for name in COUNTS}
-    where = {} if records else {RECORDS_AT: {"address": found.folder.address, "means": means, **counts}}
-    unfinished = store.unfinished(identity)
-    configuration = {**info.configuration, **where}
+    configuration = _configuration(found, records=records)
     run = (
-        store.begin(identity, input=info.input, rows=info.rows, judge=info.judge, configuration=configuration)
-        if unfinished is None
-        else store.resume(unfinished, configuration=configuration)
+        store.begin(_identity(found), input=info.input, rows=info.rows, judge=info.judge, configuration=configuration)
+        if cut_off is None
+        else store.resume(cut_off.number, configuration=configuration)
     )
+    without_texts = 0
     with run:
         if records:
-            config = config_of(info)
             for record in found.records():
-                run.keep(record, config.reading(record, config.assess(record)))
+                _keep(run, record, config_of(info))
+                without_texts += record.case.query == DELETED
             run.reject(*found.rejected())
-        run.cost, run.requests = info.cost, info.requests
-        run.tokens_in, run.tokens_out = info.tokens_in, info.tokens_out
-        run.finish()
-    return run.number
+        _finish(run, info)
+    return Registered(run.number, records, without_texts=without_texts)
 
 
-def registered(store: Store, found: RecordSet, *, records: bool) -> int | None:
-    """The newest run of a store that is this record set, with its records or without; None if there is none."""
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _rows_of(store: Store, found: RecordSet) -> list[RunInfo]:
+    """The runs of a store that are this record set, with its records or without, the newest first."""
+    identity = _identity(found).hexdigest()
+    return [one for one in store.runs(everywhere=True) if one.identity == identity and _is(one, found)]
+
+
+def _is(row: RunInfo, found: RecordSet) -> bool:
+    """Whether a run of a store, with the identity of the record set, is this one; others may have equal input."""
+    if not _holds(row):
+        return folder_at(row.configuration[RECORDS_AT]["address"]) == found.folder
+    known = row.configuration.get(OF_SET)
+    return known is None or known["created"] == found.info.created
+
+
+def _holds(row: RunInfo) -> bool:
+    return RECORDS_AT not in row.configuration
+
+
+def _brought_up_to_date(store: Store, found: RecordSet, row: RunInfo) -> int:
+    """Replace what a finished run says of a record set, if that has other parts now; how many records were replaced."""
+    info, known = found.info, row.configuration.get(OF_SET)
+    if known is None:  # the run is from before parts were noted
+        current = not row.failed and all(getattr(row, name) == getattr(info, name) for name in COUNTS)
+    else:
+        current = known == _of_set(found)
+    if current:
+        return 0
+    holds, count = _holds(row), 0
+    with store.resume(row.number, configuration=_configuration(found, records=holds)) as run:
+        if holds:
+            read, again = tee(found.records())  # `todo` is no more than a portion ahead
+            for case in run.todo(record.case for record in read):
+                record = next(record for record in again if record.case.id == case.id)
+                _keep(run, record, config_of(info))
+                count += 1
+        _finish(run, info)
+    return count
+
+
+def _configuration(found: RecordSet, *, records: bool) -> dict[str, Any]:
+    """What is stored with a run that holds a record set, or names it."""
     info = found.info
-    identity = RunIdentity(info.rows_hash, info.metrics, info.fingerprints).hexdigest()
-    for one in store.runs(everywhere=True):
-        kept = one.configuration.get(RECORDS_AT)
-        there = kept is None if records else kept is not None and kept["address"] == found.folder.address
-        if one.identity == identity and one.state == FINISHED and there:
-            return one.number
-    return None
+    whole = {**info.configuration, OF_SET: _of_set(found)}
+    if records:
+        return whole
+    means = {m.name: m.mean for m in tally_of_set(found, config_of(info)).summary().metrics if m.mean is not None}
+    counts = {name: getattr(info, name) for name in COUNTS}
+    return whole | {RECORDS_AT: {"address": found.folder.address, "means": means, **counts}}
+
+
+def _of_set(found: RecordSet) -> dict[str, str]:
+    """By what a record set and its present parts are known again."""
+    parts = "\n".join(one.marker.part for one in found.placed)
+    return {"created": found.info.created, "parts": checksum_of(parts.encode())}
+
+
+def _identity(found: RecordSet) -> RunIdentity:
+    return RunIdentity(found.info.rows_hash, found.info.metrics, found.info.fingerprints)
+
+
+def _keep(run: RunWriter, record: Record, config: EvaluationConfig) -> None:
+    run.keep(record, config.reading(record, config.assess(record)))
+
+
+def _finish(run: RunWriter, info: RunInfo) -> None:
+    run.cost, run.requests = info.cost, info.requests
+    run.tokens_in, run.tokens_out = info.tokens_in, info.tokens_out
+    run.finish()

@@ -20,8 +20,8 @@ from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.summary import Tally
 from ragtriage.scale.ids import place_of
 from ragtriage.scale.layout import Placed, ids_of
-from ragtriage.scale.markers import PARTS, Marker, commit, keep_together, orphans
-from ragtriage.scale.part_file import IN_MEMORY, checksum_of, columns_of
+from ragtriage.scale.markers import PARTS, Marker, checksum_of, commit, keep_together, orphans
+from ragtriage.scale.part_file import IN_MEMORY, columns_of, file_checksum
 from ragtriage.scale.places import open_input
 from ragtriage.scale.record_set import SUMMARY, RecordSet, open_record_set
 from ragtriage.scale.set_tally import tally_of_set
@@ -103,13 +103,15 @@ def _rewritten(found: RecordSet, place: int, wanted: frozenset[bytes] | None) ->
     marker = replace(old, part=f"{old.partition}-{secrets.token_hex(4)}")
     with closing(cast("BinaryIO", SpooledTemporaryFile(max_size=IN_MEMORY))) as file:
         forgotten = _copy(found, old, wanted, file)
-        marker = replace(marker, checksum=checksum_of(file), forgotten=forgotten)
+        marker = replace(marker, checksum=file_checksum(file), forgotten=forgotten)
         folder.write_from(marker.records, file)
     folder.write(marker.ids, folder.read(old.ids) or b"")
     if old.rejected:
         rows = _rejected(found, old)
         told = [[*row[:3], DELETED if wanted is None else row[3], *row[4:]] for row in rows]
-        folder.write(marker.rejections, json.dumps(told).encode())
+        content = json.dumps(told).encode()
+        folder.write(marker.rejections, content)
+        marker = replace(marker, rejections_checksum=checksum_of(content))
     return replace(marker, counts=_counts(found, place, marker) if wanted else _without_reasons(old.counts))
 
 

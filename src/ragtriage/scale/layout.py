@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from ragtriage.core.errors import StoreError
-from ragtriage.scale.ids import Entries, doubles_in, read_entries
-from ragtriage.scale.markers import AT_ONCE, Marker
+from ragtriage.scale.ids import ENTRY, Entries, doubles_in, read_entries
+from ragtriage.scale.markers import ANEW, AT_ONCE, Marker, again
 from ragtriage.scale.partitions import Partition
 from ragtriage.scale.places import Folder
 from ragtriage.scale.plan import RunPlan
@@ -110,7 +110,9 @@ def ids_of(folder: Folder, marker: Marker) -> Entries:
     """
     content = folder.read(marker.ids)
     if content is None:
-        raise StoreError(f"{folder.at(marker.ids)} is missing: delete done/{marker.partition}.json and evaluate again")
+        raise StoreError(f"{folder.at(marker.ids)} is missing: {again(marker)}")
+    if len(content) != marker.cases * ENTRY.itemsize:
+        raise StoreError(f"{folder.at(marker.ids)} is damaged: {again(marker)}")
     return read_entries(content)
 
 
@@ -120,10 +122,24 @@ def keep_doubles(folder: Folder, doubles: Sequence[Double]) -> None:
     folder.write(DOUBLES, json.dumps(told).encode())
 
 
-def read_doubles(folder: Folder) -> list[Double] | None:
-    """The doubles of a complete record set; None where it isn't complete."""
+def read_doubles(folder: Folder, placed: Sequence[Placed]) -> list[Double] | None:
+    """The doubles of a complete record set; None where it isn't complete.
+
+    Raises:
+        StoreError: they can't be read.
+    """
     content = folder.read(DOUBLES)
-    return None if content is None else [Double(*one) for one in json.loads(content)]
+    if content is None:
+        return None
+    try:
+        found = [Double(*one) for one in json.loads(content)]
+        sound = all(0 <= one.position < placed[one.partition].marker.cases for one in found)
+        sound = sound and all(0 <= one.first_partition <= one.partition for one in found)
+    except (ValueError, TypeError, IndexError):
+        sound = False
+    if not sound:
+        raise StoreError(f"{folder.at(DOUBLES)} is damaged: {ANEW}")
+    return found
 
 
 def starts(placed: Sequence[Placed], doubles: Sequence[Double]) -> list[int]:

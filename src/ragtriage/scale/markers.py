@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -46,6 +47,9 @@ class Marker:
     host: str = ""
     counts: Mapping[str, Any] = field(default_factory=dict)
     """See `ragtriage.runs.summary.Tally.counts`."""
+    ids_checksum: str = ""
+    """Of the file of ids; empty in markers that were written before there was one. So is the next."""
+    rejections_checksum: str = ""
     forgotten: int = 0
     """Cases whose texts were deleted; see `ragtriage.scale.forgetting`."""
 
@@ -79,19 +83,60 @@ def commit(folder: Folder, marker: Marker) -> None:
     folder.write(f"{DONE}/{marker.partition}.json", _written(marker))
 
 
-def read_markers(folder: Folder) -> dict[str, Marker]:
-    """The partitions that are done, by their ids.
+def read_markers(folder: Folder, wanted: Collection[str] = ()) -> dict[str, Marker]:
+    """The partitions that are done, by their ids; of a complete record set one file is read.
+
+    Args:
+        folder: the record set.
+        wanted: the partitions that a complete record set has.
 
     Raises:
         StoreError: one can't be read or is damaged.
     """
-    if (whole := folder.read(PARTS)) is not None:
-        found = [_read(PARTS, line) for line in whole.splitlines()]
-    else:
-        names = [name for name in folder.names(DONE) if name.endswith(".json")]
-        with ThreadPoolExecutor(AT_ONCE) as threads:
-            found = list(threads.map(partial(_read_one, folder), names))
-    return {marker.partition: marker for marker in found}
+    known = kept_together(folder)
+    return committed(folder) if known is None or not known.keys() >= set(wanted) else known
+
+
+def committed(folder: Folder, damaged: Callable[[str], None] | None = None) -> dict[str, Marker]:
+    """The partitions that are done by the markers that are there now, for whoever goes on with a record set.
+
+    Args:
+        folder: the record set.
+        damaged: called with a sentence for each marker that can't be used, which is left out; None: it is raised.
+            Given, every marker is read by itself.
+
+    Raises:
+        StoreError: a marker can't be read or is damaged.
+    """
+    names = [name for name in folder.names(DONE) if name.endswith(".json")]
+    try:
+        known = {} if damaged else kept_together(folder) or {}
+    except StoreError:
+        known = {}  # it only repeats the others
+    found = {name: known[name.removesuffix(".json")] for name in names if name.removesuffix(".json") in known}
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        rest = [name for name in names if name not in found]
+        read = threads.map(partial(_read_one, folder, tell=damaged is not None), rest)
+        for name, marker in zip(rest, read, strict=True):
+            if isinstance(marker, Marker):
+                found[name] = marker
+            elif damaged:
+                damaged(marker)
+    return {found[name].partition: found[name] for name in names if name in found}
+
+
+def checksum_of(content: bytes) -> str:
+    """The checksum that a marker keeps of a file."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+ANEW = "evaluate again, which writes it anew"
+"""What to do about a damaged file that repeats what others hold."""
+
+
+def again(marker: Marker) -> str:
+    """What to do about a partition whose files are damaged."""
+    return f"delete {DONE}/{marker.partition}.json and evaluate again"
 
 
 def keep_together(folder: Folder, markers: Iterable[Marker]) -> None:
@@ -105,14 +150,31 @@ def orphans(folder: Folder, markers: Iterable[Marker]) -> Sequence[str]:
     return [f"{RECORDS}/{name}" for name in folder.names(RECORDS) if name.partition(".")[0] not in kept]
 
 
-def _read_one(folder: Folder, name: str) -> Marker:
-    return _read(name, folder.read(f"{DONE}/{name}") or b"")
+def kept_together(folder: Folder) -> dict[str, Marker] | None:
+    """What the file of all markers holds; None where there is none.
+
+    Raises:
+        StoreError: it can't be read or is damaged.
+    """
+    whole = folder.read(PARTS)
+    if whole is None:
+        return None
+    return {marker.partition: marker for marker in (_read(PARTS, line) for line in whole.splitlines())}
+
+
+def _read_one(folder: Folder, name: str, *, tell: bool) -> Marker | str:
+    try:
+        return _read(f"{DONE}/{name}", folder.read(f"{DONE}/{name}") or b"")
+    except StoreError as error:
+        if tell:
+            return str(error)
+        raise
 
 
 def _read(name: str, content: bytes) -> Marker:
     try:
         return Marker.from_json(json.loads(content))
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise StoreError(
             f"{name} of the record set is damaged ({error}): delete it, and give the command again"
         ) from error

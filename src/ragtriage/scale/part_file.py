@@ -124,7 +124,7 @@ class PartWriter:
             self._size = 0
 
 
-def checksum_of(file: BinaryIO) -> str:
+def file_checksum(file: BinaryIO) -> str:
     """The checksum of a file from its beginning, where it stands again afterwards: 32 hexadecimal digits."""
     found = hashlib.blake2b(digest_size=16)
     file.seek(0)

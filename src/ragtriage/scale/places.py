@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
+from urllib.request import url2pathname
 
 from ragtriage.core.errors import InputError, MissingExtraError, StoreError
 from ragtriage.core.files import atomic_path, private_folder
@@ -22,6 +23,7 @@ from ragtriage.core.files import atomic_path, private_folder
 REMOTE = "://"
 FILESYSTEMS = frozenset({"s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss", "file"})
 """The kinds of URLs that pyarrow's filesystems know."""
+_FILE = "file://"
 _GLOB = re.compile(r"[*\[]")
 _LOCAL_GLOB = re.compile(r"[*?\[]")
 _BUFFER = 1 << 16
@@ -77,12 +79,12 @@ class Folder:
         except OSError as error:
             raise StoreError(f"{self.at(name)} can't be written: {_said(error)}") from error
 
-    def names(self, below: str) -> list[str]:
-        """The names of the files in a folder below it, sorted; none where it isn't there."""
+    def names(self, below: str = "") -> list[str]:
+        """The names of the files in it, or in a folder below it, sorted; none where it isn't there."""
         system, path = _located(self.at(below))
         pa_fs = _pyarrow_fs()
         try:
-            found = system.get_file_info(pa_fs.FileSelector(path, allow_not_found=True))
+            found = system.get_file_info(pa_fs.FileSelector(path.rstrip("/"), allow_not_found=True))
         except OSError as error:
             raise StoreError(f"{self.at(below)} can't be listed: {_said(error)}") from error
         return sorted(info.base_name for info in found if info.type == pa_fs.FileType.File)
@@ -122,7 +124,16 @@ class Folder:
 
 
 def folder_at(address: str) -> Folder:
-    """The folder with an address; nothing is made or looked at."""
+    """The folder with an address; nothing is made or looked at.
+
+    Raises:
+        InputError: a `file://` URL that names no path of this machine.
+    """
+    if address.lower().startswith(_FILE):
+        host, slash, path = address[len(_FILE) :].partition("/")
+        if host not in {"", "localhost"} or not slash:
+            raise InputError(f"{address}: write file:///, then the whole path, or the path alone")
+        return Folder(str(Path(url2pathname(f"/{path}")).absolute()))
     return Folder(address if REMOTE in address else str(Path(address).absolute()))
 
 
@@ -196,6 +207,12 @@ def _remote(pattern: str) -> list[tuple[str, str]]:
     url, sign, options = pattern.partition("?")
     scheme, _, rest = url.partition(REMOTE)
     glob = _GLOB.search(rest)
+    if glob and "/" not in rest[: glob.start()]:
+        bucket, slash, _ = rest.partition("/")
+        raise InputError(
+            f"{pattern}: a pattern can't stand for {'several buckets' if slash else 'a bucket'} ({bucket}): give the "
+            "name of one, and the pattern behind it"
+        )
     fixed = rest[: rest.rindex("/", 0, glob.start())] if glob else rest.rstrip("/")
     system, path = _located(f"{scheme}{REMOTE}{fixed}{sign}{options}")
     pa_fs = _pyarrow_fs()

@@ -18,8 +18,10 @@ from ragtriage.scale.survey import PlannedFile, Reading, Survey
 from ragtriage.store.run_writer import now
 
 NAME = "plan.json"
-FORMAT = 1
-"""A record set of another version is refused."""
+FORMAT = 2
+"""Of the record sets that are written: 2 has a checksum for every file."""
+FORMATS = frozenset({1, FORMAT})
+"""Those that can be read and gone on with; a record set of another is refused."""
 _SHOWN = 5
 _FLAGS: Mapping[str, str] = {
     "mapping": "--map", "split_sources": "--split-sources", "citation_mark": "--citation-mark", "format": "--format",
@@ -119,7 +121,7 @@ def read_plan(folder: Folder) -> RunPlan | None:
         return None
     try:
         told = json.loads(content)
-        if told.pop("format") != FORMAT:
+        if told.pop("format") not in FORMATS:
             raise StoreError(f"{folder.address} is a record set of another version: use the ragtriage that wrote it")
         del told["identity"]
         return RunPlan(
@@ -132,8 +134,8 @@ def read_plan(folder: Folder) -> RunPlan | None:
                 "metrics": tuple(told["metrics"]),
             }
         )
-    except (ValueError, LookupError, TypeError) as error:
-        raise StoreError(f"{folder.at(NAME)} is damaged: {error}") from error
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise StoreError(f"{folder.at(NAME)} is damaged ({error}): give another --out") from error
 
 
 def check_same(known: RunPlan, new: RunPlan, address: str) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -19,18 +20,20 @@ from ragtriage.core.suggestions import near_names
 from ragtriage.runs.evaluation_config import ARITHMETIC
 from ragtriage.scale.ids import place_of
 from ragtriage.scale.layout import Double, Placed, find_doubles, ids_of, laid_out, read_doubles, starts
-from ragtriage.scale.markers import Marker, read_markers
+from ragtriage.scale.markers import ANEW, Marker, again, read_markers
 from ragtriage.scale.part_file import LIGHT, case_of, columns_of, outcomes_of, read_numbers, read_part, values_of
 from ragtriage.scale.places import FILESYSTEMS, REMOTE, Folder, folder_at, open_input, stamp_of
 from ragtriage.scale.plan import RunPlan, read_plan
 from ragtriage.scale.record_set_columns import SetColumns, SetNotes
 from ragtriage.scale.rejections import rejected_rows
+from ragtriage.scale.sign_of_life import worked_on
 from ragtriage.store import RejectedRow, RunColumns, RunInfo, StoredRow
 from ragtriage.store.identity import content_hash, digest
 from ragtriage.store.record_values import case_from, record_from
 from ragtriage.store.run_notes import RunNotes
 from ragtriage.store.run_reader import MOST_COMPARED
 from ragtriage.store.schema import FINISHED, INTERRUPTED, RUNNING, State
+from ragtriage.text.sanitize import one_line
 
 SUMMARY = "summary.json"
 _NO_TEXTS = (("query", None, None), ("response", None, None))
@@ -67,7 +70,7 @@ class RecordSet:
     @cached_property
     def doubles(self) -> list[Double]:
         """The cases that don't count, as their id came before."""
-        known = read_doubles(self.folder)
+        known = read_doubles(self.folder, self.placed) if self.info.state == FINISHED else None
         return find_doubles(self.folder, self.placed) if known is None else known
 
     @cached_property
@@ -90,21 +93,23 @@ class RecordSet:
 
     def records_of(self, place: int, position: int | None = None) -> Iterator[Record]:
         """The records of the partition at a place, or only the one at a position."""
-        cases = self._cases(self.placed[place]) if not self.plan.texts else iter(())
+        one = self.placed[place]
+        cases = self._cases(one) if not self.plan.texts else iter(())
         at, case = next(cases, (0, None))
-        for row in self._rows(place, None, 64):
-            if position is not None and row["position"] != position:
+        for values in self._rows(place, None, 64):
+            if position is not None and values["position"] != position:
                 continue
-            while case is not None and at < row["row"]:
+            while case is not None and at < values["row"]:
                 at, case = next(cases, (0, None))
-            values = values_of(row)
-            if self.plan.texts and values["texts"] is not None:
-                own = case_of(values)
-            elif case is not None and at == row["row"] and content_hash(case) == row["content"]:
-                own = case
-            else:
-                own = case_from(values, _NO_TEXTS)
-            yield record_from(own, values, outcomes_of(row, self.plan.metrics))
+            with self._damage_told(one):
+                if self.plan.texts and values["texts"] is not None:
+                    own = case_of(values)
+                elif case is not None and at == values["row"] and content_hash(case) == values["content"]:
+                    own = case
+                else:
+                    own = case_from(values, _NO_TEXTS)
+                found = record_from(own, values, outcomes_of(values, self.plan.metrics))
+            yield found
 
     def record(self, case_id: str) -> Record:
         """See `StoredRun`."""
@@ -112,7 +117,10 @@ class RecordSet:
         for place, one in enumerate(self.placed):
             position = place_of(ids_of(self.folder, one.marker), wanted)
             if position is not None and position not in self.left_out.get(place, ()):
-                return next(self.records_of(place, position))
+                found = next(self.records_of(place, position), None)
+                if found is None:
+                    raise StoreError(f"{self.folder.at(one.marker.records)} lacks a case: {again(one.marker)}")
+                return found
         ids = (row["id"] for _, row in zip(range(MOST_COMPARED), self.light(("id",)), strict=False))
         near = near_names(case_id, list(ids), 3)
         hint = f"did you mean {listed(near, 'or')}?" if near else f"`ragtriage show {self.info.typed}` lists its cases"
@@ -139,9 +147,11 @@ class RecordSet:
     def rows(self) -> Iterator[StoredRow]:
         """See `StoredRun`."""
         columns = [*LIGHT, *(column for name in self.plan.metrics for column in columns_of(name))]
-        for row in self.light(columns):
-            outcomes = outcomes_of(row, self.plan.metrics)
-            yield StoredRow(row["id"], row["tags"], row["weight"], row["language"], outcomes)
+        for place, one in enumerate(self.placed):
+            for row in self._rows(place, columns, 1_000):
+                with self._damage_told(one):
+                    outcomes = outcomes_of(row, self.plan.metrics)
+                yield StoredRow(row["id"], row["tags"], row["weight"], row["language"], outcomes)
 
     def light(self, columns: tuple[str, ...] | list[str]) -> Iterator[dict[str, Any]]:
         """Some columns of every case, in the order of the input."""
@@ -150,7 +160,7 @@ class RecordSet:
 
     def light_of(self, place: int, columns: tuple[str, ...] | list[str]) -> Iterator[dict[str, Any]]:
         """The same of the partition at a place."""
-        yield from map(values_of, self._rows(place, ["position", *columns], 1_000))
+        yield from self._rows(place, ["position", *columns], 1_000)
 
     def columns(self) -> RunColumns:
         """See `StoredRun`."""
@@ -176,24 +186,33 @@ class RecordSet:
     def light_case(self, place: int, position: int) -> Case:
         """The case of a partition at a position, without its texts."""
         columns = ["position", "id", "weight", "tags", "time", "trace_id", "relevant_ids"]
-        with self._part(self.placed[place]) as file:
-            row = next(row for row in read_part(file, columns, 1_000) if row["position"] == position)
-        return case_from(values_of(row), _NO_TEXTS)
+        one = self.placed[place]
+        with self._part(one) as file:
+            found = (row for row in read_part(file, columns, 1_000) if row["position"] == position)
+            if row := next(found, None):
+                return case_from(values_of(row), _NO_TEXTS)
+        raise StoreError(f"{self.folder.at(one.marker.records)} lacks a case: {again(one.marker)}")
 
     def _rows(self, place: int, columns: list[str] | None, portion: int) -> Iterator[dict[str, Any]]:
-        """The rows of a part but for its doubles."""
+        """The rows of a part but for its doubles, as `values_of` gives them."""
         left_out = self.left_out.get(place, frozenset())
         with self._part(self.placed[place]) as file:
-            yield from (row for row in read_part(file, columns, portion) if row["position"] not in left_out)
+            yield from (values_of(row) for row in read_part(file, columns, portion) if row["position"] not in left_out)
 
-    def _part(self, one: Placed) -> Any:
+    @contextmanager
+    def _part(self, one: Placed) -> Iterator[BinaryIO]:
+        with self._damage_told(one), open_input(self.folder.at(one.marker.records)) as file:
+            yield file
+
+    @contextmanager
+    def _damage_told(self, one: Placed) -> Iterator[None]:
+        """Tell what goes wrong while a part is read as a StoreError that says what to do."""
         try:
-            return open_input(self.folder.at(one.marker.records))
-        except OSError as error:
-            raise StoreError(
-                f"{self.folder.at(one.marker.records)} can't be read ({error.strerror or error}): delete "
-                f"done/{one.partition.id}.json and evaluate again"
-            ) from error
+            yield
+        except (OSError, ValueError, LookupError, TypeError, NotImplementedError, MemoryError) as error:
+            why = (isinstance(error, OSError) and error.strerror) or f"{type(error).__name__}: {error}"
+            name = self.folder.at(one.marker.records)
+            raise StoreError(f"{name} can't be read ({one_line(why, 200)}): {again(one.marker)}") from error
 
     def _cases(self, one: Placed) -> Iterator[tuple[int, Case | None]]:
         """The cases of a partition with their rows, as the input has them; none where the file isn't what it was."""
@@ -250,9 +269,26 @@ def open_record_set(address: str, listed_as: RunInfo | None = None) -> RecordSet
     plan = read_plan(folder)
     if plan is None:
         raise NotStoredError(f"{address} is no record set: there is no plan.json in it")
-    markers = read_markers(folder)
-    summary = json.loads(folder.read(SUMMARY) or b"null")
+    wanted = [one.id for one in plan.partitions]
+    markers = read_markers(folder, wanted)
+    whole = all(one in markers for one in wanted)
+    summary = read_summary(folder) if whole else None
     return record_set(folder, plan, markers, address, summary=summary, listed_as=listed_as)
+
+
+def read_summary(folder: Folder) -> Mapping[str, Any] | None:
+    """What a complete record set amounts to; None where it isn't complete.
+
+    Raises:
+        StoreError: it can't be read, or is damaged.
+    """
+    try:
+        found: Mapping[str, Any] | None = json.loads(folder.read(SUMMARY) or b"null")
+        if found is None or found["state"] == FINISHED:
+            return found
+    except (ValueError, LookupError, TypeError):
+        pass
+    raise StoreError(f"{folder.at(SUMMARY)} is damaged: {ANEW}")
 
 
 def record_set(
@@ -272,7 +308,7 @@ def record_set(
         if listed_as
         else {"number": -1 - int(plan.identity[:12], 16), "address": address}
     )
-    state: State = FINISHED if summary else RUNNING if folder.read("driver.json") else INTERRUPTED
+    state: State = FINISHED if summary else RUNNING if worked_on(folder) else INTERRUPTED
     found = RecordSet(folder, plan, mine, _info(plan, mine, state, summary, shown))
     if summary is None and found.doubles:
         own = found.info

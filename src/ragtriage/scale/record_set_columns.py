@@ -77,8 +77,11 @@ class SetNotes:
 
     def read(self, kind: str, digest: str) -> str | None:
         """See `RunNotes`."""
-        known = json.loads(self._folder.read(f"{NOTES}/{kind}.json") or b"{}")
-        return known["value"] if known.get("digest") == digest else None
+        try:
+            known = json.loads(self._folder.read(f"{NOTES}/{kind}.json") or b"{}")
+            return str(known["value"]) if known.get("digest") == digest else None
+        except (ValueError, LookupError, AttributeError):
+            return None  # damaged: it is computed and written anew
 
     def write(self, kind: str, digest: str, value: str) -> None:
         """See `RunNotes`."""

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, get_args
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import StoreError
 from ragtriage.readers.case_rows import twin_problem
 from ragtriage.readers.json_lines import moved_line
 from ragtriage.scale.layout import Double, Placed
+from ragtriage.scale.markers import again
 from ragtriage.scale.places import Folder
 from ragtriage.scale.plan import RunPlan
 
 Told = tuple[int, str | None, str]
 """The row's number, the field at fault, the reason."""
+Rejection = tuple[int, int | None, str | None, str, int | None]
+"""The row's number in its partition, its line, the field at fault, the reason, the row that it repeats."""
 
 
 class Partitions(Protocol):
@@ -85,11 +88,28 @@ def _of_files(found: Partitions) -> Iterator[Told]:
             yield max(before, default=0) + sum(bool(one.problem) for one in since) + 1, None, file.problem
 
 
-def _read(folder: Folder, one: Placed) -> Sequence[tuple[int, int | None, str | None, str, int | None]]:
+def _read(folder: Folder, one: Placed) -> Sequence[Rejection]:
     content = folder.read(one.marker.rejections)
     if content is None:
-        raise StoreError(f"{folder.at(one.marker.rejections)} is missing")
-    return [tuple(row) for row in json.loads(content)]
+        raise StoreError(f"{folder.at(one.marker.rejections)} is missing: {again(one.marker)}")
+    found = read_rejections(content, one.marker.rejected)
+    if found is None:
+        raise StoreError(f"{folder.at(one.marker.rejections)} is damaged: {again(one.marker)}")
+    return found
+
+
+def read_rejections(content: bytes, count: int) -> Sequence[Rejection] | None:
+    """The rejected rows of a partition, by their file; None where it is damaged.
+
+    Args:
+        content: the file.
+        count: how many there have to be.
+    """
+    try:
+        found = [tuple(row) for row in json.loads(content)]
+    except (ValueError, TypeError):
+        return None
+    return found if len(found) == count and all(len(row) == len(get_args(Rejection)) for row in found) else None
 
 
 def _row(found: Partitions, row: tuple[int, int], seen_from: int) -> str:

@@ -31,9 +31,9 @@ from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.summary import Tally
 from ragtriage.scale.desk import Amount, Block, Call, DeskMemory
 from ragtriage.scale.ids import entry_of, sorted_entries
-from ragtriage.scale.markers import Marker
+from ragtriage.scale.markers import Marker, checksum_of
 from ragtriage.scale.orders import Ending, Orders, Task, Worked, versions_of
-from ragtriage.scale.part_file import PartWriter, PlacedRecord, checksum_of
+from ragtriage.scale.part_file import PartWriter, PlacedRecord, file_checksum
 from ragtriage.scale.places import folder_at, stamp_of
 from ragtriage.scale.probe import arithmetic
 from ragtriage.store.identity import digest
@@ -87,6 +87,7 @@ class Loaded:
         if isinstance(judge, JudgeConfig):
             session = JudgeSession.of(_shared_limits(judge, self.orders.workers))
             self.built = build_judge(session, memory, threads=1)
+            self.built.open()
             self.ledger = session.ledger if paid else None
             self.probe = arithmetic()
         else:
@@ -203,10 +204,12 @@ class _Work:
         task, loaded = self._task, self._loaded
         part = f"{task.partition.id}-{task.attempt}"
         folder, content = folder_at(loaded.orders.folder), self._part.whole()
+        told = [[one.row, one.line, one.field, one.reason, one.twin_of] for one in self._rejected]
+        ids, rejections = sorted_entries(self._ids), json.dumps(told).encode()
         marker = Marker(
             partition=task.partition.id,
             part=part,
-            checksum=checksum_of(content),
+            checksum=file_checksum(content),
             rows=self._rows,
             lines=self._lines,
             cases=self._cases_read,
@@ -218,12 +221,13 @@ class _Work:
             spent=spent,
             host=socket.gethostname(),
             counts=self._tally.counts(),
+            ids_checksum=checksum_of(ids),
+            rejections_checksum=checksum_of(rejections) if self._rejected else "",
         )
         folder.write_from(marker.records, content)
-        folder.write(marker.ids, sorted_entries(self._ids))
+        folder.write(marker.ids, ids)
         if self._rejected:
-            told = [[one.row, one.line, one.field, one.reason, one.twin_of] for one in self._rejected]
-            folder.write(marker.rejections, json.dumps(told).encode())
+            folder.write(marker.rejections, rejections)
         return marker
 
     def _cases(self) -> Iterator[Case]:

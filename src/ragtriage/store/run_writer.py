@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Table, delete, func, select, update
 from ragtriage.core.case import Case
 from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
+from ragtriage.store.codec import DELETED
 from ragtriage.store.database import Database
 from ragtriage.store.identity import digest
 from ragtriage.store.lease import Heartbeat, Lease
@@ -247,9 +248,10 @@ class RunWriter:
         waiting.cases.append(key | case_values(record))
         waiting.scores += outcomes
         for role, ordinal, label, text in texts_of(case):
-            own = digest(text)
-            waiting.texts[own] = text
-            waiting.characters += len(text)
+            own = None if text == DELETED else digest(text)  # a case of a record set whose input is gone
+            if own:
+                waiting.texts[own] = text
+                waiting.characters += len(text)
             waiting.case_texts.append(key | {"role": role, "ordinal": ordinal, "label": label, "hash": own})
         waiting.records += 1
         if self._continued:

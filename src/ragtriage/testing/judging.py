@@ -22,7 +22,7 @@ from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.definitions import version_of
-from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
+from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.spending import RunSpending
 from ragtriage.store import RowsHash, RunIdentity, RunWriter, Store, StoredRun
@@ -102,7 +102,8 @@ def judge_cases(
         if number is not None and not missing:
             return spent.on(number)
         info = None if number is None else store.run(number).info
-        stored = {**to_stored(config, ALL_ROWS, {}), MADE_BY: TESTS, **spending_marks(info, session)}
+        of_judge = judging_stored(config, built)
+        stored = {**to_stored(config, ALL_ROWS, {}), **of_judge, MADE_BY: TESTS, **spending_marks(info, session)}
         if number is None:
             judge = built.judge.name()
             run = store.begin(identity, input=name, rows=len(cases), judge=judge, configuration=stored)

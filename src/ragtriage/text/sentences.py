@@ -17,7 +17,7 @@ _STARTERS = WORDS.words("starters")
 _GREETINGS = WORDS.words("greetings")
 _STOP = re.compile(r"[.!?…]+|[。！？｡؟।]+")
 _WIDE = frozenset("。！？｡")
-_TOGETHER = re.compile(
+TOGETHER = re.compile(
     r"\([^()\n]{1,300}\)|(?<!\w)\"(?=\S)[^\"\n]{1,300}(?<=\S)\"(?!\w)|“[^“”\n]{1,300}”|«[^«»\n]{1,300}»|"
     r"「[^「」\n]{1,300}」|`[^`\n]{1,300}`"
 )
@@ -97,7 +97,7 @@ def _item(text: str, start: int, stop: int, end: int, last: int, *, running: boo
 
 def sentence_spans(text: str, start: int, end: int, *, lists: bool = True) -> list[tuple[int, int]]:
     """The sentences of one paragraph, `[start, end)` of the text; `lists` may run on in a line."""
-    together = [(m.start(), m.end()) for m in _TOGETHER.finditer(text, start, end)]
+    together = [(m.start(), m.end()) for m in TOGETHER.finditer(text, start, end)]
     found: list[tuple[int, int]] = []
     begin, seen, inside, number, at = start, start, 0, 0, -1
     for stop in _STOP.finditer(text, start, end):

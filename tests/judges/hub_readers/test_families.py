@@ -6,11 +6,13 @@ All tests that need torch stand in this file, so that one worker imports it once
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,18 +22,19 @@ import transformers
 from contract import answers
 from hub_server import Repository, serving
 from safetensors.torch import load_file, save_file
-from tiny_readers import MAKERS, entailment, made
+from tiny_readers import MAKERS, encoder_t5, entailment, made
 
 from in_process import plain_environment, said_by
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.questions import Question
-from ragtriage.core.verdicts import Verdict
+from ragtriage.core.verdicts import Answer, Verdict
 from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.hub_readers.answering import PROMPT
 from ragtriage.judges.hub_readers.answering import answers as answered
+from ragtriage.judges.hub_readers.families import Said
 from ragtriage.judges.hub_readers.folder import open_folder
-from ragtriage.judges.hub_readers.hub_reader import PLACES, HubReader
+from ragtriage.judges.hub_readers.hub_reader import PLACES, HubReader, Spans
 from ragtriage.judges.hub_readers.known import known_reader
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
@@ -201,11 +204,33 @@ def test_a_sentence_encoder_pools_as_its_folder_says(tiny: Callable[[str], Path]
         assert np.allclose([found[CLAIM], found["They cost six euros."]], unit, atol=1e-5), pooling
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_sentence_encoder_on_a_t5_has_its_encoder_alone(tmp_path: Path, *, whole: bool) -> None:
+    torch.manual_seed(7)
+    folder = tmp_path / "t5"
+    folder.mkdir()
+    encoder_t5(folder, decoder=whole)
+    model = transformers.T5EncoderModel.from_pretrained(folder).eval()
+    given = own_tokenizer(folder)([CLAIM, "They cost six euros."], padding=True, return_tensors="pt")
+    given.pop("token_type_ids", None)
+    with torch.inference_mode():
+        states = model(**given).last_hidden_state
+    mask = given["attention_mask"][:, :, None].float()
+    dense = load_file(folder / "2_Dense" / "model.safetensors")["linear.weight"]
+    wanted = torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1) @ dense.T, dim=1).numpy()
+    reader = opened(folder)
+    found = reader.vectors([CLAIM, "They cost six euros."])
+
+    assert reader.folder.family.name == "encoder"
+    assert reader.folder.length == 256
+    assert np.allclose([found[CLAIM], found["They cost six euros."]], wanted, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", MAKERS)
 def test_what_is_read_together_is_read_as_if_alone(tiny: Callable[[str], Path], name: str) -> None:
     pairs = [(DOCUMENT[:end], claim) for end in (20, 60, 110) for claim in ("Dogs travel free.", CLAIM)]
     together, alone = opened(tiny(name)), opened(tiny(name))
-    if name == "encoder":
+    if name.startswith("encoder"):
         texts = [text for text, _ in pairs]
         many, one = together.vectors(texts), [alone.vectors([text])[text] for text in texts]
         assert np.allclose([many[text] for text in texts], one, atol=1e-5)
@@ -335,6 +360,19 @@ def test_weights_that_lack_a_layer_are_refused(tiny: Callable[[str], Path], tmp_
             opened(folder).load()
 
 
+@pytest.mark.parametrize("file", ["model.safetensors", "2_Dense/model.safetensors", "tokenizer.json"])
+def test_files_that_are_cut_off_are_told_in_a_line_before_anything_is_asked(
+    tiny: Callable[[str], Path], tmp_path: Path, file: str
+) -> None:
+    folder = shutil.copytree(tiny("encoder-t5"), tmp_path / "encoder")
+    content = (folder / file).read_bytes()
+    (folder / file).write_bytes(content[: len(content) // 2])
+    with pytest.raises(ConfigError, match=re.escape(str(folder / file).partition("/model.")[0])) as raised:
+        built(folder).open()
+
+    assert "\n" not in str(raised.value)
+
+
 def test_a_folder_of_no_known_family_is_told(tiny: Callable[[str], Path], tmp_path: Path) -> None:
     folder = shutil.copytree(tiny("minicheck-roberta"), tmp_path / "sentiment")
     config = json.loads((folder / "config.json").read_text())
@@ -367,3 +405,115 @@ def test_a_failure_of_one_question_leaves_the_others_alone(tiny: Callable[[str],
     assert not isinstance(found[0], Verdict)
     assert isinstance(found[1], Verdict)
     assert reader.folder.temperature is None
+
+
+HOSTILE = {
+    "short lines": "\n".join(f"{hour:02}:{minute:02}" for hour in range(6, 22) for minute in range(0, 60, 3)),
+    "addresses": " ".join(f"https://example.org/{n}/fares?valid={n * 7919}" for n in range(110)),
+    "no spaces": "".join(f"第{n}号日票的价格是{n % 9}欧元，" for n in range(150)),
+    "one word": "".join(f"{n * 104729:x}" for n in range(500)),
+    "lines of marks": "\n".join("✓" if n % 3 else "Dogs travel free" for n in range(500)),
+}
+"""Sources that a count of sentences, words or pieces without line breaks takes for shorter than they are."""
+ON_CLAIMS = ("entailment", "minicheck-roberta", "minicheck-deberta", "minicheck-t5", "hhem", "spans")
+
+
+class Listening:
+    """A reader that keeps what it was asked to read."""
+
+    def __init__(self, reader: HubReader) -> None:
+        self.folder, self.tokens, self.pieces = reader.folder, reader.tokens, reader.pieces
+        self.reader = reader
+        self.pairs: list[tuple[str, str]] = []
+
+    def read(self, pairs: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], Said]:
+        """As the reader does."""
+        self.pairs += (given := list(pairs))
+        return self.reader.read(given)
+
+    def spans(self, pairs: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], Spans]:
+        """As the reader does."""
+        self.pairs += (given := list(pairs))
+        return self.reader.spans(given)
+
+
+def read_for(folder: Path, question: Question) -> tuple[Answer, list[tuple[str, str]]]:
+    """The answer of a reader, and the pairs that it read for it."""
+    listening = Listening(opened(folder))
+    setting = replace(built(folder).readers[0]._setting, reader=listening)  # type: ignore[type-var]
+    return answered([question], setting)[0], listening.pairs
+
+
+def without_spaces(parts: Iterable[str]) -> str:
+    return "".join(re.sub(r"\s", "", part) for part in parts)
+
+
+def passages_of(prompt: str) -> str:
+    """What a classifier of spans is given before a response, without the prompt around it."""
+    shown = prompt.partition("passages:\n")[2].partition("\nIn case the passages")[0]
+    return re.sub(r"(^|\n)passage \d+: ", " ", shown)
+
+
+@pytest.mark.parametrize("source", HOSTILE)
+@pytest.mark.parametrize("name", ON_CLAIMS)
+def test_the_whole_source_is_read_beside_the_whole_claim(tiny: Callable[[str], Path], name: str, source: str) -> None:
+    text = HOSTILE[source]
+    told, pairs = read_for(tiny(name), ask.supported(CLAIM, (text,), QUERY))
+    reader = opened(tiny(name))
+    tokens, count = reader.tokens(), reader.tokens().count
+
+    assert isinstance(told, Verdict)
+    assert told.value != "unknown"
+    assert without_spaces(passages_of(one) if name == "spans" else one for one, _ in pairs) == without_spaces([text])
+    for first, second in pairs:
+        ids = reader.folder.family.encode(tokens, first, second).ids
+        assert second == CLAIM
+        assert count(first) + count(second) - 2 <= len(ids) <= reader.folder.length
+        assert ids[-4:] == tokens.one(CLAIM).ids[-4:]
+
+
+def test_minicheck_counts_line_breaks_as_its_authors_do(tiny: Callable[[str], Path]) -> None:
+    tokenizer = own_tokenizer(tiny("minicheck-roberta"))
+    _, pairs = read_for(tiny("minicheck-roberta"), ask.supported(CLAIM, (HOSTILE["short lines"],), QUERY))
+    counts = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text, _ in pairs]
+
+    assert max(counts) <= 400
+    assert min(counts[:-1]) > 390
+
+
+@pytest.mark.parametrize("name", [*ON_CLAIMS, "reranker-xlmr", "reranker-deberta"])
+def test_what_does_not_fit_beside_any_source_is_unknown_with_the_reason(tiny: Callable[[str], Path], name: str) -> None:
+    long = "Day tickets are valid until three in the morning if they cost six euros and dogs travel free, and " * 260
+    asked = ask.essential(long, DOCUMENT) if name.startswith("reranker") else ask.supported(long, (DOCUMENT,), QUERY)
+    told = answers(built(tiny(name)).judge, [asked])[0]
+    length = open_folder(name, tiny(name)).length
+
+    assert isinstance(told, Verdict)
+    assert (told.value, told.score, told.chance) == ("unknown", None, None)
+    assert told.explanation.endswith(f"is too long to be read whole: the reader takes {length} word pieces")
+
+
+def test_of_a_long_response_the_part_with_the_claim_is_read(tiny: Callable[[str], Path]) -> None:
+    claim = "Dogs cost fifty-three euros."
+    response = " ".join([DOCUMENT] * 120 + [claim] + [DOCUMENT] * 120)
+    told, pairs = read_for(tiny("spans"), ask.supported(claim, (DOCUMENT * 3,), QUERY, response))
+    reader = opened(tiny("spans"))
+
+    assert reader.tokens().count(response) > reader.folder.length
+    assert isinstance(told, Verdict)
+    assert told.value != "unknown"
+    ((_, part),) = set(pairs)
+    assert claim in part
+    assert part in response
+    assert reader.tokens().count(part) > 1000  # the sentences around it are read too
+
+
+def test_an_encoder_reads_a_long_sentence_to_its_end(tiny: Callable[[str], Path]) -> None:
+    reader = opened(tiny("encoder"))
+    begun = "Day tickets are valid until three in the morning, and they cost six euros, " * 6
+    one, other = begun + "and dogs travel free.", begun + "if they sit on a lap."
+    found = reader.vectors([one, other])
+
+    assert reader.tokens().count(begun) > reader.folder.length
+    assert not np.allclose(found[one], found[other], atol=1e-3)
+    assert np.linalg.norm(found[one]) == pytest.approx(1.0, abs=1e-5)

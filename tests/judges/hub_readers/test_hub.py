@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,6 +70,70 @@ def test_a_file_that_is_not_what_was_published_is_refused(repository: Repository
         fetch(other, tmp_path / "there", endpoint=hub.url)
 
 
+def test_a_refused_file_leaves_what_was_fetched_before(repository: Repository, tmp_path: Path) -> None:
+    place, model = tmp_path / "there", "onnx/model.onnx"
+    known = replace(KNOWN, sha256={model: hashlib.sha256(repository.files[model]).hexdigest()})
+    other = Repository(OTHER, repository.files | {model: b"other weights"})
+    with serving({"maker/reranker": repository}) as hub:
+        fetch(known, place, endpoint=hub.url)
+    with serving({"maker/reranker": other}) as hub:
+        with pytest.raises(ConfigError, match=r"isn't what was published as .*; nothing was fetched"):
+            fetch(known, place, revision=OTHER, endpoint=hub.url)
+        assert not any("/resolve/" in path for path in hub.asked)
+
+    assert (place / model).read_bytes() == repository.files[model]
+    assert open_folder("there", place).known
+
+
+def test_a_folder_with_a_refused_file_cannot_be_used(repository: Repository, tmp_path: Path) -> None:
+    place = tmp_path / "there"
+    known = replace(KNOWN, sha256={"config.json": "0" * 64})  # of which the hub states git's hash only
+    lying = replace(repository, lies={"tokenizer.json"})
+    with serving({"maker/reranker": repository}) as hub:
+        fetch(KNOWN, place, endpoint=hub.url)
+        with pytest.raises(ConfigError, match=r"isn't what was published as .*; it was deleted"):
+            fetch(known, place, endpoint=hub.url)
+    assert not (place / "config.json").exists()
+    assert not (place / MANIFEST).exists()
+    with serving({"maker/reranker": replace(lying, commit=OTHER)}) as hub:
+        (place / "tokenizer.json").unlink()
+        with pytest.raises(ConfigError, match="isn't what the hub states"):
+            fetch(KNOWN, place, revision="main", endpoint=hub.url)
+    with pytest.raises(ConfigError, match="give `ragtriage readers get` again"):
+        open_folder("there", place)
+    with serving({"maker/reranker": repository}) as hub:
+        fetch(KNOWN, place, endpoint=hub.url)
+    assert open_folder("there", place).known
+
+
+def test_what_an_earlier_revision_had_alone_is_taken_away(repository: Repository, tmp_path: Path) -> None:
+    place = tmp_path / "there"
+    vocabulary = b"[PAD]\n[UNK]\n[CLS]\n[SEP]"
+    files = {name: text for name, text in repository.files.items() if name != "tokenizer.json"}
+    later = Repository(OTHER, files | {"vocab.txt": vocabulary})
+    lying = replace(later, lies={"onnx/model.onnx"}, files=later.files | {"onnx/model.onnx": b"other weights"})
+    with serving({"maker/reranker": repository}) as hub:
+        fetch(KNOWN, place, endpoint=hub.url)
+    (place / "notes.txt").write_text("the user's own")
+    with serving({"maker/reranker": lying}) as hub, pytest.raises(ConfigError, match="isn't what the hub states"):
+        fetch(KNOWN, place, revision=OTHER, endpoint=hub.url)  # cut off half way
+    with serving({"maker/reranker": later}) as hub:
+        fetch(KNOWN, place, revision=OTHER, endpoint=hub.url)
+
+    assert (place / "vocab.txt").read_bytes() == vocabulary
+    assert not (place / "tokenizer.json").exists()
+    assert (place / "notes.txt").exists()
+    assert not (place / f"{MANIFEST}.part").exists()
+
+
+def test_weights_beside_an_onnx_file_are_fetched_with_it(repository: Repository, tmp_path: Path) -> None:
+    large = Repository(COMMIT, repository.files | {"onnx/model.onnx_data": b"weights"})
+    with serving({"maker/reranker": large}) as hub:
+        fetch(KNOWN, tmp_path / "there", endpoint=hub.url)
+
+    assert (tmp_path / "there" / "onnx" / "model.onnx_data").read_bytes() == b"weights"
+
+
 def test_another_revision_is_fetched_where_one_is_named(repository: Repository, tmp_path: Path) -> None:
     with serving({"maker/reranker": repository}) as hub:
         found = fetch(KNOWN, tmp_path / "there", revision="refs/pr/1", endpoint=hub.url)
@@ -122,6 +187,7 @@ def test_the_commands(repository: Repository, tmp_path: Path) -> None:
         listed = said_by(["readers"])
         as_json = said_by(["readers", "list", "--json"])
         wrong = said_by(["readers", "get", "jina-reranker-v2-bas"])
+        spaced = said_by(["readers", "get", "jina-reranker-v2-base", "--to", str(tmp_path / "my models" / "jina")])
     with plain_environment(RAGTRIAGE_READERS=str(place), HF_HUB_OFFLINE="1"):
         offline = said_by(["readers", "get", "bge-reranker-v2-m3"])
         unpinned = said_by(["readers", "get", "lettucedetect-base-en"])
@@ -129,6 +195,8 @@ def test_the_commands(repository: Repository, tmp_path: Path) -> None:
     assert got.code == 0, got.err
     assert got.json["judge"] == "embedded+reader:jina-reranker-v2-base"
     assert got.json["pinned"] is True
+    words = shlex.split(spaced.out.splitlines()[-1].partition("judge with it: ")[2])
+    assert words == ["--judge", f"embedded+reader:{tmp_path / 'my models' / 'jina'}"]
     assert (place / "jina-reranker-v2-base" / "onnx" / "model.onnx").is_file()
     assert "jina-reranker-v2-base  reranker · 1.1 GB · CC-BY-NC-4.0" in listed.out
     assert "on this machine" in listed.out

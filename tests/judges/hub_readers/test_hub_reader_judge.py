@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +14,9 @@ import numpy as np
 import pytest
 import tiny_onnx
 from contract import CHECKS, Candidate, answers
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from ragtriage.cli.judge_flags import JudgeFlags, judge_config
@@ -25,7 +30,8 @@ from ragtriage.judges.decision_thresholds import LabelChance
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.encoder import Encoder
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.hub_readers.chunks import chunks, count_words, groups
+from ragtriage.judges.hub_readers.chunks import chunks, count_words, groups, stretches
+from ragtriage.judges.hub_readers.external_data import external_data
 from ragtriage.judges.hub_readers.families import FAMILIES
 from ragtriage.judges.hub_readers.folder import open_folder
 from ragtriage.judges.hub_readers.hub_reader import HubReader, batches
@@ -167,6 +173,80 @@ def test_a_reader_that_is_not_there_is_told_with_what_to_do(tmp_path: Path, monk
             judge_named(f"embedded+reader:{name}")
 
 
+def test_weights_beside_the_model_are_part_of_it(tmp_path: Path) -> None:
+    folder = tiny_onnx.entailment(tmp_path / "large")
+    inside = open_folder("large", folder)
+    said, size, digest = HubReader(inside).read([(TEXT, CLAIM)])[TEXT, CLAIM], inside.size(), inside.digest()
+    data = tiny_onnx.with_data_beside(folder / "onnx" / "model.onnx")
+    beside = open_folder("large", folder)
+
+    assert beside.data == (data,)
+    assert HubReader(beside).read([(TEXT, CLAIM)])[TEXT, CLAIM] == said
+    assert beside.size() > (folder / "onnx" / "model.onnx").stat().st_size + 3000
+    assert abs(beside.size() - size) < 2000
+    before = beside.digest()
+    assert before != digest
+    name = f"embedded+reader:{folder}"
+    fingerprint = judge_named(name).fingerprint("supported")
+    data.write_bytes(data.read_bytes()[::-1])
+    assert open_folder("large", folder).digest() != before
+    assert judge_named(name).fingerprint("supported") != fingerprint
+    data.unlink()
+    with pytest.raises(ConfigError, match=r"model\.onnx keeps its weights in model\.onnx_data, which isn't beside it"):
+        open_folder("large", folder)
+
+
+def test_weights_in_the_nodes_and_branches_of_a_model_are_found(tmp_path: Path) -> None:
+    outside = [tiny_onnx.outside(name) for name in ("table", "branch", "../other", "/else/where")]
+    branch = helper.make_graph([helper.make_node("Constant", [], ["c"], value=outside[1])], "branch", [], [])
+    nodes = [
+        helper.make_node("Constant", [], ["a"], value=outside[0]),
+        helper.make_node("If", ["a"], ["b"], then_branch=branch, else_branch=branch),
+        *(helper.make_node("Constant", [], [f"d{at}"], value=one) for at, one in enumerate(outside[2:])),
+    ]
+    model = tmp_path / "model.onnx"
+    model.write_bytes(helper.make_model(helper.make_graph(nodes, "graph", [], [])).SerializeToString())
+
+    assert external_data(model) == (tmp_path / "branch", tmp_path / "table")
+
+
+def test_what_is_no_model_has_no_weights_beside_it(tmp_path: Path) -> None:
+    whole = (tiny_onnx.entailment(tmp_path / "nli") / "onnx" / "model.onnx").read_bytes()
+    draw = random.Random(3)
+    for number, content in enumerate(
+        [b"", b"nothing", bytes(500), whole[:300], *(draw.randbytes(draw.randrange(1, 300)) for _ in range(300))]
+    ):
+        path = tmp_path / f"{number}.onnx"
+        path.write_bytes(content)
+        assert external_data(path) == ()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("modules.json", "{", "modules.json can't be read"),
+        ("modules.json", '{"path": ""}', "isn't a list of modules"),
+        ("modules.json", "[1]", "isn't a list of modules"),
+        ("config.json", '{"id2label": {"x": "a"}}', "id2label is {'x': 'a'}"),
+        ("config.json", '{"id2label": ["a"]}', r"id2label is \['a'\]"),
+        ("config.json", '{"num_labels": "two"}', "num_labels is 'two'"),
+        ("config.json", '{"max_position_embeddings": "many"}', "max_position_embeddings is 'many'"),
+        ("config.json", '{"architectures": 5, "max_position_embeddings": -1}', "max_position_embeddings is -1"),
+        ("sentence_bert_config.json", '{"max_seq_length": [64]}', r"max_seq_length is \[64\]"),
+        ("1_Pooling/config.json", None, "incomplete: 1_Pooling/config.json isn't there"),
+    ],
+)
+def test_a_corrupt_folder_is_told_in_a_line(tmp_path: Path, file: str, text: str | None, words: str) -> None:
+    folder = tiny_onnx.encoder(tmp_path / "encoder")
+    if text is None:
+        (folder / file).unlink()
+    else:
+        (folder / file).write_text(text)
+    with pytest.raises(ConfigError, match=words) as raised:
+        open_folder("encoder", folder)
+    assert "\n" not in str(raised.value)
+
+
 def test_folders_that_cannot_be_used_are_told(tmp_path: Path) -> None:
     folder = tiny_onnx.reader(tmp_path / "pickled")
     (folder / "onnx" / "model.onnx").rename(folder / "pytorch_model.bin")
@@ -210,6 +290,25 @@ def test_a_score_is_no_chance_until_labels_say_what_it_is_worth(nli: Path) -> No
     assert after.chance == (0.93 if before.value == "yes" else 0.2)
     assert raw.counting == "uncalibrated: supported"
     assert told.counting == "supported known from labels"
+
+
+def test_in_a_cascade_and_a_jury_too_it_is_said_that_scores_are_no_chances(nli: Path, tmp_path: Path) -> None:
+    one, other = f"embedded+reader:{nli}", f"embedded+reader:{tiny_onnx.entailment(tmp_path / 'other')}"
+    own = judge_named(one).fingerprint("supported")
+    told = {"supported": LabelChance(one, 0.93, 0.2, own)}
+    cascade = {"cascade": "0.1:0.9", "first": one, "options": MODEL}
+    jury = {"jury": "majority", "options": MODEL}
+
+    assert built("openai:m", **cascade).counting == "uncalibrated: supported"
+    assert built("openai:m", **cascade, label_chances=told).counting == "supported known from labels"
+    assert built("embedded", one, "openai:m", **jury).counting == "uncalibrated: supported"
+    assert built(one, "openai:m", **jury, label_chances=told).counting == "supported known from labels"
+    assert built(one, other, **jury).counting == "uncalibrated: supported"
+    assert built(one, other, **jury, label_chances=told).counting == (
+        f"supported known from labels, uncalibrated: supported by {other}"
+    )
+    assert built("openai:m", cascade="0.1:0.9", options=MODEL).counting == ""
+    assert built("embedded", "openai:m", **jury).counting == ""
 
 
 def test_a_measured_temperature_makes_a_chance(nli: Path) -> None:
@@ -310,6 +409,22 @@ def test_chunks_are_whole_sentences_and_lose_nothing() -> None:
     assert groups([], 5, count_words) == ((),)
 
 
+@given(
+    st.text("ab. 日本。é✓\n?!\t", max_size=300), st.integers(1, 12), st.integers(1, 40), st.sampled_from([0, 1])
+)  # fmt: skip
+def test_chunks_keep_every_letter_and_all_limits(text: str, words: int, letters: int, line: int) -> None:
+    def measure(part: str) -> int:  # letters, of which two that meet count once more, and lines
+        return len(part.replace("\n", "")) + len(re.findall("aa|é", part)) + line * part.count("\n")
+
+    found = chunks(text, words, count_words, (max(2, letters), measure))
+
+    assert "".join("".join(found).split()) == "".join(text.split())
+    assert all(count_words(chunk) <= words for chunk in found)
+    assert all(measure(chunk) <= max(2, letters) for chunk in found)
+    whole = stretches(text, words, count_words)
+    assert "".join(text[a:b] for a, b in whole) == text
+
+
 def test_languages_of_a_card(tmp_path: Path) -> None:
     for head, wanted in {
         "language: en": ("en",),
@@ -340,6 +455,72 @@ def test_sentences_of_other_languages_stay_whole(code: str, text: str, count: in
     assert all(text[slice(*(one.span or (0, 0)))] == one.text for one in found)
     assert not any(one.remark for one in found)
     assert undivided_reason(code) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "claims", "remarks"),
+    [
+        (
+            "fr",
+            "Le billet coûte 99 euros ! Il est valable un an ! Avez-vous une autre question sur les billets ?",
+            2,
+            1,
+        ),
+        ("fr", "Il est vendu dans les gares. Il coûte 99 euros ! Souhaitez-vous autre chose ?", 2, 1),
+        ("fr", "Il coûte 99 euros\u202f! 20 trains partent\u00a0! Souhaitez-vous autre chose\u202f?", 2, 1),
+        ("fr", "Il coûte 99 euros, etc. Souhaitez-vous autre chose ?", 1, 0),
+        ("fr", "Il coûte 99 euros ; souhaitez-vous autre chose ?", 1, 0),
+        ("fr", "Le billet est valable en zone C : souhaitez-vous autre chose ?", 1, 0),
+        ("fr", "Deux tarifs existent : le plein ; le réduit. Le plein coûte 99 euros !", 2, 0),
+        ("fr", "Le panneau dit « Attention ! Danger ! » et il est rouge.", 1, 0),
+        ("fr", "Attention ! le train part à dix heures.", 1, 0),
+        ("fr", "Il coûte 99 euros, n’est-ce pas ?", 1, 0),
+        ("fr", "Souhaitez-vous autre chose ?", 0, 1),
+        ("es", "Los perros viajan gratis, etc. ¿Quiere saber algo más?", 1, 1),
+        ("es", "Los perros viajan gratis.¿Quiere saber algo más?", 1, 1),
+        ("es", "No vale en EE. UU. ¡Cuesta 99 euros! ¿Quiere saber algo más?", 2, 1),
+        ("es", "Cuesta 99 euros, ¿verdad?", 1, 0),
+        ("es", "¿Conoce a la Sra. Ruiz?", 0, 1),
+        ("es", "Si quiere más información, ¿le explico las tarifas?", 0, 1),
+        ("es", "Cuesta 99 euros y, por cierto, ¿quiere algo más?", 1, 0),
+        ("es", "Por cierto, ¿quiere algo más?", 0, 1),
+        ("de", "Der Bau kostete 99 Mio. Haben Sie noch Fragen?", 1, 0),
+        ("de", "Es kostet 99 Euro! Haben Sie noch Fragen?", 1, 1),
+        ("de", "Es kostet 99 Euro, oder?", 1, 0),
+    ],
+)
+def test_a_statement_is_never_a_remark_for_the_question_behind_it(
+    code: str, text: str, claims: int, remarks: int
+) -> None:
+    found = components_in("claims", ask.claims(text), code)
+
+    assert (sum(not one.remark for one in found), sum(one.remark for one in found)) == (claims, remarks), found
+    assert "".join("".join(one.text.split()) for one in found) == "".join(text.split())
+    assert all(text[slice(*(one.span or (0, 0)))].split() == one.text.split() for one in found)
+    assert all(one.text.endswith("?") for one in found if one.remark)
+
+
+@pytest.mark.parametrize("kind", ["facts", "sentences"])
+def test_sources_are_split_at_the_same_places_as_responses(kind: str) -> None:
+    text = "Le billet coûte 99 euros ! Il est valable un an ! Les chiens voyagent gratuitement."
+    found = components_in(kind, ask.facts(text), "fr")  # type: ignore[arg-type]
+
+    assert [one.text for one in found] == [
+        "Le billet coûte 99 euros !",
+        "Il est valable un an !",
+        "Les chiens voyagent gratuitement.",
+    ]
+
+
+def test_items_of_a_list_keep_the_words_before_it_and_lose_their_marks() -> None:
+    text = "Les billets :\n\n- le plein [1] ! Il coûte 99 euros [2] !\n- le réduit"
+    found = components_in("claims", ask.claims(text), "fr")
+
+    assert [(one.text, one.remark) for one in found[1:]] == [
+        ("Les billets : le plein !", False),
+        ("Il coûte 99 euros !", False),
+        ("Les billets : le réduit", False),
+    ]
 
 
 def test_chinese_is_undefined_with_the_reason() -> None:

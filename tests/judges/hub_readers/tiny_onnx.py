@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 SIZE, WIDE = 120, 8
 TEXTS = (
@@ -17,13 +18,17 @@ TEXTS = (
 
 
 def tokenizer(folder: Path, *, pair: str = "[CLS] $A [SEP] $B:1 [SEP]:1") -> None:
-    """A tokenizer as BERT has it."""
+    """A tokenizer as BERT has it. Its pieces aren't learnt, since a trainer's order isn't the same each time."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    text = " ".join(TEXTS).lower()
+    letters = sorted(set(text) - {" "})
+    pieces = [*special, *letters, *(f"##{letter}" for letter in letters), *sorted(set(re.findall(r"\w{2,}", text)))]
+    vocabulary = {piece: number for number, piece in enumerate(pieces[:SIZE])}
+    made = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     made.normalizer = normalizers.BertNormalizer(lowercase=True)
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    made.train_from_iterator(TEXTS, trainers.WordPieceTrainer(vocab_size=SIZE, special_tokens=special))
+    made.add_special_tokens(special)
     made.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair=pair, special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
@@ -65,6 +70,21 @@ def bag(path: Path, labels: int, kind: type[np.floating] = np.float32, *, pooled
     graph = helper.make_graph(nodes, "bag", whole, [result], constants)
     path.parent.mkdir(parents=True, exist_ok=True)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), str(path))
+
+
+def with_data_beside(model: Path) -> Path:
+    """Put the weights of a model into a file beside it, as exports of large models do; returns that file."""
+    data = f"{model.name}_data"
+    onnx.save(onnx.load(str(model)), str(model), save_as_external_data=True, location=data, size_threshold=512)
+    return model.with_name(data)
+
+
+def outside(location: str) -> TensorProto:
+    """Weights of which a model says only where they lie."""
+    made = TensorProto(dims=[1], data_type=TensorProto.FLOAT, data_location=TensorProto.EXTERNAL)
+    made.external_data.add(key="location", value=location)
+    made.external_data.add(key="offset", value="0")
+    return made
 
 
 def reader(folder: Path, labels: tuple[str, ...] = ("LABEL_0",), languages: str = "en") -> Path:

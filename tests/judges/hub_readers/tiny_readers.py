@@ -238,6 +238,26 @@ def encoder(folder: Path, pooling: str = "mean") -> None:
     (folder / "README.md").write_text("---\nlanguage:\n- en\n- de\n- fr\n- es\n- zh\n---\n")
 
 
+def encoder_t5(folder: Path, *, decoder: bool = False) -> None:
+    """A sentence encoder on the encoder of a T5 (sentence-t5, gtr-t5), with its dense layer; the whole T5 if asked."""
+    size = sentencepiece(folder, 512, ends=("", "</s>"))
+    kind = transformers.T5ForConditionalGeneration if decoder else transformers.T5EncoderModel
+    _saved(kind(_t5(size)), folder)
+    base = "sentence_transformers.models"
+    named = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Dense", "Dense"), ("3_Normalize", "Normalize")]
+    modules = [{"idx": at, "path": path, "type": f"{base}.{kind}"} for at, (path, kind) in enumerate(named)]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 256}))
+    for path, _ in named[1:]:
+        (folder / path).mkdir(exist_ok=True)
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_mean_tokens": True}))
+    told = {"in_features": 32, "out_features": 16, "bias": False}
+    told |= {"activation_function": "torch.nn.modules.linear.Identity"}
+    (folder / "2_Dense" / "config.json").write_text(json.dumps(told))
+    save_file({"linear.weight": torch.randn(16, 32)}, str(folder / "2_Dense" / "model.safetensors"))
+    (folder / "README.md").write_text("---\nlanguage: en\n---\n")
+
+
 MAKERS: dict[str, Callable[[Path], None]] = {
     "entailment": entailment,
     "minicheck-roberta": minicheck_roberta,
@@ -248,6 +268,7 @@ MAKERS: dict[str, Callable[[Path], None]] = {
     "reranker-xlmr": reranker_xlmr,
     "reranker-deberta": reranker_deberta,
     "encoder": encoder,
+    "encoder-t5": encoder_t5,
 }
 
 

@@ -97,6 +97,33 @@ def test_a_list_is_read_with_or_without_its_marks(said: str) -> None:
     assert found == (Component("One thing."), Component("Another."))
 
 
+@pytest.mark.parametrize(
+    "claims",
+    [
+        ("3.5 million people live there.", "12.05.2024 is the opening day."),
+        ("-5 degrees is the limit.", "-$3 was the margin."),
+        ("7) is the seat's mark.", "3. Mai is a holiday."),
+        ("**Dogs** travel free.", "*Titanic* is a film."),
+        ("1st class costs more.", "1:1 is the scale."),
+    ],
+)
+@pytest.mark.parametrize("marked", [("{}", "{}"), ("- {}", "- {}"), ("1. {}", "2. {}"), ("* {}", "* {}")])
+def test_a_claim_that_begins_with_a_number_or_a_sign_stays_whole(claims: tuple[str, ...], marked) -> None:
+    said = "\n".join(mark.format(claim) for mark, claim in zip(marked, claims, strict=True))
+    (found,) = answers(Paper({"Please extract": said}), ask.claims(RESPONSE))
+
+    assert found == tuple(map(Component, claims))
+
+
+@pytest.mark.parametrize(
+    "said", ["-One thing.\n-Another.", "\u2022One thing.\n\u2022 Another.", "Two:\n1. One thing.\n2. Another."]
+)
+def test_marks_without_a_space_and_lists_behind_a_heading_are_read(said: str) -> None:
+    (found,) = answers(Paper({"Please extract": said}), ask.facts(SOURCES[0]))
+
+    assert found[-2:] == (Component("One thing."), Component("Another."))
+
+
 def test_a_query_that_asks_nothing_has_an_empty_list() -> None:
     assert answers(Paper({"Please extract": ""}), ask.questions("Hello!")) == [()]
 

@@ -15,8 +15,8 @@ from ragtriage.judges.embedded.attribution import without_attribution
 from ragtriage.judges.embedded.featurizer import claimed_text
 from ragtriage.judges.embedded.short_replies import asserted_text
 from ragtriage.judges.embedded.verdict import weakest_answer
-from ragtriage.judges.hub_readers.chunks import chunks, count_words, groups
-from ragtriage.judges.hub_readers.families import HHEM_PROMPT, Said, sigmoid
+from ragtriage.judges.hub_readers.chunks import chunks, count_words, groups, stretches
+from ragtriage.judges.hub_readers.families import Said, sigmoid
 from ragtriage.judges.hub_readers.hub_reader import PLACES, HubReader, Spans
 from ragtriage.judges.quotes import quoted
 from ragtriage.text import split_sentences
@@ -24,7 +24,7 @@ from ragtriage.text.atomic import Marker
 from ragtriage.text.differences import differences, likely_place
 
 SMALLEST = 32
-"""Word pieces or words of a chunk, however long the claim beside it is."""
+"""Word pieces that a chunk may have at least; what leaves less room for it isn't judged."""
 STEP = 32
 """Chunks differ in size by so many word pieces, so that claims of similar length share them."""
 HALLUCINATED = 0.5
@@ -38,6 +38,8 @@ PROMPT = (
 )
 PROMPT_WITHOUT_QUESTION = "Summarize the following text:\n{passages}\noutput:"
 """What the classifiers of spans were trained to see before a response (LettuceDetect, `prompts/`)."""
+Pairs = tuple[tuple[str, str], ...]
+"""What is read for a question."""
 Claims = Callable[[str, str], Components]
 """The claims of a response, as the judge splits it: text, query → components."""
 
@@ -84,9 +86,9 @@ def calibrated(verdict: Verdict, said: float, setting: Setting) -> Verdict:
 def _supported(questions: Sequence[Question], setting: Setting) -> list[Answer]:
     parts = [_claims_of(question, setting) for question in questions]
     asked = [one for part in parts for one in part]
-    pairs = [[(chunk, claim) for chunk in _evidence(one, claim, setting)] for one in asked for claim in [_said(one)]]
-    said = setting.reader.read(pair for some in pairs for pair in some if pair[1])
-    judged = iter([_on_claim(one, some, said, setting) for one, some in zip(asked, pairs, strict=True)])
+    reads = [_evidence(one, setting) for one in asked]
+    said = setting.reader.read(pair for some in reads if some for pair in some)
+    judged = iter([_on_claim(one, some, said, setting) for one, some in zip(asked, reads, strict=True)])
     return [weakest_answer(part, [next(judged) for _ in part]) for part in parts]
 
 
@@ -103,32 +105,60 @@ def _said(question: Question) -> str:
     return asserted_text(question.query, without_attribution(question.subject))
 
 
-def _evidence(question: Question, claim: str, setting: Setting) -> tuple[str, ...]:
-    """The sources as one document, in an order that is theirs and not the search's, in chunks."""
-    reader, family = setting.reader, setting.reader.folder.family
-    if family.by_words and family.chunk is not None:
-        size = family.chunk
-    else:
-        tokens = reader.tokens()
-        beside = tokens.count(HHEM_PROMPT.format("", claim) if family.name == "hhem" else claim)
-        room = (reader.folder.length - tokens.marks(pair=True) - beside) // STEP * STEP
-        # the claim stands last, so it would be what is cut off
-        size = max(SMALLEST, min(family.chunk or room, room))
-    return _chunks(tuple(sorted(set(question.evidence))), size, reader)
+def _evidence(question: Question, setting: Setting) -> Pairs | None:
+    """(chunk, claim) for each chunk of the sources as one document, in an order that is theirs and not the search's.
+
+    None where the claim is so long that no chunk fits beside it.
+    """
+    if not (claim := _said(question)):
+        return ()
+    found = _fitting("\n".join(sorted(set(question.evidence))), lambda text: (text, claim), setting)
+    return None if found is None else tuple((chunk, claim) for chunk in found)
+
+
+def _fitting(text: str, read: Callable[[str], tuple[str, str]], setting: Setting) -> tuple[str, ...] | None:
+    """The chunks of a text, each short enough that nothing of a pass is cut off.
+
+    None where what stands beside a chunk leaves it fewer than `SMALLEST` word pieces.
+
+    Args:
+        text: what is divided.
+        read: a chunk → what is read of it.
+        setting: see `Setting`.
+    """
+    reader, length = setting.reader, setting.reader.folder.length
+    room = (length - reader.pieces(*read(""))) // STEP * STEP
+    while room >= SMALLEST:
+        found = _chunks(text, room, reader)
+        # side by side two texts may have more word pieces than apart
+        excess = max((reader.pieces(*read(chunk)) for chunk in found), default=0) - length
+        if excess <= 0:
+            return found
+        room -= -(-excess // STEP) * STEP
+    return None
 
 
 @lru_cache(maxsize=64)
-def _chunks(texts: tuple[str, ...], size: int, reader: HubReader) -> tuple[str, ...]:
-    by_words = reader.folder.family.by_words
-    return chunks("\n".join(texts), size, count_words if by_words else reader.tokens().count)
+def _chunks(text: str, room: int, reader: HubReader) -> tuple[str, ...]:
+    family, count = reader.folder.family, reader.tokens().count
+    if family.by_words and family.chunk is not None:
+        return chunks(text, family.chunk, count_words, (room, count))
+    return chunks(text, min(family.chunk or room, room), count)
+
+
+def _too_long(what: str, setting: Setting) -> Verdict:
+    length = setting.reader.folder.length
+    return Verdict("unknown", explanation=f"{what} is too long to be read whole: the reader takes {length} word pieces")
 
 
 def _on_claim(
-    question: Question, pairs: Sequence[tuple[str, str]], said: Mapping[tuple[str, str], Said], setting: Setting
+    question: Question, pairs: Pairs | None, said: Mapping[tuple[str, str], Said], setting: Setting
 ) -> Answer:
     if not _said(question):
         reason = "a “no” alone doesn't say what it denies"
         return Verdict("unknown", UNDECIDED, 1.0 - UNDECIDED, reason)
+    if pairs is None:
+        return _too_long("the claim", setting)
     if not pairs:
         return Failure("there is no word in the sources to hold the claim against")
     best = max(pairs, key=lambda pair: said[pair].yes)
@@ -155,14 +185,13 @@ def _by_spans(questions: Sequence[Question], setting: Setting) -> list[Answer]:
     parts = [_claims_of(question, setting) for question in questions]
     asked = [one for part in parts for one in part]
     places = [_place_of(one, setting) for one in asked]
-    reads = [
-        [(prompt, response) for prompt in _prompts(one, response, setting)]
-        for one, (response, _) in zip(asked, places, strict=True)
-    ]
-    said = setting.reader.spans(pair for some in reads for pair in some)
+    reads = [_prompts(one, response, setting) for one, (response, _) in zip(asked, places, strict=True)]
+    said = setting.reader.spans(pair for some in reads if some for pair in some)
     judged = iter(
         [
             _on_span(response, span, [said[pair] for pair in some], setting)
+            if some
+            else _too_long("the claim with the question", setting)
             for (response, span), some in zip(places, reads, strict=True)
         ]
     )
@@ -170,6 +199,20 @@ def _by_spans(questions: Sequence[Question], setting: Setting) -> list[Answer]:
 
 
 def _place_of(question: Question, setting: Setting) -> tuple[str, tuple[int, int]]:
+    """What is read for a claim, with the claim's place in it: the response that makes it, or a part of that."""
+    response, (start, end) = _response_of(question, setting)
+    tokens = setting.reader.tokens()
+    half = (setting.reader.folder.length - setting.reader.pieces(_prompt(question.query, ("",)), "")) // 2
+    if tokens.count(response) <= half:
+        return response, (start, end)
+    # the sources need room beside it
+    for a, b in stretches(response, max(SMALLEST, half), tokens.count):
+        if a <= start and end <= b:
+            return response[a:b], (start - a, end - a)
+    return response[start:end], (0, end - start)
+
+
+def _response_of(question: Question, setting: Setting) -> tuple[str, tuple[int, int]]:
     """The response that makes a claim, with the claim's place in it; the claim alone where it stands in none."""
     for one in setting.claims(question.context, question.query) if question.context else ():
         if one.text == question.subject and one.span:
@@ -179,13 +222,23 @@ def _place_of(question: Question, setting: Setting) -> tuple[str, tuple[int, int
     return question.subject, (0, len(question.subject))
 
 
-def _prompts(question: Question, response: str, setting: Setting) -> tuple[str, ...]:
-    """What stands before the response: the passages, in several prompts where one can't hold them all."""
-    tokens, length = setting.reader.tokens(), setting.reader.folder.length
-    frame = tokens.count(_prompt(question.query, ("",))) + tokens.count(response) + tokens.marks(pair=True)
+def _prompts(question: Question, response: str, setting: Setting) -> Pairs | None:
+    """(prompt, response) with the passages before the response, in several prompts where one can't hold them all.
+
+    None where the question and the response leave no room for passages.
+    """
+    reader, length = setting.reader, setting.reader.folder.length
+    count = reader.tokens().count
     texts = tuple(sorted(set(question.evidence)))
-    size = max(SMALLEST, length - frame - 8 * len(texts))
-    return tuple(_prompt(question.query, group) for group in groups(texts, size, tokens.count))
+    each = count("\npassage 100: ")
+    room = length - reader.pieces(_prompt(question.query, ("",)), response)
+    while room >= SMALLEST + each:
+        found = tuple((_prompt(question.query, group), response) for group in groups(texts, room, count, each=each))
+        excess = max(reader.pieces(*pair) for pair in found) - length
+        if excess <= 0:
+            return found
+        room -= excess
+    return None
 
 
 def _prompt(query: str, passages: Sequence[str]) -> str:
@@ -202,6 +255,8 @@ def _on_span(response: str, span: tuple[int, int], said: Sequence[Spans], settin
         for a, b, chance in one.pieces:
             if a < end and b > start:
                 chances[a, b] = max(chance, chances.get((a, b), 0.0))
+    if not chances:
+        return Verdict("unknown", explanation="the reader knows no word of the claim")
     highest = max(chances.values(), default=0.0)
     verdict = calibrated(Verdict("no"), round(1.0 - highest, PLACES), setting)
     shown = ", ".join(quoted(response[a:b]) for a, b in _runs(chances, response))
@@ -238,9 +293,12 @@ def _whole_word(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _relevant_texts(questions: Sequence[Question], setting: Setting) -> list[Answer]:
     reads = [_read_for(question, setting) for question in questions]
-    said = setting.reader.read(pair for some in reads for pair in some)
+    said = setting.reader.read(pair for some in reads if some for pair in some)
     found: list[Answer] = []
     for some in reads:
+        if some is None:
+            found.append(_too_long("the question", setting))
+            continue
         if not some:
             found.append(Verdict("no", 0.0, 1.0, "there is nothing in the text that could answer"))
             continue
@@ -250,8 +308,8 @@ def _relevant_texts(questions: Sequence[Question], setting: Setting) -> list[Ans
     return found
 
 
-def _read_for(question: Question, setting: Setting) -> list[tuple[str, str]]:
-    """(question, text) for each text that may answer, in chunks."""
+def _read_for(question: Question, setting: Setting) -> Pairs | None:
+    """(question, text) for each text that may answer, in chunks; None where the question leaves no room for them."""
     if question.kind == "answered":
         asked, texts = question.subject, tuple(sorted(set(question.evidence)))
         if question.query:  # of a response only what it claims can answer
@@ -259,10 +317,10 @@ def _read_for(question: Question, setting: Setting) -> list[tuple[str, str]]:
             texts = (said,) if said else ()
     else:
         asked, texts = question.query, (question.subject,)
-    tokens = setting.reader.tokens()
-    size = setting.reader.folder.length - tokens.marks(pair=True) - tokens.count(asked)
-    size = max(SMALLEST, size // STEP * STEP)
-    return [(asked, chunk) for text in texts for chunk in _chunks((text,), size, setting.reader)]
+    found = [_fitting(text, lambda chunk: (asked, chunk), setting) for text in texts]
+    if any(some is None for some in found):
+        return None
+    return tuple((asked, chunk) for some in found if some for chunk in some)
 
 
 def _needed(questions: Sequence[Question], setting: Setting) -> list[Answer]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragtriage.core.questions import Kind
-from ragtriage.judges.hub_readers.tokens import Cut, Pieces, Tokens
+from ragtriage.judges.hub_readers.tokens import Pieces, Tokens
 
 Numbers = NDArray[Any]
 Head = Literal["sequence", "tokens", "first token", "first word", "vectors"]
@@ -59,10 +59,9 @@ class Family:
     published: str
     """Where the format stands."""
     chunk: int | None = None
-    """The size of a chunk; None for what fits into a pass beside the claim."""
+    """The size of a chunk at most; None for what fits into a pass beside the claim."""
     by_words: bool = False
     """Whether chunks are counted in words and not in word pieces."""
-    cut: Cut = "longest_first"
 
 
 def softmax(logits: Numbers) -> Numbers:
@@ -108,7 +107,6 @@ ROWS = (
         lambda tokens, text, claim: tokens.two(text, claim),
         _labelled,
         "https://huggingface.co/MoritzLaurer/DeBERTa-v3-base-mnli-fever-anli",
-        cut="only_first",
     ),
     Family(
         "minicheck",
@@ -152,7 +150,6 @@ ROWS = (
         lambda tokens, prompt, response: tokens.two(prompt, response),
         _no_meaning,
         "https://github.com/KRLabsOrg/LettuceDetect/blob/main/lettucedetect/detectors/transformer.py",
-        cut="only_first",
     ),
     Family(
         "reranker",

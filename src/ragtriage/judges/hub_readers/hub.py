@@ -14,7 +14,7 @@ from typing import Any
 
 from ragtriage.core.errors import ConfigError, MissingExtraError
 from ragtriage.judges.hub_readers.folder import FOUNDATION
-from ragtriage.judges.hub_readers.known import MANIFEST, KnownReader
+from ragtriage.judges.hub_readers.known import MANIFEST, UNFINISHED, KnownReader
 
 BESIDE = (
     "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "spiece.model", "spm.model",
@@ -74,43 +74,49 @@ def fetch(
         )
     _refuse_offline(reader)
     hub = _opened(endpoint)
-    tell(f"fetching {reader.repository} at {wanted} to {place}")
-    digests = _fetched(hub, reader.repository, wanted, (*BESIDE, *reader.files), place, reader)
-    if not any(fnmatch(file, pattern) for file in digests.files for pattern in reader.files):
+    weights = (*reader.files, *(f"{name}_data*" for name in reader.files if name.endswith(".onnx")))
+    own = _asked(hub, reader.repository, wanted, (*BESIDE, *weights), place, reader)
+    if not any(fnmatch(file, pattern) for file in own.files for pattern in reader.files):
         raise ConfigError(
             f"{reader.repository} at {wanted} holds none of {', '.join(reader.files)}, and a pickle is never loaded: "
             f"name a revision that does{f'; {reader.note}' if reader.note else ''}",
             "revision",
         )
+    for file, stated in own.files.items():
+        if stated.lfs is not None and reader.sha256.get(file, stated.lfs.sha256) != stated.lfs.sha256:
+            raise _not_published(reader, file, str(stated.lfs.sha256), "nothing was fetched")
     foundation = None
     if reader.foundation:
-        tell(f"fetching {reader.foundation} at {reader.foundation_revision} to {place / FOUNDATION}")
-        foundation = _fetched(
-            hub, reader.foundation, reader.foundation_revision, _OF_FOUNDATION, place / FOUNDATION, reader
-        )
+        inside = place / FOUNDATION
+        foundation = _asked(hub, reader.foundation, reader.foundation_revision, _OF_FOUNDATION, inside, reader)
+    every = [own, *([foundation] if foundation else [])]
+    _begin(place, [str(path.relative_to(place)) for one in every for path in one.paths()])
+    for one in every:
+        tell(f"fetching {one.repository} at {one.commit} to {one.place}")
+        _download(hub, one, reader)
+    found = [_checked_files(one) for one in every]
     for file, known in reader.sha256.items():
-        if file in digests.files and digests.files[file] != known:
-            raise ConfigError(
-                f"{place / file} isn't what was published as {reader.name}: its SHA-256 is {digests.files[file]} and "
-                f"not {known}; don't use it"
-            )
-    _write(place, reader, digests, foundation)
-    every = [digests, *([foundation] if foundation else [])]
-    return Fetched(
-        place,
-        digests.commit,
-        sum(len(one.files) for one in every),
-        sum(one.size for one in every),
-        digests.commit == reader.revision,
-    )
+        if found[0].get(file, known) != known:
+            (place / file).unlink()
+            raise _not_published(reader, file, found[0][file], "it was deleted")
+    _write(place, reader, list(zip(every, found, strict=True)))
+    size = sum(path.stat().st_size for one in every for path in one.paths())
+    return Fetched(place, own.commit, sum(map(len, found)), size, own.commit == reader.revision)
 
 
 @dataclass(frozen=True, slots=True)
-class _Digests:
+class _Wanted:
+    """What is fetched of one repository."""
+
+    repository: str
     commit: str
-    files: Mapping[str, str]
-    """File → SHA-256."""
-    size: int
+    files: Mapping[str, Any]
+    """File → what the hub states of it."""
+    place: Path
+
+    def paths(self) -> list[Path]:
+        """Where the files lie."""
+        return [self.place / file for file in self.files]
 
 
 def _refuse_offline(reader: KnownReader) -> None:
@@ -130,33 +136,77 @@ def _opened(endpoint: str | None) -> Any:
     return HfApi(endpoint=endpoint, library_name="ragtriage")
 
 
-def _fetched(
+def _asked(
     hub: Any, repository: str, revision: str, patterns: tuple[str, ...], place: Path, reader: KnownReader
-) -> _Digests:
-    """Fetch the files of one repository, and hold each against the digest that the hub states for that commit."""
+) -> _Wanted:
+    """Which files of one repository are fetched, and what the hub states of them."""
     try:
         told = hub.model_info(repository, revision=revision, files_metadata=True)
-        commit = str(told.sha)
-        _require_commit(repository, revision, commit)
-        wanted = [one for one in told.siblings if any(fnmatch(one.rfilename, pattern) for pattern in patterns)]
-        hub.snapshot_download(
-            repository, revision=commit, allow_patterns=[one.rfilename for one in wanted], local_dir=place
-        )
-    except ConfigError:
-        raise
     except Exception as error:
-        why = " ".join(str(error).split())[:300] or type(error).__name__
-        raise ConfigError(
-            f"{repository} at {revision} couldn't be fetched: {why}; what was fetched stays, so give the same command "
-            f"again (the model's page: {reader.source})"
-        ) from error
-    files = {one.rfilename: _checked(place / one.rfilename, one) for one in wanted}
-    return _Digests(commit, files, sum((place / file).stat().st_size for file in files))
+        raise _not_fetched(repository, revision, error, reader) from error
+    commit = str(told.sha)
+    _require_commit(repository, revision, commit)
+    wanted = {
+        one.rfilename: one for one in told.siblings if any(fnmatch(one.rfilename, pattern) for pattern in patterns)
+    }
+    return _Wanted(repository, commit, wanted, place)
+
+
+def _download(hub: Any, wanted: _Wanted, reader: KnownReader) -> None:
+    try:
+        hub.snapshot_download(
+            wanted.repository, revision=wanted.commit, allow_patterns=list(wanted.files), local_dir=wanted.place
+        )
+    except Exception as error:
+        raise _not_fetched(wanted.repository, wanted.commit, error, reader) from error
+
+
+def _not_fetched(repository: str, revision: str, error: Exception, reader: KnownReader) -> ConfigError:
+    why = " ".join(str(error).split())[:300] or type(error).__name__
+    return ConfigError(
+        f"{repository} at {revision} couldn't be fetched: {why}; what was fetched stays, so give the same command "
+        f"again (the model's page: {reader.source})"
+    )
+
+
+def _not_published(reader: KnownReader, file: str, digest: str, done: str) -> ConfigError:
+    return ConfigError(
+        f"{file} isn't what was published as {reader.name}: its SHA-256 is {digest} and not {reader.sha256[file]}; "
+        f"{done}"
+    )
+
+
+def _begin(place: Path, files: list[str]) -> None:
+    """Take away what an earlier revision left there and this one lacks; until all is checked no manifest stands.
+
+    What is fetched is listed beforehand: of a fetch that is cut off nothing may stay for the next revision.
+    """
+    begun, manifest = place / UNFINISHED, place / MANIFEST
+    before = _listed(begun) | _listed(manifest)
+    place.mkdir(parents=True, exist_ok=True)
+    begun.write_text(json.dumps({"files": sorted(before | set(files))}) + "\n", encoding="utf-8")
+    manifest.unlink(missing_ok=True)
+    for file in before - set(files):
+        (place / file).unlink(missing_ok=True)
+
+
+def _listed(manifest: Path) -> set[str]:
+    """The files that a manifest names, inside its own folder."""
+    try:
+        told = json.loads(manifest.read_text(encoding="utf-8"))
+        named = [*told["files"], *(f"{FOUNDATION}/{name}" for name in told.get("foundation_files", ()))]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return set()
+    return {str(name) for name in named if not Path(str(name)).is_absolute() and ".." not in Path(str(name)).parts}
 
 
 def _require_commit(repository: str, revision: str, commit: str) -> None:
     if _COMMIT.fullmatch(revision) and commit != revision:
         raise ConfigError(f"the hub gave commit {commit} of {repository} where {revision} was asked for")
+
+
+def _checked_files(wanted: _Wanted) -> dict[str, str]:
+    return {file: _checked(wanted.place / file, stated) for file, stated in wanted.files.items()}
 
 
 def _checked(path: Path, told: Any) -> str:
@@ -178,18 +228,20 @@ def _checked(path: Path, told: Any) -> str:
     return digest
 
 
-def _write(place: Path, reader: KnownReader, own: _Digests, foundation: _Digests | None) -> None:
+def _write(place: Path, reader: KnownReader, fetched: list[tuple[_Wanted, dict[str, str]]]) -> None:
     """What lies in the folder, for whoever reads with it."""
+    (own, files), *foundation = fetched
     told: dict[str, Any] = {
         "name": reader.name,
         "repository": reader.repository,
         "revision": own.commit,
-        "files": dict(sorted(own.files.items())),
+        "files": dict(sorted(files.items())),
     }
-    if foundation:
+    for wanted, beside in foundation:
         told |= {
-            "foundation": reader.foundation,
-            "foundation_revision": foundation.commit,
-            "foundation_files": dict(sorted(foundation.files.items())),
+            "foundation": wanted.repository,
+            "foundation_revision": wanted.commit,
+            "foundation_files": dict(sorted(beside.items())),
         }
     (place / MANIFEST).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    (place / UNFINISHED).unlink()

@@ -10,13 +10,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ragtriage.core.errors import JudgeError, RagtriageError
+from ragtriage.judges.hub_readers.chunks import chunks
 from ragtriage.judges.hub_readers.families import Numbers, Said, softmax
 from ragtriage.judges.hub_readers.folder import ReaderFolder
 from ragtriage.judges.hub_readers.model import Model, padded
 from ragtriage.judges.hub_readers.onnx_models import OnnxModel
 from ragtriage.judges.hub_readers.pooling import Pooling, open_pooling
 from ragtriage.judges.hub_readers.repeats import repeat_threshold
-from ragtriage.judges.hub_readers.tokens import Pieces, Tokens
+from ragtriage.judges.hub_readers.tokens import Pieces, Tokens, in_a_line
 from ragtriage.judges.hub_readers.torch_models import TorchModel
 
 ROWS, PIECES = 16, 4096
@@ -73,6 +75,10 @@ class HubReader:
         with self._lock:
             return self._opened_tokens()
 
+    def pieces(self, first: str, second: str) -> int:
+        """Word pieces of the pass that reads a pair, marks and prompt included."""
+        return len(self.folder.family.encode(self.tokens(), first, second).ids)
+
     def read(self, pairs: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], Said]:
         """Each distinct pair → what the model says of it.
 
@@ -99,9 +105,31 @@ class HubReader:
         return self._each(pairs, told)
 
     def vectors(self, texts: Iterable[str]) -> Mapping[str, Numbers]:
-        """Each distinct text → its vector of length 1; see `read` for what is raised."""
-        found = self._each(((text, "") for text in texts), None)
-        return {text: vector for (text, _), vector in found.items()}
+        """Each distinct text → its vector of length 1; see `read` for what is raised.
+
+        A text that is longer than a pass is read in chunks, and has their mean by the word pieces of each.
+        """
+        parts = {text: self._parts(text) for text in texts}
+        found = self._each(((part, "") for some in parts.values() for part in some), None)
+        return {text: self._mean(some, found) for text, some in parts.items()}
+
+    def _parts(self, text: str) -> tuple[str, ...]:
+        """A text as it is, or in chunks that fit each into a pass."""
+        with self._lock:
+            loaded = self._opened()
+        prompt = loaded.pooling.prompt if loaded.pooling else ""
+        length = self.folder.length
+        size = length - self.pieces(prompt, "")
+        if self.pieces(prompt + text, "") <= length or size < 1:
+            return (text,)
+        return chunks(text, size, lambda part: self.pieces(prompt + part, "") - self.pieces(prompt, "")) or (text,)
+
+    def _mean(self, parts: Sequence[str], vectors: Mapping[tuple[str, str], Numbers]) -> Numbers:
+        if len(parts) == 1:
+            return vectors[parts[0], ""]
+        count = self.tokens().count
+        mean = sum(count(part) * vectors[part, ""] for part in parts)
+        return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-12), np.float32)
 
     def repeats(self) -> float:
         """The cosine from which on two sentences may say the same; see `read` for what is raised."""
@@ -118,15 +146,21 @@ class HubReader:
     def _opened_tokens(self) -> Tokens:
         if self._tokens is None:
             folder = self.folder
-            self._tokens = Tokens(folder.tokenizer, folder.length, folder.family.cut)
+            self._tokens = Tokens(folder.tokenizer)
         return self._tokens
 
     def _opened(self) -> _Loaded:
         if self._loaded is None:
             folder = self.folder
-            model: Model = OnnxModel(folder) if folder.onnx else TorchModel(folder)
-            pooling = open_pooling(folder.path) if folder.family.head == "vectors" else None
-            self._loaded = _Loaded(self._opened_tokens(), model, pooling)
+            try:
+                pooling = open_pooling(folder.path) if folder.family.head == "vectors" else None
+                tokens = self._opened_tokens()
+                model: Model = OnnxModel(folder) if folder.onnx else TorchModel(folder)
+            except RagtriageError:
+                raise
+            except Exception as error:
+                raise JudgeError(f"the model in {folder.path} can't be loaded: {in_a_line(error)}") from error
+            self._loaded = _Loaded(tokens, model, pooling)
         return self._loaded
 
     def _each(self, pairs: Iterable[tuple[str, str]], reading: Any) -> dict[tuple[str, str], Any]:
@@ -140,6 +174,7 @@ class HubReader:
                 prompt = loaded.pooling.prompt if loaded.pooling else ""
                 encode = self.folder.family.encode
                 passes = [encode(loaded.tokens, prompt + first, second) for first, second in missing]
+                self._require_whole(passes)
                 for places in batches([len(one.ids) for one in passes], alone=self.folder.quantized):
                     some = [passes[place] for place in places]
                     for place, one in zip(places, self._outputs(loaded, some, reading), strict=True):
@@ -150,6 +185,12 @@ class HubReader:
             while len(self._known) > KEPT:
                 self._known.popitem(last=False)
         return found
+
+    def _require_whole(self, passes: Sequence[Pieces]) -> None:
+        """A pass is refused where a model would have to read it cut off."""
+        longest = max(len(one.ids) for one in passes)
+        if longest > self.folder.length:
+            raise ValueError(f"a pass of {longest} word pieces is longer than the {self.folder.length} that are read")
 
     def _outputs(self, loaded: _Loaded, passes: Sequence[Pieces], reading: Any) -> Iterator[Any]:
         ids, mask, types = padded(passes, loaded.tokens.padding)

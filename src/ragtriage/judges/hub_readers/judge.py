@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 
-from ragtriage.core.errors import ConfigError
+from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.questions import KINDS, Kind, Question
 from ragtriage.core.verdicts import Answer, Components, Failure
 from ragtriage.judges.embedded import EmbeddedJudge
@@ -27,7 +27,7 @@ from ragtriage.text import split_claims
 from ragtriage.text.atomic import Marker
 from ragtriage.text.language import language_name, language_of_text
 
-ANSWERS = 1
+ANSWERS = 2
 """The version of how answers are made of what a model says; raise it when they change."""
 _ENGLISH = "en"
 _SHOWN = 8
@@ -101,6 +101,17 @@ class HubReaderJudge:
     def memory(self) -> int:
         """Bytes that it takes at work, roughly."""
         return memory_of(self.folder)
+
+    def open(self) -> None:
+        """Load the model before anything is asked.
+
+        Raises:
+            ConfigError: it can't be loaded.
+        """
+        try:
+            self.reader.load()
+        except JudgeError as error:
+            raise ConfigError(f"the reader {self.name()!r}: {error}") from error
 
     def close(self) -> None:
         """Let the model go; a later question loads it again."""

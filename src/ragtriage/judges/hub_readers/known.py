@@ -16,6 +16,8 @@ from ragtriage.core.validation import STRICT, validated
 
 MANIFEST = "ragtriage-reader.json"
 """What `readers get` writes beside a model: its name, revision and checksums."""
+UNFINISHED = f"{MANIFEST}.part"
+"""What stands there from the beginning of a fetch until every file of it was checked."""
 VARIABLE = "RAGTRIAGE_READERS"
 
 

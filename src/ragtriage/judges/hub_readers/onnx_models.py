@@ -11,6 +11,7 @@ from ragtriage.core.errors import JudgeError
 from ragtriage.judges.hub_readers.families import Numbers
 from ragtriage.judges.hub_readers.folder import ReaderFolder
 from ragtriage.judges.hub_readers.packages import WITH_ONNX, require_extra
+from ragtriage.judges.hub_readers.tokens import in_a_line
 
 _FIRST_WORD = 0
 """What a T5 begins to write with: the number of its padding."""
@@ -73,4 +74,4 @@ def _session(path: str) -> Any:
     try:
         return onnxruntime.InferenceSession(path, options, providers=_providers())
     except Exception as error:
-        raise JudgeError(f"the model {path} can't be loaded by onnxruntime: {error}") from error
+        raise JudgeError(f"the model {path} can't be loaded by onnxruntime: {in_a_line(error)}") from error

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ragtriage.core.errors import ConfigError
+from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.judges.hub_readers.families import Numbers
+from ragtriage.judges.hub_readers.folder import json_of, modules_of
 from ragtriage.judges.hub_readers.packages import WITH_TORCH, require_extra
+from ragtriage.judges.hub_readers.tokens import in_a_line
 
 Pool = Callable[[Numbers, Numbers], Numbers]
 """Vectors (b, n, d) and mask (b, n) → (b, d)."""
@@ -82,27 +82,27 @@ def open_pooling(folder: Path) -> Pooling:
     """The modules behind the transformer of a Sentence Transformers folder.
 
     Raises:
-        ConfigError: a module is none of pooling, dense layer and normalisation; says which.
+        ConfigError: a module can't be read, or is none of pooling, dense layer and normalisation; says which.
+        JudgeError: the weights of a dense layer can't be read.
         MissingExtraError: a dense layer needs a package that isn't installed.
     """
     pools: tuple[Pool, ...] = (_mean,)
     dense = []
-    for module in json.loads((folder / "modules.json").read_text(encoding="utf-8")):
-        kind, path = str(module["type"]).rpartition(".")[2], folder / str(module.get("path", ""))
+    for kind, path in modules_of(folder):
         if kind == "Pooling":
             pools = _pools(path)
         elif kind == "Dense":
             dense.append(_dense(path))
         elif kind not in {"Transformer", "Normalize", "Dropout"}:
             raise ConfigError(f"{folder}: a sentence encoder with a module {kind!r} isn't known")
-    told = folder / "config_sentence_transformers.json"
-    config: Mapping[str, Any] = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {}
-    prompt = (config.get("prompts") or {}).get(config.get("default_prompt_name") or "", "")
-    return Pooling(pools, tuple(dense), str(prompt))
+    config = json_of(folder / "config_sentence_transformers.json")
+    prompts = config.get("prompts")
+    prompt = prompts.get(config.get("default_prompt_name") or "", "") if isinstance(prompts, dict) else ""
+    return Pooling(pools, tuple(dense), str(prompt or ""))
 
 
 def _pools(path: Path) -> tuple[Pool, ...]:
-    config = json.loads((path / "config.json").read_text(encoding="utf-8"))
+    config = json_of(path / "config.json")
     named = config.get("pooling_mode")
     modes = [named] if isinstance(named, str) else list(named or ())
     modes = modes or [mode for switch, mode in _SWITCHES.items() if config.get(switch)]
@@ -116,10 +116,13 @@ def _dense(path: Path) -> Callable[[Numbers], Numbers]:
     require_extra("sentence encoders with a dense layer", WITH_TORCH)
     from safetensors.numpy import load_file  # noqa: PLC0415 - an optional package
 
-    config = json.loads((path / "config.json").read_text(encoding="utf-8"))
+    config = json_of(path / "config.json")
     name = str(config.get("activation_function", "Identity")).rpartition(".")[2]
     if name not in _ACTIVATIONS:
         raise ConfigError(f"{path}: a dense layer with {name} isn't known: {', '.join(_ACTIVATIONS)}")
-    weights = load_file(str(path / "model.safetensors"))
-    weight, bias, act = weights["linear.weight"], weights.get("linear.bias", np.float32(0)), _ACTIVATIONS[name]
+    try:
+        weights = load_file(str(path / "model.safetensors"))
+        weight, bias, act = weights["linear.weight"], weights.get("linear.bias", np.float32(0)), _ACTIVATIONS[name]
+    except Exception as error:
+        raise JudgeError(f"the weights in {path} can't be read: {in_a_line(error)}") from error
     return lambda vectors: act(vectors @ weight.T + bias)

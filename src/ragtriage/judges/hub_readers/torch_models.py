@@ -17,8 +17,9 @@ import numpy as np
 
 from ragtriage.core.errors import JudgeError
 from ragtriage.judges.hub_readers.families import Numbers
-from ragtriage.judges.hub_readers.folder import FOUNDATION, ReaderFolder
+from ragtriage.judges.hub_readers.folder import FOUNDATION, T5_KINDS, ReaderFolder
 from ragtriage.judges.hub_readers.packages import WITH_TORCH, require_extra
+from ragtriage.judges.hub_readers.tokens import in_a_line
 
 _PREFIX = "t5."
 """Before the names of an HHEM's weights: its own class keeps the T5 under this name."""
@@ -73,8 +74,8 @@ class TorchModel:
             raise
         except Exception as error:
             raise JudgeError(
-                f"the model in {folder.path} can't be loaded: {error}; the folder may be incomplete, or need a newer "
-                "transformers"
+                f"the model in {folder.path} can't be loaded: {in_a_line(error)}; the folder may be incomplete, or "
+                "need a newer transformers"
             ) from error
 
     def run(self, ids: Numbers, mask: Numbers, types: Numbers) -> Numbers:
@@ -109,7 +110,11 @@ def _quiet(logging: Any) -> Iterator[None]:
 
 def _made(folder: ReaderFolder, transformers: Any) -> Any:
     """A model of one of transformers' own classes; a weight that is missing is an error and not drawn at random."""
-    made, told = getattr(transformers, _CLASSES[folder.family.head]).from_pretrained(
+    config = transformers.AutoConfig.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+    encodes = folder.family.head == "vectors" and config.model_type in T5_KINDS
+    # of a T5 a sentence encoder has the encoder alone
+    name = "AutoModelForTextEncoding" if encodes else _CLASSES[folder.family.head]
+    made, told = getattr(transformers, name).from_pretrained(
         folder.path,
         local_files_only=True,
         trust_remote_code=False,

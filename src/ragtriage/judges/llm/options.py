@@ -40,7 +40,8 @@ class Price:
             sent, back, vectors = math.nan, math.nan, []
         if not all(0 <= price < math.inf for price in (sent, back, *vectors)):
             raise ConfigError(
-                f"the price {text!r} can't be read: write IN:OUT in US dollars for a million tokens, for example 0.25:2"
+                f"the price {text!r} can't be read: write IN:OUT in US dollars for a million tokens, for example "
+                "0.25:2, or IN:OUT,EMBEDDINGS, for example 0.25:2,0.02"
             )
         return cls(sent, back, *vectors)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import cache
@@ -30,8 +30,11 @@ VERDICT_TOKENS = 12
 """About what a word of a scale between its tags takes."""
 LONGEST = 4
 """How many times its usual length a reply may have before it is cut off."""
+LISTS_VERSION = 2
+"""Of how a list in a reply is read; part of the fingerprint of what is answered by one."""
 _OUTPUT = re.compile(r"<output>(.*?)(?:</output>|$)", re.DOTALL | re.IGNORECASE)
-_ITEM = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])?\s*(.*?)\s*$")
+_BULLET = re.compile(r"(?:[-*](?=\s|$)|-(?=[^\W\d_])|\u2022)\s*")
+_NUMBER = re.compile(r"(\d+)[.)](?:\s+|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +81,23 @@ def _answered(question: Question) -> str:
 
 
 def _listed(said: str) -> Components:
-    texts = (visible(_ITEM.sub(r"\1", line)).strip() for line in said.splitlines())
+    texts = (visible(line).strip() for line in _unmarked(said))
     return tuple(Component(text) for text in dict.fromkeys(texts) if text)
+
+
+def _unmarked(said: str) -> Iterator[str]:
+    """The lines of a list without their marks: "-5 degrees" and "3.5 million" begin with none.
+
+    A number is a mark only if it counts on, since "3. Mai" is a date.
+    """
+    counted = 0
+    for line in map(str.strip, said.splitlines()):
+        number = _NUMBER.match(line)
+        if number and int(number[1]) == counted + 1:
+            counted += 1
+            yield line[number.end() :]
+        else:
+            yield _BULLET.sub("", line, count=1) if _BULLET.match(line) else line
 
 
 def _scale(yes: str, no: str) -> Callable[[str], Answer]:
@@ -136,10 +154,13 @@ class PaperJudge:
         return self._name
 
     def fingerprint(self, kind: Kind) -> str:
-        """Model, parameters and server, and the module's instructions."""
-        words = instructions(MODULES[kind].prompt) + self._guidance if kind in MODULES else ""
+        """Model, parameters and server, the module's instructions, and how its list is read."""
+        module = MODULES.get(kind)
+        words = instructions(module.prompt) + self._guidance if module else ""
         digest = hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-        return f"llm:{self._name[:80]}:{self._method}:paper-{digest}"
+        return f"llm:{self._name[:80]}:{self._method}:paper-{digest}" + (
+            f"-{LISTS_VERSION}" if module and module.decomposes else ""
+        )
 
     def unsupported_reason(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002  # models know most languages
         """Everything but the kinds that the paper has no module for."""

@@ -30,6 +30,7 @@ class Cascade:
         at_best: estimate as if the first judge were sure of everything that it may decide; else as if of nothing.
 
     Attributes:
+        first_name: the first judge's name.
         decided: how many questions of kinds with a band the first judge decided.
         passed_on: how many were passed on.
         saved: what the second judge would have taken for all verdicts, less what it takes for those passed on.
@@ -40,13 +41,14 @@ class Cascade:
         self._first = first
         self._then = then
         self._bands = {kind: band for kind, band in bands.items() if kind not in WITHOUT_BAND}
+        self.first_name = first.name()
         self.decided = 0
         self.passed_on = 0
         self.saved = Estimate()
 
     def name(self) -> str:
         """Both judges' names."""
-        return f"{self._first.name()}, then {self._then.name()}"
+        return f"{self.first_name}, then {self._then.name()}"
 
     def fingerprint(self, kind: Kind) -> str:
         """A hash over both judges' and the band; that of the one judge for a kind that only one is asked."""
