@@ -1,0 +1,83 @@
+"""Forgetting what a record set holds of texts: by any case, after a kill, in sets of earlier versions."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from scripted_judges import CONFIG, as_json, evaluated, row, timeless, written
+
+from ragtriage.core.errors import StoreError
+from ragtriage.runs.tally import tally_of
+from ragtriage.scale.checking import check_record_set
+from ragtriage.scale.forgetting import cases_with_texts, forget_in_record_set
+from ragtriage.scale.places import folder_at
+from ragtriage.scale.record_set import open_record_set
+from ragtriage.scale.set_tally import tally_of_set
+from ragtriage.scale.sign_of_life import SignOfLife
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    """A record set of 58 cases in partitions, with two twins far apart and a row that can't be used."""
+    given: list[object] = [row(i) for i in range(60)]
+    given[50], given[20] = row(3, answer="Another answer."), "{broken"
+    out = tmp_path / "set"
+    assert evaluated([written(tmp_path / "rows.jsonl", given)], out, texts=True, size=8).complete
+    return out
+
+
+def scores(out: Path) -> dict[str, object]:
+    return {**json.loads(as_json(open_record_set(str(out)))), "texts_deleted": None}
+
+
+def test_numbers_stay_and_whoever_counts_again_comes_to_the_same(whole: Path) -> None:
+    before = scores(whole)
+    assert forget_in_record_set(str(whole), ["case 3", "case 17"]) == 2
+    some = open_record_set(str(whole))
+    assert (cases_with_texts(some), some.texts_deleted()) == (56, 2)
+    assert cases_with_texts(some, ["case 3", "case 4"]) == 1
+    assert scores(whole) == before
+
+    assert forget_in_record_set(str(whole)) == 56
+    found = open_record_set(str(whole))
+    assert (cases_with_texts(found), found.texts_deleted(), found.forgotten()) == (0, 58, 58)
+    assert scores(whole) == before
+    assert tally_of_set(found, CONFIG).summary() == tally_of(found, CONFIG).summary()
+    assert {record.case.query for record in found.records()} == {"[text deleted]"}
+    assert next(one.reason for one in found.rejected()) == "[text deleted]"
+    assert forget_in_record_set(str(whole)) == 0
+
+
+def test_a_call_that_was_killed_leaves_a_sound_set_and_the_same_call_ends_it(whole: Path, tmp_path: Path) -> None:
+    records = timeless(open_record_set(str(whole)).records())
+    other = shutil.copytree(whole, tmp_path / "other")
+    forget_in_record_set(str(other))
+    # killed before the file of all markers was written: new parts and markers lie beside the old ones
+    for folder in ("records", "done"):
+        shutil.copytree(other / folder, whole / folder, dirs_exist_ok=True)
+    assert timeless(open_record_set(str(whole)).records()) == records
+
+    assert forget_in_record_set(str(whole)) == 58
+    assert len(list((whole / "records").glob("*.parquet"))) == len(list((whole / "done").iterdir()))
+    assert check_record_set(str(whole))[1]
+
+
+def test_a_set_whose_markers_say_nothing_of_it_is_one_with_its_texts(whole: Path) -> None:
+    def without(line: str) -> str:
+        return json.dumps({key: value for key, value in json.loads(line).items() if key != "forgotten"})
+
+    for marker in (whole / "done").iterdir():
+        marker.write_text(without(marker.read_text()))
+    parts = whole / "parts.jsonl"
+    parts.write_text("\n".join(map(without, parts.read_text().splitlines())))
+
+    assert open_record_set(str(whole)).texts_deleted() == 0
+    assert forget_in_record_set(str(whole)) == 58
+
+
+def test_what_is_being_written_is_not_forgotten(whole: Path) -> None:
+    with SignOfLife(folder_at(str(whole))), pytest.raises(StoreError, match="works on"):
+        forget_in_record_set(str(whole))
