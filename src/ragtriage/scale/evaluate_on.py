@@ -78,7 +78,8 @@ def evaluate_partitioned(wanted: Wanted) -> PartitionedResult:
         driven = _driven(wanted, folder, plan, markers, life)
         # others may have come to their end meanwhile
         all_markers = read_markers(folder) | driven.markers if wanted.share else driven.markers
-        complete = all(one.id in all_markers for one in plan.partitions) and not driven.changed
+        whole = {name for name, marker in all_markers.items() if not marker.left}
+        complete = all(one.id in whole for one in plan.partitions) and not driven.changed
         if complete and not any(marker.cases for marker in all_markers.values()):
             raise InputError(_nothing_usable(folder, plan, all_markers, wanted.address))
         if complete:
@@ -88,7 +89,8 @@ def evaluate_partitioned(wanted: Wanted) -> PartitionedResult:
 
 def _driven(wanted: Wanted, folder: Folder, plan: RunPlan, markers: Mapping[str, Marker], life: SignOfLife) -> Driven:
     todo = unfinished(plan, markers, wanted.share)
-    done = sum(marker.cases for marker in markers.values())
+    again = {one.id for one in todo}
+    done = sum(marker.cases for name, marker in markers.items() if name not in again)
     wanted.begun(len(todo), len(plan.partitions), done)
     if not todo:
         return Driven(dict(markers))
