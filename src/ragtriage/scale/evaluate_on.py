@@ -89,13 +89,13 @@ def evaluate_partitioned(wanted: Wanted) -> PartitionedResult:
 
 def _driven(wanted: Wanted, folder: Folder, plan: RunPlan, markers: Mapping[str, Marker], life: SignOfLife) -> Driven:
     todo = unfinished(plan, markers, wanted.share)
-    again = {one.id for one in todo}
-    done = sum(marker.cases for name, marker in markers.items() if name not in again)
-    wanted.begun(len(todo), len(plan.partitions), done)
+    wanted.begun(len(todo), len(plan.partitions), sum(marker.cases for marker in markers.values()))
     if not todo:
         return Driven(dict(markers))
     reopen(folder)
     part = f"-{wanted.share[0]}-of-{wanted.share[1]}" if wanted.share else ""
+    again = {one.id for one in todo}
+    done = sum(marker.cases for name, marker in markers.items() if name not in again)
     progress = Progress(folder, len(todo), plan.rows, done, part, wanted.show)
     with closing(wanted.new_pool(folder, len(todo))) as pool:
         return Driver(folder, plan, pool, progress, life.check, wanted.strict, wanted.stop).drive(todo, markers)
