@@ -97,7 +97,8 @@ def evaluate_partitioned(wanted: Wanted) -> PartitionedResult:
         driven = _driven(wanted, folder, plan, markers, life, new=known is None)
         # others may have come to their end meanwhile
         all_markers = committed(folder) if wanted.share else driven.markers
-        missing = {one.id for one in plan.partitions} - all_markers.keys()
+        whole = {name for name, marker in all_markers.items() if not marker.left}
+        missing = {one.id for one in plan.partitions} - whole
         left = sum(one.id in missing for one in own_partitions(plan, wanted.share))
         complete = not missing and not driven.changed
         if complete and not any(marker.cases for marker in all_markers.values()):
@@ -128,6 +129,8 @@ def _driven(
         return Driven(dict(markers))
     reopen(folder)
     part = f"-{wanted.share[0]}-of-{wanted.share[1]}" if wanted.share else ""
+    again = {one.id for one in todo}
+    done = sum(marker.cases for name, marker in markers.items() if name not in again)
     progress = Progress(folder, len(todo), plan.rows, done, part, wanted.show)
     with closing(wanted.new_pool(folder, len(todo))) as pool:
         return Driver(folder, plan, pool, progress, life.check, wanted.strict, wanted.stop).drive(todo, markers)

@@ -11,9 +11,9 @@ from typing import Any
 
 from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import StoreError
-from ragtriage.scale.desk import Amount
 from ragtriage.scale.markers import Marker
 from ragtriage.scale.places import Folder
+from ragtriage.scale.spending import Amount
 
 KEPT_EVERY = 5.0
 """Seconds between two writings of the file."""
@@ -51,7 +51,7 @@ class Progress:
     def done(self, marker: Marker) -> None:
         """A partition is committed."""
         self.cases += marker.cases
-        self.done_partitions += 1
+        self.done_partitions += not marker.left
 
     def failed(self) -> None:
         """A partition has failed for good."""
