@@ -4,6 +4,7 @@
     python bench/llm.py speed  FAKE TRIPLES [--cases 500] [--concurrency 64] [--repeat 3] [--metrics thelma]
     python bench/llm.py faults FAKE TRIPLES [--cases 50]
     python bench/llm.py kill   FAKE TRIPLES [--cases 100]
+    python bench/llm.py budget FAKE TRIPLES [--cases 120]
 
 FAKE is the script of a server that speaks OpenAI's protocol and answers from the schema of each request, with faults on
 request (`--port`, `--latency`, `/reset`, `/stats`). TRIPLES holds cases (query, contexts, response); they are varied so
@@ -282,6 +283,28 @@ def kill(path: Path, concurrency: int) -> None:
     print(f"every score and verdict equal to the run that wasn't killed: {same}")
 
 
+def budget(path: Path, folder: Path) -> None:
+    """Cases that budgets buy one process and several, at $1 and $4 a million tokens; what all of them cost."""
+    model = ["--judge", "openai:fake", "--base-url", f"http://127.0.0.1:{PORT}/v1", "--price", "1:4", "--json"]
+    print("| processes | budget | cases done | requests | spent |\n|---|---|---|---|---|")
+    for dollars in (0.6, 1.2, 1.8, 100.0):
+        for processes in (1, 2, 4):
+            own = folder / f"{processes} for {dollars}"
+            many = ["--on", f"local:{processes}", "--out", str(own / "set")] if processes > 1 else []
+            given = ["evaluate", str(path), *model, "--budget", str(dollars), "--store", str(own / "store"), *many]
+            done = subprocess.run(
+                [sys.executable, "-m", "ragtriage", *given],
+                check=False,
+                capture_output=True,
+                text=True,
+                env=ENVIRONMENT,
+            )
+            told = json.loads(done.stdout or "{}")
+            spent = told.get("spent", {"requests": 0, "cost": 0.0})
+            row = (processes, f"${dollars:.2f}", told.get("cases", 0), spent["requests"], f"${spent['cost']:.2f}")
+            print("| " + " | ".join(map(str, row)) + " |", flush=True)
+
+
 def main() -> None:
     """Command line."""
     if sys.argv[1:2] == ["measure"]:
@@ -292,7 +315,7 @@ def main() -> None:
         send_bare(sys.argv[2], *map(int, sys.argv[3:]))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["cost", "speed", "faults", "kill"])
+    parser.add_argument("what", choices=["cost", "speed", "faults", "kill", "budget"])
     parser.add_argument("fake", type=Path)
     parser.add_argument("triples", type=Path)
     parser.add_argument("--cases", type=int)
@@ -300,7 +323,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--metrics", default=SEVEN)
     args = parser.parse_args()
-    count = args.cases or {"cost": 50, "speed": 500, "faults": 50, "kill": 100}[args.what]
+    count = args.cases or {"cost": 50, "speed": 500, "faults": 50, "kill": 100, "budget": 120}[args.what]
     with tempfile.TemporaryDirectory() as folder, serving(args.fake):
         path = cases(args.triples, count, folder)
         match args.what:
@@ -310,6 +333,8 @@ def main() -> None:
                 speed(path, args.metrics, args.concurrency, args.repeat)
             case "faults":
                 faults(path)
+            case "budget":
+                budget(path, Path(folder))
             case _:
                 kill(path, args.concurrency)
 

@@ -1,22 +1,36 @@
-"""Processes that ask a language model share one budget and one memory of answers."""
+"""Processes that ask a language model share one budget, one memory of answers, and the limits a minute."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from cli_models import Model, chats, judging, same
+from cli_models import Model, chats, judging, prompt_in, same
 
 from cli_rows import row, written
 from in_process import Said
-from servers import Server
+from ragtriage.core.errors import StoreError
+from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.wrappers import InMemory
+from ragtriage.scale.desk import Desk
+from ragtriage.scale.orders import Orders, Task
+from ragtriage.scale.places import folder_at
+from ragtriage.scale.spending import Limits
+from ragtriage.scale.survey import Reading, survey
+from ragtriage.scale.worker import Loaded, evaluate_partition, load
+from servers import Heard, Server, error
 
 pytestmark = pytest.mark.usefixtures("openai")
 
 LEAN = ("--metrics", "groundedness", "--json")
 PRICE = ("--price", "1000:2000")
 """Dollars a million tokens, so that a few requests cost a dollar."""
+BUDGET, NEXT = 48, 10
+"""Dollars, for two thirds of the rows; that a request costs at most."""
 
 
 @pytest.fixture
@@ -24,16 +38,23 @@ def rows(tmp_path: Path) -> Path:
     return written(tmp_path / "rows.jsonl", [row(i) for i in range(48)])
 
 
-def cost(server: Server) -> float:
-    """What the requests that were answered cost, by what the server said of their tokens."""
-    asked = chats(server.heard)
+def cost(heard: Sequence[Heard]) -> float:
+    """What requests cost that were answered, by what the server said of their tokens."""
+    asked = chats(heard)
     return sum((_prompt_tokens(body) * 1000 + 100 * 2000) / 1e6 for body in asked)
 
 
 def _prompt_tokens(body: object) -> int:
-    from cli_models import prompt_in  # noqa: PLC0415
-
     return prompt_in(body).tokens  # type: ignore[arg-type]
+
+
+def cases_of(command: object, run: str) -> dict[str, Any]:
+    """What a run says of each of its cases, by id."""
+    assert callable(command)
+    said: Said = command("export", run)
+    assert said.code == 0, said.err
+    found = map(json.loads, said.out.splitlines())
+    return {one["id"]: one | {"seconds": 0, "run": 0} for one in found}
 
 
 def on(out: str, *more: object) -> tuple[object, ...]:
@@ -43,19 +64,21 @@ def on(out: str, *more: object) -> tuple[object, ...]:
 def test_it_says_what_one_process_says_and_nothing_is_asked_twice(command: object, rows: Path) -> None:
     assert callable(command)
     with Server(Model()) as server:
-        one: Said = command("evaluate", rows, *judging(server), *LEAN, "--store", "a")
+        one: Said = command("evaluate", rows, *judging(server), *LEAN, *PRICE, "--store", "a")
         asked = [same(body) for body in chats(server.heard)]
-        many: Said = command("evaluate", rows, *judging(server), *LEAN, *on("set/"), "--store", "b")
+        many: Said = command("evaluate", rows, *judging(server), *LEAN, *PRICE, *on("set/"), "--store", "b")
         again = [same(body) for body in chats(server.heard)][len(asked) :]
         # another record set of the same store: everything is remembered
-        third: Said = command("evaluate", rows, *judging(server), *LEAN, *on("other/"), "--store", "b")
+        third: Said = command("evaluate", rows, *judging(server), *LEAN, *PRICE, *on("other/"), "--store", "b")
         assert len(chats(server.heard)) == len(asked) + len(again)
 
     assert (one.code, many.code, third.code) == (0, 0, 0), many.err
     told = [said.json | {"run": 0, "spent": None} for said in (one, many, third)]
     assert told[0] == told[1] == told[2]
     assert sorted(again) == sorted(asked)
+    assert many.json["spent"] == one.json["spent"] | {"cost": pytest.approx(one.json["spent"]["cost"])}
     assert many.json["spent"]["requests"] == len(again)
+    assert "spent" not in third.json
 
 
 def test_the_budget_is_not_passed_and_a_larger_one_goes_on(command: object, rows: Path, tmp_path: Path) -> None:
@@ -64,20 +87,112 @@ def test_the_budget_is_not_passed_and_a_larger_one_goes_on(command: object, rows
     with Server(Model()) as server:
         whole: Said = command("evaluate", rows, *judging(server), *LEAN, *PRICE, *on("free/"), "--store", "other")
         price = whole.json["spent"]["cost"]
-        assert price == pytest.approx(cost(server))
+        assert price == pytest.approx(cost(server.heard))
         server.heard.clear()
         first: Said = command("evaluate", rows, *judging(server), *flags, "--budget", price / 2)
         assert first.code == 3
         assert "stopped before the budget of" in first.err
-        assert 0 < cost(server) <= price / 2 + 1e-9
+        assert 0 < cost(server.heard) <= price / 2 + 1e-9
         spent = json.loads((tmp_path / "set" / "spent.json").read_text())
-        assert spent["spent"]["cost"] == pytest.approx(cost(server))
-        assert spent["held"] == {}
+        assert spent["spent"]["cost"] == pytest.approx(cost(server.heard))
+        assert spent["held"] == 0
+        # as many cases as one process is done with, but for those that the other process had begun
+        one: Said = command(
+            "evaluate", rows, *judging(server), *LEAN, *PRICE, "--budget", price / 2, "--store", "third"
+        )
+        server.heard.clear()
+        assert one.json["cases"] - 3 <= first.json["cases"] < 48
+        assert first.json["spent"]["cost"] == pytest.approx(spent["spent"]["cost"])
+        done = cases_of(command, "set/")
+        assert len(done) == first.json["cases"]
         second: Said = command("evaluate", rows, *judging(server), *flags, "--budget", 10 * price)
         assert second.code == 0, second.err
-        assert cost(server) == pytest.approx(price)
+        # nothing is paid for twice, and all of it is told
+        assert cost(server.heard) + spent["spent"]["cost"] == pytest.approx(price)
+        assert second.json["spent"] == whole.json["spent"] | {"cost": pytest.approx(price)}
 
     assert second.json | {"run": 0, "spent": 0} == whole.json | {"run": 0, "spent": 0}
+    all_cases = cases_of(command, "set/")
+    assert done.items() <= all_cases.items()
+    assert all_cases == cases_of(command, "free/")
+
+
+def test_the_budget_holds_for_all_shares_and_continuations(command: object, rows: Path) -> None:
+    assert callable(command)
+    with Server(Model()) as server:
+        flags = ("evaluate", rows, *judging(server), *LEAN, *PRICE, *on("set/"), "--budget", BUDGET)
+        told: list[Said] = [command(*flags, *share) for share in (("--share", "1/2"), ("--share", "2/2"), ())]
+        spent = cost(server.heard)
+        shown: Said = command("show", "set/", "--json")
+
+    assert [said.code for said in told] == [3, 3, 3]
+    first, second, third = (said.json["spent"]["cost"] for said in told)
+    assert BUDGET / 2 - NEXT <= first <= BUDGET / 2
+    assert BUDGET / 2 - NEXT <= second - first <= BUDGET / 2
+    assert BUDGET - NEXT <= third <= BUDGET
+    assert "stopped before this share, $24.00, of the budget of $48.00 was passed" in told[0].err
+    assert third == pytest.approx(spent) == shown.json["spent"]["cost"]
+    assert shown.json["spent"]["requests"] == len(server.heard)
+    assert shown.json["cases"] >= told[1].json["cases"] > told[0].json["cases"] > 0
+
+
+def test_what_failed_and_was_asked_again_is_in_the_cost(command: object, rows: Path) -> None:
+    assert callable(command)
+
+    broken = True
+
+    def refused(heard: Heard, _: int) -> Said | None:
+        return error(400, "no") if broken and "ticket 7 " in prompt_in(heard.body).user else None
+
+    with Server(Model(refused)) as server:
+        first: Said = command("evaluate", rows, *judging(server), *LEAN, *PRICE, *on("set/"))
+        requests = len(server.heard)
+        broken = False
+        second: Said = command("evaluate", rows, *judging(server), *LEAN, *PRICE, *on("set/"))
+
+    assert (first.code, second.code) == (3, 0), second.err
+    assert "scores failed on 1 case" in first.err
+    assert first.json["spent"]["requests"] == requests
+    # the partition's other answers are known
+    again = server.heard[requests:]
+    assert 0 < len(again) <= 4
+    told = second.json["spent"]
+    assert told["requests"] == len(server.heard)
+    assert told["cost"] == pytest.approx(first.json["spent"]["cost"] + cost(again))
+
+
+def test_processes_keep_the_limits_a_minute_together(rows: Path, tmp_path: Path) -> None:
+    with Server(Model()) as server:
+        judge = JudgeConfig(("openai:m",), options=LLMOptions(base_url=server.url, rpm=2))
+        reading = Reading()
+        orders = Orders(str(tmp_path / "set"), reading, ("groundedness",), {}, judge)
+        desk = Desk(InMemory(), folder_at(orders.folder), Limits(rpm=2), clock=lambda: 0.0)
+
+        def call(name: str, *given: Any) -> Any:
+            found = desk.call(name, *given)
+            if name == "start" and found[0] > 0:
+                raise StoreError(f"wait for {found[0]:.0f} s")
+            return found
+
+        found = survey([str(rows)], reading)
+        told = []
+        for i, partition in enumerate(found.partitions):
+            loaded = load(orders, call, f"process {i}")
+            assert isinstance(loaded, Loaded)
+            told.append(evaluate_partition(Task(partition, found.files[0], "a"), loaded))
+
+    assert len(found.partitions) >= 3
+    assert [(worked.ending, worked.told) for worked in told] == [("failed", "wait for 29 s")] * len(told)
+    assert len(server.heard) == 1
+
+
+@pytest.mark.parametrize("flag", ["--rpm", "--tpm", "--max-requests"])
+def test_limits_that_are_less_than_the_shares_are_refused(command: object, rows: Path, flag: str) -> None:
+    assert callable(command)
+    flags = ("--judge", "openai:m", *LEAN, *on("set/"), "--share", "1/16", flag, 15)
+    said: Said = command("evaluate", rows, *flags)
+    assert said.code == 2
+    assert f"{flag} 15 can't be divided among 16 shares: give 16 or more" in said.err
 
 
 def test_requests_are_limited_for_a_command(command: object, rows: Path) -> None:
@@ -91,8 +206,6 @@ def test_requests_are_limited_for_a_command(command: object, rows: Path) -> None
 
 def test_a_key_that_is_refused_ends_it_at_once(command: object, rows: Path) -> None:
     assert callable(command)
-    from servers import error  # noqa: PLC0415
-
     with Server(error(401, "bad key")) as server:
         said: Said = command("evaluate", rows, *judging(server), *LEAN, *on("set/"))
         assert said.code == 3

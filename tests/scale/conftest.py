@@ -1,4 +1,4 @@
-"""The cases and the judge of the tests of the store are those of these tests too."""
+"""The cases and the judge of the tests of the store are those of these tests too, and the commands' model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-for folder in (HERE.parent / "store", HERE):
+for folder in (HERE.parent / "cli", HERE.parent / "store", HERE):
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 # actors of a cluster look for the judges where these tests do

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from stored_cases import answer
 
+from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import Question
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer
@@ -86,6 +87,17 @@ def killed_once() -> FakeJudge:
         return answer(question)
 
     return FakeJudge(deadly)
+
+
+def stopped_at_case_7() -> FakeJudge:
+    """A judge that is stopped at the questions about one case; the others' have been asked by then."""
+
+    def unless_7(question: Question) -> Answer:
+        if "number 7?" in question.query or "number 7 " in question.subject:
+            raise Stopped("no money is left")
+        return answer(question)
+
+    return FakeJudge(unless_7, shuffled=1)
 
 
 def row(i: int, **more: object) -> dict[str, Any]:

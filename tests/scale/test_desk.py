@@ -1,68 +1,248 @@
-"""The budget isn't passed, whatever is granted, settled and lost, and whoever begins again."""
+"""The budget isn't passed, whatever is granted, settled and lost, and whoever begins again; nor is it left unused."""
 
 from __future__ import annotations
 
 import tempfile
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragtriage.core.errors import ConfigError, StoreError
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import CachedAnswer, InMemory
-from ragtriage.scale.desk import Amount, Desk, DeskMemory
-from ragtriage.scale.places import folder_at
+from ragtriage.scale.at_desk import DeskLimits, DeskMemory
+from ragtriage.scale.desk import Desk
+from ragtriage.scale.places import Folder, folder_at
+from ragtriage.scale.spending import Amount, Limits, spent_on
 
 BUDGET = 10.0
+ALL = Limits(BUDGET)
+Share = tuple[int, int] | None
 STEP = st.tuples(
-    st.sampled_from(["grant", "settle", "lose", "again"]), st.integers(0, 3), st.floats(0, 6), st.floats(0, 1)
+    st.sampled_from(["request", "reply", "settle", "lose", "killed"]),
+    st.sampled_from([None, (1, 2), (2, 2)]),
+    st.integers(0, 2),
+    st.floats(0.01, 2),
+    st.floats(0, 1),
 )
 
 
-@given(st.lists(STEP, max_size=40))
-def test_what_is_spent_and_what_may_be_spent_never_pass_the_budget(steps: list[tuple[str, int, float, float]]) -> None:
+@dataclass
+class Asking:
+    """A process that keeps to what it is granted."""
+
+    name: str
+    share: Share
+    spent: Amount = field(default_factory=Amount)
+    may: float = 0.0
+    in_flight: list[float] = field(default_factory=list)
+
+
+@dataclass
+class World:
+    """Commands on one record set and their processes; what the model's owner charges for."""
+
+    folder: Folder
+    desks: dict[Share, Desk] = field(default_factory=dict)
+    asking: dict[tuple[Share, int], Asking] = field(default_factory=dict)
+    charged: float = 0.0
+    names: count[int] = field(default_factory=count)
+
+    def step(self, what: str, share: Share, i: int, price: float, part: float) -> None:
+        """One thing happens."""
+        if any((share is None) != (other is None) for other in self.desks):
+            return  # a command without --share isn't let in beside one with it
+        desk = self.desks.setdefault(share, Desk(InMemory(), self.folder, Limits(BUDGET), share))
+        own = self.asking.setdefault((share, i), Asking(f"process {next(self.names)}", share))
+        if what == "request":
+            self.request(desk, own, price)
+        elif what == "reply" and own.in_flight:
+            cost = own.in_flight.pop() * part
+            own.spent += Amount(cost, 1)
+            self.charged += cost
+            desk.remember(own.name, [], own.spent)
+        elif what == "settle" and not own.in_flight:
+            desk.settle(own.name, own.spent)
+            own.may = own.spent.cost
+        elif what == "lose":
+            desk.forget(own.name)
+            self.charged += sum(own.in_flight)
+            del self.asking[share, i]
+        assert self.charged + sum(one.may - one.spent.cost for one in self.asking.values()) <= BUDGET + 1e-6
+        assert desk.told().cost <= self.charged + 1e-6
+
+    def request(self, desk: Desk, own: Asking, price: float) -> None:
+        """A process starts one, if it may."""
+        needed = sum(own.in_flight) + price
+        if own.spent.cost + needed > own.may:
+            block = desk.grant(own.name, own.spent, sum(own.in_flight), price)
+            assert block.cost is not None
+            own.may = block.cost
+            assert block.granted == (own.spent.cost + needed <= own.may + 1e-6)
+            others = [one for one in self.asking.values() if one.share == own.share and one is not own]
+            if block.short:
+                assert not block.granted
+                assert all(one.may <= one.spent.cost + 1e-6 for one in others)
+            if not block.granted:
+                return
+        own.in_flight.append(price)
+
+    def killed(self) -> None:
+        """All drivers are killed, and their processes with them."""
+        self.charged += sum(sum(one.in_flight) for one in self.asking.values())
+        self.desks.clear()
+        self.asking.clear()
+
+
+@given(st.lists(STEP, max_size=60))
+def test_what_is_spent_and_what_may_be_spent_never_pass_the_budget(
+    steps: list[tuple[str, Share, int, float, float]],
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        where = folder_at(folder)
-        desk = Desk(InMemory(), where, budget=BUDGET)
-        held: dict[str, float] = {}
-        spent = 0.0
-        for what, number, amount, share in steps:
-            who = f"process {number}"
-            if what == "grant" and who not in held:
-                block = desk.grant(who, Amount(cost=amount))
-                if block is not None:
-                    assert block.cost is not None
-                    assert bool(block.short) == (block.cost + 1e-9 < amount)
-                    held[who] = block.cost
-            elif what == "settle" and who in held:
-                spent += (own := held.pop(who) * share)
-                desk.settle(who, Amount(cost=own, requests=1))
-            elif what == "lose" and who in held:
-                desk.forget(who)
-                spent += held.pop(who)
-            elif what == "again":  # the driver was killed: what was out counts as spent
-                desk = Desk(InMemory(), where, budget=BUDGET)
-                spent += sum(held.values())
-                held.clear()
-            assert spent + sum(held.values()) <= BUDGET + 1e-6
-            assert abs(desk.told().cost - spent) < 1e-6
+        world = World(folder_at(folder))
+        for what, *more in steps:
+            if what == "killed":
+                world.killed()
+            else:
+                world.step(what, *more)
 
 
-def test_a_block_is_waited_for_as_long_as_others_hold_one(tmp_path: Path) -> None:
-    desk = Desk(InMemory(), folder_at(str(tmp_path)), budget=BUDGET, max_requests=10)
-    first = desk.grant("a", Amount(8.0, 2))
-    assert first is not None
-    assert (first.cost, first.requests, first.short) == (8.0, 2, "")
-    assert desk.grant("b", Amount(3.0, 2)) is None
-    desk.settle("a", Amount(1.0, 2))
-    second = desk.grant("b", Amount(30.0, 2))
-    assert second is not None
-    assert second.cost == 9.0
-    assert second.short.startswith("stopped before the budget of $10")
-    desk.settle("b", Amount(0.0, 0))
-    third = desk.grant("a", Amount(1.0, 20))
-    assert third is not None
-    assert (third.requests, third.short[:24]) == (8, "stopped after 10 request")
+def test_all_of_the_budget_can_be_spent(tmp_path: Path) -> None:
+    desk = Desk(InMemory(), folder_at(str(tmp_path)), Limits(BUDGET))
+    spent = [0.0, 0.0]
+    while True:
+        blocks = [desk.grant(f"{i}", Amount(spent[i]), 0.0, 0.3) for i in (0, 1)]
+        if not any(block.granted for block in blocks):
+            break
+        for i, block in enumerate(blocks):
+            spent[i] += 0.1 if block.granted else 0.0
+    # a request may cost three times what it does cost
+    assert BUDGET - 0.3 <= sum(spent) <= BUDGET
+    assert blocks[-1].short
+
+
+def test_who_needs_more_waits_as_long_as_others_hold_it(tmp_path: Path) -> None:
+    desk = Desk(InMemory(), folder_at(str(tmp_path)), Limits(BUDGET, 20))
+    first = desk.grant("a", Amount(), 0.0, 8.0)
+    assert (first.cost, first.requests, first.granted, first.short) == (10.0, 16, True, "")
+    second = desk.grant("b", Amount(), 0.0, 3.0)
+    assert (second.cost, second.requests, second.granted, second.short) == (0.0, 0, False, "")
+    desk.settle("a", Amount(1.0, 16))
+    second = desk.grant("b", Amount(), 0.0, 3.0)
+    assert (second.cost, second.requests, second.granted) == (9.0, 4, True)
+    # what is under way stays with it, the rest is given back
+    again = desk.grant("b", Amount(2.0, 1), 1.0, 7.0)
+    assert (again.cost, again.granted) == (3.0, False)
+    last = desk.grant("b", Amount(3.0, 1), 0.0, 7.0)
+    assert not last.granted
+    assert last.short.startswith("stopped before the budget of $10")
+    assert "$4.00 spent, and the next request may cost $7" in last.short
+    desk.settle("b", Amount(3.0, 4))
+    third = desk.grant("a", Amount(1.0, 16), 0.0, 1.0)
+    assert third.short.startswith("stopped after 20 requests, as --max-requests says")
+
+
+def spend(folder: Folder, share: tuple[int, int] | None, limits: Limits = ALL) -> Amount:
+    """Spend all that a command may, a dollar a request."""
+    desk, spent = Desk(InMemory(), folder, limits, share), Amount()
+    while desk.grant("one", spent, 0.0, 1.0).granted:
+        spent += Amount(1.0, 1, 10, 5)
+    desk.settle("one", spent)
+    return spent
+
+
+def test_shares_divide_the_budget_and_the_requests(tmp_path: Path) -> None:
+    where = folder_at(str(tmp_path))
+    assert spend(where, (1, 2)).cost == 5.0
+    assert spend(where, (2, 2)).cost == 5.0
+    assert spend(where, (1, 2)).cost == 0.0
+    assert spend(where, None).cost == 0.0
+    assert spend(where, None, Limits(BUDGET + 2)).cost == 2.0
+    # what a command without --share has spent is nobody's share
+    assert [spend(where, (i, 3), Limits(BUDGET + 8)).cost for i in (1, 2, 3)] == [2.0, 2.0, 2.0]
+    assert spent_on(where) == Amount(18.0, 18, 180, 90)
+
+
+def test_requests_are_divided_to_the_last(tmp_path: Path) -> None:
+    where = folder_at(str(tmp_path))
+    assert [spend(where, (i, 3), Limits(max_requests=8)).requests for i in (1, 2, 3)] == [2, 3, 3]
+    assert spend(where, None, Limits(max_requests=8)).requests == 8
+
+
+@pytest.mark.parametrize("flag", ["rpm", "tpm", "max_requests"])
+def test_a_limit_of_less_than_one_for_a_share_is_refused(flag: str) -> None:
+    limits = Limits(**{flag: 15})
+    limits.check((15, 15))
+    limits.check(None)
+    with pytest.raises(ConfigError, match="15 can't be divided among 16 shares: give 16 or more"):
+        limits.check((1, 16))
+
+
+def test_what_a_lost_process_said_is_told_and_what_it_may_have_spent_is_not_granted_again(tmp_path: Path) -> None:
+    where = folder_at(str(tmp_path))
+    desk = Desk(InMemory(), where, Limits(BUDGET))
+    desk.grant("a", Amount(), 0.0, 0.25)
+    desk.remember("a", [], Amount(0.5, 2, 20, 10))
+    desk.forget("a")
+    assert desk.told() == spent_on(where) == Amount(0.5, 2, 20, 10)
+    block = desk.grant("b", Amount(), 0.0, BUDGET)
+    assert (block.granted, block.cost) == (False, 0.0)
+    assert "$0.50 spent, $3.50 may have been by processes that were lost" in block.short
+    # a driver that is killed had said how much was granted
+    desk.grant("b", Amount(), 0.0, 1.0)
+    after = Desk(InMemory(), where, Limits(BUDGET)).grant("a", Amount(), 0.0, 0.01)
+    assert (after.granted, after.cost) == (False, 0.0)
+    assert spent_on(where) == Amount(0.5, 2, 20, 10)
+
+
+def test_a_damaged_file_of_what_was_spent_is_named(tmp_path: Path) -> None:
+    (tmp_path / "spent.json").write_text('{"spent": {"cost"')
+    with pytest.raises(StoreError, match=r"spent\.json is damaged"):
+        Desk(InMemory(), folder_at(str(tmp_path)), Limits(BUDGET))
+
+
+def started(share: tuple[int, int] | None, processes: int, tmp_path: Path, **limits: int) -> list[float]:
+    """When requests of 50 tokens are started by processes that would send one every second, for ten minutes."""
+    now, found = [0.0], []
+    desk = Desk(InMemory(), folder_at(str(tmp_path)), Limits(**limits), share, clock=lambda: now[0])
+    all_limits = [DeskLimits(desk.call, f"{i}", "m", pytest.fail) for i in range(processes)]
+    for _ in range(600):
+        for one in all_limits:
+            if one.wait(0.0, 50) <= 0:
+                one.correct(one.start(0.0, 50), 50)
+                found.append(now[0])
+        now[0] += 1.0
+    return found
+
+
+@pytest.mark.parametrize(
+    ("limits", "share", "most"),
+    [
+        ({"rpm": 2}, None, 2),
+        ({"rpm": 7}, None, 7),
+        ({"rpm": 60}, (3, 4), 15),
+        ({"tpm": 200}, None, 4),
+        ({"tpm": 400}, (1, 2), 4),
+        ({"rpm": 100, "tpm": 100}, None, 2),
+    ],
+)
+def test_processes_keep_the_limits_a_minute_together(
+    limits: dict[str, int], share: tuple[int, int] | None, most: int, tmp_path: Path
+) -> None:
+    times = started(share, 4, tmp_path, **limits)
+
+    assert all(sum(start <= other < start + 60 for other in times) <= most for start in times)
+    assert len(times) >= 10 * most - 1
+
+
+def test_each_model_has_its_own_limits_a_minute(tmp_path: Path) -> None:
+    desk = Desk(InMemory(), folder_at(str(tmp_path)), Limits(rpm=1), clock=lambda: 0.0)
+    one, same, other = (DeskLimits(desk.call, "a", model, pytest.fail) for model in ("m", "m", "n"))
+    assert [limits.wait(0.0, 10) <= 0 for limits in (one, same, other)] == [True, False, True]
 
 
 def test_a_question_is_asked_by_one_process_until_that_is_lost(tmp_path: Path) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_judges import as_json, evaluated, row, written
+from scripted_judges import as_json, by_one_process, evaluated, row, stopped_at_case_7, timeless, written
 
 from inline_pool import InlinePool
 from ragtriage.core.errors import JudgeError
 from ragtriage.scale.orders import Orders, Task, Worked
 from ragtriage.scale.pool import Ended, Event, Lost
 from ragtriage.scale.record_set import open_record_set
+from ragtriage.store import open_store
 
 
 @pytest.fixture
@@ -104,6 +106,52 @@ def test_partitions_with_failed_scores_are_worked_on_again(tmp_path: Path, rows:
     assert first.info.failed == 1
     assert len(pools[0].given) == 1
     assert again.records.info.failed == 0
+
+
+def test_a_partition_that_the_judge_was_stopped_in_is_kept_and_gone_on_with(tmp_path: Path, rows: Path) -> None:
+    def stopped(left: int) -> Callable[[Orders, int], InlinePool]:
+        def told(task: Task, who: str, worked: Worked) -> Event:
+            marker = {**worked.marker, "left": left, "cases": worked.marker["cases"] - left}
+            return Ended(task, replace(worked, told="stopped for want of money", marker=marker), who)
+
+        return lambda orders, _: InlinePool(orders, told)
+
+    first = evaluated([rows], tmp_path / "set", size=60, pool=stopped(5))
+    (marker,) = first.driven.markers.values()
+    less = evaluated([rows], tmp_path / "set", size=60, pool=stopped(9))
+    more = evaluated([rows], tmp_path / "set", size=60, pool=stopped(2))
+    whole = evaluated([rows], tmp_path / "set", size=60, pool=lambda orders, _: InlinePool(orders))
+
+    assert not any(result.complete for result in (first, less, more))
+    assert first.driven.stopped == "stopped for want of money"
+    assert first.records.info.state == "interrupted"
+    # who comes less far takes nothing back
+    assert [one.part for one in less.records.markers.values()] == [marker.part]
+    assert [one.left for one in more.records.markers.values()] == [2]
+    assert whole.complete
+    assert [record.case.id for record in whole.records.records()] == [f"case {i}" for i in range(60)]
+
+
+def test_cases_that_are_done_are_kept_though_one_before_them_is_not(tmp_path: Path) -> None:
+    rows = written(tmp_path / "rows.jsonl", [*(row(i) for i in range(40)), "{broken", row(3)])
+    out = tmp_path / "set"
+    inline = {"size": 99, "pool": lambda orders, _: InlinePool(orders)}
+    stopped = evaluated([rows], out, judge=stopped_at_case_7, **inline)
+    ids = [f"case {i}" for i in range(40) if i != 7]
+
+    assert (stopped.complete, stopped.driven.stopped) == (False, "no money is left")
+    found = stopped.records
+    assert [record.case.id for record in found.records()] == ids
+    assert (found.info.done, found.info.rejected) == (39, 2)
+    assert found.record("case 33").case.id == "case 33"
+    assert [place for place, *_ in found.columns().cases()] == [*range(39)]
+    whole = evaluated([rows], out, **inline).records
+    kept = [record for record in timeless(whole.records()) if record.case.id != "case 7"]
+    assert kept == timeless(found.records())
+    with open_store(tmp_path / "store") as store:
+        one = by_one_process(rows, store)
+        assert timeless(whole.records()) == timeless(one.records())
+        assert whole.rejected() == one.rejected()
 
 
 def _one_failure(task: Task, who: str, worked: Worked) -> Event:

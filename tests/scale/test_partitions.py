@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scripted_judges import parquet, row
 
 from ragtriage.readers import Rejected, open_cases
-from ragtriage.scale.ids import doubles_in, entries_of, entry_of, place_of, read_entries, sorted_entries
+from ragtriage.scale.ids import doubles_in, entries_of, entry_of, kept_entries, place_of, read_entries, sorted_entries
 from ragtriage.scale.partitions import Partition, cases_a_partition, cut_lines, cut_row_groups, lines_of
 from ragtriage.scale.places import listed
 from ragtriage.scale.survey import Reading, survey
@@ -152,6 +152,10 @@ def test_ids_that_are_gathered_packed_are_the_same_file(ids: list[tuple[bytes, b
     packed = b"".join(entry_of(own, at, row, made_up=made_up) for own, at, row, made_up in placed)
 
     assert sorted_entries(packed) == entries_of(placed)
+    some = placed[1::2]
+    renumbered = [(own, at, row, made_up) for at, (own, _, row, made_up) in enumerate(some)]
+    kept = kept_entries(bytearray(packed), [at for _, at, _, _ in some])
+    assert sorted_entries(kept) == entries_of(renumbered)
 
 
 @given(st.lists(st.lists(st.integers(0, 12), max_size=12, unique=True), max_size=5))

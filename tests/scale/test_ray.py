@@ -11,7 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cli_models import Model, judging
 from scripted_judges import row, written
+
+from servers import Server
 
 HERE = Path(__file__).parent
 CLUSTER = """
@@ -37,7 +40,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
     killed = str(tmp_path_factory.mktemp("ray") / "killed")
     path = os.pathsep.join(map(str, (HERE, HERE.parent / "store")))
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    environment = {**os.environ, "KILLED_ONCE": killed, "PYTHONPATH": path, **token}
+    environment = {**os.environ, "KILLED_ONCE": killed, "PYTHONPATH": path, "OPENAI_API_KEY": "none", **token}
     command = [sys.executable, "-c", CLUSTER]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, env=environment, text=True, **pipes) as process:
@@ -81,6 +84,27 @@ def test_the_command_on_a_cluster_prints_what_it_prints_without(cluster: dict[st
     assert [one.returncode, on_ray.returncode, local.returncode] == [0, 0, 0], on_ray.stderr
     told = [json.loads(done.stdout) | {"run": ""} for done in (one, on_ray, local)]
     assert told[0] == told[1] == told[2]
+
+
+def test_actors_share_a_budget_and_the_limits_a_minute(cluster: dict[str, str], tmp_path: Path) -> None:
+    written(tmp_path / "rows.jsonl", [row(i) for i in range(40)])
+    flags = ["-m", "ragtriage", "evaluate", "rows.jsonl", "--metrics", "groundedness", "--json", "--price", "1000:2000"]
+    limits = ["--rpm", "100000", "--tpm", "1000000000"]
+    with Server(Model()) as server:
+        judge = [*flags, *judging(server)]
+        one = run([*judge, "--store", "one"], cluster, tmp_path)
+        price = json.loads(one.stdout)["spent"]["cost"]
+        on_ray = [*judge, *limits, "--on", "ray:2", "--out", "set/"]
+        first = run([*on_ray, "--budget", price / 2], cluster, tmp_path)
+        second = run([*on_ray, "--budget", price], cluster, tmp_path)
+
+    assert [one.returncode, first.returncode] == [0, 3], first.stderr
+    assert "stopped before the budget of" in first.stderr
+    told = [json.loads(done.stdout) for done in (one, first, second)]
+    assert price / 2 - 10 <= told[1]["spent"]["cost"] <= price / 2
+    assert told[1]["cases"] >= 10
+    assert told[2]["spent"]["cost"] <= price
+    assert told[2]["cases"] > told[1]["cases"]
 
 
 def test_ray_sends_no_reports_of_its_use(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ from ragtriage.scale.plan import planned
 from ragtriage.scale.pool import Pool
 from ragtriage.scale.ray_pool import RayPool
 from ragtriage.scale.set_tally import tally_of_run
+from ragtriage.scale.spending import Limits
 from ragtriage.scale.survey import PlannedFile, Survey, survey
 from ragtriage.store.database import store_address as read_address
 
@@ -76,6 +77,9 @@ def evaluate_on(
     """Evaluate an input into a record set; see `ragtriage evaluate`."""
     (kind, count), out, share = flags.where(), flags.needs_out(), flags.part()
     folder = folder_at(out).address
+    options = session.config.options
+    limits = Limits(options.budget, options.max_requests, options.rpm, options.tpm)
+    limits.check(share)
     reading = case_flags.reading(settings)
     found = survey([file], reading)
     _print_files(found)
@@ -93,7 +97,6 @@ def evaluate_on(
         costs=config.costs,
         texts=flags.texts,
         versions=checked_versions(session.config),
-        workers=count or 1,
     )
     plan = planned(
         found,
@@ -107,16 +110,13 @@ def evaluate_on(
         texts=flags.texts,
     )
     store_address = everywhere(judge_flags.store_address(settings))
-    part = f"-{share[0]}-of-{share[1]}" if share else ""
     stop = Stop()
     with open_named_store(judge_flags.store, shown.project, settings, create=True) as store:
 
         def new_pool(folder: Folder, most: int) -> Pool:
             if kind == "ray":
-                return RayPool(orders, count, most, store_address, part)
-            options = session.config.options
-            desk = Desk(store.answers(), folder, budget=options.budget, max_requests=options.max_requests, part=part)
-            return LocalPool(orders, min(count or 1, most), desk)
+                return RayPool(orders, count, most, store_address, limits, share)
+            return LocalPool(orders, min(count or 1, most), Desk(store.answers(), folder, limits, share))
 
         with _ctrl_c(stop), _line() as show:
             result = evaluate_partitioned(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.batch_api import check_batch_support
 from ragtriage.judges.llm.channel import Channel
+from ragtriage.judges.llm.concurrency import MinuteLimits
 from ragtriage.judges.llm.embedding_judge import EmbeddingJudge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.model_names import address_of, options_for
@@ -54,13 +55,20 @@ class JudgeSession:
     """What measures similarity in place of the embedded judge, where that judges and embeddings are named."""
 
     @classmethod
-    def of(cls, config: JudgeConfig, *, offline: str | None = None) -> JudgeSession:
+    def of(
+        cls,
+        config: JudgeConfig,
+        *,
+        offline: str | None = None,
+        shared: Callable[[str], MinuteLimits | None] = lambda _: None,
+    ) -> JudgeSession:
         """Find everything that can be wrong with names, keys, packages, prompts and prices; nothing is sent.
 
         Args:
             config: who judges.
             offline: why no model may be asked at all: neither keys nor packages are looked for then, and a question
                 that no memory answers fails for this reason.
+            shared: the limits a minute of a model by its name, where other processes send requests under them too.
 
         Raises:
             ConfigError: a name, key, prompt or price is wrong or missing.
@@ -69,19 +77,23 @@ class JudgeSession:
         options = config.options
         ledger = Ledger(budget=options.budget, max_requests=options.max_requests)
         prompts = read_prompts(options.prompts, options.guidance)
-        models = {name: _connection(name, config, ledger, offline) for name in config.models}
+        models = {name: _connection(name, config, ledger, offline, shared(name)) for name in config.models}
         local = bool(config.local) or config.cascade is not None
-        embeddings = _embeddings(config, Channel(options, ledger, name=config.embeddings or ""), offline)
+        measuring = config.embeddings or ""
+        channel = Channel(options, ledger, name=measuring, shared=shared(measuring))
+        embeddings = _embeddings(config, channel, offline)
         return cls(config, ledger, prompts, models, embeddings if local else None)
 
 
-def _connection(name: str, config: JudgeConfig, ledger: Ledger, offline: str | None) -> ModelConnection:
+def _connection(
+    name: str, config: JudgeConfig, ledger: Ledger, offline: str | None, shared: MinuteLimits | None
+) -> ModelConnection:
     options = options_for(name, config.options)
     if offline is not None:
         channel = Channel(config.options, ledger, name=name)
         return ModelConnection(name, options, None, Offline(offline), channel, _embeddings(config, channel, offline))
     transport, price = ModelTransport(name, options), price_of(name, options)
-    channel = Channel(config.options, ledger, price, name=name)
+    channel = Channel(config.options, ledger, price, name=name, shared=shared)
     _check_budget(name, price, options, "give its price, IN:OUT (US dollars for a million tokens), or ")
     if config.batch_api:
         check_batch_support(name, model_named(name, options), options)

@@ -1,48 +1,16 @@
-"""The desk: what processes that ask language models share, answers and money, in the hands of one of them.
-
-A partition gets money and requests in one block, its worst case, so that what all processes may spend together never
-passes the budget. A process that is lost keeps its block, since nobody knows what of it was spent.
-"""
+"""The desk: what processes that ask language models share, in the hands of one of them: answers, money, limits."""
 
 from __future__ import annotations
 
-import json
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from ragtriage.core.display import dollars
 from ragtriage.core.verdicts import Answer
+from ragtriage.judges.llm.concurrency import OwnLimits, Reservation
 from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer
 from ragtriage.scale.places import Folder
-
-CENT = 1e-9
-"""Dollars by which sums of prices may be off."""
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """Money, requests and tokens."""
-
-    cost: float = 0.0
-    requests: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-
-    def __add__(self, other: Amount) -> Amount:
-        return Amount(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """What a partition may spend."""
-
-    cost: float | None
-    """In US dollars; None without a budget."""
-    requests: int | None
-    short: str = ""
-    """Why it is less than the partition takes at most; empty if it isn't."""
-
+from ragtriage.scale.spending import Amount, Block, Limits, SharedBudget
 
 Call = Callable[..., Any]
 """Asks the desk: the name of one of its methods, then its arguments."""
@@ -54,44 +22,44 @@ class Desk:
     Args:
         memory: keeps answers.
         folder: the record set, where it is kept what was spent.
-        budget: the most that may be spent on the run, in US dollars.
-        max_requests: the most requests that this command may send.
-        part: which of several drivers of the same record set it works for; "" for the only one.
+        limits: of all commands that work on the record set.
+        share: which of how many of them it works for; None for the only one.
+        clock: gives the time in seconds.
+
+    Raises:
+        StoreError: what was spent before can't be read.
     """
 
     def __init__(
         self,
         memory: AnswerMemory,
         folder: Folder,
-        *,
-        budget: float | None = None,
-        max_requests: int | None = None,
-        part: str = "",
+        limits: Limits = Limits(),  # noqa: B008  # frozen
+        share: tuple[int, int] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._memory = memory
-        self._folder = folder
-        self._file = f"spent{part}.json"
-        self._budget = budget
-        self._max_requests = max_requests
-        self._held: dict[str, Block] = {}
+        self._budget = SharedBudget(folder, limits, share, clock)
         self._claimed: dict[bytes, str] = {}
-        self._sent = 0
-        known = json.loads(folder.read(self._file) or b"{}")
-        lost = sum((one["cost"] or 0.0 for one in known.get("held", {}).values()), 0.0)
-        self.spent = Amount(**known.get("spent", {})) + Amount(cost=lost)
-        """On the run, by all commands; blocks that were lost count as spent."""
+        self._clock = clock
+        of = share[1] if share else 1
+        self._a_minute = tuple(None if most is None else most / of for most in (limits.rpm, limits.tpm))
+        self._limits_of: dict[str, OwnLimits] = {}
+        self._started: dict[int, tuple[OwnLimits, Reservation]] = {}
+        self._numbered = 0
 
     def recall(self, _: str, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
         """See `AnswerMemory`."""
         return self._memory.recall(keys)
 
-    def remember(self, _: str, entries: Iterable[CachedAnswer]) -> None:
-        """See `AnswerMemory`; they are safe when this returns."""
+    def remember(self, who: str, entries: Iterable[CachedAnswer], spent: Amount) -> None:
+        """See `AnswerMemory`; they are safe when this returns. The process has spent so much since it was started."""
         entries = list(entries)
         self._memory.remember(entries)
         self._memory.flush()
         for entry in entries:
             self._claimed.pop(entry.key, None)
+        self._budget.report(who, spent)
 
     def claim(self, who: str, keys: Sequence[bytes]) -> Collection[bytes]:
         """See `AnswerMemory`; a question that another process asks isn't claimed."""
@@ -107,93 +75,50 @@ class Desk:
             del self._claimed[key]
         self._memory.release(own)
 
-    def grant(self, who: str, worst: Amount) -> Block | None:
-        """A block for a partition that takes this at most; what is left if nobody else holds one; None: wait.
-
-        A block without a request is one that nothing can be done with.
-        """
-        self._held.pop(who, None)
-        cost = None if self._budget is None else self._budget - self.spent.cost - self._sum("cost")
-        requests = None if self._max_requests is None else self._max_requests - self._sent - self._sum("requests")
-        short = (cost is not None and cost + CENT < worst.cost) or (requests is not None and requests < worst.requests)
-        if short and self._held:
-            return None
-        block = Block(
-            None if cost is None else max(0.0, min(cost, worst.cost)),
-            None if requests is None else max(0, min(requests, worst.requests)),
-            self._why_short(worst, requests) if short else "",
-        )
-        self._held[who] = block
-        self._keep()
-        return block
+    def grant(self, who: str, spent: Amount, in_flight: float, price: float) -> Block:
+        """See `SharedBudget`."""
+        return self._budget.grant(who, spent, in_flight, price)
 
     def settle(self, who: str, spent: Amount) -> None:
-        """Give a block back, with what was spent of it."""
-        self._held.pop(who, None)
-        self._sent += spent.requests
-        self.spent += spent
-        self._keep()
+        """See `SharedBudget`."""
+        self._budget.settle(who, spent)
+
+    def start(self, _: str, model: str, tokens: int) -> tuple[float, int]:
+        """Start a request under the limits a minute: (seconds to wait before it is asked again, 0); or (0, its number).
+
+        Args:
+            model: the name of the model that it is sent to.
+            tokens: that it takes at most.
+        """
+        limits = self._limits_of.setdefault(model, OwnLimits(*self._a_minute))
+        now = self._clock()
+        wait = limits.wait(now, tokens)
+        if wait > 0:
+            return wait, 0
+        self._numbered += 1
+        self._started[self._numbered] = limits, limits.start(now, tokens)
+        return 0.0, self._numbered
+
+    def correct(self, _: str, number: int, tokens: int) -> None:
+        """A request took so many tokens in truth."""
+        limits, reservation = self._started.pop(number)
+        limits.correct(reservation, tokens)
 
     def forget(self, who: str) -> None:
-        """A process is lost: its questions may be asked by others; its block counts as spent."""
+        """A process is lost: its questions may be asked by others; what it was granted may have been spent."""
         for key in [key for key, owner in self._claimed.items() if owner == who]:
             del self._claimed[key]
             self._memory.release([key])
-        if block := self._held.pop(who, None):
-            self._sent += block.requests or 0
-            self.spent += Amount(cost=block.cost or 0.0)
-            self._keep()
+        self._budget.forget(who)
 
     def call(self, name: str, *given: Any) -> Any:
         """One of the methods above, by its name."""
         return getattr(self, name)(*given)
 
     def told(self) -> Amount:
-        """What was spent so far."""
-        return self.spent
+        """What was spent on the run so far, by all commands."""
+        return self._budget.told()
 
-    def _why_short(self, worst: Amount, requests: int | None) -> str:
-        if requests is not None and requests < worst.requests:
-            return (
-                f"stopped after {self._max_requests:,} requests, as --max-requests says; give the same command to go on"
-            )
-        budget = dollars(self._budget or 0.0)
-        return (
-            f"stopped before the budget of {budget} was passed; give the same command with a larger --budget to go on"
-        )
-
-    def _sum(self, what: str) -> Any:
-        return sum(getattr(block, what) or 0 for block in self._held.values())
-
-    def _keep(self) -> None:
-        held = {who: {"cost": block.cost} for who, block in self._held.items() if block.cost is not None}
-        self._folder.write(self._file, json.dumps({"spent": asdict(self.spent), "held": held}).encode())
-
-
-@dataclass(frozen=True, slots=True)
-class DeskMemory:
-    """The desk's memory of answers as a process sees it; see `AnswerMemory`."""
-
-    call: Call
-    who: str
-
-    def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
-        """See `AnswerMemory`."""
-        return self.call("recall", self.who, keys) if keys else {}
-
-    def remember(self, entries: Iterable[CachedAnswer]) -> None:
-        """See `AnswerMemory`."""
-        if entries := list(entries):
-            self.call("remember", self.who, entries)
-
-    def flush(self) -> None:
-        """See `AnswerMemory`; nothing ever waits."""
-
-    def claim(self, keys: Sequence[bytes]) -> Collection[bytes]:
-        """See `AnswerMemory`."""
-        return self.call("claim", self.who, keys) if keys else ()
-
-    def release(self, keys: Collection[bytes]) -> None:
-        """See `AnswerMemory`."""
-        if keys:
-            self.call("release", self.who, list(keys))
+    def close(self) -> None:
+        """All processes are gone."""
+        self._budget.close()

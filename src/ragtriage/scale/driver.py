@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -23,8 +22,6 @@ FIRST, FAILED_OF_FIRST = 10, 5
 """Where so many of the first partitions fail, something is wrong with all: the rest isn't tried."""
 TICK = 0.5
 """Seconds that the driver waits at most before it looks around."""
-PAUSE = 2.0
-"""Seconds before a partition is tried again for which there wasn't enough money."""
 
 
 @dataclass(slots=True)
@@ -95,7 +92,6 @@ class Driver:
         self._tries: Counter[str] = Counter()
         self._running: set[str] = set()
         self._tried = self._failed = 0
-        self._not_before = 0.0
         self._probe = next((marker.probe for marker in done.values() if marker.probe), "")
         while self._running or (self._todo and not self._ending):
             if self.stop.now:
@@ -114,7 +110,7 @@ class Driver:
         return self.stop.gently or bool(self._driven.stopped)
 
     def _hand_out(self) -> None:
-        while self._todo and not self._ending and time.monotonic() >= self._not_before and self.pool.free():
+        while self._todo and not self._ending and self.pool.free():
             partition = self._todo.popleft()
             self._running.add(partition.id)
             self.pool.give(Task(partition, self.plan.file_of(partition), secrets.token_hex(4)))
@@ -131,14 +127,12 @@ class Driver:
         worked, driven = event.worked, self._driven
         match worked.ending:
             case "done":
+                driven.stopped = driven.stopped or worked.told
                 self._commit(partition, Marker.from_json(dict(worked.marker)), event.who)
             case "changed":
                 if worked.told not in driven.changed:
                     driven.changed.append(worked.told)
                 self._count(failed=True)
-            case "waits":
-                self._todo.append(partition)
-                self._not_before = time.monotonic() + PAUSE
             case "stopped":
                 self._todo.append(partition)
                 driven.stopped = driven.stopped or worked.told
@@ -157,6 +151,9 @@ class Driver:
                 raise JudgeError(f"no process is left that computes alike: {'; '.join(self._driven.aside.values())}")
             return
         self.check()
+        known = self._driven.markers.get(partition.id)
+        if known and marker.left and marker.cases <= known.cases:
+            return  # an earlier command had come as far
         commit(self.folder, marker)
         self._driven.markers[partition.id] = marker
         self.progress.done(marker)
@@ -180,7 +177,7 @@ class Driver:
 
 
 def unfinished(plan: RunPlan, markers: Mapping[str, Marker], share: tuple[int, int] | None = None) -> list[Partition]:
-    """The partitions that aren't done, or have cases that failed, in the order of the input.
+    """The partitions that aren't done, or have cases that failed or weren't evaluated, in the order of the input.
 
     Args:
         plan: the plan.
@@ -188,7 +185,7 @@ def unfinished(plan: RunPlan, markers: Mapping[str, Marker], share: tuple[int, i
         share: (which, of how many) of them; None for all.
     """
     mine = own_partitions(plan, share)
-    return [one for one in mine if one.id not in markers or markers[one.id].failed]
+    return [one for one in mine if one.id not in markers or markers[one.id].failed or markers[one.id].left]
 
 
 def own_partitions(plan: RunPlan, share: tuple[int, int] | None = None) -> list[Partition]:

@@ -101,7 +101,8 @@ def evaluate_partitioned(wanted: Wanted) -> PartitionedResult:
         driven = _driven(wanted, folder, plan, markers, life, new=known is None)
         # others may have come to their end meanwhile
         all_markers = committed(folder) if wanted.share else driven.markers
-        missing = {one.id for one in plan.partitions} - all_markers.keys()
+        whole = {name for name, marker in all_markers.items() if not marker.left}
+        missing = {one.id for one in plan.partitions} - whole
         left = sum(one.id in missing for one in own_partitions(plan, wanted.share))
         complete = not missing and not driven.changed
         if complete and not any(marker.cases for marker in all_markers.values()):

@@ -28,6 +28,18 @@ def entry_of(digest: bytes, position: int, row: int, *, made_up: bool) -> bytes:
     return digest + _PLACE.pack(position, row, made_up)
 
 
+def kept_entries(entries: bytearray, kept: Sequence[int]) -> bytearray:
+    """The entries at these positions, which are numbered anew.
+
+    Args:
+        entries: those of all cases, in the order of their positions.
+        kept: which positions, in order.
+    """
+    found = np.frombuffer(entries, ENTRY)[np.array(kept, np.int64)]
+    found["position"] = np.arange(len(kept))
+    return bytearray(found.tobytes())
+
+
 def sorted_entries(entries: bytes | bytearray) -> bytes:
     """The file of a partition, from its cases' entries in any order."""
     found = np.frombuffer(entries, ENTRY)

@@ -14,9 +14,10 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from ragtriage.core.errors import JudgeError, RagtriageError
-from ragtriage.scale.desk import Amount, Desk
+from ragtriage.scale.desk import Desk
 from ragtriage.scale.orders import Orders, Task, Worked
 from ragtriage.scale.pool import Ended, Event, Lost
+from ragtriage.scale.spending import Amount
 from ragtriage.scale.worker import Loaded, evaluate_partition, load
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -106,6 +107,7 @@ class LocalPool:
             one.pipe.close()
             one.process.close()
         self._processes.clear()
+        self._desk.close()
 
     def working(self) -> int:
         """See `Pool`."""

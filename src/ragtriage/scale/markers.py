@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from ragtriage.core.errors import StoreError
-from ragtriage.scale.desk import Amount
 from ragtriage.scale.places import Folder
+from ragtriage.scale.spending import Amount
 
 DONE, RECORDS = "done", "records"
 PARTS = "parts.jsonl"
@@ -44,6 +44,9 @@ class Marker:
     seconds: float
     """That a process worked on it."""
     spent: Amount = field(default_factory=Amount)
+    """On this attempt."""
+    left: int = 0
+    """Cases that weren't evaluated, as the judge was stopped."""
     host: str = ""
     counts: Mapping[str, Any] = field(default_factory=dict)
     """See `ragtriage.runs.summary.Tally.counts`."""

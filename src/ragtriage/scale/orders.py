@@ -45,8 +45,6 @@ class Orders:
     costs: Costs = COSTS
     texts: bool = False
     versions: Mapping[str, str] = field(default_factory=lambda: checked_versions())  # noqa: PLW0108  # found when called
-    workers: int = 1
-    """How many processes share the limits on requests a minute."""
 
     def config(self) -> EvaluationConfig:
         """The metrics, loaded, and the criteria.
@@ -67,9 +65,10 @@ class Task:
     """In the names of the files that are written, so that no two attempts write the same."""
 
 
-Ending = Literal["done", "failed", "changed", "waits", "stopped", "judge", "versions"]
-"""How work on a partition ended: only `done` may be committed; its input `changed` meanwhile; it `waits` for money that
-others hold; the judge `stopped`, or can't work at all (`judge`); this process has other `versions`."""
+Ending = Literal["done", "failed", "changed", "stopped", "judge", "versions"]
+"""How work on a partition ended: only `done` may be committed, also if the judge stopped in the middle, which is told
+then; its input `changed` meanwhile; the judge `stopped` before any case was done, or can't work at all (`judge`); this
+process has other `versions`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ class Worked:
     partition: str
     ending: Ending
     told: str = ""
-    """Why, if it isn't done."""
+    """Why, if it isn't done, or not all of it."""
     marker: Mapping[str, Any] = field(default_factory=dict)
     """What is to be committed, if it is done; see `ragtriage.scale.markers`."""
 

@@ -12,11 +12,11 @@ from typing import Any
 from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import StoreError
 from ragtriage.readers.files import ByteRange
-from ragtriage.scale.desk import Amount
 from ragtriage.scale.markers import Marker
 from ragtriage.scale.partitions import Partition
 from ragtriage.scale.places import Folder
 from ragtriage.scale.plan import RunPlan
+from ragtriage.scale.spending import Amount
 
 KEPT_EVERY = 5.0
 """Seconds between two writings of the file."""
@@ -54,7 +54,7 @@ class Progress:
     def done(self, marker: Marker) -> None:
         """A partition is committed."""
         self.cases += marker.cases
-        self.done_partitions += 1
+        self.done_partitions += not marker.left
 
     def failed(self) -> None:
         """A partition has failed for good."""

@@ -11,15 +11,16 @@ import socket
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ragtriage.core.errors import ConfigError, JudgeError, MissingExtraError
 from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.scale.desk import Amount, Desk
+from ragtriage.scale.desk import Desk
 from ragtriage.scale.orders import Orders, Task, Worked
 from ragtriage.scale.places import folder_at
 from ragtriage.scale.pool import Ended, Event, Lost
+from ragtriage.scale.spending import Amount, Limits
 from ragtriage.scale.worker import Loaded, evaluate_partition, load
 from ragtriage.store import open_store
 
@@ -93,14 +94,23 @@ class RayPool:
         count: how many; None for one a processor core of the cluster, as it grows.
         most: no more than these.
         store: where the memory of answers is; None for the default.
-        part: which of several drivers of the same record set it works for; "" for the only one.
+        limits: of all commands that work on the record set.
+        share: which of how many of them it works for; None for the only one.
 
     Raises:
         ConfigError: the cluster can't be reached.
         MissingExtraError: Ray isn't installed.
     """
 
-    def __init__(self, orders: Orders, count: int | None, most: int, store: str | None = None, part: str = "") -> None:
+    def __init__(
+        self,
+        orders: Orders,
+        count: int | None,
+        most: int,
+        store: str | None = None,
+        limits: Limits = Limits(),  # noqa: B008  # frozen
+        share: tuple[int, int] | None = None,
+    ) -> None:
         self._ray = ray = ray_module()
         self._own = not ray.is_initialized()
         if self._own:
@@ -118,7 +128,7 @@ class RayPool:
         self._actors: list[_Actor] = []
         self._aside: set[str] = set()
         self._look(now=time.monotonic())
-        self._orders = ray.put(replace(orders, workers=max(1, self._wanted)))
+        self._orders = ray.put(orders)
         self._desk: Any = None
         if isinstance(orders.judge, JudgeConfig) and orders.judge.paid:
             here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
@@ -127,7 +137,7 @@ class RayPool:
             self._desk = (
                 ray.remote(_DeskActor)
                 .options(num_cpus=0, scheduling_strategy=here)
-                .remote(store, orders.folder, orders.judge.options.budget, orders.judge.options.max_requests, part)
+                .remote(store, orders.folder, limits, share)
             )
         # beside the partition that it works on it says how far it is
         self._worker = ray.remote(_Worker).options(num_cpus=1, memory=MEMORY, max_restarts=0, max_concurrency=2)
@@ -281,16 +291,15 @@ class _Worker:
 class _DeskActor:
     """The desk on the driver's machine, where the store is."""
 
-    def __init__(
-        self, store: str | None, folder: str, budget: float | None, max_requests: int | None, part: str
-    ) -> None:
+    def __init__(self, store: str | None, folder: str, limits: Limits, share: tuple[int, int] | None) -> None:
         self._store = open_store(store)
-        self._desk = Desk(self._store.answers(), folder_at(folder), budget=budget, max_requests=max_requests, part=part)
+        self._desk = Desk(self._store.answers(), folder_at(folder), limits, share)
 
     def call(self, name: str, *given: Any) -> Any:
         """See `Desk.call`."""
         return self._desk.call(name, *given)
 
     def close(self) -> None:
-        """Let the store go."""
+        """Keep what was spent, and let the store go."""
+        self._desk.close()
         self._store.close()

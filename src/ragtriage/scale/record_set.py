@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, BinaryIO
 
@@ -27,6 +27,7 @@ from ragtriage.scale.plan import RunPlan, read_plan
 from ragtriage.scale.record_set_columns import SetColumns, SetNotes
 from ragtriage.scale.rejections import rejected_rows
 from ragtriage.scale.sign_of_life import worked_on
+from ragtriage.scale.spending import Amount, spent_on
 from ragtriage.store import RejectedRow, RunColumns, RunInfo, StoredRow
 from ragtriage.store.identity import content_hash, digest
 from ragtriage.store.record_values import case_from, record_from
@@ -309,7 +310,7 @@ def record_set(
         else {"number": -1 - int(plan.identity[:12], 16), "address": address}
     )
     state: State = FINISHED if summary else RUNNING if worked_on(folder) else INTERRUPTED
-    found = RecordSet(folder, plan, mine, _info(plan, mine, state, summary, shown))
+    found = RecordSet(folder, plan, mine, _info(plan, mine, state, summary, shown, spent_on(folder)))
     if summary is None and found.doubles:
         own = found.info
         done, rejected = own.done - len(found.doubles), own.rejected + len(found.doubles)
@@ -323,8 +324,9 @@ def _info(
     state: State,
     summary: Mapping[str, Any] | None,
     shown: Mapping[str, Any],
+    spent: Amount | None,
 ) -> RunInfo:
-    spent = [marker.spent for marker in markers.values()]
+    spent = spent or Amount()
     cases = sum(marker.cases for marker in markers.values())
     failed = sum(marker.failed for marker in markers.values())
     probes = {marker.probe for marker in markers.values() if marker.probe}
@@ -337,10 +339,7 @@ def _info(
         "rejected": sum(marker.rejected for marker in markers.values())
         + sum(bool(file.problem) for file in plan.files),
         "seconds": sum(marker.seconds for marker in markers.values()),
-        "cost": sum(one.cost for one in spent),
-        "requests": sum(one.requests for one in spent),
-        "tokens_in": sum(one.tokens_in for one in spent),
-        "tokens_out": sum(one.tokens_out for one in spent),
+        **asdict(spent),
     }
     return RunInfo(
         identity=plan.identity,

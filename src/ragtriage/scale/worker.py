@@ -12,42 +12,36 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError, JudgeError, RagtriageError, Stopped
 from ragtriage.core.record import Record
 from ragtriage.evaluation.engine import evaluate_sync
-from ragtriage.evaluation.estimate import estimate_evaluation
 from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.judges.llm.ledger import Ledger
-from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import Cached, InMemory
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.readers.case_rows import made_up_id
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.summary import Tally
-from ragtriage.scale.desk import Amount, Block, Call, DeskMemory
-from ragtriage.scale.ids import entry_of, sorted_entries
+from ragtriage.scale.at_desk import DeskLimits, DeskMemory, OwnSpending
+from ragtriage.scale.desk import Call
+from ragtriage.scale.ids import entry_of, kept_entries, sorted_entries
 from ragtriage.scale.markers import Marker, checksum_of
 from ragtriage.scale.orders import Ending, Orders, Task, Worked, versions_of
 from ragtriage.scale.part_file import PartWriter, PlacedRecord, file_checksum
 from ragtriage.scale.places import folder_at, stamp_of
 from ragtriage.scale.probe import arithmetic
+from ragtriage.scale.spending import Amount, Limits
 from ragtriage.store.identity import digest
 
 FILES_KEPT = 4
 """Opened files whose columns are known: the partitions of a file mostly follow each other."""
-MORE = 4
-"""By how much a block grows that was too small."""
 KEPT_ANSWERS = 20_000
 """Answers that cost nothing and are remembered, so that memory doesn't grow with a partition that is a whole file."""
 TOLD_EVERY = 1.0
 """Seconds between two times that a process says how far it is."""
-ESTIMATED_AT_ONCE = 1_000
-"""Cases that are in memory while it is estimated what a partition may cost."""
 
 
 @dataclass
@@ -67,14 +61,9 @@ class Loaded:
     tell: Callable[[int], None] = lambda _: None
     config: EvaluationConfig = field(init=False)
     built: BuiltJudge = field(init=False)
-    ledger: Ledger | None = field(init=False, default=None)
+    spending: OwnSpending | None = field(init=False, default=None)
+    """None where nothing costs money."""
     probe: str = field(init=False, default="")
-    before: Amount = field(init=False, default=Amount())
-    """What was spent when the present partition was begun."""
-    short: str = field(init=False, default="")
-    """Why the present partition may spend less than it takes at most."""
-    short_of: dict[str, int] = field(init=False, default_factory=dict)
-    """Partition → by how much its block has to be larger than was estimated."""
     own_memory: InMemory | None = field(init=False, default=None)
     files: dict[str, CaseFile] = field(init=False, default_factory=dict)
 
@@ -83,12 +72,12 @@ class Loaded:
         judge = self.orders.judge
         paid = isinstance(judge, JudgeConfig) and judge.paid
         self.own_memory = None if paid else InMemory(KEPT_ANSWERS)
-        memory = self.own_memory or DeskMemory(self.call, self.who)
+        self.spending = spending = OwnSpending(self.call, self.who) if paid else None
+        memory = self.own_memory or DeskMemory(self.call, self.who, spending.so_far if spending else Amount)
         if isinstance(judge, JudgeConfig):
-            session = JudgeSession.of(_shared_limits(judge, self.orders.workers))
+            session = _session(judge, self.call, self.who, spending)
             self.built = build_judge(session, memory, threads=1)
             self.built.open()
-            self.ledger = session.ledger if paid else None
             self.probe = arithmetic()
         else:
             self.built = BuiltJudge(Cached(judge(), memory), memory)
@@ -120,10 +109,6 @@ def evaluate_partition(task: Task, loaded: Loaded) -> Worked:
     ending: Ending = "failed"
     try:
         return _evaluated(task, loaded)
-    except Stopped:
-        ending, told = ("stopped", loaded.short) if loaded.short else ("waits", "")
-        if not loaded.short:  # requests were sent again, or might have had longer replies: what is left gets more
-            loaded.short_of[task.partition.id] = MORE * loaded.short_of.get(task.partition.id, 1)
     except JudgeError as error:
         ending, told = "judge", str(error)
     except (RagtriageError, OSError) as error:
@@ -143,14 +128,23 @@ def _evaluated(task: Task, loaded: Loaded) -> Worked:
     changed = Worked(name, "changed", task.file.name)
     if _changed(task):
         return changed
-    if not _granted(task, loaded):
-        return Worked(name, "waits")
     with closing(_Work(task, loaded)) as work:
+        spending, stopped = loaded.spending, ""
+        if spending:
+            spending.begin()
         try:
             work.run()
+        except Stopped as error:
+            stopped = str(error)
         finally:
-            spent = _settle(loaded)
-        return changed if _changed(task) else Worked(name, "done", marker=asdict(work.written(spent)))
+            spent = spending.settle() if spending else Amount()
+        if spending and spending.error:
+            raise spending.error
+        if _changed(task):
+            return changed
+        if stopped and not work.leave_out_the_rest():
+            return Worked(name, "stopped", stopped)
+        return Worked(name, "done", stopped, marker=asdict(work.written(spent)))
 
 
 def _changed(task: Task) -> bool:
@@ -172,7 +166,12 @@ class _Work:
         self._ids = bytearray()
         """An entry a case; see `ragtriage.scale.ids`. A file may have millions."""
         self._rejected: list[Rejected] = []
-        self._rows = self._lines = self._cases_read = self._failed = 0
+        self._early: dict[int, PlacedRecord] = {}
+        """Records that others come before which aren't there yet."""
+        self._due = 0
+        """The position of the first record that isn't kept."""
+        self._reading = self._cases()
+        self._rows = self._lines = self._cases_read = self._failed = self._left = 0
         self._began = self._told = time.monotonic()
 
     def close(self) -> None:
@@ -181,23 +180,33 @@ class _Work:
 
     def run(self) -> None:
         """Evaluate all cases, and keep each as soon as all before it are there."""
-        loaded, config, built = self._loaded, self._config, self._loaded.built
-        early: dict[int, PlacedRecord] = {}
-        due = 0
+        loaded, config, built, early = self._loaded, self._config, self._loaded.built, self._early
         records = evaluate_sync(
-            self._cases(), built.judge, metrics=config.metrics, also=config.diagnosis_steps, window=built.window
+            self._reading, built.judge, metrics=config.metrics, also=config.diagnosis_steps, window=built.window
         )
         with closing(records):  # type: ignore[type-var]  # a generator
             for record in records:
                 position, row = self._places.pop(record.case.id)
                 early[position] = PlacedRecord(position, row, record)
-                while due in early:
-                    self._keep(early.pop(due))
-                    due += 1
+                while self._due in early:
+                    self._keep(early.pop(self._due))
+                    self._due += 1
                 if time.monotonic() - self._told >= TOLD_EVERY:
                     self._told = time.monotonic()
-                    loaded.tell(due)
+                    loaded.tell(self._due)
         loaded.built.memory.flush()
+
+    def leave_out_the_rest(self) -> bool:
+        """Make do with the cases that are done, as if the others weren't there; whether any are."""
+        for _ in self._reading:  # rows are counted and rejected all the same
+            pass
+        kept = [*range(self._due), *sorted(self._early)]
+        for position in kept[self._due :]:
+            self._keep(replace(self._early[position], position=self._due))
+            self._due += 1
+        self._left = self._cases_read - len(kept)
+        self._ids, self._cases_read = kept_entries(self._ids, kept), len(kept)
+        return bool(kept)
 
     def written(self, spent: Amount) -> Marker:
         """Write the files; what is to be committed."""
@@ -214,6 +223,7 @@ class _Work:
             lines=self._lines,
             cases=self._cases_read,
             failed=self._failed,
+            left=self._left,
             rejected=len(self._rejected),
             ends=any(row.ends for row in self._rejected),
             probe=loaded.probe,
@@ -255,66 +265,14 @@ def _has_failed(record: Record) -> bool:
     return any(getattr(outcome, "failed", False) for outcome in record.outcomes.values())
 
 
-def _shared_limits(judge: JudgeConfig, workers: int) -> JudgeConfig:
-    """The same judge with a process's share of the limits on requests and tokens a minute."""
+def _session(judge: JudgeConfig, call: Call, who: str, spending: OwnSpending | None) -> JudgeSession:
+    """The judge's session, in which the desk keeps all limits."""
     options = judge.options
-    rpm, tpm = (None if limit is None else max(1, limit // workers) for limit in (options.rpm, options.tpm))
-    return replace(judge, options=replace(options, rpm=rpm, tpm=tpm, budget=None, max_requests=None))
-
-
-def _granted(task: Task, loaded: Loaded) -> bool:
-    """Get a block for the partition, where something is limited; False where it has to wait for one."""
-    judge, ledger = loaded.orders.judge, loaded.ledger
-    if ledger is None or not isinstance(judge, JudgeConfig):
-        return True
-    limited = judge.options.budget is not None or judge.options.max_requests is not None
-    worst = _worst(task, loaded) if limited else Estimate()
-    more = loaded.short_of.get(task.partition.id, 1)
-    wanted = Amount(more * (worst.price or 0.0), more * worst.requests)
-    block: Block | None = loaded.call("grant", loaded.who, wanted)
-    if block is None:
-        return False
-    ledger.stopped = None
-    ledger.budget = None if block.cost is None else ledger.cost + block.cost
-    ledger.max_requests = None if block.requests is None else ledger.requests + block.requests
-    loaded.before, loaded.short = _spent(ledger), block.short
-    return True
-
-
-def _settle(loaded: Loaded) -> Amount:
-    """Give the block back; what was spent of it."""
-    if loaded.ledger is None:
-        return Amount()
-    spent = _less(_spent(loaded.ledger), loaded.before)
-    loaded.call("settle", loaded.who, spent)
-    return spent
-
-
-def _worst(task: Task, loaded: Loaded) -> Estimate:
-    """What the partition takes at most, without what is remembered."""
-    rows = loaded.file(task.file.address, task.file.name).rows_in(task.partition.part)
-    cases = (row for _, row in rows if isinstance(row, Case))
-    found = Estimate()
-    while some := list(islice(cases, ESTIMATED_AT_ONCE)):
-        found += estimate_evaluation(
-            some,
-            loaded.built.judge,
-            metrics=loaded.config.metrics,
-            also=loaded.config.diagnosis_steps,
-            memory=loaded.built.memory,
-            sample=0,
-        ).most
-    return found
-
-
-def _spent(ledger: Ledger) -> Amount:
-    return Amount(ledger.cost, ledger.requests, ledger.tokens_in, ledger.tokens_out)
-
-
-def _less(now: Amount, before: Amount) -> Amount:
-    return Amount(
-        now.cost - before.cost,
-        now.requests - before.requests,
-        now.tokens_in - before.tokens_in,
-        now.tokens_out - before.tokens_out,
-    )
+    limits = Limits(options.budget, options.max_requests, options.rpm, options.tpm)
+    own = replace(judge, options=replace(options, budget=None, max_requests=None, rpm=None, tpm=None))
+    if spending is None:
+        return JudgeSession.of(own)
+    paced = limits.rpm is not None or limits.tpm is not None
+    session = JudgeSession.of(own, shared=lambda model: DeskLimits(call, who, model, spending.fail) if paced else None)
+    spending.keep(session.ledger, limits)
+    return session

@@ -12,7 +12,7 @@ from typing import Generic, NoReturn, TypeVar
 
 from ragtriage.core.errors import JudgeError
 from ragtriage.judges.llm.admission import Admission
-from ragtriage.judges.llm.concurrency import ConcurrencyController
+from ragtriage.judges.llm.concurrency import ConcurrencyController, MinuteLimits
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import (
     ExchangeError,
@@ -73,6 +73,7 @@ class Channel:
         ledger: what was spent, and whether there is money left.
         price: the model's; without it a request is taken to cost nothing until its reply says otherwise.
         name: what the model is called in errors.
+        shared: the limits a minute, where other processes send requests under them too.
         clock, sleep, random: those of the standard library.
     """
 
@@ -83,6 +84,7 @@ class Channel:
         price: Price | None = None,
         *,
         name: str = "the model",
+        shared: MinuteLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = chance.random,
@@ -92,7 +94,7 @@ class Channel:
         self._name = name
         self._clock = clock
         self._random = random
-        self.concurrency = ConcurrencyController(options.concurrency, options.rpm, options.tpm)
+        self.concurrency = ConcurrencyController(options.concurrency, options.rpm, options.tpm, shared)
         self.admission = Admission(self.concurrency, ledger, clock, sleep)
         self._begun = 0
         self._replies = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from math import inf
+from typing import Protocol
 
 MINUTE = 60.0
 FIRST_LIMIT = 16
@@ -21,6 +22,8 @@ class Reservation:
 
     at: float
     amount: int
+    number: int = 0
+    """By which who keeps shared limits knows it."""
 
 
 class RateLimit:
@@ -65,6 +68,48 @@ class RateLimit:
         reservation.amount = amount
 
 
+class MinuteLimits(Protocol):
+    """How many requests and tokens may be sent in a minute."""
+
+    def wait(self, now: float, tokens: int) -> float:
+        """Seconds until a request of so many tokens may start; 0 or less if it may now, and then it does."""
+        ...
+
+    def start(self, now: float, tokens: int) -> Reservation:
+        """It starts."""
+        ...
+
+    def correct(self, reservation: Reservation, tokens: int) -> None:
+        """It took so many tokens in truth."""
+        ...
+
+
+class OwnLimits:
+    """The limits of somebody who shares them with nobody; see `MinuteLimits`.
+
+    Args:
+        rpm: requests a minute; None for any number.
+        tpm: tokens a minute; None for any number.
+    """
+
+    def __init__(self, rpm: float | None = None, tpm: float | None = None) -> None:
+        self._requests = RateLimit(inf if rpm is None else rpm)
+        self._tokens = RateLimit(inf if tpm is None else tpm)
+
+    def wait(self, now: float, tokens: int) -> float:
+        """See `MinuteLimits`."""
+        return max(self._requests.wait(now, 1), self._tokens.wait(now, tokens))
+
+    def start(self, now: float, tokens: int) -> Reservation:
+        """See `MinuteLimits`."""
+        self._requests.reserve(now, 1)
+        return self._tokens.reserve(now, tokens)
+
+    def correct(self, reservation: Reservation, tokens: int) -> None:
+        """See `MinuteLimits`."""
+        self._tokens.correct(reservation, tokens)
+
+
 class ConcurrencyController:
     """How many requests may be in flight, found out by trying, and whether one may start now.
 
@@ -75,18 +120,20 @@ class ConcurrencyController:
         most: in flight.
         rpm: requests a minute.
         tpm: tokens a minute.
+        shared: the limits a minute, where others send requests under them too; in the place of `rpm` and `tpm`.
 
     Attributes:
         limit: how many may be in flight now, from 1 to `most`.
         sent: how many requests have started.
     """
 
-    def __init__(self, most: int, rpm: int | None = None, tpm: int | None = None) -> None:
+    def __init__(
+        self, most: int, rpm: int | None = None, tpm: int | None = None, shared: MinuteLimits | None = None
+    ) -> None:
         self.limit = min(FIRST_LIMIT, most)
         self.sent = 0
         self._most = most
-        self._requests = RateLimit(inf if rpm is None else rpm)
-        self._tokens = RateLimit(inf if tpm is None else tpm)
+        self._minute = shared or OwnLimits(rpm, tpm)
         self._halved_at = 0
         self._ever_halved = False
         self._halvings = 0
@@ -95,17 +142,17 @@ class ConcurrencyController:
 
     def wait(self, now: float, tokens: int) -> float:
         """Seconds until a request of so many tokens may start; 0 or less if it may now."""
-        return max(self._quiet_until - now, self._requests.wait(now, 1), self._tokens.wait(now, tokens))
+        quiet = self._quiet_until - now
+        return quiet if quiet > 0 else self._minute.wait(now, tokens)
 
     def start(self, now: float, tokens: int) -> Reservation:
         """A request starts; `sent` is its number."""
         self.sent += 1
-        self._requests.reserve(now, 1)
-        return self._tokens.reserve(now, tokens)
+        return self._minute.start(now, tokens)
 
     def correct(self, reservation: Reservation, tokens: int) -> None:
         """A request took so many tokens in truth."""
-        self._tokens.correct(reservation, tokens)
+        self._minute.correct(reservation, tokens)
 
     def replied(self) -> None:
         """A reply came: the server is well."""

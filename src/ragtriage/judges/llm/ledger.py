@@ -45,6 +45,9 @@ class Ledger:
     """Why no further request may start; None while they may."""
     on_wait: Callable[[], None] = field(default=lambda: None, init=False)
     """Called when an answer is waited for that another evaluation pays for, again and again."""
+    on_short: Callable[[float], None] | None = field(default=None, init=False)
+    """Called where the budget or the requests don't suffice for a request that costs this at most: raises them, or
+    stops all. None where nobody else shares them: then the ledger itself stops all."""
     _reserved: float = field(default=0.0, init=False)
     _watchers: list[Callable[[], None]] = field(default_factory=list, init=False)
 
@@ -56,13 +59,16 @@ class Ledger:
         """Whether a request may start that costs this at most; stops everything if it can't even after all others."""
         if self.stopped is not None:
             return False
+        if self._suffices(price):
+            return True
+        if self.on_short is not None:
+            self.on_short(price)
+            return self._suffices(price)
         if self.max_requests is not None and self.requests >= self.max_requests:
             self.stop(request_limit_reached(self.requests))
             return False
-        spent = self.spent_before + self.cost
-        if self.budget is None or spent + self._reserved + price <= self.budget + ROUNDING:
-            return True
-        if not self.in_flight:
+        if self.budget is not None and not self.in_flight:
+            spent = self.spent_before + self.cost
             before = f", {dollars(self.spent_before)} of it before this command" if self.spent_before else ""
             self.stop(
                 f"stopped before the budget of {dollars(self.budget)} was passed: {dollars(spent)} spent"
@@ -70,6 +76,11 @@ class Ledger:
                 f"give the same command with a larger --budget to go on"
             )
         return False
+
+    @property
+    def reserved(self) -> float:
+        """What the requests in flight may cost at most."""
+        return self._reserved
 
     def begin(self, price: float) -> None:
         """A request starts that costs this at most."""
@@ -113,6 +124,13 @@ class Ledger:
         if self.stopped is not None:
             raise Stopped(self.stopped)
         self.on_wait()
+
+    def _suffices(self, price: float) -> bool:
+        """Whether budget and requests suffice for one more request, and nothing has stopped all."""
+        if self.stopped is not None or (self.max_requests is not None and self.requests >= self.max_requests):
+            return False
+        spent = self.spent_before + self.cost + self._reserved
+        return self.budget is None or spent + price <= self.budget + ROUNDING
 
     def _release(self, price: float) -> None:
         self.in_flight -= 1

@@ -1,0 +1,268 @@
+"""What all processes of a record set spend together, and what each of them may: one budget for all commands.
+
+A process is granted money and requests for some requests at a time, and asks again when they are short. So what all may
+spend together never passes the budget, and a process that is lost takes little with it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from ragtriage.core.display import dollars
+from ragtriage.core.errors import ConfigError, StoreError
+from ragtriage.scale.places import Folder
+
+CENT = 1e-9
+"""Dollars by which sums of prices may be off."""
+AHEAD = 16
+"""Requests like the next one for which a process is granted money at once."""
+MARGIN = 0.01
+"""Share of the budget that the file says may be spent beyond what is granted, so that it isn't written so often."""
+KEPT_EVERY = 2.0
+"""Seconds between two writings of the file, where nothing else makes one due."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Money, requests and tokens."""
+
+    cost: float = 0.0
+    requests: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+
+    def __sub__(self, other: Amount) -> Amount:
+        return Amount(*(getattr(self, one.name) - getattr(other, one.name) for one in fields(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What all processes may use together; None for any amount."""
+
+    budget: float | None = None
+    """US dollars, for the run by all commands."""
+    max_requests: int | None = None
+    """Of one command, or of one of each share together."""
+    rpm: int | None = None
+    """Requests a minute to one model."""
+    tpm: int | None = None
+    """Tokens a minute, its prompts and replies."""
+
+    def check(self, share: tuple[int, int] | None) -> None:
+        """Refuse what can't be divided among so many commands.
+
+        Raises:
+            ConfigError: less than one is left for each; says of what.
+        """
+        shares = share[1] if share else 1
+        for flag, most in (("--rpm", self.rpm), ("--tpm", self.tpm), ("--max-requests", self.max_requests)):
+            if most is not None and most < shares:
+                raise ConfigError(f"{flag} {most} can't be divided among {shares} shares: give {shares} or more")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What a process may have spent since it was started."""
+
+    cost: float | None
+    """In US dollars; None without a budget."""
+    requests: int | None
+    granted: bool
+    """Whether the request that was asked for may start."""
+    short: str = ""
+    """Why it may not, whatever others give back; empty if they may give back enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one of the files says."""
+
+    spent: Amount = Amount()
+    lost: float = 0.0
+    """Dollars that processes may have spent that were lost before they could say so."""
+    held: float = 0.0
+    """Dollars that were granted, and may be spent before the file is written again."""
+
+    @property
+    def most(self) -> float:
+        """Dollars that may have been spent."""
+        return self.spent.cost + self.lost + self.held
+
+
+class SharedBudget:
+    """Grants money and requests to the processes of one command, and keeps what they spent in the record set.
+
+    The budget is for all commands on a record set. A share of it is for each of the commands with `--share`: what is
+    left without them, divided by their number, since they can't see each other's spending while they work.
+
+    Args:
+        folder: the record set.
+        limits: of all commands together.
+        share: which of how many commands this is; None for the only one.
+        clock: gives the time in seconds.
+
+    Raises:
+        StoreError: what was spent before can't be read.
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        limits: Limits = Limits(),
+        share: tuple[int, int] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        which, of = share or (1, 1)
+        self._folder, self._limits, self._of, self._clock = folder, limits, of, clock
+        self._file = f"spent-{which}-of-{of}.json" if share else "spent.json"
+        known = _all_spent(folder)
+        own = known.pop(self._file, Spent())
+        apart = [one.most for name, one in known.items() if share is None or not name.endswith(f"-of-{of}.json")]
+        self._budget = None if limits.budget is None else (limits.budget - sum(apart)) / of
+        most = limits.max_requests
+        self._max_requests = None if most is None else most * which // of - most * (which - 1) // of
+        self._others = sum((one.spent for one in known.values()), Amount())
+        self._before, self._lost, self._lost_requests = own.spent, own.lost + own.held, 0
+        self._spent: dict[str, Amount] = {}
+        """Process → what it has spent, as far as it said."""
+        self._blocks: dict[str, Block] = {}
+        self._kept_at, self._kept_most = clock(), own.most
+
+    def report(self, who: str, spent: Amount) -> None:
+        """A process has spent so much since it was started."""
+        self._spent[who] = spent
+        if self._clock() - self._kept_at >= KEPT_EVERY:
+            self._keep()
+
+    def grant(self, who: str, spent: Amount, in_flight: float, price: float) -> Block:
+        """What a process may spend so that another request can start; it gives back what doesn't suffice for that.
+
+        Args:
+            who: the process.
+            spent: by it since it was started.
+            in_flight: dollars that its requests under way cost at most.
+            price: dollars that the next request costs at most.
+        """
+        self._blocks.pop(who, None)
+        self._spent[who] = spent
+        cost, requests = self._left()
+        needed = in_flight + price
+        granted = (cost is None or cost + CENT >= needed) and (requests is None or requests >= 1)
+        short = "" if granted or self._may_come_back() else self._why_short(requests, price)
+        more_cost = min(cost or 0.0, in_flight + AHEAD * price) if granted else in_flight
+        more_requests = min(requests or 0, AHEAD) if granted else 0
+        block = self._blocks[who] = Block(
+            None if cost is None else spent.cost + max(more_cost, 0.0),
+            None if requests is None else spent.requests + more_requests,
+            granted,
+            short,
+        )
+        if self._most() > self._kept_most:
+            left = max(0.0, self._left()[0] or 0.0)
+            self._keep(min(left, MARGIN * (self._limits.budget or 0.0)))
+        return block
+
+    def settle(self, who: str, spent: Amount) -> None:
+        """A process needs nothing for now; it has spent so much since it was started."""
+        self._blocks.pop(who, None)
+        self._spent[who] = spent
+        self._keep()
+
+    def forget(self, who: str) -> None:
+        """A process is lost: nobody knows what of its block it spent."""
+        if block := self._blocks.pop(who, None):
+            left = self._unspent(who, block)
+            self._lost += left.cost
+            self._lost_requests += left.requests
+            self._keep()
+
+    def close(self) -> None:
+        """All processes are gone."""
+        for who in [*self._blocks]:
+            self.forget(who)
+        if self._spent:
+            self._keep()
+
+    def told(self) -> Amount:
+        """What was spent on the run so far, by all commands; of those that work beside this one, when it began."""
+        return self._others + self._own()
+
+    def _own(self) -> Amount:
+        return sum(self._spent.values(), self._before)
+
+    def _left(self) -> tuple[float | None, int | None]:
+        """What isn't spent nor granted to anybody; None where it isn't limited."""
+        here = sum(self._spent.values(), Amount()).requests + self._lost_requests
+        return (
+            None if self._budget is None else self._budget - self._most(),
+            None if self._max_requests is None else self._max_requests - here - self._granted().requests,
+        )
+
+    def _most(self) -> float:
+        """Dollars that this command and those before it have spent or may still spend of what is granted."""
+        return self._own().cost + self._lost + self._granted().cost
+
+    def _granted(self) -> Amount:
+        return sum((self._unspent(who, block) for who, block in self._blocks.items()), Amount())
+
+    def _unspent(self, who: str, block: Block) -> Amount:
+        spent = self._spent[who]
+        return Amount(max(0.0, (block.cost or 0.0) - spent.cost), max(0, (block.requests or 0) - spent.requests))
+
+    def _may_come_back(self) -> bool:
+        granted = self._granted()
+        return granted.cost > CENT or granted.requests > 0
+
+    def _why_short(self, requests: int | None, price: float) -> str:
+        if requests is not None and requests < 1:
+            says = f"this share of --max-requests {self._limits.max_requests:,}" if self._of > 1 else ""
+            return (
+                f"stopped after {self._max_requests:,} requests, {says or 'as --max-requests says'}; "
+                "give the same command to go on"
+            )
+        share = f"this share, {dollars(max(0.0, self._budget or 0.0))}, of " if self._of > 1 else ""
+        spent = (self._own() if self._of > 1 else self.told()).cost
+        lost = f", {dollars(self._lost)} may have been by processes that were lost" if self._lost > CENT else ""
+        return (
+            f"stopped before {share}the budget of {dollars(self._limits.budget or 0.0)} was passed: {dollars(spent)} "
+            f"spent{lost}, and the next request may cost {dollars(price)}; give the same command with a larger "
+            "--budget to go on"
+        )
+
+    def _keep(self, margin: float = 0.0) -> None:
+        told = Spent(self._own(), self._lost, self._granted().cost + margin)
+        self._folder.write(self._file, json.dumps(asdict(told)).encode())
+        self._kept_at, self._kept_most = self._clock(), told.most
+
+
+def spent_on(folder: Folder) -> Amount | None:
+    """What all commands have spent on a record set, whatever became of it; None where no model was asked.
+
+    Raises:
+        StoreError: it can't be read.
+    """
+    known = _all_spent(folder)
+    return sum((one.spent for one in known.values()), Amount()) if known else None
+
+
+def _all_spent(folder: Folder) -> dict[str, Spent]:
+    """The files that say what was spent, by their names."""
+    names = [name for name in folder.names("") if name.startswith("spent") and name.endswith(".json")]
+    return {name: _read(folder, name) for name in names}
+
+
+def _read(folder: Folder, name: str) -> Spent:
+    try:
+        told: dict[str, Any] = json.loads(folder.read(name) or b"{}")
+        return Spent(**told | {"spent": Amount(**told.get("spent", {}))})
+    except (ValueError, TypeError, AttributeError) as error:
+        raise StoreError(
+            f"{folder.at(name)} is damaged ({error}): delete it, and subtract what was spent from the budget"
+        ) from error
