@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Select, func, insert, select
 
 from ragtriage.core.errors import NotStoredError
 from ragtriage.store.database import Database, in_chunks
-from ragtriage.store.lease import STALE, Lease, RunBusyError, alive
+from ragtriage.store.lease import STALE, RunBusyError, surely_dead
 from ragtriage.store.schema import (
     INTERRUPTED,
     RUNNING,
@@ -107,7 +107,7 @@ def _copied(source: _Source, target: Database, number: int, project: str | None)
     row = source.row(number)
     if row is None:
         raise NotStoredError(f"there is no run {number} in {source.database.where}")
-    dead = row["owner_host"] == Lease(number).host and not alive(row["owner_pid"])
+    dead = surely_dead(row["owner_host"], row["owner_pid"])
     if row["owner"] and not dead and (silent := source.silent_for(row)) < STALE:
         raise RunBusyError(number, row["owner_pid"], row["owner_host"], silent)
     first = source.row(row["repeats"]) if row["repeats"] is not None else None
