@@ -13,7 +13,7 @@ from stored_cases import case, evaluated, identity_of
 from forked import Child
 from places import Place
 from poolers import until
-from postgresql_server import new_schema, run_sql
+from postgresql_server import new_schema, run_sql, waits
 from ragtriage.core.case import Source
 from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Verdict
@@ -22,7 +22,7 @@ from ragtriage.store import Store, open_store
 from ragtriage.store.claims import Claims
 from ragtriage.store.lease import STALE, Lease
 from ragtriage.store.retries import CONFLICTS
-from ragtriage.store.schema import SCHEMA_VERSION, answers
+from ragtriage.store.schema import SCHEMA_VERSION, answers, texts
 
 CASES = [case(i) for i in range(20)]
 
@@ -44,11 +44,6 @@ def at_once(*works: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.join()
     return found
-
-
-def waits() -> bool:
-    """Whether a session waits for a lock."""
-    return bool(run_sql("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))
 
 
 def begun(store: Store, cases=CASES):
@@ -136,6 +131,27 @@ def test_writers_that_share_texts_in_another_order_do_not_meet(server_place):
 
     assert at_once(lambda: write(1), lambda: write(-1), lambda: write(1), lambda: write(-1)) == [None] * 4
     assert deadlocks() == before
+
+
+def test_rows_are_inserted_in_the_order_of_their_keys(server_place):
+    """Whoever meets another one's first key must not hold his next one already: the two would wait for each other."""
+    low, high = ({"hash": bytes([i]) * 16, "text": str(i)} for i in (1, 2))
+    with open_store(server_place) as one, open_store(server_place) as other:
+
+        def write():
+            with other._database.writing() as connection:
+                other._database.insert(connection, texts, [high, low], replace=False)
+
+        with one._database.writing() as connection:
+            one._database.insert(connection, texts, [low], replace=False)
+            found: list[Any] = []
+            thread = threading.Thread(target=lambda: found.extend(at_once(write)))
+            thread.start()
+            until(waits)
+            one._database.insert(connection, texts, [high], replace=False)
+        thread.join()
+    assert found == [None]
+    assert server_place.sql("SELECT count(*) FROM texts") == [(2,)]
 
 
 @pytest.mark.parametrize("state", ["40P01", "40001"])

@@ -115,9 +115,16 @@ def _chosen(infos: dict[int, RunInfo], runs: str | None) -> list[int]:
 
 def _say_copied(run: CopiedRun) -> None:
     if run.before:
-        tell(f"run {run.number} is there already as run {run.there}")
+        told = f"run {run.number} is there already as run {run.there}"
+    elif run.renewed:
+        told = f"run {run.number} is up to date there as run {run.there}, {plural(run.cases, 'case')}"
     else:
-        tell(f"run {run.number} is run {run.there} there, {plural(run.cases, 'case')}")
+        told = f"run {run.number} is run {run.there} there, {plural(run.cases, 'case')}"
+    if run.forgotten:
+        told += "; it isn't finished there and stays so, since texts of it were deleted there"
+    elif run.unfinished:
+        told += "; it isn't finished: give its evaluation again, then this command"
+    tell(told)
 
 
 @command("store check")

@@ -57,10 +57,10 @@ def _numbers_are_of() -> str:
     if platform.system() == "Darwin":
         return f"{uuid.getnode():x}"
     try:
-        if os.readlink("/proc/self") != str(os.getpid()):
+        if Path("/proc/self").readlink() != Path(str(os.getpid())):
             return ""  # these are the numbers of another set
         kernel = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{kernel}/{os.stat('/proc/self/ns/pid').st_ino}"
+        return f"{kernel}/{Path('/proc/self/ns/pid').stat().st_ino}"
     except (OSError, ValueError):
         return ""
 
@@ -94,11 +94,12 @@ class LeaseLostError(StoreError):
 class RunBusyError(StoreError):
     """Another process is writing the run."""
 
-    def __init__(self, run: int, pid: int | None, host: str | None, since: float) -> None:
+    def __init__(self, run: int | str, pid: int | None, host: str | None, since: float) -> None:
         super().__init__(
             f"run {run} is being written by process {pid} on {host_of(host)} (last sign of life {max(0.0, since):.0f} "
             "seconds ago): wait until it ends, or stop it"
         )
+        self.pid, self.host, self.since = pid, host, since
 
 
 @dataclass(frozen=True, slots=True)
