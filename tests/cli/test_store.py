@@ -103,6 +103,8 @@ def test_last_and_runs_mean_the_folder_on_a_server_or_what_is_named(server, fold
     assert said_by(["show", "--json"]).json["run"] == 2
     said = said_by(["show", "--project", "serach"])
     assert (said.code, "there are runs of search and shop" in said.err) == (2, True)
+    said = said_by(["runs", "--project", "serach"])
+    assert (said.code, said.out, "there are runs of search and shop" in said.err) == (0, "", True)
     line = said_by(["runs"]).out.splitlines()[0]
     assert "search" in line
     assert "by postgres" in line

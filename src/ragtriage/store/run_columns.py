@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from sqlalchemy import Connection, func, select
 
 from ragtriage.store.database import Database
+from ragtriage.store.record_values import weight_of
 from ragtriage.store.schema import case_texts, cases, scores, texts
 
 CHUNK = 2_000
@@ -85,7 +86,8 @@ class TableColumns:
                 rows = connection.execute(query.where(cases.c.position > after)).all()
             if not rows:
                 return
-            yield from map(tuple, rows)
+            for position, own, tags, weight, relevant in rows:
+                yield position, own, tags, weight_of(weight), relevant
             after = rows[-1].position
 
     def scores(self, metric: str) -> list[tuple[int, float | None, bool]]:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, Label, Row, Select, Table, and_, func, select
+from sqlalchemy import Connection, Label, Row, Select, Table, and_, case, func, select
 
+from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT
 from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.record import Record
@@ -15,7 +16,7 @@ from ragtriage.core.suggestions import near_names
 from ragtriage.core.verdicts import Outcome
 from ragtriage.store.database import Database
 from ragtriage.store.identity import digest
-from ragtriage.store.record_values import case_from, outcome_from, record_from
+from ragtriage.store.record_values import case_from, outcome_from, record_from, weight_of
 from ragtriage.store.run_columns import TableColumns
 from ragtriage.store.run_notes import TableNotes
 from ragtriage.store.schema import (
@@ -176,7 +177,10 @@ _RUNS = select(
 
 def read_means(connection: Connection, numbers: Sequence[int]) -> dict[int, dict[str, float]]:
     """See `Store.means`."""
-    mean = func.sum(scores.c.value * cases.c.weight) / func.sum(cases.c.weight)
+    weight = case(
+        (cases.c.weight < LEAST_WEIGHT, LEAST_WEIGHT), (cases.c.weight > MOST_WEIGHT, MOST_WEIGHT), else_=cases.c.weight
+    )  # see `weight_of`
+    mean = func.sum(scores.c.value * weight) / func.sum(weight)
     of_case = and_(cases.c.run == scores.c.run, cases.c.position == scores.c.position)
     wanted = scores.c.run.in_(numbers) & scores.c.value.is_not(None)
     query = select(scores.c.run, scores.c.metric, mean).join_from(scores, cases, of_case).where(wanted)
@@ -207,7 +211,7 @@ def read_run(connection: Connection, which: int | str, project: str | None = Non
     mine = by_number.where(of_project(project))
     newest = connection.execute(mine.where(not_by_tests()) if text == "last" else mine).all()
     if not newest and (text == "last" or connection.execute(by_number).first() is None):
-        raise NotStoredError(_no_run(connection, project))
+        raise NotStoredError(no_run(connection, project))
     there = f"the newest are {', '.join(str(row.number) for row in newest or connection.execute(by_number))}"
     if text != "last" and not (text.isascii() and text.isdecimal()):
         raise NotStoredError(f"{text[:LONGEST_SHOWN]!r} is no run: give its number, or last; {there}")
@@ -219,7 +223,7 @@ def read_run(connection: Connection, which: int | str, project: str | None = Non
     return found[0]
 
 
-def _no_run(connection: Connection, project: str | None) -> str:
+def no_run(connection: Connection, project: str | None) -> str:
     """That there is no last run, and of which projects there are runs."""
     if project is not None:
         others = connection.execute(select(runs.c.project).where(not_by_tests()).distinct().limit(10)).scalars()
@@ -322,7 +326,9 @@ class TableRun:
 
 def _light_rows(connection: Connection, info: RunInfo, rows: Sequence[Row[Any]]) -> list[StoredRow]:
     found = _outcomes(connection, info, rows[0].position, rows[-1].position)
-    return [StoredRow(row.id, row.tags, row.weight, row.language, found.get(row.position, {})) for row in rows]
+    return [
+        StoredRow(row.id, row.tags, weight_of(row.weight), row.language, found.get(row.position, {})) for row in rows
+    ]
 
 
 def _records(connection: Connection, info: RunInfo, rows: Sequence[Row[Any]]) -> list[Record]:

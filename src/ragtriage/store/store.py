@@ -26,7 +26,7 @@ from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
 from ragtriage.store.migrations import prepare, require_owner
 from ragtriage.store.postgresql import Told
-from ragtriage.store.run_reader import RunInfo, TableRun, read_means, read_run, read_runs
+from ragtriage.store.run_reader import RunInfo, TableRun, no_run, read_means, read_run, read_runs
 from ragtriage.store.run_writer import RunWriter, now
 from ragtriage.store.schema import FINISHED, RECORDS_AT, RUNNING, of_project, runs
 from ragtriage.store.stored_run import StoredRun
@@ -242,6 +242,10 @@ class Store:
         """The runs of the store's project, the newest first; with `everywhere` those of all projects."""
         project = None if everywhere else self.project
         return self._database.read(lambda connection: read_runs(connection, project=project))
+
+    def no_run(self) -> str:
+        """That the store's project has no run, and which projects have; for messages."""
+        return self._database.read(lambda connection: no_run(connection, self.project))
 
     def means(self, numbers: Sequence[int]) -> dict[int, dict[str, float]]:
         """The mean of every metric of these runs, weighted by the cases' weights: run → metric → mean.
