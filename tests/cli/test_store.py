@@ -74,6 +74,37 @@ def test_without_init_a_schema_that_is_not_there_is_told(folder):
 def test_roles_are_for_a_server(folder):
     said = said_by(["store", "init", "here", "--roles"])
     assert (said.code, "--roles is for a server" in said.err) == (2, True)
+    assert not Path("here").exists()
+
+
+def test_roles_are_those_of_the_schema_that_the_user_has(folder):
+    _, schema = new_schema()
+    run_sql("CREATE USER owner_at_home SUPERUSER")
+    run_sql(f"ALTER USER owner_at_home SET search_path = {schema}")
+    address = str(new_schema()[0]).replace("postgres:@", "owner_at_home@").partition("&schema=")[0]
+    said = said_by(["store", "init", address, "--roles"])
+    assert said.code == 0
+    assert f'GRANT USAGE ON SCHEMA "{schema}" TO' in said.out
+    assert '"public"' not in said.out
+    run_sql(said.out, (), schema)
+
+
+def test_who_may_not_delete_is_told_so_when_he_only_looks(server, folder):
+    evaluated("--store", server)
+    roles = said_by(["store", "init", server, "--roles"]).out
+    run_sql(roles)
+    run_sql("CREATE USER looks IN ROLE ragtriage_writer")
+    said = said_by(["store", "delete", "1", "--dry-run", "--store", server.replace("postgres:@", "looks@")])
+    assert said.code == 3
+    assert "run 1 (" in said.out
+    assert "may delete runs: ask the owner (looks isn't)" in said.err
+
+
+def test_a_number_that_no_run_has_is_told(server, folder):
+    evaluated("--store", server)
+    for number in ("3000000000", "99999999999999999999"):
+        said = said_by(["show", number, "--store", server])
+        assert (said.code, f"there is no run {number}; the newest are 1" in said.err) == (2, True)
 
 
 def test_an_old_store_is_migrated_and_says_so(folder):
@@ -143,6 +174,25 @@ def test_runs_are_copied_to_a_server_and_back(server, folder):
     assert len(shown[0].splitlines()) == 3
     with open_store("back") as back, open_store(".ragtriage") as there:
         assert list(back.run(1).records()) == list(there.run(2).records())
+
+
+def test_runs_are_copied_into_one_project(folder):
+    evaluated()
+    said = said_by(["store", "copy", ".ragtriage", "other", "--project", "*"])
+    assert (said.code, "name the one that the run is to belong to" in said.err) == (2, True)
+    assert not Path("other").exists()
+
+
+def test_a_run_that_is_not_finished_is_copied_with_a_word_and_later_brought_up_to_date(folder):
+    evaluated()
+    with open_store(".ragtriage") as store:
+        store.resume(1).interrupt()
+    hint = "; it isn't finished: give its evaluation again, then this command\n"
+    assert said_by(["store", "copy", ".ragtriage", "other"]).err == f"run 1 is run 1 there, 3 cases{hint}"
+    assert said_by(["store", "copy", ".ragtriage", "other"]).err == f"run 1 is there already as run 1{hint}"
+    with open_store(".ragtriage") as store:
+        store.resume(1).finish()
+    assert said_by(["store", "copy", ".ragtriage", "other"]).err == "run 1 is up to date there as run 1, 3 cases\n"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from ragtriage.store.readings import Reading
 from ragtriage.store.run_columns import CaseTexts, RunColumns, StoredText
 from ragtriage.store.run_reader import RejectedRow, Rejection, RunInfo, StoredRow
 from ragtriage.store.run_writer import RunWriter
-from ragtriage.store.store import EVERY_PROJECT, Store, initialise_store, open_store, project_meant
+from ragtriage.store.store import EVERY_PROJECT, Store, initialise_store, open_store, project_meant, schema_in_use
 from ragtriage.store.store_file import StoreLostError
 from ragtriage.store.stored_run import StoredRun
 
@@ -52,4 +52,5 @@ __all__ = [
     "initialise_store",
     "open_store",
     "project_meant",
+    "schema_in_use",
 ]

@@ -42,8 +42,8 @@ CHUNK = 64
 LIGHT_CHUNK = 1000
 """Rows without their texts that are read together."""
 
-MOST_DIGITS = 18
-"""Of a run's number: more than fit into a database's whole numbers."""
+MOST_DIGITS, MOST_RUNS = 10, 2**31 - 1
+"""Of a run's number: a server's table holds no larger one."""
 
 LONGEST_SHOWN = 40
 """Characters of what a user gave that a message repeats."""
@@ -217,7 +217,7 @@ def read_run(connection: Connection, which: int | str, project: str | None = Non
         raise NotStoredError(f"{text[:LONGEST_SHOWN]!r} is no run: give its number, or last; {there}")
     if text == "last":
         return read_runs(connection, newest[0].repeats or newest[0].number)[0]
-    found = read_runs(connection, int(text)) if len(text) <= MOST_DIGITS else []
+    found = read_runs(connection, int(text)) if len(text) <= MOST_DIGITS and int(text) <= MOST_RUNS else []
     if not found:
         raise NotStoredError(f"there is no run {text[:LONGEST_SHOWN]}; {there}")
     return found[0]

@@ -25,7 +25,7 @@ from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget_tex
 from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
 from ragtriage.store.migrations import prepare, require_owner
-from ragtriage.store.postgresql import Told
+from ragtriage.store.postgresql import Told, default_schema
 from ragtriage.store.run_reader import RunInfo, TableRun, no_run, read_means, read_run, read_runs
 from ragtriage.store.run_writer import RunWriter, now
 from ragtriage.store.schema import FINISHED, RECORDS_AT, RUNNING, of_project, runs
@@ -111,6 +111,19 @@ def initialise_store(where: str, told: Told = lambda _: None) -> str:
     database = open_database(store_address(where), create=True, told=told)
     try:
         return prepare(database, initialise=True, told=told)
+    finally:
+        database.close()
+
+
+def schema_in_use(where: str) -> str:
+    """The schema of a server in which a store's tables are: the one that its URL names, else the user's default.
+
+    Raises:
+        StoreError: the server can't be reached.
+    """
+    database = open_database(store_address(where), create=False)
+    try:
+        return database.schema or database.read(default_schema)
     finally:
         database.close()
 
@@ -202,6 +215,7 @@ class Store:
             begun = connection.execute(select(runs.c.number).where(mine)).scalar()
             if begun is not None:
                 return int(begun)  # an earlier try was committed, though nobody heard of it
+            self._database.lock(connection, "begin")
             # no two runs with one identity have the same moment: by the two a run is known in other stores
             taken = select(runs.c.created).where(runs.c.identity == row["identity"])
             created = now(connection.execute(taken).scalars().all())
@@ -343,6 +357,10 @@ class Store:
         """Copy runs to another store; see `ragtriage.store.copying.copy_runs`."""
         return copy_runs(self._database, other._database, runs, project=project, copied=copied)
 
+    def require_owner(self, what: str) -> None:
+        """Raise a StoreError where only the owner of a server's tables may do something, and this user isn't."""
+        require_owner(self._database, what)
+
     def delete(self, run: int | Sequence[int]) -> None:
         """Delete runs with all that belongs to them; their answers and texts go as by `forget_texts`.
 
@@ -351,7 +369,7 @@ class Store:
             StoreError: the tables of a server are somebody else's, or a run is being written.
         """
         numbers = [run] if isinstance(run, int) else list(run)
-        require_owner(self._database, "delete runs")
+        self.require_owner("delete runs")
         self.forget_texts(numbers)
         delete_runs(self._database, numbers)
 
