@@ -226,6 +226,61 @@ def test_check_finds_texts_that_are_missing(server, folder):
 
 
 @pytest.mark.parametrize("kind", ["file", "server"])
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (
+            "DELETE FROM case_texts WHERE position = 1 AND role = 'source'",
+            "run 1: 1 case with texts that are missing or aren't those that were evaluated",
+        ),
+        (
+            "DELETE FROM case_texts WHERE position = 1",
+            "run 1: 1 case with texts that are missing or aren't those that were evaluated",
+        ),
+        (
+            "UPDATE texts SET text = 'It is free.' WHERE text LIKE 'What does ticket 1 %'",
+            "run 1: 1 case with texts that are missing or aren't those that were evaluated",
+        ),
+        ("DELETE FROM readings WHERE position > 0", "run 1: 2 cases without a reading: evaluate the file again"),
+        (
+            "UPDATE cases SET steps = content WHERE position > 0",
+            "run 1: 2 cases with verdicts that can't be read: evaluate the file again",
+        ),
+        ("UPDATE runs SET rows = 5", "run 1 is finished, but lacks 2 cases: evaluate the file again"),
+    ],
+)
+def test_check_finds_every_row_of_a_case_that_is_missing(server, folder, kind, damage, told):
+    address = ".ragtriage" if kind == "file" else server
+    place = Place(address, server.rpartition("=")[2] if kind == "server" else None)
+    evaluated("--store", address)
+    assert said_by(["store", "check", address]).out == "1 run looked through: nothing is missing\n"
+    place.sql(damage)
+    said = said_by(["store", "check", address])
+    assert (said.code, told in said.out.splitlines()) == (3, True), said.out
+
+
+def test_a_forgotten_run_and_a_run_without_readings_are_whole(folder):
+    evaluated()
+    Place(".ragtriage").sql("DELETE FROM readings")
+    assert said_by(["store", "check", ".ragtriage"]).code == 0
+    assert said_by(["forget", "1", "r1", "--yes"]).code == 0
+    assert said_by(["store", "check", ".ragtriage"]).code == 0
+
+
+def test_a_report_that_the_store_cannot_note_is_told(server, folder):
+    evaluated("--store", server)
+    run_sql(said_by(["store", "init", server, "--roles"]).out)
+    run_sql("CREATE USER reads IN ROLE ragtriage_reader")
+    said = said_by(["report", "1", "-o", "r.html", "--store", server.replace("postgres:@", "reads@")])
+    assert (said.code, said.out) == (0, "r.html\n")
+    assert "note: r.html holds texts of run 1, and the store couldn't note that: `ragtriage forget` won't" in said.err
+    assert "permission denied for table meta" in said.err
+    assert said_by(["forget", "1", "--yes", "--store", server]).code == 0
+    said = said_by(["report", "1", "-o", "r.html", "--store", server.replace("postgres:@", "reads@")])
+    assert "couldn't note" not in said.err
+
+
+@pytest.mark.parametrize("kind", ["file", "server"])
 def test_a_run_is_deleted_with_all_that_belongs_to_it(server, folder, kind):
     place = (".ragtriage", "--store", ".ragtriage")[1:] if kind == "file" else ("--store", server)
     evaluated(*place)

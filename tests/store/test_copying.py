@@ -49,7 +49,8 @@ def filled(place: Place) -> None:
                 run.cost = 0.5
                 run.finish()
         for number, ends in ((3, "interrupted"), (4, "forgotten")):
-            with store.begin(identity_of(CASES, version=ends), input="b", rows=4, judge="f") as run:
+            rows = 3 if ends == "forgotten" else 4
+            with store.begin(identity_of(CASES, version=ends), input="b", rows=rows, judge="f") as run:
                 for record in list(evaluated(list(run.todo(CASES))))[: number - 1]:
                     run.keep(record)
                 if ends == "forgotten":

@@ -151,12 +151,21 @@ def check(url: str | None = None) -> None:
 
 
 def _findings(found: StoreCheck) -> Iterator[str]:
+    again = "evaluate the file again"
     for run, count in found.missing.items():
         yield f"run {run}: {plural(count, 'case')} with a text that is missing and was not forgotten; shown as deleted"
     for run, count in found.unscored.items():
-        yield f"run {run}: {plural(count, 'case')} without a score: evaluate the file again"
+        yield f"run {run}: {plural(count, 'case')} without a score: {again}"
     for run, count in found.caseless.items():
         yield f"run {run}: scores at {plural(count, 'place')} without a case"
+    for run, count in found.short.items():
+        yield f"run {run} is finished, but lacks {plural(count, 'case')}: {again}"
+    for run, count in found.unread.items():
+        yield f"run {run}: {plural(count, 'case')} without a reading: {again}"
+    for run, count in found.altered.items():
+        yield f"run {run}: {plural(count, 'case')} with texts that are missing or aren't those that were evaluated"
+    for run, count in found.spoilt.items():
+        yield f"run {run}: {plural(count, 'case')} with verdicts that can't be read: {again}"
     if found.unheld:
         yield f"{plural(found.unheld, 'text')} that no case holds: the next `ragtriage forget` deletes them"
     if found.sound:

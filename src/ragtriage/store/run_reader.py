@@ -334,7 +334,7 @@ def _light_rows(connection: Connection, info: RunInfo, rows: Sequence[Row[Any]])
 def _records(connection: Connection, info: RunInfo, rows: Sequence[Row[Any]]) -> list[Record]:
     first, last = rows[0].position, rows[-1].position
     found = _outcomes(connection, info, first, last)
-    written = _texts(connection, info.number, first, last)
+    written = read_texts(connection, info.number, first, last)
     return [_record(row, written.get(row.position, []), found.get(row.position, {})) for row in rows]
 
 
@@ -343,7 +343,8 @@ def _record(row: Row[Any], written: list[Any], outcomes: dict[str, Outcome]) -> 
     return record_from(case_from(values, ((text.role, text.label, text.text) for text in written)), values, outcomes)
 
 
-def _texts(connection: Connection, run: int, first: int, last: int) -> dict[int, list[Any]]:
+def read_texts(connection: Connection, run: int, first: int, last: int) -> dict[int, list[Any]]:
+    """The texts of a run's cases from one position to another: position → role, label, and text or None."""
     query = (
         select(case_texts.c.position, case_texts.c.role, case_texts.c.label, texts.c.text)
         .outerjoin(texts, texts.c.hash == case_texts.c.hash)
