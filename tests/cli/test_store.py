@@ -195,6 +195,32 @@ def test_a_run_that_is_not_finished_is_copied_with_a_word_and_later_brought_up_t
     assert said_by(["store", "copy", ".ragtriage", "other"]).err == "run 1 is up to date there as run 1, 3 cases\n"
 
 
+def test_stored_weights_that_are_refused_today_break_nothing(folder):
+    evaluated()
+    evaluated()
+    place = Place(".ragtriage")
+    place.sql("UPDATE cases SET weight = 1e308 WHERE position < 2")
+    place.sql("UPDATE cases SET weight = 1e-320 WHERE position = 2")
+    means = said_by(["runs", "--json"]).json[0]["means"]
+    shown = said_by(["show", "1", "--json"]).json["metrics"]
+    assert {name: metric["mean"] for name, metric in shown.items()} == pytest.approx(means)
+    assert said_by(["compare", "1", "2"]).code == 0
+    assert said_by(["report", "1", "-o", "r.html"]).code == 0
+
+
+def test_weights_that_cannot_be_added_up_are_rejected_row_by_row(folder):
+    heavy = [
+        *(row | {"weight": 2} for row in ROWS),
+        dict(ROWS[0], id="heavy", weight=1e308),
+        dict(ROWS[0], id="light", weight=1e-320),
+    ]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in heavy), encoding="utf-8")
+    said = said_by(["evaluate", "rows.jsonl", *METRICS])
+    assert said.code == 3
+    assert "row 4, field 'weight': is a number (1e+308): write a number from 1e-09 to 1e+09" in said.err
+    assert said_by(["runs", "--json"]).json[0]["rows"] == 3
+
+
 @pytest.mark.parametrize(
     ("runs", "told"),
     [

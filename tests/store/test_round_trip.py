@@ -431,7 +431,6 @@ def test_weights_that_no_reader_takes_any_more_count_as_the_nearest_that_it_take
         expected = sum(scores[:2]) / 2
         assert store.means([1])[1]["groundedness"] == pytest.approx(expected)
         for found in (
-            [record.case.weight for record in store.run().records()],
             [row.weight for row in store.run().rows()],
             [row[3] for row in store.run().columns().cases()],
         ):

@@ -31,6 +31,11 @@ LEAST_WEIGHT, MOST_WEIGHT = 1e-9, 1e9
 """Of a case: beyond these, sums of weights and of their squares lose the other cases, or overflow."""
 
 
+def counted_weight(weight: float) -> float:
+    """A weight as it counts: one that no reader takes, but an earlier one took, counts as the nearest that it takes."""
+    return min(max(weight, LEAST_WEIGHT), MOST_WEIGHT)
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One query, what was retrieved for it and what was answered (the "RAG triad" of THELMA, section 3)."""

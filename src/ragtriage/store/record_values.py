@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, Case, Source, Turn
+from ragtriage.core.case import Case, Source, Turn
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Known, Outcome, Score, Undefined
 from ragtriage.metrics import metric_named
@@ -35,11 +35,6 @@ def case_values(record: Record) -> dict[str, Any]:
         "tags": dict(case.tags),
         "steps": encode_steps(case, {**record.steps, **custom_parts(record.outcomes)}),
     }
-
-
-def weight_of(stored: float) -> float:
-    """A weight that was stored, as it counts: one that today's readers refuse counts as the nearest that they don't."""
-    return min(max(stored, LEAST_WEIGHT), MOST_WEIGHT)
 
 
 def outcome_values(outcome: Outcome) -> dict[str, Any]:
@@ -89,7 +84,7 @@ def case_from(values: Mapping[str, Any], written: Iterable[tuple[str, str | None
         samples=tuple(text for _, text in by_role.get("sample", ())),
         relevant_ids=None if relevant is None else tuple(relevant),
         tags=values["tags"],
-        weight=weight_of(values["weight"]),
+        weight=values["weight"],
         time=values["time"],
         trace_id=values["trace_id"],
         citation_mark=only("citation mark"),

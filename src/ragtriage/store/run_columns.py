@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, func, select
 
+from ragtriage.core.case import counted_weight
 from ragtriage.store.database import Database
-from ragtriage.store.record_values import weight_of
 from ragtriage.store.schema import case_texts, cases, scores, texts
 
 CHUNK = 2_000
@@ -87,7 +87,7 @@ class TableColumns:
             if not rows:
                 return
             for position, own, tags, weight, relevant in rows:
-                yield position, own, tags, weight_of(weight), relevant
+                yield position, own, tags, counted_weight(weight), relevant
             after = rows[-1].position
 
     def scores(self, metric: str) -> list[tuple[int, float | None, bool]]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Label, Row, Select, Table, and_, case, func, select
 
-from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT
+from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, counted_weight
 from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.record import Record
@@ -16,7 +16,7 @@ from ragtriage.core.suggestions import near_names
 from ragtriage.core.verdicts import Outcome
 from ragtriage.store.database import Database
 from ragtriage.store.identity import digest
-from ragtriage.store.record_values import case_from, outcome_from, record_from, weight_of
+from ragtriage.store.record_values import case_from, outcome_from, record_from
 from ragtriage.store.run_columns import TableColumns
 from ragtriage.store.run_notes import TableNotes
 from ragtriage.store.schema import (
@@ -179,7 +179,7 @@ def read_means(connection: Connection, numbers: Sequence[int]) -> dict[int, dict
     """See `Store.means`."""
     weight = case(
         (cases.c.weight < LEAST_WEIGHT, LEAST_WEIGHT), (cases.c.weight > MOST_WEIGHT, MOST_WEIGHT), else_=cases.c.weight
-    )  # see `weight_of`
+    )  # see `counted_weight`
     mean = func.sum(scores.c.value * weight) / func.sum(weight)
     of_case = and_(cases.c.run == scores.c.run, cases.c.position == scores.c.position)
     wanted = scores.c.run.in_(numbers) & scores.c.value.is_not(None)
@@ -327,7 +327,8 @@ class TableRun:
 def _light_rows(connection: Connection, info: RunInfo, rows: Sequence[Row[Any]]) -> list[StoredRow]:
     found = _outcomes(connection, info, rows[0].position, rows[-1].position)
     return [
-        StoredRow(row.id, row.tags, weight_of(row.weight), row.language, found.get(row.position, {})) for row in rows
+        StoredRow(row.id, row.tags, counted_weight(row.weight), row.language, found.get(row.position, {}))
+        for row in rows
     ]
 
 

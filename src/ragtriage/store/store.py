@@ -25,7 +25,7 @@ from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget_tex
 from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
 from ragtriage.store.migrations import prepare, require_owner
-from ragtriage.store.postgresql import Told, default_schema
+from ragtriage.store.postgresql import Told
 from ragtriage.store.run_reader import RunInfo, TableRun, no_run, read_means, read_run, read_runs
 from ragtriage.store.run_writer import RunWriter, now
 from ragtriage.store.schema import FINISHED, RECORDS_AT, RUNNING, of_project, runs
@@ -92,40 +92,6 @@ def open_store(
         database.close()
         raise
     return Store(database, project, open_set)
-
-
-def initialise_store(where: str, told: Told = lambda _: None) -> str:
-    """Make a store's tables, and on a server its schema, which nothing else makes.
-
-    Args:
-        where: as in `open_store`.
-        told: is called with what the user should know.
-
-    Returns:
-        The version of the tables that was found, empty where there were none.
-
-    Raises:
-        ConfigError: a server's database can't hold every text.
-        StoreError: this user may not make them, or they are another program's.
-    """
-    database = open_database(store_address(where), create=True, told=told)
-    try:
-        return prepare(database, initialise=True, told=told)
-    finally:
-        database.close()
-
-
-def schema_in_use(where: str) -> str:
-    """The schema of a server in which a store's tables are: the one that its URL names, else the user's default.
-
-    Raises:
-        StoreError: the server can't be reached.
-    """
-    database = open_database(store_address(where), create=False)
-    try:
-        return database.schema or database.read(default_schema)
-    finally:
-        database.close()
 
 
 class Store:
