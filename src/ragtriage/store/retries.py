@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import threading
@@ -87,6 +88,7 @@ class Retries:
         self._clock = clock
         self._silent = silent
         self._heard: dict[int, float] = {}
+        self._watching, self._lock = False, threading.Lock()
         self._reached = False
         self._given_up = False
 
@@ -129,7 +131,9 @@ class Retries:
 
     def answered(self) -> None:
         """The server has answered this thread; see `silent`."""
-        self._heard[threading.get_ident()] = time.monotonic()
+        own = threading.get_ident()
+        if own in self._heard:
+            self._heard[own] = time.monotonic()
 
     @contextmanager
     def _watched(self, patient: bool) -> Iterator[None]:  # noqa: FBT001  # as above
@@ -137,21 +141,33 @@ class Retries:
         if self._silent is None or not patient:
             yield
             return
-        self.answered()
-        ended, args = threading.Event(), (threading.get_ident(), self._silent)
-        watching = threading.Thread(target=lambda: self._watch(ended, *args), name="ragtriage silence", daemon=True)
-        watching.start()
+        own = threading.get_ident()
+        with self._lock:
+            self._heard[own] = time.monotonic()
+            if not self._watching:
+                self._watching = True
+                threading.Thread(
+                    target=self._watch, args=(self._silent,), name="ragtriage silence", daemon=True
+                ).start()
         try:
             yield
         finally:
-            ended.set()
+            with self._lock:
+                self._heard.pop(own, None)
 
-    def _watch(self, ended: threading.Event, worker: int, silent: float) -> None:
-        while not ended.wait(max(0.0, self._heard[worker] + silent - time.monotonic())):
-            if time.monotonic() - self._heard[worker] >= silent:
+    def _watch(self, silent: float) -> None:
+        """Look at what waits for an answer, until nothing does; one thread for all, since each transaction is short."""
+        while True:
+            time.sleep(silent / 4)
+            with self._lock:
+                if not self._heard:
+                    self._watching = False
+                    return
+                late = [one for one, heard in self._heard.items() if time.monotonic() - heard >= silent]
+                self._heard |= dict.fromkeys(late, math.inf)  # told once
+            if late:
                 told = f"the store hasn't answered for {silent:g} seconds: it is busy, or the connection is dead"
                 self._told(f"{told}; it is waited for")
-                return
 
     def _wait(self, seconds: float) -> None:
         try:
