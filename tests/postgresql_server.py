@@ -80,3 +80,8 @@ def run_sql(statement: str, values: tuple[Any, ...] = (), schema: str = "public"
     with psycopg.connect(**where, autocommit=True) as connection:  # type: ignore[arg-type]  # names of libpq
         cursor = connection.execute(statement.encode(), values or None)
         return cursor.fetchall() if cursor.description else []
+
+
+def waits() -> bool:
+    """Whether a session waits for a lock."""
+    return bool(run_sql("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))

@@ -56,10 +56,10 @@ def test_a_share_that_is_stopped_is_not_done(command: Command, share: Callable[[
     assert callable(share)  # the files are there
     with Server(Model()) as server:
         flags = ("--on", "local:1", "--out", "paid/", "--metrics", "groundedness", "--share", "1/2")
-        said = command("evaluate", "rows/", *judging(server), *flags, "--max-requests", 1)
+        said = command("evaluate", "rows/", *judging(server), *flags, "--max-requests", 2)
 
     assert said.code == 3
-    assert "as --max-requests says" in said.err
+    assert "stopped after 1 requests, this share of --max-requests 2" in said.err
     assert "share is done" not in said.err
 
 

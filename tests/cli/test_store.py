@@ -74,6 +74,37 @@ def test_without_init_a_schema_that_is_not_there_is_told(folder):
 def test_roles_are_for_a_server(folder):
     said = said_by(["store", "init", "here", "--roles"])
     assert (said.code, "--roles is for a server" in said.err) == (2, True)
+    assert not Path("here").exists()
+
+
+def test_roles_are_those_of_the_schema_that_the_user_has(folder):
+    _, schema = new_schema()
+    run_sql("CREATE USER owner_at_home SUPERUSER")
+    run_sql(f"ALTER USER owner_at_home SET search_path = {schema}")
+    address = str(new_schema()[0]).replace("postgres:@", "owner_at_home@").partition("&schema=")[0]
+    said = said_by(["store", "init", address, "--roles"])
+    assert said.code == 0
+    assert f'GRANT USAGE ON SCHEMA "{schema}" TO' in said.out
+    assert '"public"' not in said.out
+    run_sql(said.out, (), schema)
+
+
+def test_who_may_not_delete_is_told_so_when_he_only_looks(server, folder):
+    evaluated("--store", server)
+    roles = said_by(["store", "init", server, "--roles"]).out
+    run_sql(roles)
+    run_sql("CREATE USER looks IN ROLE ragtriage_writer")
+    said = said_by(["store", "delete", "1", "--dry-run", "--store", server.replace("postgres:@", "looks@")])
+    assert said.code == 3
+    assert "run 1 (" in said.out
+    assert "may delete runs: ask the owner (looks isn't)" in said.err
+
+
+def test_a_number_that_no_run_has_is_told(server, folder):
+    evaluated("--store", server)
+    for number in ("3000000000", "99999999999999999999"):
+        said = said_by(["show", number, "--store", server])
+        assert (said.code, f"there is no run {number}; the newest are 1" in said.err) == (2, True)
 
 
 def test_an_old_store_is_migrated_and_says_so(folder):
@@ -103,6 +134,8 @@ def test_last_and_runs_mean_the_folder_on_a_server_or_what_is_named(server, fold
     assert said_by(["show", "--json"]).json["run"] == 2
     said = said_by(["show", "--project", "serach"])
     assert (said.code, "there are runs of search and shop" in said.err) == (2, True)
+    said = said_by(["runs", "--project", "serach"])
+    assert (said.code, said.out, "there are runs of search and shop" in said.err) == (0, "", True)
     line = said_by(["runs"]).out.splitlines()[0]
     assert "search" in line
     assert "by postgres" in line
@@ -143,6 +176,51 @@ def test_runs_are_copied_to_a_server_and_back(server, folder):
         assert list(back.run(1).records()) == list(there.run(2).records())
 
 
+def test_runs_are_copied_into_one_project(folder):
+    evaluated()
+    said = said_by(["store", "copy", ".ragtriage", "other", "--project", "*"])
+    assert (said.code, "name the one that the run is to belong to" in said.err) == (2, True)
+    assert not Path("other").exists()
+
+
+def test_a_run_that_is_not_finished_is_copied_with_a_word_and_later_brought_up_to_date(folder):
+    evaluated()
+    with open_store(".ragtriage") as store:
+        store.resume(1).interrupt()
+    hint = "; it isn't finished: give its evaluation again, then this command\n"
+    assert said_by(["store", "copy", ".ragtriage", "other"]).err == f"run 1 is run 1 there, 3 cases{hint}"
+    assert said_by(["store", "copy", ".ragtriage", "other"]).err == f"run 1 is there already as run 1{hint}"
+    with open_store(".ragtriage") as store:
+        store.resume(1).finish()
+    assert said_by(["store", "copy", ".ragtriage", "other"]).err == "run 1 is up to date there as run 1, 3 cases\n"
+
+
+def test_stored_weights_that_are_refused_today_break_nothing(folder):
+    evaluated()
+    evaluated()
+    place = Place(".ragtriage")
+    place.sql("UPDATE cases SET weight = 1e308 WHERE position < 2")
+    place.sql("UPDATE cases SET weight = 1e-320 WHERE position = 2")
+    means = said_by(["runs", "--json"]).json[0]["means"]
+    shown = said_by(["show", "1", "--json"]).json["metrics"]
+    assert {name: metric["mean"] for name, metric in shown.items()} == pytest.approx(means)
+    assert said_by(["compare", "1", "2"]).code == 0
+    assert said_by(["report", "1", "-o", "r.html"]).code == 0
+
+
+def test_weights_that_cannot_be_added_up_are_rejected_row_by_row(folder):
+    heavy = [
+        *(row | {"weight": 2} for row in ROWS),
+        dict(ROWS[0], id="heavy", weight=1e308),
+        dict(ROWS[0], id="light", weight=1e-320),
+    ]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in heavy), encoding="utf-8")
+    said = said_by(["evaluate", "rows.jsonl", *METRICS])
+    assert said.code == 3
+    assert "row 4, field 'weight': is a number (1e+308): write a number from 1e-09 to 1e+09" in said.err
+    assert said_by(["runs", "--json"]).json[0]["rows"] == 3
+
+
 @pytest.mark.parametrize(
     ("runs", "told"),
     [
@@ -171,6 +249,61 @@ def test_check_finds_texts_that_are_missing(server, folder):
         "run 1: 1 case with a text that is missing and was not forgotten; shown as deleted",
         "run 1: 1 case without a score: evaluate the file again",
     ]
+
+
+@pytest.mark.parametrize("kind", ["file", "server"])
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (
+            "DELETE FROM case_texts WHERE position = 1 AND role = 'source'",
+            "run 1: 1 case with texts that are missing or aren't those that were evaluated",
+        ),
+        (
+            "DELETE FROM case_texts WHERE position = 1",
+            "run 1: 1 case with texts that are missing or aren't those that were evaluated",
+        ),
+        (
+            "UPDATE texts SET text = 'It is free.' WHERE text LIKE 'What does ticket 1 %'",
+            "run 1: 1 case with texts that are missing or aren't those that were evaluated",
+        ),
+        ("DELETE FROM readings WHERE position > 0", "run 1: 2 cases without a reading: evaluate the file again"),
+        (
+            "UPDATE cases SET steps = content WHERE position > 0",
+            "run 1: 2 cases with verdicts that can't be read: evaluate the file again",
+        ),
+        ("UPDATE runs SET rows = 5", "run 1 is finished, but lacks 2 cases: evaluate the file again"),
+    ],
+)
+def test_check_finds_every_row_of_a_case_that_is_missing(server, folder, kind, damage, told):
+    address = ".ragtriage" if kind == "file" else server
+    place = Place(address, server.rpartition("=")[2] if kind == "server" else None)
+    evaluated("--store", address)
+    assert said_by(["store", "check", address]).out == "1 run looked through: nothing is missing\n"
+    place.sql(damage)
+    said = said_by(["store", "check", address])
+    assert (said.code, told in said.out.splitlines()) == (3, True), said.out
+
+
+def test_a_forgotten_run_and_a_run_without_readings_are_whole(folder):
+    evaluated()
+    Place(".ragtriage").sql("DELETE FROM readings")
+    assert said_by(["store", "check", ".ragtriage"]).code == 0
+    assert said_by(["forget", "1", "r1", "--yes"]).code == 0
+    assert said_by(["store", "check", ".ragtriage"]).code == 0
+
+
+def test_a_report_that_the_store_cannot_note_is_told(server, folder):
+    evaluated("--store", server)
+    run_sql(said_by(["store", "init", server, "--roles"]).out)
+    run_sql("CREATE USER reads IN ROLE ragtriage_reader")
+    said = said_by(["report", "1", "-o", "r.html", "--store", server.replace("postgres:@", "reads@")])
+    assert (said.code, said.out) == (0, "r.html\n")
+    assert "note: r.html holds texts of run 1, and the store couldn't note that: `ragtriage forget` won't" in said.err
+    assert "permission denied for table meta" in said.err
+    assert said_by(["forget", "1", "--yes", "--store", server]).code == 0
+    said = said_by(["report", "1", "-o", "r.html", "--store", server.replace("postgres:@", "reads@")])
+    assert "couldn't note" not in said.err
 
 
 @pytest.mark.parametrize("kind", ["file", "server"])

@@ -37,6 +37,8 @@ GOOD = {"query": "q", "sources": ["s"], "response": "r"}
         ({"weight": 0}, "weight", "above 0"),
         ({"weight": -1}, "weight", "above 0"),
         ({"weight": "heavy"}, "weight", "above 0"),
+        ({"weight": 1e308}, "weight", "is a number (1e+308): write a number from 1e-09 to 1e+09"),
+        ({"weight": 1e-320}, "weight", "write a number from 1e-09 to 1e+09"),
         ({"trace_id": [1]}, "trace_id", "a list of 1"),
     ],
 )

@@ -89,15 +89,15 @@ def killed_once() -> FakeJudge:
     return FakeJudge(deadly)
 
 
-def stopped_at_case_7() -> FakeJudge:
-    """A judge that is stopped at the questions about one case; the others' have been asked by then."""
+def stopped_at(*cases: int) -> FakeJudge:
+    """A judge that is stopped at the questions about some cases; the others' have been asked by then."""
 
-    def unless_7(question: Question) -> Answer:
-        if "number 7?" in question.query or "number 7 " in question.subject:
+    def unless_one_of_them(question: Question) -> Answer:
+        if any(f"number {one}?" in question.query or f"number {one} " in question.subject for one in cases):
             raise Stopped("no money is left")
         return answer(question)
 
-    return FakeJudge(unless_7, shuffled=1)
+    return FakeJudge(unless_one_of_them, shuffled=1)
 
 
 def row(i: int, **more: object) -> dict[str, Any]:

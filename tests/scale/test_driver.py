@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_judges import as_json, by_one_process, evaluated, row, stopped_at_case_7, timeless, written
+from scripted_judges import as_json, by_one_process, evaluated, row, stopped_at, timeless, written
 
 from inline_pool import InlinePool
 from ragtriage.core.errors import JudgeError
@@ -109,21 +109,16 @@ def test_partitions_with_failed_scores_are_worked_on_again(tmp_path: Path, rows:
 
 
 def test_a_partition_that_the_judge_was_stopped_in_is_kept_and_gone_on_with(tmp_path: Path, rows: Path) -> None:
-    def stopped(left: int) -> Callable[[Orders, int], InlinePool]:
-        def told(task: Task, who: str, worked: Worked) -> Event:
-            marker = {**worked.marker, "left": left, "cases": worked.marker["cases"] - left}
-            return Ended(task, replace(worked, told="stopped for want of money", marker=marker), who)
-
-        return lambda orders, _: InlinePool(orders, told)
-
-    first = evaluated([rows], tmp_path / "set", size=60, pool=stopped(5))
+    inline = {"size": 60, "pool": lambda orders, _: InlinePool(orders)}
+    first = evaluated([rows], tmp_path / "set", judge=partial(stopped_at, *range(7, 12)), **inline)
     (marker,) = first.driven.markers.values()
-    less = evaluated([rows], tmp_path / "set", size=60, pool=stopped(9))
-    more = evaluated([rows], tmp_path / "set", size=60, pool=stopped(2))
-    whole = evaluated([rows], tmp_path / "set", size=60, pool=lambda orders, _: InlinePool(orders))
+    less = evaluated([rows], tmp_path / "set", judge=partial(stopped_at, *range(7, 16)), **inline)
+    more = evaluated([rows], tmp_path / "set", judge=partial(stopped_at, 7, 8), **inline)
+    whole = evaluated([rows], tmp_path / "set", **inline)
 
     assert not any(result.complete for result in (first, less, more))
-    assert first.driven.stopped == "stopped for want of money"
+    assert first.driven.stopped == "no money is left"
+    assert marker.left == 5
     assert first.records.info.state == "interrupted"
     # who comes less far takes nothing back
     assert [one.part for one in less.records.markers.values()] == [marker.part]
@@ -136,7 +131,7 @@ def test_cases_that_are_done_are_kept_though_one_before_them_is_not(tmp_path: Pa
     rows = written(tmp_path / "rows.jsonl", [*(row(i) for i in range(40)), "{broken", row(3)])
     out = tmp_path / "set"
     inline = {"size": 99, "pool": lambda orders, _: InlinePool(orders)}
-    stopped = evaluated([rows], out, judge=stopped_at_case_7, **inline)
+    stopped = evaluated([rows], out, judge=partial(stopped_at, 7), **inline)
     ids = [f"case {i}" for i in range(40) if i != 7]
 
     assert (stopped.complete, stopped.driven.stopped) == (False, "no money is left")

@@ -1,7 +1,10 @@
 """A run that ended too early goes on where it stopped; a finished one is followed by a new one."""
 
 import os
+import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -20,7 +23,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
 from ragtriage.store import Store, open_store
-from ragtriage.store.lease import STALE, Heartbeat, Lease, LeaseLostError
+from ragtriage.store.lease import STALE, Heartbeat, Lease, LeaseLostError, here
 
 CASES = [case(i) for i in range(150)]
 
@@ -221,6 +224,36 @@ def test_a_dead_process_of_this_host_is_replaced_at_once(store, place):
         pass
     with pytest.raises(StoreError, match="taken over"):
         run.interrupt()
+
+
+@pytest.mark.parametrize("place_of_others", ["{name}", "{name} another-kernel/4026531836", "{own}0"])
+def test_a_process_of_the_same_name_elsewhere_is_not_taken_for_dead(store, place, place_of_others):
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()  # nobody has its number here
+    run, name = begun(store), socket.gethostname()
+    other = place_of_others.format(name=name, own=here())
+    changed(place, owner="other", owner_host=other, owner_pid=process.pid, heartbeat=time.time())
+    with pytest.raises(StoreError, match=rf"by process {process.pid} on {re.escape(name)} \(last sign"):
+        store.resume(1)
+    claims = store.answers()
+    assert claims.claim([b"k" * 16])
+    place.sql("update claims set owner = 'other', owner_host = ?, owner_pid = ?", other, process.pid)
+    with open_store(place) as another:
+        assert not another.answers().claim([b"k" * 16])
+    with pytest.raises(StoreError, match="taken over"):
+        run.interrupt()
+
+
+def test_a_process_that_does_not_see_the_writer_takes_nothing_over(store, place):
+    apart = ["unshare", *(() if os.geteuid() == 0 else ("-U", "-r")), "-p", "-f", "--mount-proc"]
+    if not shutil.which("unshare") or subprocess.run([*apart, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("process numbers can't be set apart here")
+    run = begun(store)
+    code = "import sys; from ragtriage.store import open_store; open_store(sys.argv[1]).resume(1)"
+    command = [*apart, sys.executable, "-c", code, str(place)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert f"run 1 is being written by process {os.getpid()} on {socket.gethostname()} (last sign" in done.stderr
+    run.finish()
 
 
 def test_a_heart_beats_until_it_is_stopped_and_tells_of_an_error():

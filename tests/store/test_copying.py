@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 from stored_cases import FULL, answer, case, evaluated, fails, identity_of
 
 from forked import Child
 from places import Place
-from postgresql_server import new_schema
+from poolers import until
+from postgresql_server import new_schema, waits
+from ragtriage.core.case import Case
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.store import CopiedRun, Reading, RejectedRow, RunBusyError, open_store
+from ragtriage.store import CopiedRun, Reading, RejectedRow, RunBusyError, Store, open_store
+from ragtriage.store.forgetting import delete_unheld_texts
 
 CASES = [case(0), FULL, case(3), case(4, response=None)]
 READ = Reading("quality", "retriever", ("thin_sources",), sure=True)
@@ -43,7 +49,8 @@ def filled(place: Place) -> None:
                 run.cost = 0.5
                 run.finish()
         for number, ends in ((3, "interrupted"), (4, "forgotten")):
-            with store.begin(identity_of(CASES, version=ends), input="b", rows=4, judge="f") as run:
+            rows = 3 if ends == "forgotten" else 4
+            with store.begin(identity_of(CASES, version=ends), input="b", rows=rows, judge="f") as run:
                 for record in list(evaluated(list(run.todo(CASES))))[: number - 1]:
                     run.keep(record)
                 if ends == "forgotten":
@@ -62,6 +69,7 @@ def everything_in(place: Place, numbers: dict[int, int]) -> dict[str, list[objec
             known += [info.done, info.failed, info.trial, info.project, info.seconds, dict(info.configuration)]
             known += [list(run.records()), run.rejected(), store.means([number])[number]]
             read = [row for row in place.rows("readings") if row["run"] == number]
+            read.sort(key=lambda row: row["position"])
             found[name] = [*known, [{k: v for k, v in row.items() if k != "run"} for row in read]]
         return found  # type: ignore[return-value]  # by number
 
@@ -200,3 +208,174 @@ def test_a_killed_copy_leaves_whole_runs_and_the_same_call_goes_on(two):
         assert [info.complete for info in target.runs()] == [True]
         assert target.check().sound
     assert [run.before for run in copied(two, [1, 2])] == [True, False]
+
+
+class Held:
+    """Stops a copy before the first statement that inserts into a table, until it is let go on.
+
+    Args:
+        store: into which is copied.
+        table: its name.
+    """
+
+    def __init__(self, store: Store, table: str) -> None:
+        self.reached, self.go_on = threading.Event(), threading.Event()
+
+        @event.listens_for(store._database.engine, "before_cursor_execute")
+        def hold(connection, cursor, statement, *_):
+            if re.search(rf"INSERT INTO \S*\b{table}\b", statement) and not self.reached.is_set():
+                self.reached.set()
+                assert self.go_on.wait(30)
+
+
+def in_a_thread(work, found: list) -> threading.Thread:
+    def keep() -> None:
+        try:
+            found.append(work())
+        except Exception as error:  # noqa: BLE001  # whatever it is, the test looks at it
+            found.append(error)
+
+    thread = threading.Thread(target=keep)
+    thread.start()
+    return thread
+
+
+@pytest.fixture
+def to_server(tmp_path) -> tuple[Place, Place]:
+    """A place for a store in a file, and one on a server."""
+    return Place(str(tmp_path / "file")), Place(*new_schema())
+
+
+def many(store: Store, cases: list[Case], version: str = "1") -> None:
+    with store.begin(identity_of(cases, version), input="a", rows=len(cases), judge="f") as run:
+        for record in evaluated(run.todo(cases)):
+            run.keep(record)
+        run.finish()
+
+
+def test_texts_are_inserted_in_the_order_of_their_keys_over_the_whole_run(to_server):
+    shared = [case(i) for i in range(300)]  # several lookups of texts
+    with open_store(to_server[0]) as source, open_store(to_server[1]) as target:
+        many(source, shared)
+        seen: list[str] = []
+
+        @event.listens_for(target._database.engine, "before_cursor_execute")
+        def note(connection, cursor, statement, parameters, *_):
+            if re.search(r"INSERT INTO \S*\btexts\b", statement):
+                seen.extend(re.findall(r"[0-9a-f]{32}", parameters["hash_"]))
+
+        source.copy_to(target, [1])
+        assert len(seen) > 600
+        assert seen == sorted(seen)
+
+
+def test_nobody_waits_for_the_texts_of_a_copy(to_server):
+    with open_store(to_server[0]) as source, open_store(to_server[1]) as target, open_store(to_server[1]) as other:
+        many(source, CASES)
+        held, found = Held(target, "case_texts"), []
+        thread = in_a_thread(lambda: source.copy_to(target, [1]), found)
+        assert held.reached.wait(30)
+        to_server[1].sql("ALTER DATABASE ragtriage SET lock_timeout = '5s'")
+        try:
+            many(other, CASES, "2")
+        finally:
+            to_server[1].sql("ALTER DATABASE ragtriage RESET lock_timeout")
+            held.go_on.set()
+            thread.join()
+        assert found == [[CopiedRun(1, 1, before=False, cases=4)]]
+        assert target.check().sound
+
+
+def test_a_text_that_is_forgotten_before_its_run_has_come_is_sent_again(to_server):
+    with open_store(to_server[0]) as source, open_store(to_server[1]) as target, open_store(to_server[1]) as other:
+        many(source, CASES)
+        held, found = Held(target, "runs"), []
+        thread = in_a_thread(lambda: source.copy_to(target, [1]), found)
+        assert held.reached.wait(30)
+        delete_unheld_texts(other._database)
+        assert to_server[1].sql("SELECT count(*) FROM texts") == [(0,)]
+        held.go_on.set()
+        thread.join()
+        assert found == [[CopiedRun(1, 1, before=False, cases=4)]]
+        assert target.check().missing == {}
+
+
+def test_whoever_forgets_waits_for_the_end_of_a_copy(to_server):
+    with open_store(to_server[0]) as source, open_store(to_server[1]) as target, open_store(to_server[1]) as other:
+        many(source, CASES)
+        held, found = Held(target, "case_texts"), []
+        thread = in_a_thread(lambda: source.copy_to(target, [1]), found)
+        assert held.reached.wait(30)
+        second = in_a_thread(lambda: delete_unheld_texts(other._database), found)
+        try:
+            until(waits)
+        finally:
+            held.go_on.set()
+            thread.join()
+            second.join()
+        assert target.check().missing == {}
+        assert len(found) == 2
+
+
+def test_two_copies_of_a_run_at_once_copy_it_once(to_server):
+    with open_store(to_server[0]) as source, open_store(to_server[1]) as target, open_store(to_server[1]) as other:
+        many(source, CASES)
+        held, found = Held(target, "readings|case_texts"), []
+        thread = in_a_thread(lambda: source.copy_to(target, [1]), found)
+        assert held.reached.wait(30)
+        second = in_a_thread(lambda: source.copy_to(other, [1]), found)
+        try:
+            until(waits)
+        finally:
+            held.go_on.set()
+            thread.join()
+            second.join()
+        assert sorted(run.before for (run,) in found) == [False, True]
+        assert len(target.runs()) == 1
+
+
+def test_an_unfinished_run_that_was_copied_is_brought_up_to_date(two):
+    with open_store(two[0]) as source:
+        with source.begin(identity_of(CASES), input="a", rows=4, judge="f") as run:
+            run.keep(next(evaluated(run.todo(CASES))), READ)
+        assert copied(two, [1]) == [CopiedRun(1, 1, before=False, cases=1, unfinished=True)]
+        assert copied(two, [1]) == [CopiedRun(1, 1, before=True, unfinished=True)]
+        with source.resume(1) as run:
+            for record in evaluated(run.todo(CASES)):
+                run.keep(record, READ)
+            run.cost = 0.25
+            run.finish()
+    assert copied(two, [1]) == [CopiedRun(1, 1, before=False, cases=4, renewed=True)]
+    assert everything_in(two[1], {"run": 1}) == everything_in(two[0], {"run": 1})
+    assert copied(two, [1]) == [CopiedRun(1, 1, before=True)]
+    assert two[1].sql("SELECT owner FROM runs") == [(None,)]
+    assert copied((two[1], two[0]), [1]) == [CopiedRun(1, 1, before=True)]
+
+
+def test_a_run_that_was_continued_where_it_was_copied_to_stays_so(two):
+    with open_store(two[0]) as source, source.begin(identity_of(CASES), input="a", rows=4, judge="f") as run:
+        run.keep(next(evaluated(run.todo(CASES))))
+    copied(two, [1])
+    with open_store(two[1]) as target, target.resume(1) as run:
+        with open_store(two[0]) as source, source.resume(1) as first:
+            for record in evaluated(list(first.todo(CASES))[:2]):
+                first.keep(record)
+        with pytest.raises(RunBusyError, match=f"run 1 of .* is being written by process {os.getpid()}"):
+            copied(two, [1])
+        for record in evaluated(run.todo(CASES)):
+            run.keep(record)
+        run.finish()
+    assert copied(two, [1]) == [CopiedRun(1, 1, before=True)]
+    assert copied((two[1], two[0]), [1]) == [CopiedRun(1, 1, before=False, cases=4, renewed=True)]
+
+
+def test_texts_that_were_deleted_there_do_not_come_back(two):
+    with open_store(two[0]) as source, source.begin(identity_of(CASES), input="a", rows=4, judge="f") as run:
+        run.keep(next(evaluated(run.todo(CASES))))
+    copied(two, [1])
+    with open_store(two[1]) as target:
+        target.forget_texts(1)
+    with open_store(two[0]) as source, source.resume(1) as run:
+        run.finish()
+    assert copied(two, [1]) == [CopiedRun(1, 1, before=True, unfinished=True, forgotten=True)]
+    assert two[1].sql("SELECT count(*) FROM texts") == [(0,)]

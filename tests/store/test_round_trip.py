@@ -416,3 +416,22 @@ def test_a_stored_case_has_the_probabilities_that_it_had_when_it_was_judged(stor
 
     assert [*map(probabilities, stored.records())] == [*map(probabilities, records)]
     assert any(0 < p < 1 for record in records for p in probabilities(record).values())
+
+
+def test_weights_that_no_reader_takes_any_more_count_as_the_nearest_that_it_takes(place):
+    cases = [case(i) for i in range(3)]
+    with open_store(place) as store:
+        with store.begin(identity_of(cases), input="a", rows=3, judge="f") as run:
+            for record in evaluated(run.todo(cases)):
+                run.keep(record)
+            run.finish()
+        for position, weight in enumerate((1e308, 1e308, 1e-320)):
+            place.sql("UPDATE cases SET weight = ? WHERE position = ?", weight, position)
+        scores = [row.outcomes["groundedness"].value for row in store.run().rows()]
+        expected = sum(scores[:2]) / 2
+        assert store.means([1])[1]["groundedness"] == pytest.approx(expected)
+        for found in (
+            [row.weight for row in store.run().rows()],
+            [row[3] for row in store.run().columns().cases()],
+        ):
+            assert found == [1e9, 1e9, 1e-9]

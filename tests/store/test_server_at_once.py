@@ -13,7 +13,7 @@ from stored_cases import case, evaluated, identity_of
 from forked import Child
 from places import Place
 from poolers import until
-from postgresql_server import new_schema, run_sql
+from postgresql_server import new_schema, run_sql, waits
 from ragtriage.core.case import Source
 from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Verdict
@@ -22,7 +22,7 @@ from ragtriage.store import Store, open_store
 from ragtriage.store.claims import Claims
 from ragtriage.store.lease import STALE, Lease
 from ragtriage.store.retries import CONFLICTS
-from ragtriage.store.schema import SCHEMA_VERSION, answers
+from ragtriage.store.schema import SCHEMA_VERSION, answers, texts
 
 CASES = [case(i) for i in range(20)]
 
@@ -44,11 +44,6 @@ def at_once(*works: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.join()
     return found
-
-
-def waits() -> bool:
-    """Whether a session waits for a lock."""
-    return bool(run_sql("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))
 
 
 def begun(store: Store, cases=CASES):
@@ -136,6 +131,60 @@ def test_writers_that_share_texts_in_another_order_do_not_meet(server_place):
 
     assert at_once(lambda: write(1), lambda: write(-1), lambda: write(1), lambda: write(-1)) == [None] * 4
     assert deadlocks() == before
+
+
+def test_two_ways_to_the_same_tables_meet_at_the_same_locks(server_place):
+    open_store(server_place).close()
+    run_sql("CREATE USER at_home SUPERUSER")
+    run_sql(f"ALTER USER at_home SET search_path = {server_place.schema}")
+    address = str(server_place).replace("postgres:@", "at_home@").partition("&schema=")[0]
+    with open_store(server_place) as one, open_store(address) as other:
+        written(one, CASES[:1])
+        assert [info.number for info in other.runs()] == [1]
+
+        def forget():
+            with other._database.writing() as connection:
+                other._database.lock(connection, "texts")
+
+        with one._database.writing() as connection:
+            one._database.lock(connection, "texts", shared=True)
+            thread = threading.Thread(target=forget)
+            thread.start()
+            until(waits)
+        thread.join()
+
+
+def test_two_runs_that_begin_at_once_have_moments_of_their_own(server_place):
+    with open_store(server_place) as one, open_store(server_place) as other:
+        server_place.sql(
+            "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.5); "
+            "RETURN NEW; END $$"
+        )
+        server_place.sql("CREATE TRIGGER slow BEFORE INSERT ON runs FOR EACH ROW EXECUTE FUNCTION slow()")
+        for run in at_once(lambda: begun(one), lambda: begun(other)):
+            run.finish()
+        assert len({info.created for info in one.runs()}) == 2
+
+
+def test_rows_are_inserted_in_the_order_of_their_keys(server_place):
+    """Whoever meets another one's first key must not hold his next one already: the two would wait for each other."""
+    low, high = ({"hash": bytes([i]) * 16, "text": str(i)} for i in (1, 2))
+    with open_store(server_place) as one, open_store(server_place) as other:
+
+        def write():
+            with other._database.writing() as connection:
+                other._database.insert(connection, texts, [high, low], replace=False)
+
+        with one._database.writing() as connection:
+            one._database.insert(connection, texts, [low], replace=False)
+            found: list[Any] = []
+            thread = threading.Thread(target=lambda: found.extend(at_once(write)))
+            thread.start()
+            until(waits)
+            one._database.insert(connection, texts, [high], replace=False)
+        thread.join()
+    assert found == [None]
+    assert server_place.sql("SELECT count(*) FROM texts") == [(2,)]
 
 
 @pytest.mark.parametrize("state", ["40P01", "40001"])

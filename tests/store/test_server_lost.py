@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -145,6 +147,70 @@ def test_a_server_that_was_never_reached_is_not_waited_for():
     with pytest.raises(StoreError, match="can't be reached"):
         open_store("postgresql://postgres@127.0.0.1:1/x")
     assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (("postgres@", "stranger@"), 'role "stranger" does not exist'),
+        (("/ragtriage", "/nowhere"), 'database "nowhere" does not exist'),
+        (("disable", "require"), "server does not support SSL"),
+    ],
+)
+def test_an_address_that_is_not_let_in_is_not_taken_for_a_server_that_is_away(server_place, changed, told):
+    said = rf"doesn't let you in \(.*{told}.*\): check the user, the password"
+    with Proxy(socket_path()) as proxy, pytest.raises(StoreError, match=said):
+        open_store(through(proxy.port, server_place).replace(*changed))
+
+
+def test_who_is_not_let_in_any_more_is_not_waited_for(server_place):
+    open_store(server_place).close()
+    run_sql("CREATE USER leaving SUPERUSER")
+    with Proxy(socket_path()) as proxy:
+        store = opened(through(proxy.port, server_place).replace("postgres@", "leaving@"), 30)
+        store.runs()
+        run_sql("ALTER USER leaving RENAME TO left_user")
+        proxy.leave()
+        proxy.away.clear()
+        began = time.monotonic()
+        with pytest.raises(StoreError, match="doesn't let you in"):
+            store.runs()
+        assert time.monotonic() - began < 10
+
+
+def test_a_connection_that_goes_silent_is_noticed_by_the_system(server_place):
+    options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT, socket.TCP_USER_TIMEOUT)
+
+    def options_of(more: str) -> list[int]:
+        with opened(through(proxy.port, server_place) + more, 1) as store, store._database.reading() as connection:
+            raw = connection.connection.driver_connection
+            with socket.socket(fileno=os.dup(raw.fileno())) as used:
+                assert used.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+                return [used.getsockopt(socket.IPPROTO_TCP, option) for option in options]
+
+    with Proxy(socket_path()) as proxy:
+        assert options_of("") == [30, 10, 3, 60_000]
+        assert options_of("&keepalives_idle=7") == [7, 10, 3, 60_000]
+
+
+def test_a_server_that_says_nothing_when_it_is_called_is_given_up():
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        began = time.monotonic()
+        with pytest.raises(StoreError, match="can't be reached"):
+            open_store(f"postgresql://me@127.0.0.1:{mute.getsockname()[1]}/x")
+        assert time.monotonic() - began < 15
+
+
+def test_a_silence_is_told(server_place):
+    told: list[str] = []
+    database = open_database(store_address(str(server_place)), create=True, retries=Retries(1, told.append, silent=0.5))
+    database.read(lambda connection: [connection.exec_driver_sql("SELECT pg_sleep(0.2)") for _ in range(4)])
+    assert told == []
+    database.read(lambda connection: connection.exec_driver_sql("SELECT pg_sleep(1)"))
+    assert told == [
+        "the store hasn't answered for 0.5 seconds: it is busy, or the connection is dead; it is waited for"
+    ]
+    database.close()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from urllib.parse import quote
 
 import psycopg
 import pytest
@@ -15,7 +16,7 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
-from ragtriage.store import Reading, initialise_store, open_store
+from ragtriage.store import Reading, initialise_store, open_store, schema_in_use
 from ragtriage.store.roles import NUMBERS, READER, WRITER, roles_sql
 from ragtriage.store.schema import SCHEMA_VERSION
 
@@ -169,6 +170,31 @@ def test_a_database_that_cannot_hold_every_text_is_refused():
         initialise_store(server().get_uri("latin"))
 
 
+def test_an_ascii_database_is_refused_too_and_another_encoding_of_the_client_does_not_matter(monkeypatch):
+    run_sql("CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+    with pytest.raises(ConfigError, match="has the encoding SQL_ASCII, which can't hold every text"):
+        initialise_store(server().get_uri("ascii"))
+    place = Place(*new_schema())
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    evaluated(place, [case(0, query="What does ł cost in 日本?")])
+    with open_store(place) as store:
+        assert store.run().record("case 0").case.query == "What does ł cost in 日本?"
+
+
+@pytest.mark.parametrize("name", ["a%b", "a :b", 'a"b', "Ärger"])
+def test_any_name_of_a_schema_does(name):
+    address = f"{server().get_uri('ragtriage')}&schema={quote(name)}"
+    assert initialise_store(address) == ""
+    run_sql(roles_sql(name))
+    evaluated(address)
+    with open_store(address) as store:
+        assert store.run().info.complete
+        assert store.forget_texts(1) == 3
+        store.delete(1)
+    assert run_sql("SELECT 1 FROM pg_tables WHERE schemaname = %s", (name,))
+    assert schema_in_use(address) == name
+
+
 def test_a_store_needs_no_schema_of_its_own():
     address = new_database()
     evaluated(address)
@@ -183,6 +209,8 @@ def test_a_store_needs_no_schema_of_its_own():
     [
         ("postgresql://me:topsecret@127.0.0.1:1/x", "postgresql://me:***@127.0.0.1:1/x"),
         ("postgresql://me@127.0.0.1:1/x?password=topsecret", "postgresql://me@127.0.0.1:1/x"),
+        ("postgresql://me@127.0.0.1:1/x?PASSWORD=topsecret", "postgresql://me@127.0.0.1:1/x"),
+        ("postgresql://me@127.0.0.1:1/x?passwrd=topsecret&connect_timeout=3", "me@127.0.0.1:1/x?connect_timeout=3"),
     ],
 )
 def test_a_password_is_in_no_message_and_earns_a_note(address, hidden):

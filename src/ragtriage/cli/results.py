@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import sys
 import webbrowser
@@ -261,16 +260,21 @@ def remember_file(store: Store | None, stored: StoredRun, path: Path, *, added: 
     """Note in the store that a file holds texts of a run, so that `forget` can name it.
 
     Args:
-        store: the run's store; one that can't be written, which nothing can be deleted from either, is left as it is.
-            None for a record set.
+        store: the run's store; one that can't be written is left as it is, and the user is told. None for a record set.
         stored: the run.
         path: the file.
         added: the file goes on holding what it held of other runs.
     """
     if store is None:
         return
-    with contextlib.suppress(StoreError):
+    try:
         store.note_file(path, stored, added=added)
+    except StoreError as error:
+        if stored.texts_deleted() < stored.info.done + stored.info.failed:
+            tell(
+                f"note: {path} holds texts of {stored.info.called}, and the store couldn't note that: `ragtriage "
+                f"forget` won't name the file, so delete it yourself when they are to go ({error})"
+            )
 
 
 def tell_deleted(stored: StoredRun) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ragtriage.cli.console import print_json
+from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.stores import open_named_store
 from ragtriage.core.display import dollars, plural
@@ -20,6 +20,8 @@ def runs(*, most: int = 20, as_json: bool = False, store: str | None = None, pro
     with open_named_store(store, project) as there:
         found = there.runs()
         listed = found[:most]
+        if not found:
+            tell(there.no_run())
         means = there.means([info.number for info in listed])
     if as_json:
         print_json([_as_json(info, means[info.number]) for info in listed])

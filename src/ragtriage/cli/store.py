@@ -11,7 +11,7 @@ import typer
 from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.flags import command, store_address
 from ragtriage.cli.help import new_typer
-from ragtriage.cli.stores import open_named_store
+from ragtriage.cli.stores import open_named_store, require_one_project
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time
@@ -19,9 +19,9 @@ from ragtriage.runs.repeats import trials_of
 from ragtriage.scale.checking import check_record_set
 from ragtriage.scale.finish import register
 from ragtriage.scale.record_set import is_record_set, open_record_set
-from ragtriage.store import CopiedRun, RunBusyError, RunInfo, StoreCheck, initialise_store, open_store
+from ragtriage.store import CopiedRun, RunBusyError, RunInfo, StoreCheck, initialise_store, open_store, schema_in_use
 from ragtriage.store.database import store_address as read_address
-from ragtriage.store.postgresql import schema_of, shown
+from ragtriage.store.postgresql import shown
 from ragtriage.store.roles import roles_sql
 from ragtriage.store.schema import FINISHED, SCHEMA_VERSION
 from ragtriage.text.sanitize import one_line
@@ -36,13 +36,13 @@ def init(url: str | None = None, *, roles: bool = False) -> None:
     Exit codes: 0; 2 the database can't hold every text; 3 it can't be reached, or you may not.
     """
     address = read_address(store_address(url))
+    if roles and "://" not in address:
+        raise ConfigError("--roles is for a server: a file has the rights that its folder gives it")
     found = initialise_store(address, tell)
     done = "has its tables already" if found == SCHEMA_VERSION else "is up to date now" if found else "is ready"
     tell(f"the store {shown(address) if '://' in address else address} {done} (version {SCHEMA_VERSION})")
     if roles:
-        if "://" not in address:
-            raise ConfigError("--roles is for a server: a file has the rights that its folder gives it")
-        sys.stdout.write(roles_sql(schema_of(address) or "public"))
+        sys.stdout.write(roles_sql(schema_in_use(address)))
 
 
 @command("store migrate")
@@ -60,10 +60,12 @@ def copy(source: str, target: str, *, runs: str | None = None, project: str | No
     """Copy runs, or a record set, from one store to another, in either direction: each as a whole or not at all.
 
     Their records, texts and readings go along, the memory of answers doesn't. Further trials of a repeated run go with
-    it. A run that is there already isn't copied again, so the same command goes on after an interruption.
+    it. A run that is there already isn't copied again, so the same command goes on after an interruption; one that
+    isn't finished there is brought up to date.
 
     Exit codes: 0; 2 usage; 3 incomplete (a run is being written, a store can't be used, interrupted).
     """
+    require_one_project(project)
     if is_record_set(source):
         _copy_record_set(source, target, runs, project)
         return
@@ -115,9 +117,16 @@ def _chosen(infos: dict[int, RunInfo], runs: str | None) -> list[int]:
 
 def _say_copied(run: CopiedRun) -> None:
     if run.before:
-        tell(f"run {run.number} is there already as run {run.there}")
+        told = f"run {run.number} is there already as run {run.there}"
+    elif run.renewed:
+        told = f"run {run.number} is up to date there as run {run.there}, {plural(run.cases, 'case')}"
     else:
-        tell(f"run {run.number} is run {run.there} there, {plural(run.cases, 'case')}")
+        told = f"run {run.number} is run {run.there} there, {plural(run.cases, 'case')}"
+    if run.forgotten:
+        told += "; it isn't finished there and stays so, since texts of it were deleted there"
+    elif run.unfinished:
+        told += "; it isn't finished: give its evaluation again, then this command"
+    tell(told)
 
 
 @command("store check")
@@ -142,12 +151,21 @@ def check(url: str | None = None) -> None:
 
 
 def _findings(found: StoreCheck) -> Iterator[str]:
+    again = "evaluate the file again"
     for run, count in found.missing.items():
         yield f"run {run}: {plural(count, 'case')} with a text that is missing and was not forgotten; shown as deleted"
     for run, count in found.unscored.items():
-        yield f"run {run}: {plural(count, 'case')} without a score: evaluate the file again"
+        yield f"run {run}: {plural(count, 'case')} without a score: {again}"
     for run, count in found.caseless.items():
         yield f"run {run}: scores at {plural(count, 'place')} without a case"
+    for run, count in found.short.items():
+        yield f"run {run} is finished, but lacks {plural(count, 'case')}: {again}"
+    for run, count in found.unread.items():
+        yield f"run {run}: {plural(count, 'case')} without a reading: {again}"
+    for run, count in found.altered.items():
+        yield f"run {run}: {plural(count, 'case')} with texts that are missing or aren't those that were evaluated"
+    for run, count in found.spoilt.items():
+        yield f"run {run}: {plural(count, 'case')} with verdicts that can't be read: {again}"
     if found.unheld:
         yield f"{plural(found.unheld, 'text')} that no case holds: the next `ragtriage forget` deletes them"
     if found.sound:
@@ -173,6 +191,7 @@ def delete(
             sys.stdout.write(f"run {info.number} ({told})\n")
         if dry_run:
             sys.stdout.write("nothing was deleted (--dry-run)\n")
+            there.require_owner("delete runs")
         elif yes or _agreed():
             there.delete([info.number for info in infos])
             sys.stdout.write(f"deleted {plural(len(infos), 'run')}\n")

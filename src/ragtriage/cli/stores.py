@@ -25,7 +25,13 @@ def open_named_store(
     """
     settings = settings or find_settings(Path.cwd())
     address = store_address(store, settings)
-    if create and project == EVERY_PROJECT:
-        raise ConfigError("--project '*' means all projects: name the one that the run is to belong to")
+    if create:
+        require_one_project(project)
     meant = project_meant(project or settings.project, address)
     return open_store(address, create=create, project=meant, told=tell, open_set=open_record_set)
+
+
+def require_one_project(project: str | None) -> None:
+    """Refuse all projects where runs are written."""
+    if project == EVERY_PROJECT:
+        raise ConfigError("--project '*' means all projects: name the one that the run is to belong to")

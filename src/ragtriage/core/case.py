@@ -27,6 +27,15 @@ class Turn:
     """What was said."""
 
 
+LEAST_WEIGHT, MOST_WEIGHT = 1e-9, 1e9
+"""Of a case: beyond these, sums of weights and of their squares lose the other cases, or overflow."""
+
+
+def counted_weight(weight: float) -> float:
+    """A weight as it counts: one that no reader takes, but an earlier one took, counts as the nearest that it takes."""
+    return min(max(weight, LEAST_WEIGHT), MOST_WEIGHT)
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One query, what was retrieved for it and what was answered (the "RAG triad" of THELMA, section 3)."""
@@ -50,7 +59,7 @@ class Case:
     tags: Mapping[str, Any] = field(default_factory=dict)
     """Every other column of the input, kept for slicing."""
     weight: float = 1.0
-    """How many cases this one stands for (a sampled production stream)."""
+    """How many cases this one stands for (a sampled production stream), from `LEAST_WEIGHT` to `MOST_WEIGHT`."""
     time: str | None = None
     """When it happened, ISO 8601."""
     trace_id: str | None = None

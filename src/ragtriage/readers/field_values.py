@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
-from ragtriage.core.case import Turn
+from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, Turn
 from ragtriage.readers.field_names import KEYS
 from ragtriage.readers.problems import RowContext, RowProblem
 from ragtriage.readers.text_values import clean, described, list_in, text_of, unpacked
@@ -95,6 +95,8 @@ def _weight(value: Any) -> float:
         weight = math.nan
     if not (math.isfinite(weight) and weight > 0):
         raise RowProblem("weight", f"is {described(value)}: write a number above 0")
+    if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
+        raise RowProblem("weight", f"is {described(value)}: write a number from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}")
     return weight
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, counted_weight
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.statistics import ExactSum, Z, percentile_interval, ranked, resamples_of
 from ragtriage.core.verdicts import Outcome, Score, Undefined
@@ -79,6 +80,7 @@ class MetricTally:
         """Count the outcome of one case."""
         match outcome:
             case Score(value=value, unknown=unknown) as score:
+                weight = counted_weight(weight)
                 self.values.append(value)
                 self.weights.append(weight)
                 self.unknown += unknown
@@ -96,7 +98,8 @@ class MetricTally:
     def add_scores(self, values: Numbers, weights: Numbers) -> None:
         """Add single scores with the weights of their cases."""
         self.values.frombytes(np.ascontiguousarray(values, np.float64).tobytes())
-        self.weights.frombytes(np.ascontiguousarray(weights, np.float64).tobytes())
+        counted = np.clip(weights, LEAST_WEIGHT, MOST_WEIGHT)
+        self.weights.frombytes(np.ascontiguousarray(counted, np.float64).tobytes())
 
     def counts(self) -> dict[str, Any]:
         """What was counted, the scores as their sums; of JSON's types."""

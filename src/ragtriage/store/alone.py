@@ -10,6 +10,7 @@ from ragtriage.core.errors import StoreError
 from ragtriage.store.claims import Claims, Holder
 from ragtriage.store.database import Database
 from ragtriage.store.identity import digest
+from ragtriage.store.lease import host_of
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
 """Seconds between two looks whether it is free."""
@@ -53,6 +54,6 @@ def alone(
 
 def _held_up(what: str, holder: Holder) -> str:
     return (
-        f"{what} is being done by process {holder.pid} on {holder.host} (last sign of life "
+        f"{what} is being done by process {holder.pid} on {host_of(holder.host)} (last sign of life "
         f"{max(0.0, holder.since):.0f} seconds ago): wait until it ends, or stop it"
     )

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Table, func, select
 
+from ragtriage.store.codec import steps_readable
 from ragtriage.store.database import Database
-from ragtriage.store.schema import case_texts, cases, scores, texts
+from ragtriage.store.identity import content_hash
+from ragtriage.store.record_values import case_from
+from ragtriage.store.run_reader import read_texts
+from ragtriage.store.schema import FINISHED, RECORDS_AT, case_texts, cases, readings, runs, scores, texts
+
+PORTION = 500
+"""Cases that are looked at together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,22 +32,57 @@ class StoreCheck:
     """Run → how many of its cases have no score."""
     caseless: Mapping[int, int] = field(default_factory=dict)
     """Run → at how many places stand scores without a case."""
+    short: Mapping[int, int] = field(default_factory=dict)
+    """Finished run → how many of its rows have no case."""
+    unread: Mapping[int, int] = field(default_factory=dict)
+    """Finished run with readings → how many of its cases have none."""
+    altered: Mapping[int, int] = field(default_factory=dict)
+    """Run → how many of its cases don't say what was evaluated: rows of their texts are missing, or changed."""
+    spoilt: Mapping[int, int] = field(default_factory=dict)
+    """Run → how many of its cases have steps that can't be read."""
     unheld: int = 0
     """Texts that no case holds, as a killed `forget` leaves them."""
 
     @property
     def sound(self) -> bool:
         """Whether nothing is missing; texts that nobody holds are only in the way."""
-        return not (self.missing or self.unscored or self.caseless)
+        lacking = self.missing, self.unscored, self.caseless, self.short, self.unread, self.altered, self.spoilt
+        return not any(lacking)
 
 
 def check_store(database: Database) -> StoreCheck:
-    """Look through a store, in statements that read whole tables.
+    """Look through a store: in statements that read whole tables, then case by case.
 
     Raises:
         StoreError: the store can't be read.
     """
-    return database.read(_check)
+    found = database.read(_check)
+    altered, spoilt = Counter[int](), Counter[int]()
+    for run in database.read(lambda connection: connection.execute(select(runs.c.number)).scalars().all()):
+        after = -1
+        while some := database.read(lambda connection, run=run, after=after: _portion(connection, run, after)):  # type: ignore[misc]  # bound now
+            for position, whole, readable in some:
+                altered[run] += not whole
+                spoilt[run] += not readable
+                after = position
+    return replace(found, altered=dict(+altered), spoilt=dict(+spoilt))
+
+
+def _portion(connection: Connection, run: int, after: int) -> list[tuple[int, bool, bool]]:
+    """The next cases of a run: position, whether it says what was evaluated, whether its steps can be read."""
+    here = select(cases).where(cases.c.run == run, cases.c.position > after).order_by(cases.c.position)
+    rows = connection.execute(here.limit(PORTION)).all()
+    written = read_texts(connection, run, rows[0].position, rows[-1].position) if rows else {}
+    return [(row.position, _whole(row, written.get(row.position, [])), steps_readable(row.steps)) for row in rows]
+
+
+def _whole(row: Row[Any], written: list[Any]) -> bool:
+    """Whether a case says what was evaluated; one whose texts were deleted isn't asked."""
+    if any(text.text is None for text in written):
+        return True
+    values = dict(row._mapping)  # noqa: SLF001  # SQLAlchemy's public name
+    case = case_from(values, ((text.role, text.label, text.text) for text in written))
+    return content_hash(case) == bytes(row.content)
 
 
 def _check(connection: Connection) -> StoreCheck:
@@ -46,6 +90,8 @@ def _check(connection: Connection) -> StoreCheck:
         query = select(table.c.run, func.count(table.c.position.distinct())).where(*conditions).group_by(table.c.run)
         return {run: count for run, count in connection.execute(query)}  # noqa: C416  # rows, no pairs
 
+    same_reading = (readings.c.run == cases.c.run) & (readings.c.position == cases.c.position)
+    finished = cases.c.run.in_(select(runs.c.number).where(runs.c.state == FINISHED))
     same_case = (scores.c.run == cases.c.run) & (scores.c.position == cases.c.position)
     there = select(texts.c.hash).where(texts.c.hash == case_texts.c.hash).exists()
     held = texts.c.hash.in_(select(case_texts.c.hash).where(case_texts.c.hash.is_not(None)))
@@ -54,5 +100,19 @@ def _check(connection: Connection) -> StoreCheck:
         counted(case_texts, case_texts.c.hash.is_not(None), ~there),
         counted(cases, ~select(scores.c.run).where(same_case).exists()),
         counted(scores, ~select(cases.c.run).where(same_case).exists()),
-        connection.execute(select(func.count()).select_from(texts).where(~held)).scalar_one(),
+        short=_short(connection),
+        unread=counted(
+            cases,
+            finished,
+            cases.c.run.in_(select(readings.c.run)),  # runs from before there were readings have none
+            ~select(readings.c.run).where(same_reading).exists(),
+        ),
+        unheld=connection.execute(select(func.count()).select_from(texts).where(~held)).scalar_one(),
     )
+
+
+def _short(connection: Connection) -> dict[int, int]:
+    there = select(func.count()).select_from(cases).where(cases.c.run == runs.c.number).correlate(runs)
+    query = select(runs.c.number, runs.c.rows, there.scalar_subquery().label("there"), runs.c.configuration)
+    found = connection.execute(query.where(runs.c.state == FINISHED)).all()
+    return {r.number: r.rows - r.there for r in found if r.there < r.rows and RECORDS_AT not in r.configuration}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import socket
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Double, and_, delete, literal,
 
 from ragtriage.core.errors import StoreError
 from ragtriage.store.database import Database, in_chunks
-from ragtriage.store.lease import STALE, Heartbeat, alive
+from ragtriage.store.lease import STALE, Heartbeat, here, surely_dead
 from ragtriage.store.schema import answers, claims
 
 LONGEST = 3600.0
@@ -27,6 +26,7 @@ class Holder:
     party: str
     """The processes that it belongs to, such as those of one test session; empty if it was given none."""
     host: str
+    """Where it runs; see `ragtriage.store.lease.here`."""
     pid: int
     since: float
     """Seconds since its last sign of life."""
@@ -35,7 +35,7 @@ class Holder:
 class Claims:
     """The questions that one process asks, claimed by the keys of their answers.
 
-    A claim lapses when its owner gave no sign of life for a minute, or is a process of this machine that is dead.
+    A claim lapses when its owner gave no sign of life for a minute, or is a process that is surely dead.
     Every method raises a `StoreError` where the store can't be read or written.
 
     Args:
@@ -48,7 +48,7 @@ class Claims:
         self._database = database
         self._clock = clock
         self._owner = f"{party}:{secrets.token_hex(8)}" if party else secrets.token_hex(8)
-        self._host, self._pid = socket.gethostname(), os.getpid()
+        self._host, self._pid = here(), os.getpid()
         self._insertion = database.insert_or_ignore(claims)
         self._held: set[bytes] = set()
         self._heartbeat: Heartbeat | None = None
@@ -141,8 +141,8 @@ class Claims:
 
     def _dead_owners(self, connection: Connection) -> list[str]:
         """Owners on this machine whose processes are gone."""
-        here = select(claims.c.owner, claims.c.owner_pid).where(claims.c.owner_host == self._host).distinct()
-        return [owner for owner, pid in connection.execute(here) if not alive(pid)]
+        own = select(claims.c.owner, claims.c.owner_pid).where(claims.c.owner_host == self._host).distinct()
+        return [owner for owner, pid in connection.execute(own) if surely_dead(self._host, pid)]
 
     def _beat(self) -> None:
         mine = update(claims).where(claims.c.owner == self._owner).values(heartbeat=self._now())

@@ -50,6 +50,14 @@ def encode_steps(case: Case, steps: Mapping[str, Known]) -> bytes:
     return _packed([_encode_component(case, component) for component in table.places], written)
 
 
+def steps_readable(blob: bytes) -> bool:
+    """Whether a blob of steps is whole."""
+    try:
+        return len(json.loads(zlib.decompress(blob))) > 1
+    except (zlib.error, ValueError, TypeError):
+        return False
+
+
 class _Components:
     """The distinct components of a case, each with its place; most steps are about the very same objects."""
 

@@ -85,7 +85,8 @@ class Database:
         self.file = file
         self.schema = schema
         self.is_sqlite = engine.dialect.name == "sqlite"
-        self._retries = retries or Retries()
+        self._retries = retries or Retries(silent=None)
+        event.listen(engine, "after_cursor_execute", lambda *_: self._retries.answered())
         self._inserts = RowInserts() if self.is_sqlite else ArrayInserts()
 
     @contextmanager
@@ -169,11 +170,11 @@ class Database:
             take_lock(connection, lock, self.schema, shared=shared)
 
     def named(self, name: str) -> str:
-        """A table or a function as it is written in plain SQL."""
+        """A table or a function as it is written in what the driver gets as it is (`exec_driver_sql`)."""
         return f"{self.quoted(self.schema)}.{self.quoted(name)}" if self.schema else self.quoted(name)
 
     def quoted(self, name: str) -> str:
-        """Any name as it is written in plain SQL."""
+        """Any name as it is written in what the driver gets as it is (`exec_driver_sql`)."""
         return self.engine.dialect.identifier_preparer.quote_identifier(name)
 
     @contextmanager

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Connection, Insert, delete, or_, select, text, update
+from sqlalchemy import Connection, Insert, delete, or_, select, update
 
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.questions import Question
@@ -255,8 +255,8 @@ def _delete_unheld(connection: Connection, database: Database, keys: Sequence[by
     On a server its function `forget_texts` does it: a writer may delete nothing in another way.
     """
     if not database.is_sqlite:
-        function = text(f"SELECT {database.named('forget_texts')}(CAST(:keys AS bytea[]), :unheld)")
-        connection.execute(function, {"keys": list(keys), "unheld": texts_too})
+        function = f"SELECT {database.named('forget_texts')}(%(keys)s::bytea[], %(unheld)s)"
+        connection.exec_driver_sql(function, {"keys": list(keys), "unheld": texts_too})
         return
     for some in in_chunks(keys):
         connection.execute(delete(answers).where(answers.c.key.in_(some)))

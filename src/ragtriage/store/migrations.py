@@ -50,7 +50,7 @@ def _prepare(connection: Connection, database: Database, *, initialise: bool, to
             "ENCODING 'UTF8' TEMPLATE template0"
         )
     if initialise and database.schema and not has_schema(connection, database.schema):
-        connection.execute(text(f"CREATE SCHEMA {database.quoted(database.schema)}"))
+        connection.exec_driver_sql(f"CREATE SCHEMA {database.quoted(database.schema)}")
     found = _version(connection, database)
     if found is None:
         _require_create(connection, database)
@@ -132,7 +132,7 @@ def _to_version_2(connection: Connection, database: Database) -> None:
         wide |= dict.fromkeys(("cases", "case_texts", "scores"), ("position",))
         for table, columns in wide.items():
             changes = ", ".join(f'ALTER COLUMN "{column}" TYPE BIGINT' for column in columns)
-            connection.execute(text(f"ALTER TABLE {named(table)} {changes}"))
+            connection.exec_driver_sql(f"ALTER TABLE {named(table)} {changes}")
     else:
         big = " WITHOUT ROWID"
     for statement in (
@@ -146,7 +146,7 @@ def _to_version_2(connection: Connection, database: Database) -> None:
             f"PRIMARY KEY (run, position), FOREIGN KEY(run) REFERENCES {named('runs')} (number) ON DELETE CASCADE){big}"
         ),
     ):
-        connection.execute(text(statement))
+        connection.exec_driver_sql(statement)
     if not database.is_sqlite:
         _make_forget_texts(connection, database)
 
@@ -164,8 +164,10 @@ def _make_forget_texts(connection: Connection, database: Database) -> None:
         f"(SELECT FROM {schema}.case_texts c WHERE c.hash = t.hash)"
     )
     made = f"CREATE OR REPLACE FUNCTION {function}(keys bytea[], unheld boolean) RETURNS void LANGUAGE sql "
-    connection.execute(text(f"{made} SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$ {body} $$"))
-    connection.execute(text(f"REVOKE ALL ON FUNCTION {function}(bytea[], boolean) FROM PUBLIC"))
+    connection.exec_driver_sql(
+        f"{made} SECURITY DEFINER SET search_path = {schema}, pg_temp AS $forget$ {body} $forget$"
+    )
+    connection.exec_driver_sql(f"REVOKE ALL ON FUNCTION {function}(bytea[], boolean) FROM PUBLIC")
 
 
 MIGRATIONS: tuple[Migration, ...] = (_to_version_2,)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
-
 from ragtriage.store.schema import (
     answers,
     case_texts,
@@ -43,21 +41,24 @@ def roles_sql(schema: str) -> str:
     - `ragtriage_reader` reads everything;
     - `ragtriage_writer` reads, inserts and updates, and deletes texts and answers only through `forget_texts`.
     """
-    quote = PGDialect_psycopg().identifier_preparer.quote_identifier  # type: ignore[no-untyped-call]  # SQLAlchemy's
-    inside = quote(schema)
-    tables = [f"{inside}.{quote(table.name)}" for table in metadata.sorted_tables]
+    inside = _quoted(schema)
+    tables = [f"{inside}.{_quoted(table.name)}" for table in metadata.sorted_tables]
     lines = ["-- Three roles for a store of ragtriage. Run this as the owner of the tables, then give people one:"]
     lines += [f"--   GRANT {WRITER} TO anna;", ""]
     for role in (NUMBERS, READER, WRITER):
         lines.append(f"DO $$ BEGIN CREATE ROLE {role} NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;")
     lines.append(f"GRANT USAGE ON SCHEMA {inside} TO {NUMBERS}, {READER}, {WRITER};")
     lines += [f"GRANT SELECT ON {table} TO {READER}, {WRITER};" for table in tables]
-    lines += [f"GRANT SELECT {_shown(table)}ON {inside}.{quote(table.name)} TO {NUMBERS};" for table in _numbers()]
+    lines += [f"GRANT SELECT {_shown(table)}ON {inside}.{_quoted(table.name)} TO {NUMBERS};" for table in _numbers()]
     lines += [f"GRANT INSERT, UPDATE ON {table} TO {WRITER};" for table in tables]
-    lines += [f"GRANT DELETE ON {inside}.{quote(table.name)} TO {WRITER};" for table in DELETED_FROM]
-    lines.append(f"GRANT USAGE ON SEQUENCE {inside}.{quote(f'{runs.name}_number_seq')} TO {WRITER};")
+    lines += [f"GRANT DELETE ON {inside}.{_quoted(table.name)} TO {WRITER};" for table in DELETED_FROM]
+    lines.append(f"GRANT USAGE ON SEQUENCE {inside}.{_quoted(f'{runs.name}_number_seq')} TO {WRITER};")
     lines.append(f"GRANT EXECUTE ON FUNCTION {inside}.forget_texts(bytea[], boolean) TO {WRITER};")
     return "\n".join(lines) + "\n"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _numbers() -> list[Table]:

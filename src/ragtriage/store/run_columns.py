@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, func, select
 
+from ragtriage.core.case import counted_weight
 from ragtriage.store.database import Database
 from ragtriage.store.schema import case_texts, cases, scores, texts
 
@@ -85,7 +86,8 @@ class TableColumns:
                 rows = connection.execute(query.where(cases.c.position > after)).all()
             if not rows:
                 return
-            yield from map(tuple, rows)
+            for position, own, tags, weight, relevant in rows:
+                yield position, own, tags, counted_weight(weight), relevant
             after = rows[-1].position
 
     def scores(self, metric: str) -> list[tuple[int, float | None, bool]]:

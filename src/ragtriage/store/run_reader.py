@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, Label, Row, Select, Table, and_, func, select
+from sqlalchemy import Connection, Label, Row, Select, Table, and_, case, func, select
 
+from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, counted_weight
 from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.record import Record
@@ -41,8 +42,8 @@ CHUNK = 64
 LIGHT_CHUNK = 1000
 """Rows without their texts that are read together."""
 
-MOST_DIGITS = 18
-"""Of a run's number: more than fit into a database's whole numbers."""
+MOST_DIGITS, MOST_RUNS = 10, 2**31 - 1
+"""Of a run's number: a server's table holds no larger one."""
 
 LONGEST_SHOWN = 40
 """Characters of what a user gave that a message repeats."""
@@ -176,7 +177,10 @@ _RUNS = select(
 
 def read_means(connection: Connection, numbers: Sequence[int]) -> dict[int, dict[str, float]]:
     """See `Store.means`."""
-    mean = func.sum(scores.c.value * cases.c.weight) / func.sum(cases.c.weight)
+    weight = case(
+        (cases.c.weight < LEAST_WEIGHT, LEAST_WEIGHT), (cases.c.weight > MOST_WEIGHT, MOST_WEIGHT), else_=cases.c.weight
+    )  # see `counted_weight`
+    mean = func.sum(scores.c.value * weight) / func.sum(weight)
     of_case = and_(cases.c.run == scores.c.run, cases.c.position == scores.c.position)
     wanted = scores.c.run.in_(numbers) & scores.c.value.is_not(None)
     query = select(scores.c.run, scores.c.metric, mean).join_from(scores, cases, of_case).where(wanted)
@@ -207,19 +211,19 @@ def read_run(connection: Connection, which: int | str, project: str | None = Non
     mine = by_number.where(of_project(project))
     newest = connection.execute(mine.where(not_by_tests()) if text == "last" else mine).all()
     if not newest and (text == "last" or connection.execute(by_number).first() is None):
-        raise NotStoredError(_no_run(connection, project))
+        raise NotStoredError(no_run(connection, project))
     there = f"the newest are {', '.join(str(row.number) for row in newest or connection.execute(by_number))}"
     if text != "last" and not (text.isascii() and text.isdecimal()):
         raise NotStoredError(f"{text[:LONGEST_SHOWN]!r} is no run: give its number, or last; {there}")
     if text == "last":
         return read_runs(connection, newest[0].repeats or newest[0].number)[0]
-    found = read_runs(connection, int(text)) if len(text) <= MOST_DIGITS else []
+    found = read_runs(connection, int(text)) if len(text) <= MOST_DIGITS and int(text) <= MOST_RUNS else []
     if not found:
         raise NotStoredError(f"there is no run {text[:LONGEST_SHOWN]}; {there}")
     return found[0]
 
 
-def _no_run(connection: Connection, project: str | None) -> str:
+def no_run(connection: Connection, project: str | None) -> str:
     """That there is no last run, and of which projects there are runs."""
     if project is not None:
         others = connection.execute(select(runs.c.project).where(not_by_tests()).distinct().limit(10)).scalars()
@@ -322,13 +326,16 @@ class TableRun:
 
 def _light_rows(connection: Connection, info: RunInfo, rows: Sequence[Row[Any]]) -> list[StoredRow]:
     found = _outcomes(connection, info, rows[0].position, rows[-1].position)
-    return [StoredRow(row.id, row.tags, row.weight, row.language, found.get(row.position, {})) for row in rows]
+    return [
+        StoredRow(row.id, row.tags, counted_weight(row.weight), row.language, found.get(row.position, {}))
+        for row in rows
+    ]
 
 
 def _records(connection: Connection, info: RunInfo, rows: Sequence[Row[Any]]) -> list[Record]:
     first, last = rows[0].position, rows[-1].position
     found = _outcomes(connection, info, first, last)
-    written = _texts(connection, info.number, first, last)
+    written = read_texts(connection, info.number, first, last)
     return [_record(row, written.get(row.position, []), found.get(row.position, {})) for row in rows]
 
 
@@ -337,7 +344,8 @@ def _record(row: Row[Any], written: list[Any], outcomes: dict[str, Outcome]) -> 
     return record_from(case_from(values, ((text.role, text.label, text.text) for text in written)), values, outcomes)
 
 
-def _texts(connection: Connection, run: int, first: int, last: int) -> dict[int, list[Any]]:
+def read_texts(connection: Connection, run: int, first: int, last: int) -> dict[int, list[Any]]:
+    """The texts of a run's cases from one position to another: position → role, label, and text or None."""
     query = (
         select(case_texts.c.position, case_texts.c.role, case_texts.c.label, texts.c.text)
         .outerjoin(texts, texts.c.hash == case_texts.c.hash)

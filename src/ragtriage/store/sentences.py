@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from sqlalchemy.exc import SQLAlchemyError
 
 from ragtriage.core.errors import StoreError
-from ragtriage.store.retries import lost
+from ragtriage.store.retries import REFUSED, lost
 
 VARIABLE = "RAGTRIAGE_STORE"
 
@@ -43,6 +43,10 @@ _LOST = (
 )
 
 _SENTENCES = {
+    REFUSED: (
+        "the store {where} doesn't let you in ({text}): check the user, the password (~/.pgpass or PGPASSWORD), the "
+        "database and the sslmode of its address"
+    ),
     "database or disk is full|No space left|quota exceeded": (
         "the store {where} can't grow because the disk is full; what was kept so far is safe: free some space, then "
         "give the same command again"

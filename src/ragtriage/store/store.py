@@ -26,7 +26,7 @@ from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
 from ragtriage.store.migrations import prepare, require_owner
 from ragtriage.store.postgresql import Told
-from ragtriage.store.run_reader import RunInfo, TableRun, read_means, read_run, read_runs
+from ragtriage.store.run_reader import RunInfo, TableRun, no_run, read_means, read_run, read_runs
 from ragtriage.store.run_writer import RunWriter, now
 from ragtriage.store.schema import FINISHED, RECORDS_AT, RUNNING, of_project, runs
 from ragtriage.store.stored_run import StoredRun
@@ -92,27 +92,6 @@ def open_store(
         database.close()
         raise
     return Store(database, project, open_set)
-
-
-def initialise_store(where: str, told: Told = lambda _: None) -> str:
-    """Make a store's tables, and on a server its schema, which nothing else makes.
-
-    Args:
-        where: as in `open_store`.
-        told: is called with what the user should know.
-
-    Returns:
-        The version of the tables that was found, empty where there were none.
-
-    Raises:
-        ConfigError: a server's database can't hold every text.
-        StoreError: this user may not make them, or they are another program's.
-    """
-    database = open_database(store_address(where), create=True, told=told)
-    try:
-        return prepare(database, initialise=True, told=told)
-    finally:
-        database.close()
 
 
 class Store:
@@ -202,6 +181,7 @@ class Store:
             begun = connection.execute(select(runs.c.number).where(mine)).scalar()
             if begun is not None:
                 return int(begun)  # an earlier try was committed, though nobody heard of it
+            self._database.lock(connection, "begin")
             # no two runs with one identity have the same moment: by the two a run is known in other stores
             taken = select(runs.c.created).where(runs.c.identity == row["identity"])
             created = now(connection.execute(taken).scalars().all())
@@ -242,6 +222,10 @@ class Store:
         """The runs of the store's project, the newest first; with `everywhere` those of all projects."""
         project = None if everywhere else self.project
         return self._database.read(lambda connection: read_runs(connection, project=project))
+
+    def no_run(self) -> str:
+        """That the store's project has no run, and which projects have; for messages."""
+        return self._database.read(lambda connection: no_run(connection, self.project))
 
     def means(self, numbers: Sequence[int]) -> dict[int, dict[str, float]]:
         """The mean of every metric of these runs, weighted by the cases' weights: run → metric → mean.
@@ -348,6 +332,10 @@ class Store:
         """Copy runs to another store; see `ragtriage.store.copying.copy_runs`."""
         return copy_runs(self._database, other._database, runs, project=project, copied=copied)
 
+    def require_owner(self, what: str) -> None:
+        """Raise a StoreError where only the owner of a server's tables may do something, and this user isn't."""
+        require_owner(self._database, what)
+
     def delete(self, run: int | Sequence[int]) -> None:
         """Delete runs with all that belongs to them; their answers and texts go as by `forget_texts`.
 
@@ -356,7 +344,7 @@ class Store:
             StoreError: the tables of a server are somebody else's, or a run is being written.
         """
         numbers = [run] if isinstance(run, int) else list(run)
-        require_owner(self._database, "delete runs")
+        self.require_owner("delete runs")
         known = {info.number: info for info in self.runs(everywhere=True)}
         # a record set isn't the store's: it stays where it is
         self.forget_texts([one for one in numbers if one not in known or RECORDS_AT not in known[one].configuration])
