@@ -6,7 +6,6 @@ import json
 import os
 import re
 import secrets
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from typing import Self
 
 from ragtriage.core.errors import StoreError
 from ragtriage.scale.places import Folder
-from ragtriage.store.lease import STALE, alive
+from ragtriage.store.lease import STALE, here, host_of, surely_dead
 
 BEAT = 10.0
 """Seconds between two signs of life."""
@@ -28,6 +27,7 @@ class Sign:
     """A driver, as its sign of life names it."""
 
     host: str
+    """As `ragtriage.store.lease.here` says it."""
     pid: int
     token: str
     """Of this driver alone: processes of other times and machines may have the same number."""
@@ -38,8 +38,7 @@ class Sign:
         Args:
             age: seconds since the sign was written; None if it is gone.
         """
-        here = self.host == socket.gethostname()
-        return age is None or age > STALE or (here and not alive(self.pid))
+        return age is None or age > STALE or surely_dead(self.host, self.pid)
 
 
 class SignOfLife:
@@ -60,7 +59,7 @@ class SignOfLife:
     def __init__(self, folder: Folder, part: str = "", beat: float = BEAT) -> None:
         self._folder = folder
         self._name = f"driver{part}.json"
-        self._me = Sign(socket.gethostname(), os.getpid(), secrets.token_hex(8))
+        self._me = Sign(here(), os.getpid(), secrets.token_hex(8))
         self._take()
         self._stop = threading.Event()
         self._lost = ""
@@ -111,8 +110,8 @@ class SignOfLife:
         what = f"share {share[0]}/{share[1]} of {self._folder.address}" if share else self._folder.address
         alike = "; all shares of a record set have to be of the same number" if share and mine else ""
         return (
-            f"process {other.pid} on {other.host} works on {what} (its sign of life is less than {STALE:.0f} seconds "
-            f"old): wait until it ends, or stop it{alike}"
+            f"process {other.pid} on {host_of(other.host)} works on {what} (its sign of life is less than {STALE:.0f} "
+            f"seconds old): wait until it ends, or stop it{alike}"
         )
 
     def _now(self) -> float:
@@ -143,7 +142,7 @@ class SignOfLife:
                 f"{self._folder.at(self._name)}, the sign of life of this process, is gone: another command has taken "
                 "over, or somebody deleted it; this one stops"
             )
-        return f"process {by.pid} on {by.host} has taken {self._folder.address} over: this one stops"
+        return f"process {by.pid} on {host_of(by.host)} has taken {self._folder.address} over: this one stops"
 
 
 def worked_on(folder: Folder) -> bool:
