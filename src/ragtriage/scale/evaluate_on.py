@@ -149,7 +149,8 @@ def _check_arithmetic(wanted: Wanted, markers: Mapping[str, Marker]) -> None:
     """Refuse to go on strictly with a record set that holds what was computed in two ways."""
     probes = Counter(marker.probe for marker in markers.values() if marker.probe)
     if wanted.strict and len(probes) > 1:
-        counts = listed([f"{probe} in {plural(count, 'partition')}" for probe, count in probes.most_common()], "and")
+        found = sorted(probes.items(), key=lambda one: (-one[1], one[0]))
+        counts = listed([f"{probe} in {plural(count, 'partition')}" for probe, count in found], "and")
         raise InputError(
             f"--strict: {wanted.address} already holds the work of processors with {len(probes)} kinds of arithmetic "
             f"({counts}): give another --out, or leave --strict out"
