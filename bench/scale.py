@@ -267,7 +267,7 @@ def _size_of(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-def schedule(folder: Path, actors: int, cases: int) -> None:
+def schedule(folder: Path, actors: int, cases: int, size: int | None) -> None:
     """Actors that only wait: how much of the ideal is left."""
     ray = ray_module()
     ray.init(num_cpus=actors, include_dashboard=False, log_to_driver=False, object_store_memory=80_000_000,
@@ -286,7 +286,7 @@ def schedule(folder: Path, actors: int, cases: int) -> None:
         return start
 
     began = time.monotonic()
-    timed(wanted(path, folder / "set", Waiting, "groundedness", pool, cases // 200))
+    timed(wanted(path, folder / "set", Waiting, "groundedness", pool, size))
     seconds, whole = time.monotonic() - began_work[0], time.monotonic() - began
     ideal = cases * WAIT / actors
     print(
@@ -380,6 +380,7 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=4)
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--actors", type=int, default=64)
+    parser.add_argument("--size", type=int, help="rows of a partition; by default as the command cuts them")
     parser.add_argument("--every", type=float, default=MINUTE)
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
@@ -390,7 +391,7 @@ def main() -> None:
             case "local":
                 local(folder, given.copies)
             case "schedule":
-                schedule(folder, given.actors, given.cases)
+                schedule(folder, given.actors, given.cases, given.size)
             case "nodes":
                 nodes(folder, given.cases, given.every)
             case "reading":
