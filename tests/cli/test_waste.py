@@ -38,16 +38,9 @@ def test_waste_is_shown_in_money_where_the_price_is_known(command, folder: Path)
         "&#39;", "'"
     )
 
-
-def test_a_case_shows_what_its_own_waste_cost(command, folder: Path) -> None:
-    settings(folder, "application_price = 250")
-    findings = command("evaluate", "rows.jsonl", "--json").json["findings"]
-    case = next(group["worst"][0] for group in findings if group["kind"] == "waste")
-    shown = re.sub(r"\s+", " ", command("show", "last", case).out)
-    command("report", "last", "-o", "r.html")
-
+    case = wasted[0]["worst"][0]
+    shown = re.sub(r"\s+", " ", command("show", "last", case, "--store", "b").out)
     (found,) = re.findall(r"about ([\d,]+) tokens not needed, \$([\d.]+\d)", shown)
-    tokens, price = int(found[0].replace(",", "")), float(found[1])
-    assert price == pytest.approx(tokens * 250 / 1_000_000, abs=0.005)
-    page = Path("r.html").read_text(encoding="utf-8").replace("&#39;", "'")
-    assert f"About {found[0]} tokens of sources not needed, ${found[1]} of the application's cost." in page
+    assert float(found[1]) == pytest.approx(int(found[0].replace(",", "")) * 250 / 1_000_000, abs=0.005)
+    on_page = page.read_text(encoding="utf-8").replace("&#39;", "'")
+    assert f"About {found[0]} tokens of sources not needed, ${found[1]} of the application's cost." in on_page

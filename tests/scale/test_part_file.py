@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from collections.abc import Iterator
 from contextlib import closing
@@ -34,3 +35,11 @@ def test_long_texts_are_written_as_they_come() -> None:
         assert file.name is not None  # it lies in the temporary folder, and not in memory
         file.seek(0)
         assert [case_of(values_of(row)) for row in read_part(file, rows=4)] == list(long_cases())
+
+
+def test_a_part_that_is_let_go_is_closed_with_all_that_belongs_to_it() -> None:
+    part = PartWriter(CONFIG, texts=True)
+    part.add(PlacedRecord(0, 1, Record(next(long_cases()))), ())
+    part.close()
+    del part
+    gc.collect()  # what the writer says at its end, where its file is gone, fails this test

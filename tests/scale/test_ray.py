@@ -96,15 +96,12 @@ def test_actors_share_a_budget_and_the_limits_a_minute(cluster: dict[str, str], 
         price = json.loads(one.stdout)["spent"]["cost"]
         on_ray = [*judge, *limits, "--on", "ray:2", "--out", "set/"]
         first = run([*on_ray, "--budget", price / 2], cluster, tmp_path)
-        second = run([*on_ray, "--budget", price], cluster, tmp_path)
 
     assert [one.returncode, first.returncode] == [0, 3], first.stderr
     assert "stopped before the budget of" in first.stderr
-    told = [json.loads(done.stdout) for done in (one, first, second)]
-    assert price / 2 - 10 <= told[1]["spent"]["cost"] <= price / 2
-    assert told[1]["cases"] >= 10
-    assert told[2]["spent"]["cost"] <= price
-    assert told[2]["cases"] > told[1]["cases"]
+    told = json.loads(first.stdout)
+    assert price / 2 - 10 <= told["spent"]["cost"] <= price / 2
+    assert told["cases"] >= 10
 
 
 def test_ray_sends_no_reports_of_its_use(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, cast
@@ -107,6 +108,8 @@ class PartWriter:
 
     def close(self) -> None:
         """Let go what was gathered."""
+        with suppress(OSError):  # what is let go needn't be on the disk
+            self._writer.close()  # before its file, to which it would write at last
         self._file.close()
 
     def _take(self, row: dict[str, Any]) -> None:
