@@ -25,6 +25,7 @@ from ragtriage.cli.scale_flags import ScaleFlags
 from ragtriage.cli.stores import open_named_store
 from ragtriage.config import Settings
 from ragtriage.core.display import plural
+from ragtriage.core.errors import ConfigError
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
@@ -81,6 +82,8 @@ def evaluate_on(
     limits = Limits(options.budget, options.max_requests, options.rpm, options.tpm)
     limits.check(share)
     reading = case_flags.reading(settings)
+    if folder.startswith(f"{folder_at(file).address}/"):
+        raise ConfigError(f"--out {out} lies inside {file}, whose files are all read as cases: put it elsewhere")
     found = survey([file], reading)
     _print_files(found)
     requested = requested_of(sorted({field for one in found.files for field in one.mapping}))
