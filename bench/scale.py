@@ -15,6 +15,8 @@ import base64
 import csv
 import io
 import json
+import math
+import multiprocessing
 import random
 import re
 import tempfile
@@ -225,22 +227,32 @@ def reading(folder: Path, rows: int) -> None:
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     path, drawn = folder / "cases.parquet", random.Random(1)
-    table = {
-        "query": [f"What is said on page {i}?" for i in range(rows)],
-        "sources": [[base64.b85encode(drawn.randbytes(15_200)).decode()] for _ in range(rows)],
-        "response": [f"Nothing on page {i}." for i in range(rows)],
-    }
-    pq.write_table(pa.table(table), path, row_group_size=rows)
-    print(f"one row group of {rows:,} rows, {path.stat().st_size / 1e6:.0f} MB")
+    fields = [("query", pa.string()), ("sources", pa.list_(pa.string())), ("response", pa.string())]
+    portions = []
+    for first in range(0, rows, 1_000):
+        places = range(first, min(rows, first + 1_000))
+        columns = {
+            "query": [f"What is said on page {i}?" for i in places],
+            "sources": [[base64.b85encode(drawn.randbytes(15_200)).decode()] for _ in places],
+            "response": [f"Nothing on page {i}." for i in places],
+        }
+        portions.append(pa.RecordBatch.from_pydict(columns, pa.schema(fields)))
+    pq.write_table(pa.Table.from_batches(portions), path, row_group_size=rows)  # in memory, twice
+    groups = pq.read_metadata(path).num_row_groups
+    print(f"{rows:,} rows, {path.stat().st_size / 1e6:,.0f} MB, row groups: {groups}", flush=True)
     for first in (0, rows // 2, rows - 1_000):
-        read = [0]
+        with multiprocessing.get_context("spawn").Pool(1) as alone:
+            found, read, seconds, peak = alone.apply(_read_of, (path, first))
+        print(f"    {found} rows from {first:,} on: {read / 1e6:,.0f} MB read, {seconds:.1f} s, peak {peak:.0f} MB")
 
-        def opener(read: list[int] = read) -> BinaryIO:
-            return cast("BinaryIO", _Counted(path, read))
 
-        began = time.monotonic()
-        found = sum(1 for _ in parquet_table(str(path), opener, 0, 1, first, 1_000))
-        print(f"    {found} rows from {first:,} on: {read[0] / 1e6:.0f} MB, {time.monotonic() - began:.1f} s")
+def _read_of(path: Path, first: int) -> tuple[int, int, float, float]:
+    """Read 1,000 rows: how many there were, the bytes read for them, seconds, and the peak of memory in MB."""
+    read, began = [0], time.monotonic()
+    found = sum(1 for _ in parquet_table(str(path), lambda: cast("BinaryIO", _Counted(path, read)), 0, 1, first, 1_000))
+    told = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())  # `ru_maxrss` would be the parent's
+    peak = int(told[1]) / 1024 if told else math.nan
+    return found, read[0], time.monotonic() - began, peak
 
 
 class _Counted(io.FileIO):
@@ -362,8 +374,6 @@ def linear(folder: Path, counts: Sequence[int], copies: int) -> None:
 
 def _watch_memory(most: list[int], end: threading.Event) -> None:
     """Keep (the most bytes that a child had, what the last one has now) up to date."""
-    import multiprocessing  # noqa: PLC0415
-
     while not end.wait(0.5):
         for child in multiprocessing.active_children():
             told = Path(f"/proc/{child.pid}/status")
