@@ -198,15 +198,15 @@ def several(writers: int, minutes: float) -> None:
             counted = "SELECT deadlocks FROM pg_stat_database WHERE datname = 'quality'"
             (deadlocks,) = connection.execute(counted).fetchone() or (0,)
             (stored,) = connection.execute("SELECT count(*) FROM cases").fetchone() or (0,)
-        with open_store(address) as store:
-            sound = store.check().sound
         done = sum(result[0] for result in results)
         print(f"{writers} writers, {seconds / 60:.1f} minutes: {done:,} records, {done / seconds:,.0f}/s")
         own = 1000 * sum(result[2] for result in results) / max(done, 1)
         of_server *= 1000 / max(done, 1)
         print(f"processor time a record: {own:.2f} ms of the writers, {of_server:.2f} ms of the server")
         print(f"deadlocks: {deadlocks}; errors: {[result[3] for result in results if result[3]] or 'none'}")
-        print(f"stored: {stored:,} records of {sum(result[1] for result in results)} runs; sound: {sound}")
+        print(f"stored: {stored:,} records of {sum(result[1] for result in results)} runs", flush=True)
+        with open_store(address) as store:
+            print(f"looked through, which takes longer than writing them; sound: {store.check().sound}")
 
 
 def _until_killed(address: str, pickled: str, count: int, told: Any) -> None:
