@@ -34,7 +34,8 @@ from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.compare.stored import compare_chosen
 from ragtriage.runs.compare.swaps import holm, swap_ps
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.store import RunIdentity, Store
+from ragtriage.runs.identity import RunIdentity
+from ragtriage.store import Store
 
 METRICS = ("thelma", "hallucination")
 MARGIN = 0.05

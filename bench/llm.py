@@ -47,6 +47,7 @@ from speed import varied
 
 from ragtriage.core.questions import supported
 from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.prompt_rendering import render
@@ -56,7 +57,6 @@ from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import metrics_named
 from ragtriage.readers import open_cases
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.execute import evaluate_file
 from ragtriage.store import open_store
 
 PORT = 8931

@@ -34,6 +34,8 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer, Component, Verdict
 from ragtriage.demo import DATA
 from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.execution.evaluate_file import evaluate_file
+from ragtriage.execution.prepare import fingerprints_of
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.judge_config import JudgeConfig
@@ -43,8 +45,6 @@ from ragtriage.metrics import THELMA, metrics_named
 from ragtriage.readers import open_cases
 from ragtriage.readers.table_files import parquet_table
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
-from ragtriage.runs.execute import evaluate_file
-from ragtriage.runs.prepare import fingerprints_of
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.scale.desk import Desk
 from ragtriage.scale.evaluate_on import PartitionedResult, Wanted, evaluate_partitioned

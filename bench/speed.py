@@ -25,11 +25,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.build import judge_named
 from ragtriage.metrics import THELMA
 from ragtriage.readers import open_cases
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.execute import evaluate_file
 from ragtriage.store import open_store
 
 WORD = re.compile(r"[A-Za-z]{5,}")

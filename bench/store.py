@@ -45,11 +45,13 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.build import judge_named
 from ragtriage.metrics import THELMA
 from ragtriage.readers import open_cases
+from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.store import Reading, RunIdentity, RunWriter, Store, open_store
+from ragtriage.runs.identity import RunIdentity
+from ragtriage.store import RunWriter, Store, open_store
 
 NAMES = tuple(metric.name for metric in THELMA)
-Written = tuple[Record, Reading]
+Written = tuple[Record, CaseHeading]
 
 
 def judged() -> list[Written]:

@@ -13,12 +13,12 @@ from cli_rows import written
 from ragtriage import Component, FakeJudge, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
+from ragtriage.execution.evaluate_file import FileResult, evaluate_file
 from ragtriage.metrics import METRICS, metrics_named
 from ragtriage.runs.compare.case_table import DIGESTED, CaseTable, digest_of, question_digest
 from ragtriage.runs.compare.comparison import SideHeader
 from ragtriage.runs.compare.sides import Side, definition_digest
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.execute import FileResult, evaluate_file
 from ragtriage.store import Store
 
 Values = Sequence[float | None]

@@ -14,11 +14,11 @@ from library_database import sqlite_library
 from ragtriage import Component, FakeJudge, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
+from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.metrics import metrics_named
 from ragtriage.runs.compare.baseline_write import BaselineOptions, write_baseline
 from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
-from ragtriage.runs.execute import evaluate_file
 
 
 def _parts(question: Question) -> Answer:

@@ -13,12 +13,12 @@ from cli_models import Model, chats, judging, prompt_in, same
 from cli_rows import row, written
 from in_process import Said
 from ragtriage.core.errors import StoreError
+from ragtriage.core.filesystems import folder_at
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.wrappers import InMemory
 from ragtriage.scale.desk import Desk
 from ragtriage.scale.orders import Orders, Task
-from ragtriage.scale.places import folder_at
 from ragtriage.scale.spending import Limits
 from ragtriage.scale.survey import Reading, survey
 from ragtriage.scale.worker import Loaded, evaluate_partition, load

@@ -17,9 +17,9 @@ from forked import Child
 from ragtriage import Component, FakeJudge, JudgeError, Verdict, metrics_named, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
+from ragtriage.execution.evaluate_file import evaluate_file
+from ragtriage.execution.events import CaseDone, Event, RunResumed, RunStarted
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.events import CaseDone, Event, RunResumed, RunStarted
-from ragtriage.runs.execute import evaluate_file
 from ragtriage.runs.selection import ALL_ROWS, RowSelection
 
 ROWS = 300
@@ -29,8 +29,8 @@ CHILD = """
 import sys
 from test_interruptions import CONFIG, agreeable
 from ragtriage import FakeJudge, open_cases, open_store
-from ragtriage.runs.events import CaseDone, RunResumed, RunStarted
-from ragtriage.runs.execute import evaluate_file
+from ragtriage.execution.events import CaseDone, RunResumed, RunStarted
+from ragtriage.execution.evaluate_file import evaluate_file
 
 def follow(event):
     if isinstance(event, RunStarted | RunResumed):

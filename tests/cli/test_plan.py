@@ -18,13 +18,13 @@ from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.evaluation.estimate import EvaluationEstimate
+from ragtriage.execution.estimate import MOST_READ, MOST_SAMPLED, estimate_file
+from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.wrappers import Cached
 from ragtriage.report.plan_document import duration, money, plan_document, requests_and_price
 from ragtriage.report.terminal import print_document
-from ragtriage.runs.estimate import MOST_READ, MOST_SAMPLED, estimate_file
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.execute import evaluate_file
 from ragtriage.runs.selection import RowSelection
 
 LEAN = ("--metrics", "self_distinctness")

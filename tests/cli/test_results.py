@@ -15,9 +15,9 @@ from forked import Child
 from ragtriage import Case, Component, FakeJudge, Source, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
+from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.metrics import THELMA
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.execute import evaluate_file
 
 NAMES = [m.name for m in THELMA]
 

@@ -11,8 +11,9 @@ from forked import Child
 from in_process import plain_environment, said_by
 from places import Place
 from postgresql_server import new_schema, run_sql
+from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.store import Reading, open_store
+from ragtriage.store import open_store
 from ragtriage.store.schema import SCHEMA_VERSION
 
 ROWS = [
@@ -335,7 +336,7 @@ def test_a_password_in_the_address_earns_a_note_and_is_in_nothing_that_is_printe
 
 def test_a_second_evaluator_of_the_same_file_is_refused(server, folder):
     code = (
-        "import sys; from ragtriage.cli import main; from ragtriage.store import Reading, open_store\n"
+        "import sys; from ragtriage.cli import main; from ragtriage.store import CaseHeading, open_store\n"
         "from ragtriage.store.store import Store\nmain()"
     )
     rows = [dict(ROWS[0], id=str(i), query=f"{i} {ROWS[0]['query']}") for i in range(400)]
@@ -363,7 +364,7 @@ def test_every_case_has_its_reading_under_the_criteria_of_the_run(server, folder
             expected = [config.reading(record, config.assess(record)) for record in store.run().records()]
         found = Place(place, server.rpartition("=")[2] if place is server else None).rows("readings")
         found.sort(key=lambda row: row["position"])
-        told = [Reading(r["kind"], r["component"], tuple(json.loads(r["rules"])), bool(r["sure"])) for r in found]
+        told = [CaseHeading(r["kind"], r["component"], tuple(json.loads(r["rules"])), bool(r["sure"])) for r in found]
         assert told == expected
         assert [row["head"] for row in found] == [row["query"] for row in rows]
         assert {row["kind"] for row in found} >= {"failure"}

@@ -16,10 +16,10 @@ from ragtriage.config import read_settings
 from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
+from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.metrics import metrics_named
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.execute import evaluate_file
-from ragtriage.store import RunIdentity
+from ragtriage.runs.identity import RunIdentity
 
 CASES = 60
 

@@ -10,9 +10,9 @@ from inline_pool import InlinePool
 from ragtriage import FakeJudge, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Component
+from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.metrics import THELMA
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
-from ragtriage.runs.execute import evaluate_file
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.scale.evaluate_on import Wanted, evaluate_partitioned
 from ragtriage.scale.orders import Orders

@@ -8,8 +8,10 @@ from pathlib import Path
 from ragtriage import RULES, metrics_named, thresholds_with
 from ragtriage.diagnosis import COSTS, Costs
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of, to_stored
+from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.place import RunInfo
 from ragtriage.runs.selection import ALL_ROWS
-from ragtriage.store import RunIdentity, RunInfo, open_store
+from ragtriage.store import open_store
 
 OWN = replace(RULES[0], name="own", origin="yours")
 CONFIG = EvaluationConfig(metrics_named(["groundedness"]), thresholds_with({}), (*RULES, OWN), Costs(4.0, 1.0))

@@ -11,8 +11,8 @@ from ragtriage import Component, FakeJudge, InputError, Verdict, metrics_named, 
 from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
-from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.events import (
+from ragtriage.execution.evaluate_file import evaluate_file
+from ragtriage.execution.events import (
     INTERRUPTED,
     CaseDone,
     Event,
@@ -22,7 +22,7 @@ from ragtriage.runs.events import (
     RunStarted,
     RunStopped,
 )
-from ragtriage.runs.execute import evaluate_file
+from ragtriage.runs.evaluation_config import EvaluationConfig
 
 CONFIG = EvaluationConfig(metrics_named(["groundedness"]), thresholds_with({}), ())
 

@@ -13,14 +13,15 @@ from typing import Any
 
 from scripted_judges import as_json, by_one_process, evaluated, killed_once, quick
 
+from ragtriage.runs.run import Run
 from ragtriage.runs.tally import tally_of
 from ragtriage.scale.orders import Orders
 from ragtriage.scale.pool import Pool
 from ragtriage.scale.ray_pool import RayPool
-from ragtriage.store import StoredRun, open_store
+from ragtriage.store import open_store
 
 
-def told(run: StoredRun) -> dict[str, Any]:
+def told(run: Run) -> dict[str, Any]:
     """All that is to be equal."""
     whole = [(r.case, r.steps, r.outcomes, r.language) for r in run.records()]
     return {

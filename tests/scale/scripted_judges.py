@@ -16,29 +16,30 @@ import pyarrow.parquet as pq
 from stored_cases import answer
 
 from ragtriage.core.errors import Stopped
+from ragtriage.core.filesystems import Folder
 from ragtriage.core.questions import Question
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer
 from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.execution.evaluate_file import evaluate_file
+from ragtriage.execution.prepare import fingerprints_of
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import THELMA
 from ragtriage.readers import open_cases
 from ragtriage.report.run_json import run_json
 from ragtriage.report.stored_run import stored_run_report
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
-from ragtriage.runs.execute import evaluate_file
-from ragtriage.runs.prepare import fingerprints_of
+from ragtriage.runs.run import Run
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.scale.desk import Desk
 from ragtriage.scale.evaluate_on import PartitionedResult, Wanted, evaluate_partitioned
 from ragtriage.scale.local_pool import LocalPool
 from ragtriage.scale.orders import NewJudge, Orders
-from ragtriage.scale.places import Folder
 from ragtriage.scale.plan import planned
 from ragtriage.scale.pool import Pool
 from ragtriage.scale.set_tally import tally_of_run
 from ragtriage.scale.survey import Reading, survey
-from ragtriage.store import Store, StoredRun
+from ragtriage.store import Store
 
 METRICS = tuple(metric.name for metric in THELMA)
 CONFIG = EvaluationConfig(THELMA, thresholds_with({}))
@@ -169,7 +170,7 @@ def evaluated(inputs: Sequence[str | Path], out: Path | str, **more: Any) -> Par
     return evaluate_partitioned(wanted(inputs, out, **more))
 
 
-def by_one_process(path: Path, store: Store, judge: NewJudge = quick, **reading: Any) -> StoredRun:
+def by_one_process(path: Path, store: Store, judge: NewJudge = quick, **reading: Any) -> Run:
     """The same cases, evaluated as ever."""
     return evaluate_file(open_cases(path, **reading), judge(), store, CONFIG).first.stored
 
@@ -179,7 +180,7 @@ def timeless(records: Iterable[Record]) -> list[Record]:
     return [replace(record, seconds=0.0) for record in records]
 
 
-def as_json(run: StoredRun, tally: Callable[..., Any] = tally_of_run) -> str:
+def as_json(run: Run, tally: Callable[..., Any] = tally_of_run) -> str:
     """What `--json` prints of a run, without which run it is."""
     told = run_json(stored_run_report(run, CONFIG, tally(run, CONFIG)))
     return json.dumps({**told, "run": 0, "input": ""})

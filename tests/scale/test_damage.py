@@ -17,10 +17,10 @@ from scripted_judges import evaluated as by_processes
 from inline_pool import InlinePool
 from ragtriage.core.display import plural
 from ragtriage.core.errors import RagtriageError, StoreError
+from ragtriage.core.filesystems import folder_at
 from ragtriage.scale.checking import check_record_set
 from ragtriage.scale.evaluate_on import PartitionedResult
 from ragtriage.scale.markers import PARTS, commit, keep_together, read_markers
-from ragtriage.scale.places import folder_at
 from ragtriage.scale.record_set import RecordSet, open_record_set
 from ragtriage.scale.set_tally import tally_of_run
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage.core.errors import ConfigError, StoreError
+from ragtriage.core.filesystems import Folder, folder_at
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import CachedAnswer, InMemory
 from ragtriage.scale.at_desk import DeskLimits, DeskMemory
 from ragtriage.scale.desk import Desk
-from ragtriage.scale.places import Folder, folder_at
 from ragtriage.scale.spending import Amount, Limits, spent_on
 
 BUDGET = 10.0

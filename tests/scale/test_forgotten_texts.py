@@ -10,10 +10,10 @@ import pytest
 from scripted_judges import CONFIG, as_json, evaluated, row, timeless, written
 
 from ragtriage.core.errors import StoreError
+from ragtriage.core.filesystems import folder_at
 from ragtriage.runs.tally import tally_of
 from ragtriage.scale.checking import check_record_set
 from ragtriage.scale.forgetting import cases_with_texts, forget_in_record_set
-from ragtriage.scale.places import folder_at
 from ragtriage.scale.record_set import open_record_set
 from ragtriage.scale.set_tally import tally_of_set
 from ragtriage.scale.sign_of_life import SignOfLife

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_judges import parquet, row
 
+from ragtriage.core.filesystems import listed
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.scale.ids import doubles_in, entries_of, entry_of, kept_entries, place_of, read_entries, sorted_entries
 from ragtriage.scale.partitions import Partition, cases_a_partition, cut_lines, cut_row_groups, lines_of
-from ragtriage.scale.places import listed
 from ragtriage.scale.survey import Reading, survey
 
 

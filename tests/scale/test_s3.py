@@ -14,9 +14,9 @@ from scripted_judges import by_one_process, evaluated, parquet, row, timeless, u
 
 from in_process import said_by
 from ragtriage.core.errors import InputError, StoreError
+from ragtriage.core.filesystems import folder_at, stamp_of
 from ragtriage.scale.checking import check_record_set
 from ragtriage.scale.markers import orphans
-from ragtriage.scale.places import folder_at, stamp_of
 from ragtriage.scale.record_set import open_record_set
 from ragtriage.scale.sign_of_life import SignOfLife
 from ragtriage.store import open_store

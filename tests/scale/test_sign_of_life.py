@@ -15,9 +15,9 @@ from scripted_judges import row, until, wanted, written
 
 from inline_pool import InlinePool
 from ragtriage.core.errors import StoreError
+from ragtriage.core.filesystems import Folder, folder_at
 from ragtriage.scale.checking import check_record_set
 from ragtriage.scale.evaluate_on import evaluate_partitioned
-from ragtriage.scale.places import Folder, folder_at
 from ragtriage.scale.record_set import open_record_set
 from ragtriage.scale.sign_of_life import SignOfLife, worked_on
 from ragtriage.store.lease import here, host_of

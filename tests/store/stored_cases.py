@@ -13,7 +13,7 @@ from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import THELMA
-from ragtriage.store import RowsHash, RunIdentity
+from ragtriage.runs.identity import RowsHash, RunIdentity
 
 NAMES = tuple(metric.name for metric in THELMA)
 

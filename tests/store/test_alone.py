@@ -6,12 +6,11 @@ import pytest
 
 from places import Place
 from ragtriage import NotStoredError, StoreError, open_store
-from ragtriage.store import RunIdentity
+from ragtriage.runs.identity import RunIdentity, digest
+from ragtriage.runs.place import MADE_BY, TESTS
 from ragtriage.store.alone import alone
 from ragtriage.store.claims import Claims
 from ragtriage.store.database import open_database, store_address
-from ragtriage.store.identity import digest
-from ragtriage.store.schema import MADE_BY, TESTS
 
 
 def test_another_party_is_waited_for_and_then_named(place: Place) -> None:

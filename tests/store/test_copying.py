@@ -19,11 +19,13 @@ from postgresql_server import new_schema, waits
 from ragtriage.core.case import Case
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.store import CopiedRun, Reading, RejectedRow, RunBusyError, Store, open_store
+from ragtriage.runs.case_row import CaseHeading
+from ragtriage.runs.place import RejectedRow
+from ragtriage.store import CopiedRun, RunBusyError, Store, open_store
 from ragtriage.store.forgetting import delete_unheld_texts
 
 CASES = [case(0), FULL, case(3), case(4, response=None)]
-READ = Reading("quality", "retriever", ("thin_sources",), sure=True)
+READ = CaseHeading("quality", "retriever", ("thin_sources",), sure=True)
 
 
 @pytest.fixture(params=["sqlite → postgresql", "postgresql → sqlite", "sqlite → sqlite"])

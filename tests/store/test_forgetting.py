@@ -15,7 +15,9 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
-from ragtriage.store import DELETED, RejectedRow, Store, open_store
+from ragtriage.runs.codec import DELETED
+from ragtriage.runs.place import RejectedRow
+from ragtriage.store import Store, open_store
 from ragtriage.store.database import open_database
 
 SHARED = Source("All of the trains have a place for a bicycle.", "bikes")

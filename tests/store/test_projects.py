@@ -12,7 +12,8 @@ from ragtriage.core.errors import NotStoredError
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached, CachedAnswer, InMemory
-from ragtriage.store import Reading, Store, open_store, project_meant
+from ragtriage.runs.case_row import CaseHeading
+from ragtriage.store import Store, open_store, project_meant
 
 CASES = [case(0), case(1)]
 
@@ -91,7 +92,7 @@ def test_who_began_a_run_is_known_on_a_server(place):
         assert store.run().info.author == ("postgres" if place.on_server else None)
 
 
-READ = Reading("failure", "generator", ("unsupported_claims", "incomplete"), sure=False)
+READ = CaseHeading("failure", "generator", ("unsupported_claims", "incomplete"), sure=False)
 
 
 def test_readings_are_written_with_the_record_and_replaced_with_it(place):
@@ -103,7 +104,7 @@ def test_readings_are_written_with_the_record_and_replaced_with_it(place):
             run.keep(second)
             run.flush()
             assert [row["position"] for row in place.rows("readings")] == [0]
-            run.keep(first, Reading("no-fault", "none", (), sure=True))
+            run.keep(first, CaseHeading("no-fault", "none", (), sure=True))
             run.read_again([(second, READ), (next(evaluated([case(99)])), READ)])
             run.finish()
         rows = sorted(place.rows("readings"), key=lambda row: row["position"])

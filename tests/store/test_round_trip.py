@@ -20,9 +20,11 @@ from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import CITATIONS
 from ragtriage.metrics.decompositions import SEGMENTS
-from ragtriage.store import RejectedRow, RunIdentity, StoredRow, open_store
-from ragtriage.store.codec import DELETED, decode_answer, decode_steps, encode_answer, encode_steps, without_texts
-from ragtriage.store.identity import content_hash
+from ragtriage.runs.codec import DELETED, decode_answer, decode_steps, encode_answer, encode_steps, without_texts
+from ragtriage.runs.identity import RunIdentity, content_hash
+from ragtriage.runs.place import RejectedRow
+from ragtriage.runs.run import ScoredCase
+from ragtriage.store import open_store
 
 CASES = [
     case(0),
@@ -108,7 +110,7 @@ def test_scores_and_rows_are_read_without_texts(store):
     stored = kept(store, records.values())
     rows = {row.id: row for row in stored.rows()}
     assert rows.keys() == records.keys()
-    assert isinstance(rows["full"], StoredRow)
+    assert isinstance(rows["full"], ScoredCase)
     assert rows["full"].tags == FULL.tags
     assert rows["full"].weight == 2.5
     for case_id, record in records.items():

@@ -16,12 +16,13 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
-from ragtriage.store import Reading, initialise_store, open_store, schema_in_use
+from ragtriage.runs.case_row import CaseHeading
+from ragtriage.store import initialise_store, open_store, schema_in_use
 from ragtriage.store.roles import NUMBERS, READER, WRITER, roles_sql
 from ragtriage.store.schema import SCHEMA_VERSION
 
 CASES = [case(i) for i in range(3)]
-READ = Reading("failure", "generator", ("unsupported_claims",), sure=True)
+READ = CaseHeading("failure", "generator", ("unsupported_claims",), sure=True)
 _users = count(1)
 
 

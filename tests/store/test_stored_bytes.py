@@ -25,7 +25,10 @@ from ragtriage.core.verdicts import (
     Verdicts,
 )
 from ragtriage.judges.wrappers import CachedAnswer
-from ragtriage.store import Reading, RejectedRow, RunIdentity, open_store
+from ragtriage.runs.case_row import CaseHeading
+from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.place import RejectedRow
+from ragtriage.store import open_store
 
 EXPECTED = Path(__file__).parent / "stored_rows.json"
 CHANGING = {"created", "finished", "versions", "seconds", "submitted", "heartbeat", "author"}
@@ -57,7 +60,7 @@ OUTCOMES: dict[str, Outcome] = {
 }
 RECORDS = (Record(FULL, STEPS, OUTCOMES, "en", 0.5), Record(case(1), {}, {"groundedness": Undefined("no claims")}))
 ANSWERS = (*VERDICTS, COMPONENTS[:3], ())
-READING = Reading("failure", "generator", ("unsupported_claims", "incomplete"), sure=True)
+READING = CaseHeading("failure", "generator", ("unsupported_claims", "incomplete"), sure=True)
 KEYS = [bytes([i]) * 16 for i in range(len(ANSWERS))]
 
 

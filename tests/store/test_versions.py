@@ -15,7 +15,9 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import CachedAnswer
-from ragtriage.store import Reading, RejectedRow, open_store
+from ragtriage.runs.case_row import CaseHeading
+from ragtriage.runs.place import RejectedRow
+from ragtriage.store import open_store
 from ragtriage.store.database import open_database, store_address
 from ragtriage.store.schema import SCHEMA_VERSION, metadata
 
@@ -151,7 +153,7 @@ def test_numbers_beyond_32_bits_are_kept(place):
         run.tokens_in, run.tokens_out = 2_156_000_000, 5_000_000_000
         run.reject(RejectedRow(3_000_000_000, "query", "is null"))
         run._places["case 1"] = 4_000_000_000
-        run.keep(next(evaluated([case(1)])), Reading("no-fault", "none", (), sure=True))
+        run.keep(next(evaluated([case(1)])), CaseHeading("no-fault", "none", (), sure=True))
         run.finish()
         assert (store.run().info.tokens_in, store.run().info.tokens_out) == (2_156_000_000, 5_000_000_000)
         assert store.run().rejected()[0].row == 3_000_000_000

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from ragtriage import open_store
 from ragtriage.judges.llm.ledger import Ledger
-from ragtriage.store import RunIdentity, Store
+from ragtriage.runs.identity import RunIdentity
+from ragtriage.store import Store
 from ragtriage.testing.session_budget import SessionBudget, spending_marks
 
 

@@ -8,13 +8,13 @@ from ragtriage.cli.console import tell
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import validated
 from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig
-from ragtriage.store import StoredRun
+from ragtriage.runs.run import Run
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 from ragtriage.trust.calibration.run_labels import RunLabels, join_labels
 from ragtriage.trust.labels.label_files import Label, read_labels
 
 
-def corrections_of(stored: StoredRun, config: EvaluationConfig, labels: Path | None) -> dict[str, CorrectedMean]:
+def corrections_of(stored: Run, config: EvaluationConfig, labels: Path | None) -> dict[str, CorrectedMean]:
     """Metric → its corrected mean; by a file of labels, else as it was kept with the run."""
     if labels is None:
         kept = stored.info.configuration.get(CORRECTIONS, {})
@@ -40,6 +40,6 @@ def corrections_of(stored: StoredRun, config: EvaluationConfig, labels: Path | N
     return found
 
 
-def joined_with(stored: StoredRun, config: EvaluationConfig, labels: tuple[Label, ...]) -> RunLabels:
+def joined_with(stored: Run, config: EvaluationConfig, labels: tuple[Label, ...]) -> RunLabels:
     """The components of a stored run with their labels."""
     return join_labels((str(stored.number), stored.info.identity), config.metrics, stored.records(), labels)

@@ -33,10 +33,10 @@ from ragtriage.cli.scale_flags import ScaleFlags, refuse_beside
 from ragtriage.cli.stores import open_named_store
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS
 from ragtriage.core.errors import ConfigError
+from ragtriage.execution.evaluate_file import FileResult, evaluate_file
 from ragtriage.judges.session import JudgeSession
 from ragtriage.readers import CaseFile
 from ragtriage.readers.files import STDIN
-from ragtriage.runs.execute import FileResult, evaluate_file
 from ragtriage.runs.selection import ALL_ROWS, RowSelection, require_tag_of
 from ragtriage.store.store import Store
 

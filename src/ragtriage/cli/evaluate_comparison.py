@@ -18,6 +18,7 @@ from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.results import program_name
 from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError, InputError, RagtriageError
+from ragtriage.execution.evaluate_file import FileResult
 from ragtriage.report.comparison_document import comparison_lines
 from ragtriage.report.comparison_json import comparison_json
 from ragtriage.report.comparison_words import gate_heading
@@ -31,7 +32,6 @@ from ragtriage.runs.compare.gates import share_results
 from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.compare.stored import compare_chosen
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.execute import FileResult
 from ragtriage.runs.gate import Gates
 from ragtriage.runs.repeats import trials_of
 from ragtriage.store import Store

@@ -26,12 +26,13 @@ from ragtriage.cli.stores import open_named_store
 from ragtriage.config import Settings
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.filesystems import REMOTE, Folder, folder_at
+from ragtriage.execution.prepare import fingerprints_of
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.stored_run import stored_run_report
 from ragtriage.runs.evaluation_config import judging_stored, to_stored
-from ragtriage.runs.prepare import fingerprints_of
 from ragtriage.runs.selection import ALL_ROWS, QUOTED, require_tag, too_many_rejected
 from ragtriage.runs.tally import diagnosed_records
 from ragtriage.scale.desk import Desk
@@ -40,7 +41,6 @@ from ragtriage.scale.evaluate_on import Begun, PartitionedResult, Share, Wanted,
 from ragtriage.scale.finish import register
 from ragtriage.scale.local_pool import LocalPool
 from ragtriage.scale.orders import Orders, checked_versions, loadable_name
-from ragtriage.scale.places import REMOTE, Folder, folder_at
 from ragtriage.scale.plan import planned
 from ragtriage.scale.pool import Pool
 from ragtriage.scale.ray_pool import RayPool

@@ -28,6 +28,8 @@ from ragtriage.cli.results import (
 from ragtriage.cli.spending import spending
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
+from ragtriage.execution.evaluate_file import FileResult, TrialResult
+from ragtriage.execution.events import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
 from ragtriage.judges.judge_names import in_a_sentence
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.session import JudgeSession
@@ -36,10 +38,8 @@ from ragtriage.report.run_report import RepeatsReport, RunReport
 from ragtriage.report.spent import spent_on
 from ragtriage.report.stored_run import stored_run_report
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.events import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
-from ragtriage.runs.execute import FileResult, TrialResult
+from ragtriage.runs.run import Run
 from ragtriage.runs.tally import diagnosed_records
-from ragtriage.store import StoredRun
 from ragtriage.store.store import Store
 
 _WAITING = "waiting for answers that another evaluation with the same store is asking for"
@@ -111,7 +111,7 @@ def print_result(
     return written
 
 
-def _write_report(path: Path, run: RunReport, stored: StoredRun, config: EvaluationConfig, store: str | None) -> bool:
+def _write_report(path: Path, run: RunReport, stored: Run, config: EvaluationConfig, store: str | None) -> bool:
     """Whether the report could be written; the run is stored all the same, and the report can be written again."""
     try:
         write_html(path, run, partial(diagnosed_records, stored, config))

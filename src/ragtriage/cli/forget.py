@@ -15,13 +15,15 @@ from ragtriage.cli.results import default_report
 from ragtriage.cli.stores import open_named_store
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, NotStoredError
+from ragtriage.core.filesystems import REMOTE
 from ragtriage.report.words import shown_time
 from ragtriage.runs.evaluation_config import config_of
+from ragtriage.runs.place import RunInfo
 from ragtriage.runs.repeats import trials_of
+from ragtriage.runs.run import Run
 from ragtriage.scale.forgetting import cases_with_texts, forget_in_record_set
-from ragtriage.scale.places import REMOTE
 from ragtriage.scale.record_set import RecordSet
-from ragtriage.store import RunInfo, Store, StoredRun
+from ragtriage.store import Store
 from ragtriage.text.sanitize import one_line
 
 _SHOWN_FILES = 100
@@ -95,7 +97,7 @@ def _store_beside(named: RecordSet | None, store: str | None, project: str | Non
 
 def _forget(
     store: Store | None,
-    runs: Sequence[StoredRun],
+    runs: Sequence[Run],
     sets: Sequence[RecordSet],
     cases: Sequence[str] | None,
     *,
@@ -113,7 +115,7 @@ def _forget(
         forget_in_record_set(one.folder.address, cases or None)
 
 
-def _called(run: StoredRun) -> str:
+def _called(run: Run) -> str:
     if not isinstance(run, RecordSet):
         return f"run {run.number}"
     return run.info.address or f"run {run.number} (in {run.folder.address})"
@@ -140,19 +142,19 @@ def _time_before(days: str) -> datetime:
     return datetime.now(UTC) - timedelta(days=int(found[1]))
 
 
-def _chosen(store: Store | None, before: datetime | None, run: str) -> list[StoredRun]:
+def _chosen(store: Store | None, before: datetime | None, run: str) -> list[Run]:
     """The runs of a store that are meant: those that ended before a time, else one with its trials."""
     if store is None:
         return []
     return _old_runs(store, before) if before else _trials(store, run)
 
 
-def _trials(store: Store, run: str) -> list[StoredRun]:
+def _trials(store: Store, run: str) -> list[Run]:
     """A run, and the further trials if it is the first of a repeated evaluation."""
     return trials_of(store, store.run(run))
 
 
-def _old_runs(store: Store, before: datetime) -> list[StoredRun]:
+def _old_runs(store: Store, before: datetime) -> list[Run]:
     """The runs that ended before a time, the oldest first; of those whose record set is gone nothing is left."""
     found = []
     for info in reversed(store.runs()):
@@ -168,28 +170,28 @@ def _ended(info: RunInfo) -> datetime:
     return datetime.fromisoformat(info.finished or info.created)
 
 
-def _check_named(runs: Sequence[StoredRun], cases: Sequence[str] | None) -> None:
+def _check_named(runs: Sequence[Run], cases: Sequence[str] | None) -> None:
     for case in cases or ():
         if not any(_has(run, case) for run in runs):
             which = " and ".join(map(_called, runs))
             raise NotStoredError(f"{which} holds no case {case!r}")
 
 
-def _with_texts(store: Store | None, runs: Sequence[StoredRun], cases: Sequence[str] | None) -> dict[int, list[str]]:
+def _with_texts(store: Store | None, runs: Sequence[Run], cases: Sequence[str] | None) -> dict[int, list[str]]:
     """The cases whose texts are still there, by run; only those named, if any are."""
     named = set(cases or ())
     found = {run.number: store.cases_with_texts(run.number) for run in runs} if store else {}
     return {run: [case for case in ids if not named or case in named] for run, ids in found.items()}
 
 
-def _has(run: StoredRun, case: str) -> bool:
+def _has(run: Run, case: str) -> bool:
     try:
         return bool(run.record(case))
     except NotStoredError:
         return False
 
 
-def _planned(runs: Sequence[StoredRun], chosen: Mapping[int, Sequence[str]]) -> Iterator[str]:
+def _planned(runs: Sequence[Run], chosen: Mapping[int, Sequence[str]]) -> Iterator[str]:
     for run in runs:
         if count := len(chosen[run.number]):
             told = f"{shown_time(run.info.created)}, {one_line(run.info.input, 120)}"
@@ -204,7 +206,7 @@ def _kept(store: Store, chosen: Mapping[int, Sequence[str]]) -> Iterator[str]:
         yield from (f"  run {run}: {plural(count, 'case')}" for run, count in elsewhere.items())
 
 
-def _files(store: Store | None, runs: Sequence[StoredRun]) -> Iterator[str]:
+def _files(store: Store | None, runs: Sequence[Run]) -> Iterator[str]:
     """Files that hold the texts, which this command leaves alone."""
     sets = [run for run in runs if isinstance(run, RecordSet)]
     unnoted = [path for run in runs if store and (path := default_report(store, run))]

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ragtriage.cli.console import tell
+from ragtriage.execution.events import INTERRUPTED
 from ragtriage.judges.session import JudgeSession
-from ragtriage.runs.events import INTERRUPTED
 
 
 @contextmanager

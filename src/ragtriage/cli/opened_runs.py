@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ragtriage.cli.stores import open_named_store
+from ragtriage.core.filesystems import REMOTE
 from ragtriage.runs.compare.choose import is_run
-from ragtriage.scale.places import REMOTE
+from ragtriage.runs.run import Run
 from ragtriage.scale.record_set import RecordSet, open_record_set
-from ragtriage.store import Store, StoredRun
+from ragtriage.store import Store
 
 
 @contextmanager
-def opened_run(store: str | None, run: str, project: str | None = None) -> Iterator[tuple[Store | None, StoredRun]]:
+def opened_run(store: str | None, run: str, project: str | None = None) -> Iterator[tuple[Store | None, Run]]:
     """A run to read, and the store that it is in; a record set is in none.
 
     Args:

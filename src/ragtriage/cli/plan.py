@@ -21,6 +21,7 @@ from ragtriage.cli.input_files import (
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.progress import progress
+from ragtriage.execution.estimate import estimate_file
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.judge_names import in_a_sentence
@@ -29,7 +30,6 @@ from ragtriage.judges.wrappers import AnswerMemory, InMemory
 from ragtriage.readers import CaseFile
 from ragtriage.report.plan_document import plan_document
 from ragtriage.report.terminal import print_document
-from ragtriage.runs.estimate import estimate_file
 from ragtriage.runs.selection import RowSelection, require_tag_of
 from ragtriage.store import open_store
 from ragtriage.store.database import store_address

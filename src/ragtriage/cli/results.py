@@ -19,6 +19,7 @@ from ragtriage.cli.opened_runs import opened_run
 from ragtriage.config import named_numbers
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError, StoreError
+from ragtriage.core.filesystems import REMOTE
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report
 from ragtriage.report.case_rows import case_row
@@ -33,12 +34,12 @@ from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.export import ExportedFields, json_row
 from ragtriage.runs.export_files import ExportFormat, export_file, format_of, write_csv, write_jsonl
 from ragtriage.runs.repeats import repeats_of, trials_of
+from ragtriage.runs.run import Run
 from ragtriage.runs.selection import require_tag
 from ragtriage.runs.tally import Diagnosed, diagnosed_records
-from ragtriage.scale.places import REMOTE
 from ragtriage.scale.record_set import RecordSet
 from ragtriage.scale.set_tally import tally_of_run
-from ragtriage.store import Store, StoredRun
+from ragtriage.store import Store
 from ragtriage.store.postgresql import without_password
 from ragtriage.store.schema import OF_SET
 from ragtriage.trust.judge_card import read_card
@@ -155,7 +156,7 @@ def export(
 
 def report_of(
     store: Store | None,
-    stored: StoredRun,
+    stored: Run,
     config: EvaluationConfig,
     by: str | None,
     labels: Path | None,
@@ -183,7 +184,7 @@ def report_of(
     )
 
 
-def repeats_report_of(store: Store | None, stored: StoredRun, config: EvaluationConfig) -> RepeatsReport | None:
+def repeats_report_of(store: Store | None, stored: Run, config: EvaluationConfig) -> RepeatsReport | None:
     """How far the trials of a stored run agree; None if it wasn't repeated."""
     if store is None:
         return None
@@ -212,13 +213,13 @@ def print_next_steps(*steps: str) -> None:
         console.print(step, markup=False, highlight=False, soft_wrap=True)
 
 
-def worst_case(stored: StoredRun, run: RunReport, store: str | None) -> str:
+def worst_case(stored: Run, run: RunReport, store: str | None) -> str:
     """How the case that the list of cases begins with is shown in full; empty if nothing is wrong with any."""
     worst = run.summary.worst
     return "" if worst is None else f"the worst case in full: {to_type('show', stored, store, worst)}"
 
 
-def to_type(name: str, stored: StoredRun, store: str | None, *further: str) -> str:
+def to_type(name: str, stored: Run, store: str | None, *further: str) -> str:
     """A command about a run as it is to be typed, with the store if a flag named one."""
     there = ("--store", without_password(store)) if store else ()
     return f"{program_name()} {shlex.join((name, stored.info.typed, *further, *there))}"
@@ -241,7 +242,7 @@ def program_name() -> str:
     return str(called.relative_to(Path.cwd())) if called.is_relative_to(Path.cwd()) else called.name
 
 
-def default_report(store: Store | None, stored: StoredRun) -> Path | None:
+def default_report(store: Store | None, stored: Run) -> Path | None:
     """Where a run's report lies if nothing else is said: beside the store's file, or in the record set; else None."""
     if store is None:
         return None if REMOTE in stored.info.address else Path(stored.info.address) / "report.html"
@@ -256,7 +257,7 @@ def write_html(path: Path, run: RunReport, cases: Callable[[], Iterable[Diagnose
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error
 
 
-def remember_file(store: Store | None, stored: StoredRun, path: Path, *, added: bool = False) -> None:
+def remember_file(store: Store | None, stored: Run, path: Path, *, added: bool = False) -> None:
     """Note in the store that a file holds texts of a run, so that `forget` can name it.
 
     Args:
@@ -277,7 +278,7 @@ def remember_file(store: Store | None, stored: StoredRun, path: Path, *, added: 
             )
 
 
-def tell_deleted(stored: StoredRun) -> None:
+def tell_deleted(stored: Run) -> None:
     """Say on standard error that a run has lost texts, if it has."""
     if deleted := stored.texts_deleted():
         whole = stored.info.done + stored.info.failed
@@ -294,13 +295,13 @@ def tell_deleted(stored: StoredRun) -> None:
         tell(f"note: {stored.info.called}: the texts of {of} {why}; their scores stay")
 
 
-def reading_of(stored: StoredRun, threshold: list[str] | None = None) -> EvaluationConfig:
+def reading_of(stored: Run, threshold: list[str] | None = None) -> EvaluationConfig:
     """The configuration by which a stored run is shown; says if it has lost texts."""
     tell_deleted(stored)
     return config_of(stored.info, named_numbers(threshold or (), "--threshold", stored.info.metrics))
 
 
-def open_run(store: Store, run: str, threshold: list[str] | None = None) -> tuple[StoredRun, EvaluationConfig]:
+def open_run(store: Store, run: str, threshold: list[str] | None = None) -> tuple[Run, EvaluationConfig]:
     """A stored run, and the configuration by which it is shown."""
     stored = store.run(run)
     return stored, reading_of(stored, threshold)

@@ -15,15 +15,16 @@ from ragtriage.cli.stores import open_named_store, require_one_project
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time
+from ragtriage.runs.place import FINISHED, RunInfo
 from ragtriage.runs.repeats import trials_of
 from ragtriage.scale.checking import check_record_set
 from ragtriage.scale.finish import register
 from ragtriage.scale.record_set import is_record_set, open_record_set
-from ragtriage.store import CopiedRun, RunBusyError, RunInfo, StoreCheck, initialise_store, open_store, schema_in_use
+from ragtriage.store import CopiedRun, RunBusyError, StoreCheck, initialise_store, open_store, schema_in_use
 from ragtriage.store.database import store_address as read_address
 from ragtriage.store.postgresql import shown
 from ragtriage.store.roles import roles_sql
-from ragtriage.store.schema import FINISHED, SCHEMA_VERSION
+from ragtriage.store.schema import SCHEMA_VERSION
 from ragtriage.text.sanitize import one_line
 
 store = new_typer(help="Stores for a team: make one, bring it up to date, copy runs, look it through, delete runs.")

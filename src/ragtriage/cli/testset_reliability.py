@@ -24,6 +24,7 @@ from ragtriage.collect.answers_file import COLLECTED_COLUMNS
 from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.verdicts import Score
+from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.samples import self_consistency
@@ -33,7 +34,6 @@ from ragtriage.report.reliability_document import reliability_document
 from ragtriage.report.reliability_page import write_reliability_page
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.execute import evaluate_file
 from ragtriage.runs.gate import Gates
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.store import open_store

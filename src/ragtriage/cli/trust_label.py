@@ -22,7 +22,7 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.record import Record
 from ragtriage.report.agreement_document import PICKED, labels_document
 from ragtriage.report.terminal import print_document
-from ragtriage.store import StoredRun
+from ragtriage.runs.run import Run
 from ragtriage.trust.labels.label_files import Label, LabelFile
 from ragtriage.trust.labels.sampling import (
     Item,
@@ -104,7 +104,7 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
         print_document(Console(), labels_document(session.labels, str(out)))
 
 
-def _items(stored: StoredRun, metrics: tuple[str, ...]) -> list[Item]:
+def _items(stored: Run, metrics: tuple[str, ...]) -> list[Item]:
     return [item for record in stored.records() for item in items_of(record, metrics)]
 
 

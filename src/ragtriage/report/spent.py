@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ragtriage.core.display import dollars
-from ragtriage.store import RunInfo
+from ragtriage.runs.place import RunInfo
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ from ragtriage.report.run_report import Header, RepeatsReport, RunReport, run_re
 from ragtriage.report.spent import spent_on
 from ragtriage.report.words import shown_time
 from ragtriage.runs.evaluation_config import ARITHMETIC, COUNTING, EMBEDDINGS, EvaluationConfig
+from ragtriage.runs.run import Run
 from ragtriage.runs.selection import QUOTED
 from ragtriage.runs.tally import SlicedTally
-from ragtriage.store import StoredRun
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 
 
 def stored_run_report(  # the run, how it is read, its numbers, and what may be known besides
-    stored: StoredRun,
+    stored: Run,
     config: EvaluationConfig,
     tally: SlicedTally,
     *,

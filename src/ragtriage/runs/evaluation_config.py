@@ -14,8 +14,9 @@ from ragtriage.judges.build import BuiltJudge
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.definitions import definition_of, metric_by_name_alone, metric_from
 from ragtriage.planning.levels import plan
+from ragtriage.runs.case_row import CaseHeading
+from ragtriage.runs.place import RunInfo
 from ragtriage.runs.selection import RowSelection
-from ragtriage.store import Reading, RunInfo
 
 _RULE = tuple(field.name for field in fields(Rule))
 """What is read of a stored rule: an older version may have stored more."""
@@ -67,11 +68,11 @@ class EvaluationConfig:
         """The findings on one case, and how likely every rule is to hold."""
         return assess(record, self.thresholds, self.rules, self.metrics, self.costs)
 
-    def reading(self, record: Record, assessed: Assessment) -> Reading:
+    def heading(self, record: Record, assessed: Assessment) -> CaseHeading:
         """What is stored beside a case, so that lists of cases needn't read it."""
         head = headline(record, assessed.findings, self.thresholds, self.rules, self.metrics)
         rules = tuple(finding.rule for finding in assessed.findings)
-        return Reading(head.kind, head.component, rules, head.sure)
+        return CaseHeading(head.kind, head.component, rules, head.sure)
 
 
 def to_stored(config: EvaluationConfig, selection: RowSelection, mapping: Mapping[str, str]) -> dict[str, Any]:

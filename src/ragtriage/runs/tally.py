@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ragtriage.core.record import Record
 from ragtriage.diagnosis import Assessment, Finding
 from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.run import Run
 from ragtriage.runs.summary import Summary, Tally
-from ragtriage.store import StoredRun
 
 MAX_SLICES = 50
 """Tag values that are counted apart; all later ones are counted together."""
@@ -70,7 +70,7 @@ class SlicedTally:
         return Tally(self._config.metrics, self._config.thresholds, self._config.rules, self._config.costs)
 
 
-def tally_of(stored: StoredRun, config: EvaluationConfig, by: str | None = None) -> SlicedTally:
+def tally_of(stored: Run, config: EvaluationConfig, by: str | None = None) -> SlicedTally:
     """Count the records of a stored run."""
     tally = SlicedTally(config, by)
     for record in stored.records():
@@ -78,6 +78,6 @@ def tally_of(stored: StoredRun, config: EvaluationConfig, by: str | None = None)
     return tally
 
 
-def diagnosed_records(stored: StoredRun, config: EvaluationConfig) -> Iterator[Diagnosed]:
+def diagnosed_records(stored: Run, config: EvaluationConfig) -> Iterator[Diagnosed]:
     """Every case of a stored run with its findings, streamed in the order of the input."""
     return ((record, config.diagnose(record)) for record in stored.records())

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ragtriage.core.display import plural
 from ragtriage.core.errors import NotStoredError, StoreError
+from ragtriage.core.filesystems import Folder, folder_at
 from ragtriage.scale.ids import ENTRY
 from ragtriage.scale.layout import Placed, laid_out, read_doubles
 from ragtriage.scale.markers import DONE, PARTS, Marker, again, checksum_of, committed, kept_together, orphans
-from ragtriage.scale.places import Folder, folder_at
 from ragtriage.scale.plan import RunPlan, read_plan
 from ragtriage.scale.record_set import read_summary
 from ragtriage.scale.rejections import read_rejections

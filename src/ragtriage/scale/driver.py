@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from ragtriage.core.errors import JudgeError
+from ragtriage.core.filesystems import Folder
 from ragtriage.scale.markers import Marker, commit
 from ragtriage.scale.orders import Task
 from ragtriage.scale.partitions import Partition
-from ragtriage.scale.places import Folder
 from ragtriage.scale.plan import RunPlan
 from ragtriage.scale.pool import Ended, Event, Lost, Pool
 from ragtriage.scale.progress import Progress

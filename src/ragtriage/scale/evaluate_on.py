@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import InputError
+from ragtriage.core.filesystems import Folder, folder_at
 from ragtriage.scale.driver import Driven, Driver, Stop, own_partitions, unfinished
 from ragtriage.scale.finish import finish, reopen
 from ragtriage.scale.markers import Marker, committed
 from ragtriage.scale.orders import Orders
-from ragtriage.scale.places import Folder, folder_at
 from ragtriage.scale.plan import RunPlan, check_same, check_versions, read_plan, write_plan
 from ragtriage.scale.pool import Pool
 from ragtriage.scale.progress import Progress, rows_of

@@ -10,17 +10,20 @@ from typing import Any
 
 from ragtriage.core.display import plural
 from ragtriage.core.errors import StoreError
+from ragtriage.core.filesystems import Folder, folder_at
 from ragtriage.core.record import Record
+from ragtriage.runs.codec import DELETED
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
+from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.place import FINISHED, RunInfo
 from ragtriage.scale.layout import DOUBLES, find_doubles, keep_doubles, laid_out, starts
 from ragtriage.scale.markers import PARTS, Marker, checksum_of, keep_together
-from ragtriage.scale.places import Folder, folder_at
 from ragtriage.scale.plan import RunPlan
 from ragtriage.scale.record_set import SUMMARY, RecordSet, record_set
 from ragtriage.scale.set_tally import tally_of_set
-from ragtriage.store import DELETED, RunIdentity, RunInfo, RunWriter, Store
+from ragtriage.store import RunWriter, Store
 from ragtriage.store.run_writer import now
-from ragtriage.store.schema import COUNTS, FINISHED, OF_SET, RECORDS_AT
+from ragtriage.store.schema import COUNTS, OF_SET, RECORDS_AT
 
 MOST_INTO_STORE = 2_000_000
 """Cases of a record set that a store takes."""
@@ -192,7 +195,7 @@ def _identity(found: RecordSet) -> RunIdentity:
 
 
 def _keep(run: RunWriter, record: Record, config: EvaluationConfig) -> None:
-    run.keep(record, config.reading(record, config.assess(record)))
+    run.keep(record, config.heading(record, config.assess(record)))
 
 
 def _finish(run: RunWriter, info: RunInfo) -> None:

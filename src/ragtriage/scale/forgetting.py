@@ -15,19 +15,19 @@ from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, cast
 
 from ragtriage.core.errors import StoreError
+from ragtriage.core.filesystems import open_input
 from ragtriage.metrics import metric_named
+from ragtriage.runs.codec import DELETED, without_texts
 from ragtriage.runs.evaluation_config import config_of
+from ragtriage.runs.identity import digest
 from ragtriage.runs.summary import Tally
 from ragtriage.scale.ids import place_of
 from ragtriage.scale.layout import Placed, ids_of
 from ragtriage.scale.markers import PARTS, Marker, checksum_of, commit, keep_together, orphans
 from ragtriage.scale.part_file import IN_MEMORY, columns_of, file_checksum
-from ragtriage.scale.places import open_input
 from ragtriage.scale.record_set import SUMMARY, RecordSet, open_record_set
 from ragtriage.scale.set_tally import tally_of_set
 from ragtriage.scale.sign_of_life import SignOfLife
-from ragtriage.store.codec import DELETED, without_texts
-from ragtriage.store.identity import digest
 
 
 def cases_with_texts(found: RecordSet, case_ids: Collection[str] | None = None) -> int:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from ragtriage.core.errors import StoreError
+from ragtriage.core.filesystems import Folder
 from ragtriage.scale.ids import ENTRY, Entries, doubles_in, read_entries
 from ragtriage.scale.markers import ANEW, AT_ONCE, Marker, again
 from ragtriage.scale.partitions import Partition
-from ragtriage.scale.places import Folder
 from ragtriage.scale.plan import RunPlan
 
 DOUBLES = "doubles.json"

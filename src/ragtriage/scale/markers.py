@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from ragtriage.core.errors import StoreError
-from ragtriage.scale.places import Folder
+from ragtriage.core.filesystems import Folder
 from ragtriage.scale.spending import Amount
 
 DONE, RECORDS = "done", "records"

@@ -1,6 +1,6 @@
 """The file of one partition: Parquet, a row a case, in the order of the input.
 
-The columns are those of the store's tables (`ragtriage.store.record_values`) and what the run's own criteria say of the
+The columns are those of the store's tables (`ragtriage.runs.case_row`) and what the run's own criteria say of the
 case. A metric has its value under its name, and beside it `NAME.reason`, `NAME.failed`, `NAME.judged`, `NAME.unknown`.
 """
 
@@ -18,8 +18,8 @@ from ragtriage.core.case import Case
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Outcome
 from ragtriage.diagnosis import Finding, headline
+from ragtriage.runs.case_row import case_from, case_values, outcome_from, outcome_values, texts_of
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.store.record_values import case_from, case_values, outcome_from, outcome_values, texts_of
 from ragtriage.store.schema import escaped, unescaped
 
 AT_ONCE = 1_000
@@ -161,7 +161,7 @@ def read_numbers(file: BinaryIO, columns: Sequence[str]) -> dict[str, Any]:
 
 
 def values_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of a case as `ragtriage.store.record_values` knows them; what wasn't read is left out."""
+    """The columns of a case as `ragtriage.runs.case_row` knows them; what wasn't read is left out."""
     found = dict(row)
     for name in ("id", "time", "trace_id"):
         if found.get(name) is not None:

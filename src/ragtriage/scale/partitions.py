@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Any, BinaryIO
 
 from ragtriage.core.display import plural
+from ragtriage.core.filesystems import Stamp
 from ragtriage.readers.files import ByteRange, RowGroups, RowRange
-from ragtriage.scale.places import Stamp
 
 MOST_CASES, FEWEST_CASES = 1_000, 16
 """Of a partition: what a lost node costs at most, and what is worth a file of its own."""

@@ -11,9 +11,9 @@ from typing import Any
 
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import InputError, StoreError
+from ragtriage.core.filesystems import Folder, open_input
 from ragtriage.readers.files import ByteRange
 from ragtriage.scale.partitions import Partition, lines_of
-from ragtriage.scale.places import Folder, open_input
 from ragtriage.scale.survey import PlannedFile, Reading, Survey
 from ragtriage.store.run_writer import now
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import StoreError
+from ragtriage.core.filesystems import Folder
 from ragtriage.readers.files import ByteRange
 from ragtriage.scale.markers import Marker
 from ragtriage.scale.partitions import Partition
-from ragtriage.scale.places import Folder
 from ragtriage.scale.plan import RunPlan
 from ragtriage.scale.spending import Amount
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragtriage.core.errors import ConfigError, JudgeError, MissingExtraError
+from ragtriage.core.filesystems import folder_at
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.scale.desk import Desk
 from ragtriage.scale.orders import Orders, Task, Worked
-from ragtriage.scale.places import folder_at
 from ragtriage.scale.pool import Ended, Event, Lost
 from ragtriage.scale.spending import Amount, Limits
 from ragtriage.scale.worker import Loaded, evaluate_partition, load

@@ -15,25 +15,25 @@ import numpy as np
 from ragtriage.core.case import Case
 from ragtriage.core.display import listed
 from ragtriage.core.errors import InputError, NotStoredError, RagtriageError, StoreError
+from ragtriage.core.filesystems import FILESYSTEMS, REMOTE, Folder, folder_at, open_input, stamp_of
 from ragtriage.core.record import Record
 from ragtriage.core.suggestions import near_names
+from ragtriage.runs.case_row import case_from, record_from
 from ragtriage.runs.evaluation_config import ARITHMETIC
+from ragtriage.runs.identity import content_hash, digest
+from ragtriage.runs.place import FINISHED, INTERRUPTED, RUNNING, RejectedRow, RunInfo, State
+from ragtriage.runs.run import MOST_COMPARED, ScoredCase
 from ragtriage.scale.ids import place_of
 from ragtriage.scale.layout import Double, Placed, find_doubles, ids_of, laid_out, read_doubles, starts
 from ragtriage.scale.markers import ANEW, Marker, again, read_markers
 from ragtriage.scale.part_file import LIGHT, case_of, columns_of, outcomes_of, read_numbers, read_part, values_of
-from ragtriage.scale.places import FILESYSTEMS, REMOTE, Folder, folder_at, open_input, stamp_of
 from ragtriage.scale.plan import RunPlan, read_plan
 from ragtriage.scale.record_set_columns import SetColumns, SetNotes
 from ragtriage.scale.rejections import rejected_rows
 from ragtriage.scale.sign_of_life import worked_on
 from ragtriage.scale.spending import Amount, spent_on
-from ragtriage.store import RejectedRow, RunColumns, RunInfo, StoredRow
-from ragtriage.store.identity import content_hash, digest
-from ragtriage.store.record_values import case_from, record_from
+from ragtriage.store import RunColumns
 from ragtriage.store.run_notes import RunNotes
-from ragtriage.store.run_reader import MOST_COMPARED
-from ragtriage.store.schema import FINISHED, INTERRUPTED, RUNNING, State
 from ragtriage.text.sanitize import one_line
 
 SUMMARY = "summary.json"
@@ -145,14 +145,14 @@ class RecordSet:
     def _cases_at(self, place: int) -> int:
         return self.placed[place].marker.cases - len(self.left_out.get(place, ()))
 
-    def rows(self) -> Iterator[StoredRow]:
+    def rows(self) -> Iterator[ScoredCase]:
         """See `StoredRun`."""
         columns = [*LIGHT, *(column for name in self.plan.metrics for column in columns_of(name))]
         for place, one in enumerate(self.placed):
             for row in self._rows(place, columns, 1_000):
                 with self._damage_told(one):
                     outcomes = outcomes_of(row, self.plan.metrics)
-                yield StoredRow(row["id"], row["tags"], row["weight"], row["language"], outcomes)
+                yield ScoredCase(row["id"], row["tags"], row["weight"], row["language"], outcomes)
 
     def light(self, columns: tuple[str, ...] | list[str]) -> Iterator[dict[str, Any]]:
         """Some columns of every case, in the order of the input."""

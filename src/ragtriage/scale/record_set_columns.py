@@ -6,13 +6,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from ragtriage.core.filesystems import Folder
 from ragtriage.core.record import Record
+from ragtriage.runs.case_row import CaseRow, CaseText, texts_of
+from ragtriage.runs.codec import DELETED
+from ragtriage.runs.identity import digest
 from ragtriage.scale.part_file import columns_of
-from ragtriage.scale.places import Folder
-from ragtriage.store import CaseTexts, StoredText
-from ragtriage.store.codec import DELETED
-from ragtriage.store.identity import digest
-from ragtriage.store.record_values import texts_of
 
 NOTES = "notes"
 
@@ -52,17 +51,17 @@ class SetColumns:
             if row[value] is not None or row[reason] is not None
         ]
 
-    def texts(self, last: int, read: Sequence[str] = ()) -> Iterator[CaseTexts]:
+    def texts(self, last: int, read: Sequence[str] = ()) -> Iterator[CaseRow]:
         """See `RunColumns`; texts are read in the input where the record set doesn't hold them."""
         for place, record in enumerate(self._set.records()):
             if place > last:
                 return
-            by_role: dict[str, list[StoredText]] = {}
+            by_role: dict[str, list[CaseText]] = {}
             for role, _, label, text in texts_of(record.case):
                 gone = text == DELETED
-                told = StoredText(label, None if gone else digest(text), text if role in read and not gone else None)
+                told = CaseText(label, None if gone else digest(text), text if role in read and not gone else None)
                 by_role.setdefault(role, []).append(told)
-            yield CaseTexts(place, by_role)
+            yield CaseRow(place, by_role)
 
     def shared_with(self, other: int, enough: float) -> int:  # noqa: ARG002  # see `RunColumns`
         """Never known: a store can't look into a record set, so a base has to be named."""

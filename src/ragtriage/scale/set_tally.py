@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
+from ragtriage.runs.run import Run
 from ragtriage.runs.summary import Tally
 from ragtriage.runs.tally import SlicedTally, tally_of
 from ragtriage.scale.part_file import columns_of
 from ragtriage.scale.record_set import RecordSet
-from ragtriage.store import StoredRun
 
 MOST_DRAWN_FROM = 10_000_000
 """Cases from which bootstrap samples are drawn; of more, the interval is the normal approximation."""
 
 
-def tally_of_run(stored: StoredRun, config: EvaluationConfig, by: str | None = None) -> SlicedTally:
+def tally_of_run(stored: Run, config: EvaluationConfig, by: str | None = None) -> SlicedTally:
     """Count the records of a run; of a record set that is read by its own criteria, no record is read.
 
     Raises:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from ragtriage.core.errors import StoreError
-from ragtriage.scale.places import Folder
+from ragtriage.core.filesystems import Folder
 from ragtriage.store.lease import STALE, here, host_of, surely_dead
 
 BEAT = 10.0

@@ -14,7 +14,7 @@ from typing import Any
 
 from ragtriage.core.display import dollars
 from ragtriage.core.errors import ConfigError, StoreError
-from ragtriage.scale.places import Folder
+from ragtriage.core.filesystems import Folder
 
 CENT = 1e-9
 """Dollars by which sums of prices may be off."""

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from ragtriage.core.errors import InputError
+from ragtriage.core.filesystems import REMOTE, Stamp, listed, open_input, stamp_of
 from ragtriage.readers import CaseFile, Limits, open_cases
 from ragtriage.readers.files import InputFile
 from ragtriage.scale.partitions import (
@@ -21,7 +22,6 @@ from ragtriage.scale.partitions import (
     cut_row_groups,
     partition_id,
 )
-from ragtriage.scale.places import REMOTE, Stamp, listed, open_input, stamp_of
 
 AT_ONCE = 16
 """Files that are looked at together."""

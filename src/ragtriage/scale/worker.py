@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError, JudgeError, RagtriageError, Stopped
+from ragtriage.core.filesystems import folder_at, stamp_of
 from ragtriage.core.record import Record
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.build import BuiltJudge, build_judge
@@ -24,6 +25,7 @@ from ragtriage.judges.wrappers import Cached, InMemory
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.readers.case_rows import made_up_id
 from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.identity import digest
 from ragtriage.runs.summary import Tally
 from ragtriage.scale.at_desk import DeskLimits, DeskMemory, OwnSpending
 from ragtriage.scale.desk import Call
@@ -31,10 +33,8 @@ from ragtriage.scale.ids import entry_of, kept_entries, sorted_entries
 from ragtriage.scale.markers import Marker, checksum_of
 from ragtriage.scale.orders import Ending, Orders, Task, Worked, versions_of
 from ragtriage.scale.part_file import PartWriter, PlacedRecord, file_checksum
-from ragtriage.scale.places import folder_at, stamp_of
 from ragtriage.scale.probe import arithmetic
 from ragtriage.scale.spending import Amount, Limits
-from ragtriage.store.identity import digest
 
 FILES_KEPT = 4
 """Opened files whose columns are known: the partitions of a file mostly follow each other."""

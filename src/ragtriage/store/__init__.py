@@ -16,40 +16,21 @@ with open_store() as store:
 """
 
 from ragtriage.store.checking import StoreCheck
-from ragtriage.store.codec import DELETED
 from ragtriage.store.copying import CopiedRun
-from ragtriage.store.identity import InputScan, RowsHash, RunIdentity
 from ragtriage.store.initialising import initialise_store, schema_in_use
 from ragtriage.store.lease import RunBusyError
-from ragtriage.store.readings import Reading
-from ragtriage.store.run_columns import CaseTexts, RunColumns, StoredText
-from ragtriage.store.run_reader import RejectedRow, Rejection, RunInfo, StoredRow
 from ragtriage.store.run_writer import RunWriter
 from ragtriage.store.store import EVERY_PROJECT, Store, open_store, project_meant
 from ragtriage.store.store_file import StoreLostError
-from ragtriage.store.stored_run import StoredRun
 
 __all__ = [
-    "DELETED",
     "EVERY_PROJECT",
-    "CaseTexts",
     "CopiedRun",
-    "InputScan",
-    "Reading",
-    "RejectedRow",
-    "Rejection",
-    "RowsHash",
     "RunBusyError",
-    "RunColumns",
-    "RunIdentity",
-    "RunInfo",
     "RunWriter",
     "Store",
     "StoreCheck",
     "StoreLostError",
-    "StoredRow",
-    "StoredRun",
-    "StoredText",
     "initialise_store",
     "open_store",
     "project_meant",

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ragtriage.core.errors import StoreError
+from ragtriage.runs.identity import digest
 from ragtriage.store.claims import Claims, Holder
 from ragtriage.store.database import Database
-from ragtriage.store.identity import digest
 from ragtriage.store.lease import host_of
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5

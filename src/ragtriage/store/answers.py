@@ -13,8 +13,8 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.wrappers import CachedAnswer
+from ragtriage.runs.codec import decode_answer, encode_answer
 from ragtriage.store.claims import Claims
-from ragtriage.store.codec import decode_answer, encode_answer
 from ragtriage.store.database import Database, in_chunks
 from ragtriage.store.run_writer import raise_spending
 from ragtriage.store.schema import answers, tickets

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Table, func, select
 
-from ragtriage.store.codec import steps_readable
+from ragtriage.runs.case_row import WHOLE, CaseRow
+from ragtriage.runs.codec import steps_readable
+from ragtriage.runs.identity import content_hash
+from ragtriage.runs.place import FINISHED
 from ragtriage.store.database import Database
-from ragtriage.store.identity import content_hash
-from ragtriage.store.record_values import case_from
-from ragtriage.store.run_reader import read_texts
-from ragtriage.store.schema import FINISHED, RECORDS_AT, case_texts, cases, readings, runs, scores, texts
-
-PORTION = 500
-"""Cases that are looked at together."""
+from ragtriage.store.schema import RECORDS_AT, case_texts, cases, readings, runs, scores, texts
+from ragtriage.store.tables import TablePlace, read_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,31 +55,16 @@ def check_store(database: Database) -> StoreCheck:
     """
     found = database.read(_check)
     altered, spoilt = Counter[int](), Counter[int]()
-    for run in database.read(lambda connection: connection.execute(select(runs.c.number)).scalars().all()):
-        after = -1
-        while some := database.read(lambda connection, run=run, after=after: _portion(connection, run, after)):  # type: ignore[misc]  # bound now
-            for position, whole, readable in some:
-                altered[run] += not whole
-                spoilt[run] += not readable
-                after = position
+    for info in database.read(read_runs):
+        for row in TablePlace(database, info).read(WHOLE):
+            altered[info.number] += not _whole(row)
+            spoilt[info.number] += not steps_readable(row.steps)
     return replace(found, altered=dict(+altered), spoilt=dict(+spoilt))
 
 
-def _portion(connection: Connection, run: int, after: int) -> list[tuple[int, bool, bool]]:
-    """The next cases of a run: position, whether it says what was evaluated, whether its steps can be read."""
-    here = select(cases).where(cases.c.run == run, cases.c.position > after).order_by(cases.c.position)
-    rows = connection.execute(here.limit(PORTION)).all()
-    written = read_texts(connection, run, rows[0].position, rows[-1].position) if rows else {}
-    return [(row.position, _whole(row, written.get(row.position, [])), steps_readable(row.steps)) for row in rows]
-
-
-def _whole(row: Row[Any], written: list[Any]) -> bool:
+def _whole(row: CaseRow) -> bool:
     """Whether a case says what was evaluated; one whose texts were deleted isn't asked."""
-    if any(text.text is None for text in written):
-        return True
-    values = dict(row._mapping)  # noqa: SLF001  # SQLAlchemy's public name
-    case = case_from(values, ((text.role, text.label, text.text) for text in written))
-    return content_hash(case) == bytes(row.content)
+    return any(text.text is None for text in row.texts) or content_hash(row.case()) == row.content
 
 
 def _check(connection: Connection) -> StoreCheck:

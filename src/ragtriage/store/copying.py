@@ -11,21 +11,11 @@ from typing import Any
 from sqlalchemy import Connection, Select, Table, func, insert, select
 
 from ragtriage.core.errors import NotStoredError
+from ragtriage.runs.place import FINISHED, INTERRUPTED, RUNNING
 from ragtriage.store.database import Database, in_chunks
 from ragtriage.store.lease import STALE, Lease, RunBusyError, surely_dead
 from ragtriage.store.run_writer import SPENT
-from ragtriage.store.schema import (
-    FINISHED,
-    INTERRUPTED,
-    RUNNING,
-    case_texts,
-    cases,
-    readings,
-    rejected,
-    runs,
-    scores,
-    texts,
-)
+from ragtriage.store.schema import case_texts, cases, readings, rejected, runs, scores, texts
 from ragtriage.store.sentences import store_errors
 
 ROWS = 2_000

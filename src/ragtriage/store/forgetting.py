@@ -19,13 +19,13 @@ from ragtriage.metrics import METRICS, metric_named
 from ragtriage.metrics.definitions import needs_in
 from ragtriage.planning.levels import plan
 from ragtriage.planning.questions import StepQuestions, questions_for
-from ragtriage.store.codec import DELETED, without_texts
+from ragtriage.runs.codec import DELETED, without_texts
+from ragtriage.runs.identity import digest
+from ragtriage.runs.run import Run
 from ragtriage.store.database import Database, in_chunks
-from ragtriage.store.identity import digest
 from ragtriage.store.lease import Lease
 from ragtriage.store.schema import RECORDS_AT, answers, case_texts, cases, meta, readings, rejected, runs, scores, texts
 from ragtriage.store.sentences import store_errors
-from ragtriage.store.stored_run import StoredRun
 
 PORTION = 50
 """Cases that are forgotten in one transaction."""
@@ -72,7 +72,7 @@ def held_elsewhere(database: Database, chosen: Mapping[int, Iterable[str]]) -> d
 
 
 def forget_texts(
-    database: Database, stored: Sequence[StoredRun], case_ids: Collection[str] | None, also: Sequence[Step] = ()
+    database: Database, stored: Sequence[Run], case_ids: Collection[str] | None, also: Sequence[Step] = ()
 ) -> int:
     """Delete what cases say; their ids, tags, verdicts and scores stay.
 
@@ -101,9 +101,7 @@ def forget_texts(
     return sum(map(len, chosen.values()))
 
 
-def forget_answers(
-    database: Database, run: StoredRun, case_ids: Collection[str] | None, also: Sequence[Step] = ()
-) -> None:
+def forget_answers(database: Database, run: Run, case_ids: Collection[str] | None, also: Sequence[Step] = ()) -> None:
     """Delete the remembered answers to the questions about a run's cases, whose records lie elsewhere.
 
     Args:
@@ -128,7 +126,7 @@ def forget_answers(
     _clean(database)
 
 
-def _steps(run: StoredRun, also: Sequence[Step]) -> tuple[Step, ...]:
+def _steps(run: Run, also: Sequence[Step]) -> tuple[Step, ...]:
     """The steps that were taken on the cases of a run."""
     builtin = [metric for metric in map(metric_named, run.info.metrics) if metric]
     own = [step for known in run.info.configuration.get("metrics", ()) for step in needs_in(known).values()]
@@ -160,7 +158,7 @@ def delete_runs(database: Database, numbers: Sequence[int]) -> None:
         database.write(remove)
 
 
-def _chosen(database: Database, run: StoredRun, case_ids: Collection[str] | None) -> list[str]:
+def _chosen(database: Database, run: Run, case_ids: Collection[str] | None) -> list[str]:
     """Those of these cases that a run has; all of them, if None."""
     mine = cases.c.run == run.number
     found: list[str] = []
@@ -183,7 +181,7 @@ def _held(database: Database, run: int) -> Iterator[Lease]:
         database.write(lease.give_up)
 
 
-def _forget(database: Database, lease: Lease, run: StoredRun, case_ids: Sequence[str], also: Sequence[Step]) -> None:
+def _forget(database: Database, lease: Lease, run: Run, case_ids: Sequence[str], also: Sequence[Step]) -> None:
     builtin = [metric for metric in map(metric_named, run.info.metrics) if metric]
     steps, remembered = _steps(run, also), _remembered(database)
     for start in range(0, len(case_ids), PORTION):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from types import TracebackType
@@ -15,18 +15,12 @@ from sqlalchemy import Connection, Table, delete, func, select, update
 from ragtriage.core.case import Case
 from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
-from ragtriage.store.codec import DELETED
+from ragtriage.runs.case_row import CaseHeading, CaseRow, outcome_columns
+from ragtriage.runs.identity import digest
+from ragtriage.runs.place import FINISHED, INTERRUPTED, RUNNING, Rejection, RunInfo, State
 from ragtriage.store.database import Database
-from ragtriage.store.identity import digest
 from ragtriage.store.lease import Heartbeat, Lease
-from ragtriage.store.readings import Reading, read_again, reading_row
-from ragtriage.store.record_values import case_values, outcome_values, texts_of
-from ragtriage.store.run_reader import Rejection, RunInfo, read_run
 from ragtriage.store.schema import (
-    FINISHED,
-    INTERRUPTED,
-    RUNNING,
-    State,
     case_texts,
     cases,
     readings,
@@ -35,6 +29,7 @@ from ragtriage.store.schema import (
     scores,
     texts,
 )
+from ragtriage.store.tables import read_run
 
 BATCH = 50
 """Records in a transaction."""
@@ -49,7 +44,11 @@ SPENT = ("seconds", "cost", "requests", "tokens_in", "tokens_out")
 """Columns of a run that hold what was spent on it."""
 
 LOOKED_UP = 64
-"""Cases of a continued run that are looked up together."""
+"""Cases of a continued run that are looked up, or headed anew, together."""
+
+_KEPT = ("id", "id_digest", "content", "failed", "language", "seconds", "weight", "time", "trace_id", "relevant_ids",
+         "tags", "steps")  # fmt: skip
+_OUTCOME = ("value", "reason", "failed", "judged", "unknown")
 
 
 @dataclass(slots=True)
@@ -124,25 +123,32 @@ class RunWriter:
                     self._places[case.id] = position
                     yield case
 
-    def keep(self, record: Record, reading: Reading | None = None) -> None:
+    def keep(self, record: Record, heading: CaseHeading | None = None) -> None:
         """Store one record within `SECONDS`; the same case again replaces it. See `ragtriage.core.record.Sink`.
 
         Args:
             record: an evaluated case.
-            reading: what the diagnosis says of it under the run's own criteria, for lists of cases.
+            heading: what the diagnosis says of it under the run's own criteria, for lists of cases.
         """
         self._heartbeat.check()
         position = self._places.pop(record.case.id, None)
-        place = self._place(record.case) if position is None else position
-        self._add(record, place)
-        if reading:
-            self._waiting.readings.append(reading_row(self.number, place, record.case, reading))
+        self._add(CaseRow.of(record, self._place(record.case) if position is None else position, heading=heading))
         if self._waiting.due():
             self.flush()
 
-    def read_again(self, found: Iterable[tuple[Record, Reading]]) -> None:
-        """Replace what is said of cases that are stored already, as when a continued run has other criteria now."""
-        read_again(self._database, self.number, found)
+    def head_anew(self, found: Iterable[tuple[Case, CaseHeading]]) -> None:
+        """Replace the headings of cases that are stored already, as when a continued run has other criteria now."""
+        left = iter(found)
+        while some := list(islice(left, LOOKED_UP)):
+            own = {digest(case.id): (head_of(case.query), heading) for case, heading in some}
+            places = select(cases.c.id_digest, cases.c.position).where(
+                cases.c.run == self.number, cases.c.id_digest.in_(list(own))
+            )
+            known = self._database.read(lambda connection, places=places: connection.execute(places).all())  # type: ignore[misc]  # bound now
+            rows = [self._heading_row(position, *own[one]) for one, position in known]
+            self._database.write(
+                lambda connection, rows=rows: self._database.insert(connection, readings, rows, replace=True)  # type: ignore[misc]  # bound now
+            )
 
     def reject(self, *rows: Rejection) -> None:
         """Store rows that can't be used; telling the same again is harmless."""
@@ -241,21 +247,27 @@ class RunWriter:
         self._next += 1
         return self._next - 1
 
-    def _add(self, record: Record, position: int) -> None:
-        case, waiting = record.case, self._waiting
-        key = {"run": self.number, "position": position}
-        outcomes = [key | {"metric": name} | outcome_values(outcome) for name, outcome in record.outcomes.items()]
-        waiting.cases.append(key | case_values(record))
-        waiting.scores += outcomes
-        for role, ordinal, label, text in texts_of(case):
-            own = None if text == DELETED else digest(text)  # a case of a record set whose input is gone
-            if own:
-                waiting.texts[own] = text
-                waiting.characters += len(text)
-            waiting.case_texts.append(key | {"role": role, "ordinal": ordinal, "label": label, "hash": own})
+    def _heading_row(self, position: int, head: str | None, heading: CaseHeading) -> dict[str, Any]:
+        return {"run": self.number, "position": position, "head": head} | asdict(heading)
+
+    def _add(self, row: CaseRow) -> None:
+        waiting, key = self._waiting, {"run": self.number, "position": row.position}
+        waiting.cases.append(key | {name: getattr(row, name) for name in _KEPT})
+        for name, outcome in row.outcomes.items():
+            values = dict(zip(_OUTCOME, outcome_columns(outcome), strict=True))
+            waiting.scores.append(key | {"metric": name} | values)
+        for one in row.texts:
+            if one.hash and one.text is not None:
+                waiting.texts[one.hash] = one.text
+                waiting.characters += len(one.text)
+            waiting.case_texts.append(
+                key | {"role": one.role, "ordinal": one.ordinal, "label": one.label, "hash": one.hash}
+            )
+        if row.heading:
+            waiting.readings.append(self._heading_row(row.position, row.head, row.heading))
         waiting.records += 1
         if self._continued:
-            waiting.again.append(position)
+            waiting.again.append(row.position)
 
     def _write(self, connection: Connection) -> None:
         waiting, database = self._waiting, self._database

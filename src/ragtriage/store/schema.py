@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+
+from ragtriage.runs.place import MADE_BY, TESTS
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
@@ -20,13 +22,6 @@ SCHEMA_VERSION = "2"
 
 VERSION_KEY = "version"
 """Where `meta` holds it; stores from before the first version have another key."""
-
-
-State = Literal["running", "finished", "interrupted"]
-
-RUNNING: State = "running"
-FINISHED: State = "finished"
-INTERRUPTED: State = "interrupted"
 
 
 def escaped(text: str) -> str:
@@ -118,12 +113,6 @@ runs = sa.Table(
     sa.Index("runs_project", "project", "number"),
     sqlite_autoincrement=True,  # a number is never given twice, also after a run was deleted
 )
-
-MADE_BY = "made_by"
-"""The key in a run's configuration that says what made it; without one, a person's command did."""
-TESTS = "pytest"
-"""Made by a test session, so never the `last` run that a person means."""
-
 
 RECORDS_AT = "records_at"
 """The key in a run's configuration that says where its records lie if not in the store: the address of the record set,

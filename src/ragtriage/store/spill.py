@@ -17,7 +17,7 @@ from typing import Any
 from ragtriage.core.files import private_folder
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.wrappers import CachedAnswer
-from ragtriage.store.codec import decode_answer, encode_answer
+from ragtriage.runs.codec import decode_answer, encode_answer
 
 _MEMORY_DISK = Path("/dev/shm")  # noqa: S108  # where all disks are full; the folder in it is the user's alone
 

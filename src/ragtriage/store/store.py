@@ -16,23 +16,24 @@ from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 from ragtriage.core.errors import StoreError
 from ragtriage.core.steps import Step
 from ragtriage.judges.wrappers import AnswerMemory, InMemory
+from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.place import FINISHED, RUNNING, RunInfo
+from ragtriage.runs.run import Run
 from ragtriage.store.alone import alone
 from ragtriage.store.answers import StoredAnswers, StoredTickets
 from ragtriage.store.checking import StoreCheck, check_store
 from ragtriage.store.copying import CopiedRun, copy_runs
 from ragtriage.store.database import Database, open_database, store_address
 from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget_answers, forget_texts, held_elsewhere
-from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
 from ragtriage.store.migrations import prepare, require_owner
 from ragtriage.store.postgresql import Told
-from ragtriage.store.run_reader import RunInfo, TableRun, no_run, read_means, read_run, read_runs
 from ragtriage.store.run_writer import RunWriter, now
-from ragtriage.store.schema import FINISHED, RECORDS_AT, RUNNING, of_project, runs
-from ragtriage.store.stored_run import StoredRun
+from ragtriage.store.schema import RECORDS_AT, of_project, runs
+from ragtriage.store.tables import InputScan, TablePlace, no_run, read_means, read_run, read_runs, shared_cases
 from ragtriage.store.written_files import files_with_texts, note_file
 
-OpenSet = Callable[[str, RunInfo], StoredRun]
+OpenSet = Callable[[str, RunInfo], Run]
 """Opens the record set at an address, in which the records of a run lie."""
 
 KEPT_FREE = 20_000
@@ -234,7 +235,7 @@ class Store:
         """
         return self._database.read(lambda connection: read_means(connection, numbers))
 
-    def run(self, number: int | str = "last") -> StoredRun:
+    def run(self, number: int | str = "last") -> Run:
         """One run to read, by its number, also as a text, or `last`, which is the store's project's.
 
         Raises:
@@ -242,7 +243,13 @@ class Store:
         """
         info = self._database.read(lambda connection: read_run(connection, number, self.project))
         kept = info.configuration.get(RECORDS_AT)
-        return self._open_set(kept["address"], info) if kept and self._open_set else TableRun(self._database, info)
+        return (
+            self._open_set(kept["address"], info) if kept and self._open_set else Run(TablePlace(self._database, info))
+        )
+
+    def shared_cases(self, run: int, other: int, enough: float) -> int:
+        """How many cases two runs have in common: by ids or, where fewer than enough are, by queries."""
+        return shared_cases(self._database, run, other, enough)
 
     def answers(self) -> StoredAnswers:
         """The memory of answers, for `ragtriage.judges.wrappers.Cached`."""
@@ -260,7 +267,7 @@ class Store:
         """The tickets of requests that a provider answers later; the judge's fingerprint is written beside each."""
         return StoredTickets(self._database, fingerprint)
 
-    def note_file(self, path: Path, run: StoredRun, *, added: bool = False) -> None:
+    def note_file(self, path: Path, run: Run, *, added: bool = False) -> None:
         """Note that a file was written with the texts that a run has now, if any; see `files_with_texts`.
 
         Args:
@@ -309,9 +316,7 @@ class Store:
         numbers = [run] if isinstance(run, int | str) else run
         return forget_texts(self._database, [self.run(number) for number in numbers], case_ids, also)
 
-    def forget_answers(
-        self, run: StoredRun, case_ids: Collection[str] | None = None, *, also: Sequence[Step] = ()
-    ) -> None:
+    def forget_answers(self, run: Run, case_ids: Collection[str] | None = None, *, also: Sequence[Step] = ()) -> None:
         """Delete the remembered answers about a run whose records lie elsewhere; see `forgetting.forget_answers`."""
         self._answers.take_back()
         self._answers.flush()

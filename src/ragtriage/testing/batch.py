@@ -18,7 +18,8 @@ from ragtriage.core.verdicts import Score
 from ragtriage.diagnosis import Finding
 from ragtriage.readers import open_cases
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.store import Store, StoredRun
+from ragtriage.runs.run import Run
+from ragtriage.store import Store
 from ragtriage.testing.case_list import CaseList
 from ragtriage.testing.judging import PATIENCE, Judged, judge_cases, without_event_loop
 from ragtriage.testing.named_metrics import SuiteMetrics
@@ -64,9 +65,9 @@ class Batch:
         self._selected: dict[str, None] = {}
         self._names: frozenset[str] = frozenset()
         self._judged: tuple[frozenset[str], frozenset[str], Judged] | None = None
-        self._run: tuple[Store, StoredRun] | None = None
-        self._read: tuple[StoredRun, str, tuple[Record, tuple[Finding, ...]]] | None = None
-        self._defined: tuple[StoredRun, Counter[str], int] | None = None
+        self._run: tuple[Store, Run] | None = None
+        self._read: tuple[Run, str, tuple[Record, tuple[Finding, ...]]] | None = None
+        self._defined: tuple[Run, Counter[str], int] | None = None
         self._failed: tuple[frozenset[str], frozenset[str], str] | None = None
 
     @property
@@ -114,7 +115,7 @@ class Batch:
         self._read = run, case_id, found
         return found
 
-    def whole(self, names: Collection[str]) -> StoredRun:
+    def whole(self, names: Collection[str]) -> Run:
         """A run of all cases of the list, whatever was selected. Raises as `record`."""
         __tracebackhide__ = True
         self.select_all(())
@@ -135,7 +136,7 @@ class Batch:
         _, defined, count = self._defined
         return count > 1 and not defined[name]
 
-    def run(self, names: Collection[str]) -> StoredRun:
+    def run(self, names: Collection[str]) -> Run:
         """The run that holds the selected cases with these metrics. Raises as `record`."""
         __tracebackhide__ = True
         own = frozenset(self._shared.metrics.named(name).name for name in names)

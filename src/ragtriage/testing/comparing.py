@@ -13,7 +13,8 @@ from ragtriage.runs.compare.comparison import Comparison, Outcome
 from ragtriage.runs.compare.gate_limits import CompareGates, WorseLimit
 from ragtriage.runs.compare.stored import compare_chosen
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.store import Store, StoredRun
+from ragtriage.runs.run import Run
+from ragtriage.store import Store
 from ragtriage.testing.declared import beside
 from ragtriage.testing.outcomes import NotJudged
 
@@ -75,9 +76,7 @@ class RunComparison:
         return found
 
 
-def compared(
-    new: StoredRun, base: str | int | Path, store: Store, config: EvaluationConfig, home: Path
-) -> RunComparison:
+def compared(new: Run, base: str | int | Path, store: Store, config: EvaluationConfig, home: Path) -> RunComparison:
     """A run against a baseline file or a stored run.
 
     Args:

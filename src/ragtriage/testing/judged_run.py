@@ -15,8 +15,8 @@ from ragtriage.core.suggestions import near_names
 from ragtriage.diagnosis import Rule
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.expected import ExpectedCount
+from ragtriage.runs.run import Run
 from ragtriage.runs.summary import Summary, Tally
-from ragtriage.store import StoredRun
 from ragtriage.testing.batch import Batch
 from ragtriage.testing.comparing import RunComparison, compared
 from ragtriage.testing.outcomes import NotJudged, Undecided
@@ -49,7 +49,7 @@ class JudgedRun:
         return self.stored.number
 
     @property
-    def stored(self) -> StoredRun:
+    def stored(self) -> Run:
         """The run as it is stored, complete.
 
         Raises:

@@ -17,16 +17,18 @@ from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import KINDS
 from ragtriage.core.record import Record
 from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.execution.spending import RunSpending
 from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.definitions import version_of
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
+from ragtriage.runs.identity import RowsHash, RunIdentity
+from ragtriage.runs.place import MADE_BY, TESTS
+from ragtriage.runs.run import Run
 from ragtriage.runs.selection import ALL_ROWS
-from ragtriage.runs.spending import RunSpending
-from ragtriage.store import RowsHash, RunIdentity, RunWriter, Store, StoredRun
-from ragtriage.store.schema import MADE_BY, TESTS
+from ragtriage.store import RunWriter, Store
 from ragtriage.testing.counting import CountingMemory
 from ragtriage.testing.session_budget import spending_marks, written_in
 from ragtriage.testing.session_judge import Judges
@@ -214,7 +216,7 @@ class _ReadSink:
     config: EvaluationConfig
 
     def keep(self, record: Record) -> None:
-        self.run.keep(record, self.config.reading(record, self.config.assess(record)))
+        self.run.keep(record, self.config.heading(record, self.config.assess(record)))
 
 
 def _identity(cases: Sequence[Case], config: EvaluationConfig, judge: Judge) -> RunIdentity:
@@ -229,14 +231,14 @@ def _identity(cases: Sequence[Case], config: EvaluationConfig, judge: Judge) -> 
     return RunIdentity(rows.hexdigest(), tuple(m.name for m in config.metrics), prints)
 
 
-def _missing(run: StoredRun, wanted: Collection[str], session: str) -> set[str]:
+def _missing(run: Run, wanted: Collection[str], session: str) -> set[str]:
     """The ids of wanted cases that a run doesn't hold, or that failed in an earlier session."""
     again = run.info.failed and not written_in(run.info, session)
     failed = {one.id for one in run.rows() if any(_failed(o) for o in one.outcomes.values())} if again else set()
     return (set(wanted) - _ids(run)) | (failed & set(wanted))
 
 
-def _ids(run: StoredRun) -> set[str]:
+def _ids(run: Run) -> set[str]:
     return {row.id for row in run.rows()}
 
 

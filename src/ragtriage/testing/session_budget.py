@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ragtriage.judges.llm.ledger import Ledger
-from ragtriage.store import RunInfo, Store
+from ragtriage.runs.place import RunInfo
+from ragtriage.store import Store
 
 SESSION = "session"
 """The key in a run's configuration that says which session wrote it last."""

@@ -10,8 +10,9 @@ from ragtriage.core.errors import ConfigError, InputError, NotStoredError
 from ragtriage.runs.compare.baseline_read import read_baseline
 from ragtriage.runs.compare.sides import Side, called, rules_digest, side_of
 from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.place import RunInfo, RunList
 from ragtriage.runs.repeats import trials_of
-from ragtriage.store import RunInfo, Store, StoredRun
+from ragtriage.runs.run import Run
 
 SHARED = 0.5
 """The share of the new side's cases that a run must have to be taken as its base."""
@@ -24,7 +25,7 @@ LAST = "last"
 class Chosen:
     """What one side is to be read from."""
 
-    runs: tuple[StoredRun, ...] = ()
+    runs: tuple[Run, ...] = ()
     file: Path | None = None
     notes: tuple[str, ...] = ()
 
@@ -43,7 +44,7 @@ def is_run(text: str) -> bool:
     return all(part == LAST or (part.isascii() and part.isdecimal()) for part in parts)
 
 
-def choose_side(store: Store | None, text: str, open_set: Callable[[str], StoredRun | None] = lambda _: None) -> Chosen:
+def choose_side(store: RunList | None, text: str, open_set: Callable[[str], Run | None] = lambda _: None) -> Chosen:
     """What a side stands for, as it was typed.
 
     Args:
@@ -63,7 +64,7 @@ def choose_side(store: Store | None, text: str, open_set: Callable[[str], Stored
         return Chosen(file=Path(text))
     if store is None:
         raise NotStoredError("there is no store here: name a baseline file, or evaluate a file first")
-    runs: list[StoredRun] = []
+    runs: list[Run] = []
     notes = []
     for part in dict.fromkeys(part.strip() for part in text.split(",")):
         run = store.run(part)
@@ -76,7 +77,7 @@ def choose_side(store: Store | None, text: str, open_set: Callable[[str], Stored
     return Chosen(tuple(runs), notes=tuple(notes))
 
 
-def choose_base(store: Store, new: Chosen) -> Chosen:
+def choose_base(store: RunList, new: Chosen) -> Chosen:
     """The newest earlier complete run that shares at least half of the new side's cases.
 
     Raises:
@@ -89,7 +90,7 @@ def choose_base(store: Store, new: Chosen) -> Chosen:
     return Chosen(tuple(trials_of(store, found)))
 
 
-def earlier_run(store: Store, new: Chosen) -> StoredRun | None:
+def earlier_run(store: RunList, new: Chosen) -> Run | None:
     """The run that `choose_base` takes; None if there is none."""
     if not new.runs:
         return None
@@ -97,7 +98,7 @@ def earlier_run(store: Store, new: Chosen) -> StoredRun | None:
     candidates = [info.number for info in store.runs() if _may_be_base(info, new)][:MOST_LOOKED_AT]
     enough = SHARED * (first.info.done + first.info.failed)
     for number in candidates:  # one at a time: mostly the first will do
-        if first.columns().shared_with(number, enough) >= enough > 0:
+        if store.shared_cases(first.number, number, enough) >= enough > 0:
             return store.run(number)
     return None
 

@@ -20,8 +20,8 @@ from ragtriage.diagnosis import Assessment, Finding, Rule, decided_rules, headli
 from ragtriage.diagnosis.headline import NONE, UNDETERMINED
 from ragtriage.runs.compare.case_table import FoundColumns
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.store import StoredRun
-from ragtriage.store.schema import FINISHED
+from ragtriage.runs.place import FINISHED
+from ragtriage.runs.run import Run
 
 NOTE = "findings"
 KEPT_FROM = 1_000
@@ -105,7 +105,7 @@ def found_columns(rules: Sequence[str], cases: Iterable[FoundOnCase]) -> FoundCo
     )
 
 
-def read_found(run: StoredRun, config: EvaluationConfig) -> FoundColumns:
+def read_found(run: Run, config: EvaluationConfig) -> FoundColumns:
     """Diagnose a stored run; the longest part of a comparison, as the verdicts of every case are read.
 
     Of a large run that is finished it is kept in the store what was found by these thresholds and rules.
@@ -120,18 +120,18 @@ def read_found(run: StoredRun, config: EvaluationConfig) -> FoundColumns:
     kept = run.info.state == FINISHED and run.info.rows >= KEPT_FROM
     digest = _digest(run, config) if kept else ""
     names = [rule.name for rule in config.rules]
-    if kept and (known := run.notes().read(NOTE, digest)):
+    if kept and (known := run.place.note(NOTE, digest)):
         return found_columns(names, unpacked(known))
     rows = FoundRows(config.rules)
     for record in run.records():
         rows.add(record, config.assess(record), config)
     if kept:
         with suppress(StoreError):  # a store that can't be written is read again the next time
-            run.notes().write(NOTE, digest, packed(rows.cases))
+            run.place.note(NOTE, digest, packed(rows.cases))
     return rows.columns()
 
 
-def _digest(run: StoredRun, config: EvaluationConfig) -> str:
+def _digest(run: Run, config: EvaluationConfig) -> str:
     """A digest of all that findings rest on."""
     rules = [as_builtins(asdict(rule)) for rule in config.rules]
     info = run.info

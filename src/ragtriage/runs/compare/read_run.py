@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ragtriage.core.case import Source, Turn
+from ragtriage.core.case import Source, Turn, counted_weight
 from ragtriage.readers.case_rows import made_up_id
+from ragtriage.runs.case_row import CaseText
 from ragtriage.runs.compare.case_table import (
     DIGESTED,
     EMPTY,
@@ -22,7 +23,7 @@ from ragtriage.runs.compare.case_table import (
     tag_text,
 )
 from ragtriage.runs.compare.difference import Numbers
-from ragtriage.store import CaseTexts, StoredRun, StoredText
+from ragtriage.runs.run import Run
 
 MADE_UP = re.compile(r"[0-9a-f]{16}")
 """What an id that was made from the content looks like."""
@@ -31,10 +32,10 @@ WHOLE = (*QUESTION, "response", "source")
 """The roles of the texts that such an id is made from."""
 MOST_TAGS = 64
 """Tags that are read beside those that are named."""
-Texts = Sequence[StoredText]
+Texts = Mapping[str, Sequence[CaseText]]
 
 
-def read_table(run: StoredRun, metrics: Sequence[str], tags: Collection[str] = ()) -> CaseTable:
+def read_table(run: Run, metrics: Sequence[str], tags: Collection[str] = ()) -> CaseTable:
     """The cases of a run, without what the rules found.
 
     Args:
@@ -45,26 +46,27 @@ def read_table(run: StoredRun, metrics: Sequence[str], tags: Collection[str] = (
     Raises:
         StoreError: the run can't be read.
     """
-    columns = run.columns()
     places: dict[int, int] = {}
     ids: list[str] = []
     weights: list[float] = []
     relevant: list[Sequence[str] | None] = []
     by_tag: dict[str, dict[int, str]] = {tag: {} for tag in tags}
-    for place, (position, name, own_tags, weight, relevant_ids) in enumerate(columns.cases()):
-        places[position] = place
-        ids.append(name)
-        weights.append(weight)
-        relevant.append(relevant_ids)
-        for tag, value in own_tags.items():
+    for place, row in enumerate(run.facts()):
+        places[row.position] = place
+        ids.append(row.id)
+        weights.append(counted_weight(row.weight))
+        relevant.append(row.relevant_ids)
+        for tag, value in row.tags.items():
             if (text := tag_text(value)) is not None and (tag in by_tag or len(by_tag) < MOST_TAGS):
                 by_tag.setdefault(tag, {})[place] = text
-    scores = {name: _scores(columns.scores(name), places) for name in metrics}
+    scores = {name: _scores(run.scores(name), places) for name in metrics}
     looks_made_up = 2 * sum(MADE_UP.fullmatch(name) is not None for name in ids) > len(ids)
     digests: dict[Digested, Digests] = {name: np.zeros(len(ids), np.uint64) for name in DIGESTED}
     made_up = 0
-    for texts in columns.texts(max(places, default=-1), WHOLE if looks_made_up else QUESTION):
-        place = places[texts.position]
+    for row in run.texts(WHOLE if looks_made_up else QUESTION):
+        if (place := places.get(row.position)) is None:
+            continue
+        texts = row.by_role()
         for name, value in case_digests(texts, relevant[place]).items():
             digests[name][place] = value
         made_up += looks_made_up and _is_made_up(ids[place], texts)
@@ -80,7 +82,7 @@ def read_table(run: StoredRun, metrics: Sequence[str], tags: Collection[str] = (
     )
 
 
-def _scores(rows: Sequence[tuple[int, float | None, bool]], places: Mapping[int, int]) -> tuple[Numbers, Flags]:
+def _scores(rows: Iterable[tuple[int, float | None, bool]], places: Mapping[int, int]) -> tuple[Numbers, Flags]:
     values, failed = np.full(len(places), np.nan), np.zeros(len(places), bool)
     for position, value, broke in rows:
         if value is not None:
@@ -89,9 +91,8 @@ def _scores(rows: Sequence[tuple[int, float | None, bool]], places: Mapping[int,
     return values, failed
 
 
-def case_digests(texts: CaseTexts, relevant_ids: Sequence[str] | None) -> dict[Digested, int]:
+def case_digests(by_role: Texts, relevant_ids: Sequence[str] | None) -> dict[Digested, int]:
     """The digests of one case; what rests on a deleted text is left out."""
-    by_role = texts.by_role
     found: dict[Digested, int] = {}
     query, history = by_role.get("query", ()), by_role.get("history", ())
     if all(one.text is not None for one in (*query, *history)):
@@ -105,15 +106,15 @@ def case_digests(texts: CaseTexts, relevant_ids: Sequence[str] | None) -> dict[D
         "sources": _digest(sorted(sources, key=lambda one: one.hash or b"")),
         "order": _digest(sources),
         "response": _digest(by_role.get("response", ())),
-        "others": _others(texts, relevant_ids),
+        "others": _others(by_role, relevant_ids),
     }
     return found | {name: value for name, value in parts.items() if value is not None}
 
 
-def _others(texts: CaseTexts, relevant_ids: Sequence[str] | None) -> int | None:
+def _others(by_role: Texts, relevant_ids: Sequence[str] | None) -> int | None:
     """The digest of what only some metrics read: samples, citation marks, ids."""
-    names = [one.label for one in texts.by_role.get("source", ())]
-    read = [texts.by_role.get(role, ()) for role in ("sample", "citation mark")]
+    names = [one.label for one in by_role.get("source", ())]
+    read = [by_role.get(role, ()) for role in ("sample", "citation mark")]
     if not any(read) and not any(names) and relevant_ids is None:
         return EMPTY
     digests = [_digest(some) for some in read]
@@ -122,7 +123,7 @@ def _others(texts: CaseTexts, relevant_ids: Sequence[str] | None) -> int | None:
     return digest_of(repr((digests, names, relevant_ids)).encode("utf-8", "surrogatepass"))
 
 
-def _digest(texts: Texts, *, labelled: bool = False) -> int | None:
+def _digest(texts: Sequence[CaseText], *, labelled: bool = False) -> int | None:
     """The digest of some texts; None if one was deleted."""
     if not texts:
         return EMPTY
@@ -136,9 +137,8 @@ def _digest(texts: Texts, *, labelled: bool = False) -> int | None:
     return digest_of(*filter(None, hashes))
 
 
-def _is_made_up(name: str, texts: CaseTexts) -> bool:
+def _is_made_up(name: str, by_role: Texts) -> bool:
     """Whether an id is the one made from the row; one of a row whose texts were deleted is taken for it."""
-    by_role = texts.by_role
     if any(one.text is None for role in WHOLE for one in by_role.get(role, ())):
         return MADE_UP.fullmatch(name) is not None
     sources = tuple(Source(one.text or "", one.label) for one in by_role.get("source", ()))

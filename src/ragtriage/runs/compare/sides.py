@@ -24,8 +24,8 @@ from ragtriage.runs.compare.pairing import pair_up
 from ragtriage.runs.compare.read_run import read_table
 from ragtriage.runs.compare.several_runs import merged_tables
 from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig, config_of
-from ragtriage.store import RunInfo, StoredRun
-from ragtriage.store.schema import FINISHED, RUNNING
+from ragtriage.runs.place import FINISHED, RUNNING, RunInfo
+from ragtriage.runs.run import Run
 
 Interval = tuple[float, float, float]
 """A mean, and both ends of its interval."""
@@ -51,7 +51,7 @@ class Side:
 
 
 def side_of(
-    runs: Sequence[StoredRun], name: str, tags: Collection[str] = (), *, reading: EvaluationConfig | None = None
+    runs: Sequence[Run], name: str, tags: Collection[str] = (), *, reading: EvaluationConfig | None = None
 ) -> Side:
     """A side out of stored runs.
 
@@ -106,7 +106,7 @@ def side_of(
     )
 
 
-def _rows(tables: Sequence[CaseTable], runs: Sequence[StoredRun]) -> Iterator[Places]:
+def _rows(tables: Sequence[CaseTable], runs: Sequence[Run]) -> Iterator[Places]:
     """For every case of the first run its place in each; −1 where it has none."""
     yield np.arange(len(tables[0]))
     for table, run in zip(tables[1:], runs[1:], strict=True):

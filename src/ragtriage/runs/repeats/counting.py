@@ -22,7 +22,7 @@ from ragtriage.runs.repeats.findings import FindingCounts
 from ragtriage.runs.repeats.flips import OccurrenceCounts, StepFlips, component_keys
 from ragtriage.runs.repeats.statistics import Grid, rank_agreement, smallest_difference
 from ragtriage.runs.repeats.summary import CaseRepeat, KindRepeat, MetricRepeat, RepeatSummary, UnitRepeat
-from ragtriage.store import Store, StoredRun
+from ragtriage.runs.run import Run, RunList
 
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -30,7 +30,7 @@ WORST = 10
 """Cases that are listed for each metric."""
 
 
-def trials_of(store: Store, run: StoredRun) -> list[StoredRun]:
+def trials_of(store: RunList, run: Run) -> list[Run]:
     """The trials of a repeated evaluation by its first run, in their order; that run alone for all others.
 
     Raises:
@@ -40,7 +40,7 @@ def trials_of(store: Store, run: StoredRun) -> list[StoredRun]:
     return [run, *(store.run(later[trial]) for trial in sorted(later))]
 
 
-def repeats_of(trials: Iterable[StoredRun], config: EvaluationConfig) -> RepeatSummary | None:
+def repeats_of(trials: Iterable[Run], config: EvaluationConfig) -> RepeatSummary | None:
     """How far several runs of the same cases agree; None for a single one.
 
     Raises:

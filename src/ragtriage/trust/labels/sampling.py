@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answered, Part, Score, Verdict
-from ragtriage.store import DELETED
+from ragtriage.runs.codec import DELETED
 
 
 class Prompt(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ragtriage.core.questions import KINDS
+from ragtriage.execution.events import Listener, RunResumed, RunStarted
 from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
@@ -14,9 +15,9 @@ from ragtriage.metrics import metric_named
 from ragtriage.metrics.definitions import version_of
 from ragtriage.readers import CaseFile
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
-from ragtriage.runs.events import Listener, RunResumed, RunStarted
+from ragtriage.runs.identity import RunIdentity
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases, require_tag
-from ragtriage.store import RunIdentity, RunWriter, Store
+from ragtriage.store import RunWriter, Store
 
 UNKNOWN_LANGUAGE = "und"
 """ISO 639-2 for a language that nobody could tell."""

@@ -7,35 +7,39 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 
+from ragtriage.core.case import Case
 from ragtriage.core.errors import Stopped, StoreError
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Undefined
 from ragtriage.diagnosis import Assessment
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.estimate import EvaluationEstimate
+from ragtriage.execution.estimate import estimate_file
+from ragtriage.execution.events import INTERRUPTED, CaseDone, Listener, RowsRead, RunFinished, RunResumed, RunStopped
+from ragtriage.execution.prepare import Job, PreparedRun, prepare
+from ragtriage.execution.spending import RunSpending
+from ragtriage.execution.store_failures import store_failure
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.planning.relations import REPLACING_KINDS
 from ragtriage.readers import CaseFile
-from ragtriage.runs.estimate import estimate_file
+from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.events import INTERRUPTED, CaseDone, Listener, RowsRead, RunFinished, RunResumed, RunStopped
-from ragtriage.runs.prepare import Job, PreparedRun, prepare
+from ragtriage.runs.place import RunInfo
 from ragtriage.runs.repeats import RepeatSummary, repeats_of
+from ragtriage.runs.run import Run
 from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection
-from ragtriage.runs.spending import RunSpending
-from ragtriage.runs.store_failures import store_failure
 from ragtriage.runs.tally import SlicedTally, tally_of
-from ragtriage.store import Reading, RunInfo, RunWriter, Store, StoredRun
+from ragtriage.store import RunWriter, Store
 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
     """One evaluation of a file, and how it ended."""
 
-    stored: StoredRun
+    stored: Run
     tally: SlicedTally
     rows: RowCounts
     stopped: str | None = None
@@ -147,7 +151,7 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
     spending, sink = RunSpending(run, ledger), _StoppingSink(run, ledger, job.config)
     try:
         if isinstance(ready.start, RunResumed) and ready.start.done:
-            run.read_again(_read_again(job.store.run(run.number), job.config, tally))
+            run.head_anew(_headed_anew(job.store.run(run.number), job.config, tally))
         if built.ledger:
             answers.spending = spending  # a kill must not lose what the answers that are kept have cost
             answers.on_failure = sink.stop
@@ -198,13 +202,13 @@ def _remaining(job: Job, judge: Judge, trial: int) -> EvaluationEstimate | None:
     )[0]
 
 
-def _read_again(stored: StoredRun, config: EvaluationConfig, tally: SlicedTally) -> Iterator[tuple[Record, Reading]]:
+def _headed_anew(stored: Run, config: EvaluationConfig, tally: SlicedTally) -> Iterator[tuple[Case, CaseHeading]]:
     """What is stored of a continued run, read under the criteria of now and, but for what failed, counted."""
     for record in stored.records():
         assessed = config.assess(record)
         if not any(isinstance(o, Undefined) and o.failed for o in record.outcomes.values()):
             tally.add(record, assessed)
-        yield record, config.reading(record, assessed)
+        yield record.case, config.heading(record, assessed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +224,7 @@ class _StoppingSink:
     def keep(self, record: Record) -> None:
         assessed = self.assessed[record.case.id] = self.config.assess(record)
         try:
-            self.run.keep(record, self.config.reading(record, assessed))
+            self.run.keep(record, self.config.heading(record, assessed))
         except StoreError as error:
             self.stop(error)
             raise

@@ -1,4 +1,4 @@
-"""What makes two rows, or two runs, the same, and what changed in a file since it was last evaluated."""
+"""What makes two rows, or two runs, the same."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlalchemy import func, select, tuple_
-
 from ragtriage.core.case import Case
-from ragtriage.store.database import IN_ONE_STATEMENT, Database
-from ragtriage.store.schema import FINISHED, cases, not_by_tests, of_project, runs
 
 SIZE = 16
 """Bytes of a digest: 128 bits, so that chance never makes two texts one."""
@@ -79,43 +75,3 @@ class RunIdentity:
         """One text for all of it, 32 hexadecimal digits."""
         trial = [self.trial] if self.trial else []  # so that runs which were never repeated are found by what they were
         return digest(json.dumps([self.rows, self.metrics, sorted(self.fingerprints.items()), *trial])).hex()
-
-
-class InputScan(RowsHash):
-    """One pass over a file before it is judged: how many rows, their hash, and which changed since the last time.
-
-    Memory doesn't grow with the file. Every method raises a `StoreError` where the store can't be read.
-    """
-
-    def __init__(self, database: Database, input: str, project: str | None = None) -> None:  # noqa: A002  # its word
-        super().__init__()
-        self._database = database
-        self._unchanged = 0
-        self._waiting: list[tuple[bytes, bytes]] = []
-        same = (runs.c.input == input) & (runs.c.state == FINISHED) & not_by_tests() & of_project(project)
-        last = select(func.max(runs.c.number)).where(same)
-        self.last_run: int | None = database.read(lambda connection: connection.execute(last).scalar())
-        """The newest finished run of the same file, None if there is none."""
-
-    def add(self, case: Case) -> bytes:
-        """Take one row in, and return its `content_hash`."""
-        content = super().add(case)
-        if self.last_run is not None:
-            self._waiting.append((digest(case.id), content))
-            if len(self._waiting) >= IN_ONE_STATEMENT:
-                self._compare()
-        return content
-
-    def changed_since_last(self) -> int | None:
-        """How many rows are new or differ from the last finished run of the same file; None if there is no such run."""
-        if self.last_run is None:
-            return None
-        self._compare()
-        return self.rows - self._unchanged
-
-    def _compare(self) -> None:
-        if self._waiting:
-            pairs = tuple_(cases.c.id_digest, cases.c.content).in_(self._waiting)
-            query = select(func.count()).select_from(cases).where(cases.c.run == self.last_run, pairs)
-            self._unchanged += self._database.read(lambda connection: connection.execute(query).scalar_one())
-            self._waiting.clear()

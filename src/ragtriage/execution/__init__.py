@@ -1,0 +1,1 @@
+"""The one executor: in process, over several processes, or on Ray."""

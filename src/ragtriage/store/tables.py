@@ -1,0 +1,293 @@
+"""Runs in the tables of a store: what is known of each as a whole, and their cases in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import Any
+
+from sqlalchemy import Connection, Label, Table, and_, case, delete, func, select, tuple_
+
+from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, Case
+from ragtriage.core.display import listed
+from ragtriage.core.errors import NotStoredError
+from ragtriage.core.verdicts import Outcome
+from ragtriage.runs.case_row import CaseRow, CaseText, Columns, outcome_from
+from ragtriage.runs.identity import RowsHash, digest
+from ragtriage.runs.place import FINISHED, RejectedRow, RunInfo
+from ragtriage.store.database import IN_ONE_STATEMENT, Database
+from ragtriage.store.schema import (
+    COUNTS,
+    RECORDS_AT,
+    case_texts,
+    cases,
+    meta,
+    not_by_tests,
+    of_project,
+    rejected,
+    runs,
+    scores,
+    texts,
+)
+
+CHUNK = 64
+"""Records that are read together."""
+LIGHT_CHUNK = 1000
+"""Rows without their steps that are read together."""
+MOST_DIGITS, MOST_RUNS = 10, 2**31 - 1
+"""Of a run's number: a server's table holds no larger one."""
+LONGEST_SHOWN = 40
+"""Characters of what a user gave that a message repeats."""
+_FACTS = ("position", "id", "tags", "weight", "language", "relevant_ids")
+_ALL = (*_FACTS, "id_digest", "content", "failed", "seconds", "time", "trace_id", "steps")
+
+
+def read_runs(connection: Connection, number: int | None = None, project: str | None = None) -> list[RunInfo]:
+    """The runs of a project (all, if None), the newest first, or the one with this number."""
+    mine = of_project(project) if number is None else runs.c.number == number
+    found = connection.execute(_RUNS.where(mine)).mappings()
+    return [_info({**row, "metrics": tuple(row["metrics"])}) for row in found]
+
+
+def _info(row: dict[str, Any]) -> RunInfo:
+    """A run in a line; of one whose records lie in a record set, the counts that were kept with it."""
+    kept = row["configuration"].get(RECORDS_AT)
+    return RunInfo(**row | ({name: kept[name] for name in COUNTS} if kept else {}))
+
+
+def _counted(label: str, table: Table, *conditions: Any) -> Label[int]:
+    counting = select(func.count()).select_from(table).where(table.c.run == runs.c.number, *conditions)
+    return counting.correlate(runs).scalar_subquery().label(label)
+
+
+_RUNS = select(
+    *(runs.c[one.name] for one in fields(RunInfo) if one.name in runs.c),
+    _counted("done", cases, ~cases.c.failed),
+    _counted("failed", cases, cases.c.failed),
+    _counted("rejected", rejected),
+).order_by(runs.c.number.desc())
+
+
+def read_means(connection: Connection, numbers: Sequence[int]) -> dict[int, dict[str, float]]:
+    """See `Store.means`."""
+    weight = case(
+        (cases.c.weight < LEAST_WEIGHT, LEAST_WEIGHT), (cases.c.weight > MOST_WEIGHT, MOST_WEIGHT), else_=cases.c.weight
+    )  # see `counted_weight`
+    mean = func.sum(scores.c.value * weight) / func.sum(weight)
+    of_case = and_(cases.c.run == scores.c.run, cases.c.position == scores.c.position)
+    wanted = scores.c.run.in_(numbers) & scores.c.value.is_not(None)
+    query = select(scores.c.run, scores.c.metric, mean).join_from(scores, cases, of_case).where(wanted)
+    found: dict[int, dict[str, float]] = {number: {} for number in numbers}
+    for run, metric, value in connection.execute(query.group_by(scores.c.run, scores.c.metric)):
+        found[run][metric] = float(value)
+    configurations = select(runs.c.number, runs.c.configuration).where(runs.c.number.in_(numbers))
+    for run, configuration in connection.execute(configurations):
+        found[run] |= configuration.get(RECORDS_AT, {}).get("means", {})
+    return found
+
+
+def read_run(connection: Connection, which: int | str, project: str | None = None) -> RunInfo:
+    """The run with a number, also as a text, or the `last`: the newest, or the first of the newest repeated evaluation.
+
+    A run that a test session made is never the last.
+
+    Args:
+        connection: to read from.
+        which: a number, which may be of any project, or `last`.
+        project: whose last run is meant; anybody's if None.
+
+    Raises:
+        NotStoredError: there is no such run; says which there are.
+    """
+    text = str(which).strip()
+    by_number = select(runs.c.number, runs.c.repeats).order_by(runs.c.number.desc()).limit(10)
+    mine = by_number.where(of_project(project))
+    newest = connection.execute(mine.where(not_by_tests()) if text == "last" else mine).all()
+    if not newest and (text == "last" or connection.execute(by_number).first() is None):
+        raise NotStoredError(no_run(connection, project))
+    there = f"the newest are {', '.join(str(row.number) for row in newest or connection.execute(by_number))}"
+    if text != "last" and not (text.isascii() and text.isdecimal()):
+        raise NotStoredError(f"{text[:LONGEST_SHOWN]!r} is no run: give its number, or last; {there}")
+    if text == "last":
+        return read_runs(connection, newest[0].repeats or newest[0].number)[0]
+    found = read_runs(connection, int(text)) if len(text) <= MOST_DIGITS and int(text) <= MOST_RUNS else []
+    if not found:
+        raise NotStoredError(f"there is no run {text[:LONGEST_SHOWN]}; {there}")
+    return found[0]
+
+
+def no_run(connection: Connection, project: str | None) -> str:
+    """That there is no last run, and of which projects there are runs."""
+    if project is not None:
+        others = connection.execute(select(runs.c.project).where(not_by_tests()).distinct().limit(10)).scalars()
+        if named := sorted(others):
+            return (
+                f"the store holds no run of project {project!r}: there are runs of {listed(named, 'and')}; give "
+                "--project, or --project '*' for all"
+            )
+    return "the store holds no run yet: evaluate a file first"
+
+
+class TablePlace:
+    """One run in the tables of a store; see `ragtriage.runs.place.Place`."""
+
+    def __init__(self, database: Database, info: RunInfo) -> None:
+        self._database = database
+        self.info = info
+
+    def read(self, what: Columns, positions: range | None = None) -> Iterator[CaseRow]:
+        """See `Place`; no transaction is open while the caller works on a portion."""
+        columns = [cases.c[name] for name in (_ALL if what.steps else _FACTS)]
+        query = select(*columns).where(cases.c.run == self.info.number).order_by(cases.c.position)
+        if positions is not None:
+            query = query.where(cases.c.position < positions.stop)
+        query = query.limit(CHUNK if what.steps else LIGHT_CHUNK)
+        after = -1 if positions is None else positions.start - 1
+        while True:
+            with self._database.reading() as connection:
+                rows = connection.execute(query.where(cases.c.position > after)).mappings().all()
+                if not rows:
+                    return
+                span = rows[0]["position"], rows[-1]["position"]
+                found = _outcomes(connection, self.info, *span) if what.scores else {}
+                written = read_texts(connection, self.info.number, *span, what.texts) if what.texts is not None else {}
+            for row in rows:
+                at = row["position"]
+                yield CaseRow(**row, outcomes=found.get(at, {}), texts=written.get(at, ()))
+            after = rows[-1]["position"]
+
+    def scores(self, metric: str) -> Iterator[tuple[int, float | None, bool]]:
+        """See `Place`."""
+        here = (scores.c.run == self.info.number) & (scores.c.metric == metric)
+        query = select(scores.c.position, scores.c.value, scores.c.failed).where(here).order_by(scores.c.position)
+        with self._database.reading() as connection:
+            found = connection.execute(query).all()
+        return map(tuple, found)  # type: ignore[arg-type]  # of three columns
+
+    def position(self, id_digest: bytes) -> int | None:
+        """See `Place`."""
+        here = (cases.c.run == self.info.number) & (cases.c.id_digest == id_digest)
+        with self._database.reading() as connection:
+            return connection.execute(select(cases.c.position).where(here)).scalar()
+
+    def texts_deleted(self) -> tuple[int, int]:
+        """See `Place`."""
+        lost = (case_texts.c.run == self.info.number) & (case_texts.c.role == "query") & case_texts.c.hash.is_(None)
+        with self._database.reading() as connection:
+            count = connection.execute(select(func.count()).select_from(case_texts).where(lost)).scalar_one()
+        return count, count
+
+    def rejected(self) -> list[RejectedRow]:
+        """See `Place`."""
+        query = select(rejected).where(rejected.c.run == self.info.number).order_by(rejected.c.row, rejected.c.field)
+        with self._database.reading() as connection:
+            return [RejectedRow(row.row, row.field or None, row.reason) for row in connection.execute(query)]
+
+    def note(self, kind: str, digest: str, value: str | None = None) -> str | None:
+        """See `Place`; notes stand in the table `meta`."""
+        key = f"{kind} of run {self.info.number}: "
+        if value is None:
+            with self._database.reading() as connection:
+                known = select(meta.c.value).where(meta.c.key == key + digest)
+                return connection.execute(known).scalar()
+
+        def replace(connection: Connection) -> None:
+            connection.execute(delete(meta).where(meta.c.key.startswith(key)))
+            connection.execute(self._database.upsert(meta), {"key": key + digest, "value": value})
+
+        self._database.write(replace)
+        return value
+
+
+def read_texts(
+    connection: Connection, run: int, first: int, last: int, roles: Sequence[str]
+) -> dict[int, list[CaseText]]:
+    """The texts of a run's cases from one position to another, by position.
+
+    Args:
+        connection: to read from.
+        run: its number.
+        first: the first position.
+        last: the last one.
+        roles: those whose texts are read; of the others only the digests are.
+    """
+    here = (case_texts.c.run == run) & case_texts.c.position.between(first, last)
+    columns = (case_texts.c.role, case_texts.c.ordinal, case_texts.c.label, case_texts.c.hash)
+    order = (case_texts.c.position, case_texts.c.role, case_texts.c.ordinal)
+    if roles:
+        wanted = and_(texts.c.hash == case_texts.c.hash, case_texts.c.role.in_(roles))
+        query = select(case_texts.c.position, *columns, texts.c.text).outerjoin(texts, wanted)
+    else:
+        query = select(case_texts.c.position, *columns)
+    found: dict[int, list[CaseText]] = {}
+    for position, *values in connection.execute(query.where(here).order_by(*order)):
+        found.setdefault(position, []).append(CaseText(*values))
+    return found
+
+
+def _outcomes(connection: Connection, info: RunInfo, first: int, last: int) -> dict[int, dict[str, Outcome]]:
+    here = (scores.c.run == info.number) & scores.c.metric.in_(info.metrics) & scores.c.position.between(first, last)
+    unordered: dict[int, dict[str, Outcome]] = {}
+    for row in connection.execute(select(scores).where(here)):
+        outcome = outcome_from(row.value, row.reason, row.failed, row.judged, row.unknown)
+        unordered.setdefault(row.position, {})[row.metric] = outcome
+    return {at: {name: by[name] for name in info.metrics if name in by} for at, by in unordered.items()}
+
+
+def shared_cases(database: Database, run: int, other: int, enough: float) -> int:
+    """See `ragtriage.runs.place.RunList`."""
+
+    def by_id(connection: Connection) -> int:
+        own, same = cases.alias(), cases.alias()
+        query = select(func.count()).select_from(own).join(same, own.c.id_digest == same.c.id_digest)
+        return connection.execute(query.where(own.c.run == run, same.c.run == other)).scalar_one()
+
+    def by_query(connection: Connection) -> int:
+        queries = (case_texts.c.role == "query") & case_texts.c.hash.is_not(None)
+        theirs = select(case_texts.c.hash).where(case_texts.c.run == other, queries)
+        query = select(func.count()).where(case_texts.c.run == run, queries, case_texts.c.hash.in_(theirs))
+        return connection.execute(query).scalar_one()
+
+    with database.reading() as connection:
+        found = by_id(connection)
+        return found if found >= enough else max(found, by_query(connection))
+
+
+class InputScan(RowsHash):
+    """One pass over a file before it is judged: how many rows, their hash, and which changed since the last time.
+
+    Memory doesn't grow with the file. Every method raises a `StoreError` where the store can't be read.
+    """
+
+    def __init__(self, database: Database, input: str, project: str | None = None) -> None:  # noqa: A002  # its word
+        super().__init__()
+        self._database = database
+        self._unchanged = 0
+        self._waiting: list[tuple[bytes, bytes]] = []
+        same = (runs.c.input == input) & (runs.c.state == FINISHED) & not_by_tests() & of_project(project)
+        last = select(func.max(runs.c.number)).where(same)
+        self.last_run: int | None = database.read(lambda connection: connection.execute(last).scalar())
+        """The newest finished run of the same file, None if there is none."""
+
+    def add(self, case: Case) -> bytes:
+        """Take one row in, and return its `content_hash`."""
+        content = super().add(case)
+        if self.last_run is not None:
+            self._waiting.append((digest(case.id), content))
+            if len(self._waiting) >= IN_ONE_STATEMENT:
+                self._compare()
+        return content
+
+    def changed_since_last(self) -> int | None:
+        """How many rows are new or differ from the last finished run of the same file; None if there is no such run."""
+        if self.last_run is None:
+            return None
+        self._compare()
+        return self.rows - self._unchanged
+
+    def _compare(self) -> None:
+        if self._waiting:
+            pairs = tuple_(cases.c.id_digest, cases.c.content).in_(self._waiting)
+            query = select(func.count()).select_from(cases).where(cases.c.run == self.last_run, pairs)
+            self._unchanged += self._database.read(lambda connection: connection.execute(query).scalar_one())
+            self._waiting.clear()
