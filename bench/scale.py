@@ -46,14 +46,15 @@ from ragtriage.readers import open_cases
 from ragtriage.readers.table_files import parquet_table
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
 from ragtriage.runs.selection import ALL_ROWS
-from ragtriage.scale.desk import Desk
-from ragtriage.scale.evaluate_on import PartitionedResult, Wanted, evaluate_partitioned
-from ragtriage.scale.local_pool import LocalPool
-from ragtriage.scale.orders import Orders
-from ragtriage.scale.plan import planned
-from ragtriage.scale.pool import Pool
-from ragtriage.scale.ray_pool import RayPool, ray_module
-from ragtriage.scale.survey import Reading, survey
+from ragtriage.execution.coordinator import Coordinator
+from ragtriage.execution.execute import PartitionedResult, Wanted, evaluate_partitioned
+from ragtriage.execution.pools import LocalProcesses
+from ragtriage.execution.job import Job
+from ragtriage.runs.manifest import planned
+from ragtriage.execution.pools import Pool
+from ragtriage.execution.ray_actors import RayActors, ray_module
+from ragtriage.runs.manifest import ReadOptions
+from ragtriage.runs.cutting import survey
 from ragtriage.store import open_store
 
 WAIT = 0.5
@@ -64,7 +65,7 @@ PAUSE = 0.06
 _SENTENCE = re.compile(r"[^.?!\s][^.?!]*[.?!]?")
 
 
-NewPool = Callable[[Orders], Callable[..., Pool]]
+NewPool = Callable[[Job], Callable[..., Pool]]
 
 
 class Waiting:
@@ -141,9 +142,9 @@ def wanted(path: Path, out: Path, judge: Any, metrics: str, pool: NewPool, size:
     config = EvaluationConfig(metrics_named(metrics.split(",")), thresholds_with({}))
     built = build_judge(JudgeSession.of(judge)).judge if isinstance(judge, JudgeConfig) else judge()
     names = tuple(m.name for m in config.metrics)
-    orders = Orders(str(out), Reading(), names, config.thresholds, judge)
+    orders = Job(str(out), ReadOptions(), names, config.thresholds, judge)
     plan = planned(
-        survey([str(path)], Reading(), size), inputs=(path.name,), reading=Reading(), metrics=names, judge=built.name(),
+        survey([str(path)], ReadOptions(), size), inputs=(path.name,), reading=ReadOptions(), metrics=names, judge=built.name(),
         fingerprints=fingerprints_of(config, built), configuration=to_stored(config, ALL_ROWS, {}),
         versions=orders.versions,
     )  # fmt: skip
@@ -177,8 +178,8 @@ def local(folder: Path, copies: int) -> None:
     end = threading.Event()
     threading.Thread(target=_watch_memory, args=(most, end), daemon=True).start()
 
-    def pool(orders: Orders) -> Callable[..., Pool]:
-        return lambda where, _: LocalPool(orders, 2, Desk(None, where))  # type: ignore[arg-type]  # nobody asks it
+    def pool(orders: Job) -> Callable[..., Pool]:
+        return lambda where, _: LocalProcesses(orders, 2, Coordinator(None, where))  # type: ignore[arg-type]  # nobody asks it
 
     _, seconds = timed(wanted(path, folder / "set", JudgeConfig(), "thelma", pool, None))
     end.set()
@@ -205,8 +206,8 @@ def memory(folder: Path, cases: int) -> None:
     end = threading.Event()
     threading.Thread(target=_watch_memory, args=(most, end), daemon=True).start()
 
-    def pool(orders: Orders) -> Callable[..., Pool]:
-        return lambda where, _: LocalPool(orders, 1, Desk(None, where))  # type: ignore[arg-type]  # nobody asks it
+    def pool(orders: Job) -> Callable[..., Pool]:
+        return lambda where, _: LocalProcesses(orders, 1, Coordinator(None, where))  # type: ignore[arg-type]  # nobody asks it
 
     given = replace(
         wanted(path, folder / "set", Forgetful, "thelma", pool),
@@ -287,9 +288,9 @@ def schedule(folder: Path, actors: int, cases: int, size: int | None) -> None:
     path = example_cases(folder / "cases.jsonl", cases)
     began_work = [0.0]
 
-    def pool(orders: Orders) -> Callable[..., Pool]:
+    def pool(orders: Job) -> Callable[..., Pool]:
         def start(_: Any, most: int) -> Pool:
-            found = RayPool(orders, actors, most)
+            found = RayActors(orders, actors, most)
             while found.free() < min(actors, most):
                 found.wait(1.0)
             began_work[0] = time.monotonic()
@@ -327,8 +328,8 @@ def nodes(folder: Path, cases: int, every: float) -> None:
         killed, due = killed + 1, time.monotonic() + every
         print(f"    {killed} killed; {line}", flush=True)
 
-    def pool(orders: Orders) -> Callable[..., Pool]:
-        return lambda _, most: RayPool(orders, 4, most)
+    def pool(orders: Job) -> Callable[..., Pool]:
+        return lambda _, most: RayActors(orders, 4, most)
 
     given = replace(wanted(path, folder / "set", partial(scripted, PAUSE), "thelma", pool), show=kill)
     result, seconds = timed(given)
@@ -363,8 +364,8 @@ def linear(folder: Path, counts: Sequence[int], copies: int) -> None:
     first = 0.0
     for count in counts:
 
-        def pool(orders: Orders, count: int = count) -> Callable[..., Pool]:
-            return lambda _, most: RayPool(orders, count, most)
+        def pool(orders: Job, count: int = count) -> Callable[..., Pool]:
+            return lambda _, most: RayActors(orders, count, most)
 
         _, seconds = timed(wanted(path, folder / f"set-{count}", JudgeConfig(), "thelma", pool, 50))
         rate = 47 * copies / seconds

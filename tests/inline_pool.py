@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ragtriage.scale.orders import Orders, Task, Worked
-from ragtriage.scale.pool import Ended, Event
-from ragtriage.scale.spending import Amount
-from ragtriage.scale.worker import Loaded, evaluate_partition, load
+from ragtriage.execution.job import Job, Task, TaskResult
+from ragtriage.execution.pools import Ended, Event
+from ragtriage.core.amount import Amount
+from ragtriage.execution.worker import Worker, evaluate_partition, load
 
 
 class InlinePool:
@@ -22,8 +22,8 @@ class InlinePool:
 
     def __init__(
         self,
-        orders: Orders,
-        told: Callable[[Task, str, Worked], Event] = lambda task, who, worked: Ended(task, worked, who),
+        orders: Job,
+        told: Callable[[Task, str, TaskResult], Event] = lambda task, who, worked: Ended(task, worked, who),
         names: Sequence[str] = ("one",),
     ) -> None:
         self.given: list[Task] = []
@@ -39,7 +39,7 @@ class InlinePool:
     def give(self, task: Task) -> None:
         """Work on it."""
         self.given.append(task)
-        worked = evaluate_partition(task, self._loaded) if isinstance(self._loaded, Loaded) else self._loaded
+        worked = evaluate_partition(task, self._loaded) if isinstance(self._loaded, Worker) else self._loaded
         self._events.append(self._told(task, self._names[len(self._events)], worked))
 
     def wait(self, seconds: float) -> Sequence[Event]:  # the protocol

@@ -17,11 +17,12 @@ from ragtriage.core.filesystems import folder_at
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.wrappers import InMemory
-from ragtriage.scale.desk import Desk
-from ragtriage.scale.orders import Orders, Task
-from ragtriage.scale.spending import Limits
-from ragtriage.scale.survey import Reading, survey
-from ragtriage.scale.worker import Loaded, evaluate_partition, load
+from ragtriage.execution.coordinator import Coordinator
+from ragtriage.execution.job import Job, Task
+from ragtriage.judges.budget import SpendingLimits
+from ragtriage.runs.manifest import ReadOptions
+from ragtriage.runs.cutting import survey
+from ragtriage.execution.worker import Worker, evaluate_partition, load
 from servers import Heard, Server, error
 
 pytestmark = pytest.mark.usefixtures("openai")
@@ -164,9 +165,9 @@ def test_what_failed_and_was_asked_again_is_in_the_cost(command: object, rows: P
 def test_processes_keep_the_limits_a_minute_together(rows: Path, tmp_path: Path) -> None:
     with Server(Model()) as server:
         judge = JudgeConfig(("openai:m",), options=LLMOptions(base_url=server.url, rpm=2))
-        reading = Reading()
-        orders = Orders(str(tmp_path / "set"), reading, ("groundedness",), {}, judge)
-        desk = Desk(InMemory(), folder_at(orders.folder), Limits(rpm=2), clock=lambda: 0.0)
+        reading = ReadOptions()
+        orders = Job(str(tmp_path / "set"), reading, ("groundedness",), {}, judge)
+        desk = Coordinator(InMemory(), folder_at(orders.folder), SpendingLimits(rpm=2), clock=lambda: 0.0)
 
         def call(name: str, *given: Any) -> Any:
             found = desk.call(name, *given)
@@ -178,7 +179,7 @@ def test_processes_keep_the_limits_a_minute_together(rows: Path, tmp_path: Path)
         told = []
         for i, partition in enumerate(found.partitions):
             loaded = load(orders, call, f"process {i}")
-            assert isinstance(loaded, Loaded)
+            assert isinstance(loaded, Worker)
             told.append(evaluate_partition(Task(partition, found.files[0], "a"), loaded))
 
     assert len(found.partitions) >= 3

@@ -19,7 +19,7 @@ from cli_rows import row, written
 from in_process import Said
 from ragtriage import open_store
 from ragtriage.core.errors import StoreError
-from ragtriage.scale.record_set import open_record_set
+from ragtriage.store.folder import open_folder
 from servers import Server
 
 Command = Callable[..., Said]
@@ -172,7 +172,7 @@ def test_the_store_says_where_the_records_are(evaluated: bool, tmp_path: Path) -
         pytest.raises(StoreError, match=r"its records lie in .*/set: `ragtriage forget 1` deletes their texts there"),
     ):
         store.forget_texts(1)
-    assert open_record_set(str(tmp_path / "set")).plan.texts is evaluated
+    assert open_folder(str(tmp_path / "set")).plan.texts is evaluated
 
 
 @pytest.mark.usefixtures("openai")

@@ -14,10 +14,11 @@ from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.metrics import THELMA
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
 from ragtriage.runs.selection import ALL_ROWS
-from ragtriage.scale.evaluate_on import Wanted, evaluate_partitioned
-from ragtriage.scale.orders import Orders
-from ragtriage.scale.plan import planned
-from ragtriage.scale.survey import Reading, survey
+from ragtriage.execution.execute import Wanted, evaluate_partitioned
+from ragtriage.execution.job import Job
+from ragtriage.runs.manifest import planned
+from ragtriage.runs.manifest import ReadOptions
+from ragtriage.runs.cutting import survey
 
 DOCS = Path(__file__).parents[2] / "docs"
 QUICKSTART = DOCS / "quickstart.md"
@@ -54,8 +55,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _record_set(config: EvaluationConfig) -> None:
     """The same cases as the record set `run-42`."""
-    reading, names = Reading(), tuple(m.name for m in config.metrics)
-    orders = Orders("run-42", reading, names, config.thresholds, lambda: FakeJudge(answer))
+    reading, names = ReadOptions(), tuple(m.name for m in config.metrics)
+    orders = Job("run-42", reading, names, config.thresholds, lambda: FakeJudge(answer))
     plan = planned(
         survey(["answers.jsonl"], reading),
         inputs=("answers.jsonl",),

@@ -21,14 +21,14 @@ from ragtriage.report.run_document import run_document
 from ragtriage.report.run_json import run_json
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, RunReport, run_report
-from ragtriage.report.spent import Spent
+from ragtriage.core.amount import Amount
 from ragtriage.report.terminal import print_document
 from ragtriage.report.words import two_places
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.summary import Tally
 from ragtriage.runs.tally import SlicedTally
 
-SPENT = Spent(requests=1234, tokens_in=56789, tokens_out=4321, cost=0.75)
+SPENT = Amount(requests=1234, tokens_in=56789, tokens_out=4321, cost=0.75)
 
 
 def reported(record: Record, thresholds: dict[str, float]) -> RunReport:

@@ -15,9 +15,9 @@ from scripted_judges import as_json, by_one_process, evaluated, killed_once, qui
 
 from ragtriage.runs.run import Run
 from ragtriage.runs.tally import tally_of
-from ragtriage.scale.orders import Orders
-from ragtriage.scale.pool import Pool
-from ragtriage.scale.ray_pool import RayPool
+from ragtriage.execution.job import Job
+from ragtriage.execution.pools import Pool
+from ragtriage.execution.ray_actors import RayActors
 from ragtriage.store import open_store
 
 
@@ -32,9 +32,9 @@ def told(run: Run) -> dict[str, Any]:
     }
 
 
-def two_actors(orders: Orders, most: int) -> Pool:
+def two_actors(orders: Job, most: int) -> Pool:
     """The pool."""
-    return RayPool(orders, 2, most)
+    return RayActors(orders, 2, most)
 
 
 def main(rows: Path, folder: Path) -> None:

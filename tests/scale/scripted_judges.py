@@ -31,14 +31,15 @@ from ragtriage.report.stored_run import stored_run_report
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
 from ragtriage.runs.run import Run
 from ragtriage.runs.selection import ALL_ROWS
-from ragtriage.scale.desk import Desk
-from ragtriage.scale.evaluate_on import PartitionedResult, Wanted, evaluate_partitioned
-from ragtriage.scale.local_pool import LocalPool
-from ragtriage.scale.orders import NewJudge, Orders
-from ragtriage.scale.plan import planned
-from ragtriage.scale.pool import Pool
-from ragtriage.scale.set_tally import tally_of_run
-from ragtriage.scale.survey import Reading, survey
+from ragtriage.execution.coordinator import Coordinator
+from ragtriage.execution.execute import PartitionedResult, Wanted, evaluate_partitioned
+from ragtriage.execution.pools import LocalProcesses
+from ragtriage.execution.job import NewJudge, Job
+from ragtriage.runs.manifest import planned
+from ragtriage.execution.pools import Pool
+from ragtriage.runs.tally import tally_of
+from ragtriage.runs.manifest import ReadOptions
+from ragtriage.runs.cutting import survey
 from ragtriage.store import Store
 
 METRICS = tuple(metric.name for metric in THELMA)
@@ -132,14 +133,14 @@ def wanted(
     judge: NewJudge = quick,
     processes: int = 2,
     size: int | None = 16,
-    reading: Reading = Reading(),  # noqa: B008  # frozen
+    reading: ReadOptions = ReadOptions(),  # noqa: B008  # frozen
     texts: bool = False,
-    pool: Callable[[Orders, int], Pool] | None = None,
+    pool: Callable[[Job, int], Pool] | None = None,
     **more: Any,
 ) -> Wanted:
     """What evaluates these inputs, by processes of this machine if nothing else is said."""
     names = [str(one) for one in inputs]
-    orders = Orders(
+    orders = Job(
         folder=str(out), reading=reading, metrics=METRICS, thresholds=CONFIG.thresholds, judge=judge, texts=texts
     )
     plan = planned(
@@ -155,7 +156,7 @@ def wanted(
     )
 
     def new_pool(folder: Folder, most: int) -> Pool:
-        return pool(orders, most) if pool else LocalPool(orders, min(processes, most), Desk(no_memory(), folder))
+        return pool(orders, most) if pool else LocalProcesses(orders, min(processes, most), Coordinator(no_memory(), folder))
 
     return Wanted(str(out), plan, orders, new_pool, **more)
 
@@ -180,7 +181,7 @@ def timeless(records: Iterable[Record]) -> list[Record]:
     return [replace(record, seconds=0.0) for record in records]
 
 
-def as_json(run: Run, tally: Callable[..., Any] = tally_of_run) -> str:
+def as_json(run: Run, tally: Callable[..., Any] = tally_of) -> str:
     """What `--json` prints of a run, without which run it is."""
     told = run_json(stored_run_report(run, CONFIG, tally(run, CONFIG)))
     return json.dumps({**told, "run": 0, "input": ""})

@@ -18,11 +18,11 @@ from inline_pool import InlinePool
 from ragtriage.core.display import plural
 from ragtriage.core.errors import RagtriageError, StoreError
 from ragtriage.core.filesystems import folder_at
-from ragtriage.scale.checking import check_record_set
-from ragtriage.scale.evaluate_on import PartitionedResult
-from ragtriage.scale.markers import PARTS, commit, keep_together, read_markers
-from ragtriage.scale.record_set import RecordSet, open_record_set
-from ragtriage.scale.set_tally import tally_of_run
+from ragtriage.store.folder_checking import check_record_set
+from ragtriage.execution.execute import PartitionedResult
+from ragtriage.store.folder import PARTS, commit, keep_together, read_markers
+from ragtriage.store.folder import FolderPlace, open_folder
+from ragtriage.runs.tally import tally_of
 
 
 def evaluated(rows: Path, out: Path, **more: Any) -> PartitionedResult:
@@ -47,14 +47,14 @@ def out(tmp_path: Path, rows: Path) -> Path:
 
 def everything(out: Path) -> object:
     """All that commands read of a record set."""
-    found = open_record_set(str(out))
+    found = open_folder(str(out))
     ids = [*found.light(("id",))]
     return (
         timeless(found.records()),
         list(found.rows()),
         found.rejected(),
         as_json(found),
-        tally_of_run(found, CONFIG, "part").summary(),
+        tally_of(found, CONFIG, "part").summary(),
         [found.record(one["id"]).case for one in ids[::7]],
     )
 
@@ -167,7 +167,7 @@ def test_the_marker_of_a_part_can_be_damaged(rows: Path, out: Path) -> None:
 def test_a_record_set_from_before_there_were_more_checksums(rows: Path, out: Path) -> None:
     before = everything(out)
     folder = folder_at(str(out))
-    found = open_record_set(str(out))
+    found = open_folder(str(out))
     older = [replace(one.marker, ids_checksum="", rejections_checksum="") for one in found.placed]
     for marker in older:
         commit(folder, marker)
@@ -197,12 +197,12 @@ def test_a_record_set_of_a_later_version_is_refused(out: Path) -> None:
     (out / "plan.json").write_text(json.dumps(plan | {"format": plan["format"] + 1}))
 
     with pytest.raises(StoreError, match="is a record set of another version: use the ragtriage that wrote it"):
-        open_record_set(str(out))
+        open_folder(str(out))
 
 
 @pytest.mark.parametrize("content", [b"", b'{"digest": "a"', b'{"digest": "a"}', b"[1]", b"\xff"])
 def test_a_damaged_note_is_no_note(out: Path, content: bytes) -> None:
-    notes = open_record_set(str(out)).notes()
+    notes = open_folder(str(out)).notes()
     notes.write("columns", "a", "value")
     assert notes.read("columns", "a") == "value"
     (out / "notes" / "columns.json").write_bytes(content)
@@ -210,9 +210,9 @@ def test_a_damaged_note_is_no_note(out: Path, content: bytes) -> None:
 
 
 def test_a_partition_whose_marker_is_gone_does_not_count_as_done(rows: Path, out: Path) -> None:
-    for name in ("parts.jsonl", f"done/{open_record_set(str(out)).placed[0].partition.id}.json"):
+    for name in ("parts.jsonl", f"done/{open_folder(str(out)).placed[0].partition.id}.json"):
         (out / name).unlink()
-    found: RecordSet = open_record_set(str(out))
+    found: FolderPlace = open_folder(str(out))
 
     assert found.info.state == "interrupted"
     assert found.info.done == len(list(found.records()))
@@ -230,4 +230,4 @@ def test_parquet_input_and_a_part_without_its_end(tmp_path: Path) -> None:
     with pytest.raises(
         StoreError, match=rf"{part.name} can't be read \(.*\): delete done/\w+\.json and evaluate again"
     ):
-        list(open_record_set(str(out)).records())
+        list(open_folder(str(out)).records())

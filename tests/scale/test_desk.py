@@ -15,12 +15,13 @@ from ragtriage.core.errors import ConfigError, StoreError
 from ragtriage.core.filesystems import Folder, folder_at
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import CachedAnswer, InMemory
-from ragtriage.scale.at_desk import DeskLimits, DeskMemory
-from ragtriage.scale.desk import Desk
-from ragtriage.scale.spending import Amount, Limits, spent_on
+from ragtriage.execution.coordinator import SharedLimits, SharedMemory
+from ragtriage.execution.coordinator import Coordinator
+from ragtriage.core.amount import Amount
+from ragtriage.judges.budget import SpendingLimits, spent_on
 
 BUDGET = 10.0
-ALL = Limits(BUDGET)
+ALL = SpendingLimits(BUDGET)
 Share = tuple[int, int] | None
 STEP = st.tuples(
     st.sampled_from(["request", "reply", "settle", "lose", "killed"]),
@@ -47,7 +48,7 @@ class World:
     """Commands on one record set and their processes; what the model's owner charges for."""
 
     folder: Folder
-    desks: dict[Share, Desk] = field(default_factory=dict)
+    desks: dict[Share, Coordinator] = field(default_factory=dict)
     asking: dict[tuple[Share, int], Asking] = field(default_factory=dict)
     charged: float = 0.0
     names: count[int] = field(default_factory=count)
@@ -56,7 +57,7 @@ class World:
         """One thing happens."""
         if any((share is None) != (other is None) for other in self.desks):
             return  # a command without --share isn't let in beside one with it
-        desk = self.desks.setdefault(share, Desk(InMemory(), self.folder, Limits(BUDGET), share))
+        desk = self.desks.setdefault(share, Coordinator(InMemory(), self.folder, SpendingLimits(BUDGET), share))
         own = self.asking.setdefault((share, i), Asking(f"process {next(self.names)}", share))
         if what == "request":
             self.request(desk, own, price)
@@ -75,7 +76,7 @@ class World:
         assert self.charged + sum(one.may - one.spent.cost for one in self.asking.values()) <= BUDGET + 1e-6
         assert desk.told().cost <= self.charged + 1e-6
 
-    def request(self, desk: Desk, own: Asking, price: float) -> None:
+    def request(self, desk: Coordinator, own: Asking, price: float) -> None:
         """A process starts one, if it may."""
         needed = sum(own.in_flight) + price
         if own.spent.cost + needed > own.may:
@@ -112,7 +113,7 @@ def test_what_is_spent_and_what_may_be_spent_never_pass_the_budget(
 
 
 def test_all_of_the_budget_can_be_spent(tmp_path: Path) -> None:
-    desk = Desk(InMemory(), folder_at(str(tmp_path)), Limits(BUDGET))
+    desk = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(BUDGET))
     spent = [0.0, 0.0]
     while True:
         blocks = [desk.grant(f"{i}", Amount(spent[i]), 0.0, 0.3) for i in (0, 1)]
@@ -126,7 +127,7 @@ def test_all_of_the_budget_can_be_spent(tmp_path: Path) -> None:
 
 
 def test_who_needs_more_waits_as_long_as_others_hold_it(tmp_path: Path) -> None:
-    desk = Desk(InMemory(), folder_at(str(tmp_path)), Limits(BUDGET, 20))
+    desk = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(BUDGET, 20))
     first = desk.grant("a", Amount(), 0.0, 8.0)
     assert (first.cost, first.requests, first.granted, first.short) == (10.0, 16, True, "")
     second = desk.grant("b", Amount(), 0.0, 3.0)
@@ -146,9 +147,9 @@ def test_who_needs_more_waits_as_long_as_others_hold_it(tmp_path: Path) -> None:
     assert third.short.startswith("stopped after 20 requests, as --max-requests says")
 
 
-def spend(folder: Folder, share: tuple[int, int] | None, limits: Limits = ALL) -> Amount:
+def spend(folder: Folder, share: tuple[int, int] | None, limits: SpendingLimits = ALL) -> Amount:
     """Spend all that a command may, a dollar a request."""
-    desk, spent = Desk(InMemory(), folder, limits, share), Amount()
+    desk, spent = Coordinator(InMemory(), folder, limits, share), Amount()
     while desk.grant("one", spent, 0.0, 1.0).granted:
         spent += Amount(1.0, 1, 10, 5)
     desk.settle("one", spent)
@@ -161,21 +162,21 @@ def test_shares_divide_the_budget_and_the_requests(tmp_path: Path) -> None:
     assert spend(where, (2, 2)).cost == 5.0
     assert spend(where, (1, 2)).cost == 0.0
     assert spend(where, None).cost == 0.0
-    assert spend(where, None, Limits(BUDGET + 2)).cost == 2.0
+    assert spend(where, None, SpendingLimits(BUDGET + 2)).cost == 2.0
     # what a command without --share has spent is nobody's share
-    assert [spend(where, (i, 3), Limits(BUDGET + 8)).cost for i in (1, 2, 3)] == [2.0, 2.0, 2.0]
+    assert [spend(where, (i, 3), SpendingLimits(BUDGET + 8)).cost for i in (1, 2, 3)] == [2.0, 2.0, 2.0]
     assert spent_on(where) == Amount(18.0, 18, 180, 90)
 
 
 def test_requests_are_divided_to_the_last(tmp_path: Path) -> None:
     where = folder_at(str(tmp_path))
-    assert [spend(where, (i, 3), Limits(max_requests=8)).requests for i in (1, 2, 3)] == [2, 3, 3]
-    assert spend(where, None, Limits(max_requests=8)).requests == 8
+    assert [spend(where, (i, 3), SpendingLimits(max_requests=8)).requests for i in (1, 2, 3)] == [2, 3, 3]
+    assert spend(where, None, SpendingLimits(max_requests=8)).requests == 8
 
 
 @pytest.mark.parametrize("flag", ["rpm", "tpm", "max_requests"])
 def test_a_limit_of_less_than_one_for_a_share_is_refused(flag: str) -> None:
-    limits = Limits(**{flag: 15})
+    limits = SpendingLimits(**{flag: 15})
     limits.check((15, 15))
     limits.check(None)
     with pytest.raises(ConfigError, match="15 can't be divided among 16 shares: give 16 or more"):
@@ -184,7 +185,7 @@ def test_a_limit_of_less_than_one_for_a_share_is_refused(flag: str) -> None:
 
 def test_what_a_lost_process_said_is_told_and_what_it_may_have_spent_is_not_granted_again(tmp_path: Path) -> None:
     where = folder_at(str(tmp_path))
-    desk = Desk(InMemory(), where, Limits(BUDGET))
+    desk = Coordinator(InMemory(), where, SpendingLimits(BUDGET))
     desk.grant("a", Amount(), 0.0, 0.25)
     desk.remember("a", [], Amount(0.5, 2, 20, 10))
     desk.forget("a")
@@ -194,7 +195,7 @@ def test_what_a_lost_process_said_is_told_and_what_it_may_have_spent_is_not_gran
     assert "$0.50 spent, $3.50 may have been by processes that were lost" in block.short
     # a driver that is killed had said how much was granted
     desk.grant("b", Amount(), 0.0, 1.0)
-    after = Desk(InMemory(), where, Limits(BUDGET)).grant("a", Amount(), 0.0, 0.01)
+    after = Coordinator(InMemory(), where, SpendingLimits(BUDGET)).grant("a", Amount(), 0.0, 0.01)
     assert (after.granted, after.cost) == (False, 0.0)
     assert spent_on(where) == Amount(0.5, 2, 20, 10)
 
@@ -202,14 +203,14 @@ def test_what_a_lost_process_said_is_told_and_what_it_may_have_spent_is_not_gran
 def test_a_damaged_file_of_what_was_spent_is_named(tmp_path: Path) -> None:
     (tmp_path / "spent.json").write_text('{"spent": {"cost"')
     with pytest.raises(StoreError, match=r"spent\.json is damaged"):
-        Desk(InMemory(), folder_at(str(tmp_path)), Limits(BUDGET))
+        Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(BUDGET))
 
 
 def started(share: tuple[int, int] | None, processes: int, tmp_path: Path, **limits: int) -> list[float]:
     """When requests of 50 tokens are started by processes that would send one every second, for ten minutes."""
     now, found = [0.0], []
-    desk = Desk(InMemory(), folder_at(str(tmp_path)), Limits(**limits), share, clock=lambda: now[0])
-    all_limits = [DeskLimits(desk.call, f"{i}", "m", pytest.fail) for i in range(processes)]
+    desk = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(**limits), share, clock=lambda: now[0])
+    all_limits = [SharedLimits(desk.call, f"{i}", "m", pytest.fail) for i in range(processes)]
     for _ in range(600):
         for one in all_limits:
             if one.wait(0.0, 50) <= 0:
@@ -240,14 +241,14 @@ def test_processes_keep_the_limits_a_minute_together(
 
 
 def test_each_model_has_its_own_limits_a_minute(tmp_path: Path) -> None:
-    desk = Desk(InMemory(), folder_at(str(tmp_path)), Limits(rpm=1), clock=lambda: 0.0)
-    one, same, other = (DeskLimits(desk.call, "a", model, pytest.fail) for model in ("m", "m", "n"))
+    desk = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(rpm=1), clock=lambda: 0.0)
+    one, same, other = (SharedLimits(desk.call, "a", model, pytest.fail) for model in ("m", "m", "n"))
     assert [limits.wait(0.0, 10) <= 0 for limits in (one, same, other)] == [True, False, True]
 
 
 def test_a_question_is_asked_by_one_process_until_that_is_lost(tmp_path: Path) -> None:
-    desk = Desk(InMemory(), folder_at(str(tmp_path)))
-    one, other = DeskMemory(desk.call, "one"), DeskMemory(desk.call, "other")
+    desk = Coordinator(InMemory(), folder_at(str(tmp_path)))
+    one, other = SharedMemory(desk.call, "one"), SharedMemory(desk.call, "other")
 
     assert list(one.claim([b"a", b"b"])) == [b"a", b"b"]
     assert list(other.claim([b"a", b"c"])) == [b"c"]

@@ -12,9 +12,9 @@ from scripted_judges import as_json, by_one_process, evaluated, row, stopped_at,
 
 from inline_pool import InlinePool
 from ragtriage.core.errors import JudgeError
-from ragtriage.scale.orders import Orders, Task, Worked
-from ragtriage.scale.pool import Ended, Event, Lost
-from ragtriage.scale.record_set import open_record_set
+from ragtriage.execution.job import Job, Task, TaskResult
+from ragtriage.execution.pools import Ended, Event, Lost
+from ragtriage.store.folder import open_folder
 from ragtriage.store import open_store
 
 
@@ -26,9 +26,9 @@ def rows(tmp_path: Path) -> Path:
 def test_half_of_the_first_ten_partitions_failing_stops_it(tmp_path: Path, rows: Path) -> None:
     pools: list[InlinePool] = []
 
-    def broken(orders: Orders, _: int) -> InlinePool:
+    def broken(orders: Job, _: int) -> InlinePool:
         pools.append(
-            InlinePool(orders, lambda task, who, _: Ended(task, Worked(task.partition.id, "failed", "no"), who))
+            InlinePool(orders, lambda task, who, _: Ended(task, TaskResult(task.partition.id, "failed", "no"), who))
         )
         return pools[0]
 
@@ -45,13 +45,13 @@ def test_every_attempt_has_a_name_of_its_own(tmp_path: Path, rows: Path) -> None
     pools: list[InlinePool] = []
     lost: set[str] = set()
 
-    def once(task: Task, who: str, worked: Worked) -> Event:
+    def once(task: Task, who: str, worked: TaskResult) -> Event:
         if task.partition.id in lost:
             return Ended(task, worked, who)
         lost.add(task.partition.id)
         return Lost(task, "gone")
 
-    def pool(orders: Orders, _: int) -> InlinePool:
+    def pool(orders: Job, _: int) -> InlinePool:
         pools.append(InlinePool(orders, once))
         return pools[0]
 
@@ -63,12 +63,12 @@ def test_every_attempt_has_a_name_of_its_own(tmp_path: Path, rows: Path) -> None
     assert [record.case.id for record in result.records.records()] == [f"case {i}" for i in range(60)]
 
 
-def other_arithmetic(task: Task, who: str, worked: Worked) -> Event:
+def other_arithmetic(task: Task, who: str, worked: TaskResult) -> Event:
     """The second process computes otherwise."""
     return Ended(task, replace(worked, marker={**worked.marker, "probe": "aa" if who == "one" else "bb"}), who)
 
 
-def two(orders: Orders, _: int) -> InlinePool:
+def two(orders: Job, _: int) -> InlinePool:
     return InlinePool(orders, other_arithmetic, ("one", "two"))
 
 
@@ -77,7 +77,7 @@ def test_processors_of_two_kinds_are_told_and_strict_leaves_one_out(tmp_path: Pa
     strict = evaluated([rows], tmp_path / "strict", pool=two, strict=True)
 
     assert loose.complete
-    assert '"arithmetic": 2' in as_json(open_record_set(str(tmp_path / "loose")))
+    assert '"arithmetic": 2' in as_json(open_folder(str(tmp_path / "loose")))
     assert strict.complete
     assert {marker.probe for marker in strict.records.markers.values()} == {"aa"}
     assert [*strict.driven.aside] == ["two"]
@@ -85,7 +85,7 @@ def test_processors_of_two_kinds_are_told_and_strict_leaves_one_out(tmp_path: Pa
 
 
 def test_a_process_with_other_versions_is_refused_with_both(tmp_path: Path, rows: Path) -> None:
-    def old(orders: Orders, _: int) -> InlinePool:
+    def old(orders: Job, _: int) -> InlinePool:
         return InlinePool(replace(orders, versions={**orders.versions, "onnxruntime": "0.1"}))
 
     with pytest.raises(JudgeError, match=r"onnxruntime [0-9.]+ on .*, 0\.1 where the command runs"):
@@ -96,11 +96,11 @@ def test_partitions_with_failed_scores_are_worked_on_again(tmp_path: Path, rows:
     evaluated([rows], tmp_path / "set", pool=lambda orders, _: InlinePool(orders, _one_failure))
     pools: list[InlinePool] = []
 
-    def pool(orders: Orders, _: int) -> InlinePool:
+    def pool(orders: Job, _: int) -> InlinePool:
         pools.append(InlinePool(orders))
         return pools[0]
 
-    first = open_record_set(str(tmp_path / "set"))
+    first = open_folder(str(tmp_path / "set"))
     again = evaluated([rows], tmp_path / "set", pool=pool)
 
     assert first.info.failed == 1
@@ -149,7 +149,7 @@ def test_cases_that_are_done_are_kept_though_one_before_them_is_not(tmp_path: Pa
         assert whole.rejected() == one.rejected()
 
 
-def _one_failure(task: Task, who: str, worked: Worked) -> Event:
+def _one_failure(task: Task, who: str, worked: TaskResult) -> Event:
     first = isinstance(task.partition.part, object) and getattr(task.partition.part, "start", 1) == 0
     marker: dict[str, Any] = {**worked.marker, "failed": 1} if first else {**worked.marker}
     return Ended(task, replace(worked, marker=marker), who)

@@ -12,11 +12,11 @@ from scripted_judges import CONFIG, as_json, evaluated, row, timeless, written
 from ragtriage.core.errors import StoreError
 from ragtriage.core.filesystems import folder_at
 from ragtriage.runs.tally import tally_of
-from ragtriage.scale.checking import check_record_set
-from ragtriage.scale.forgetting import cases_with_texts, forget_in_record_set
-from ragtriage.scale.record_set import open_record_set
-from ragtriage.scale.set_tally import tally_of_set
-from ragtriage.scale.sign_of_life import SignOfLife
+from ragtriage.store.folder_checking import check_record_set
+from ragtriage.store.folder_forgetting import cases_with_texts, forget_in_record_set
+from ragtriage.store.folder import open_folder
+from ragtriage.runs.tally import tally_of
+from ragtriage.store.folder_lease import FolderLease
 
 
 @pytest.fixture
@@ -30,35 +30,35 @@ def whole(tmp_path: Path) -> Path:
 
 
 def scores(out: Path) -> dict[str, object]:
-    return {**json.loads(as_json(open_record_set(str(out)))), "texts_deleted": None}
+    return {**json.loads(as_json(open_folder(str(out)))), "texts_deleted": None}
 
 
 def test_numbers_stay_and_whoever_counts_again_comes_to_the_same(whole: Path) -> None:
     before = scores(whole)
     assert forget_in_record_set(str(whole), ["case 3", "case 17"]) == 2
-    some = open_record_set(str(whole))
+    some = open_folder(str(whole))
     assert (cases_with_texts(some), some.texts_deleted()) == (56, 2)
     assert cases_with_texts(some, ["case 3", "case 4"]) == 1
     assert scores(whole) == before
 
     assert forget_in_record_set(str(whole)) == 56
-    found = open_record_set(str(whole))
+    found = open_folder(str(whole))
     assert (cases_with_texts(found), found.texts_deleted(), found.forgotten()) == (0, 58, 58)
     assert scores(whole) == before
-    assert tally_of_set(found, CONFIG).summary() == tally_of(found, CONFIG).summary()
+    assert tally_of(found, CONFIG).summary() == tally_of(found, CONFIG).summary()
     assert {record.case.query for record in found.records()} == {"[text deleted]"}
     assert next(one.reason for one in found.rejected()) == "[text deleted]"
     assert forget_in_record_set(str(whole)) == 0
 
 
 def test_a_call_that_was_killed_leaves_a_sound_set_and_the_same_call_ends_it(whole: Path, tmp_path: Path) -> None:
-    records = timeless(open_record_set(str(whole)).records())
+    records = timeless(open_folder(str(whole)).records())
     other = shutil.copytree(whole, tmp_path / "other")
     forget_in_record_set(str(other))
     # killed before the file of all markers was written: new parts and markers lie beside the old ones
     for folder in ("records", "done"):
         shutil.copytree(other / folder, whole / folder, dirs_exist_ok=True)
-    assert timeless(open_record_set(str(whole)).records()) == records
+    assert timeless(open_folder(str(whole)).records()) == records
 
     assert forget_in_record_set(str(whole)) == 58
     assert len(list((whole / "records").glob("*.parquet"))) == len(list((whole / "done").iterdir()))
@@ -74,10 +74,10 @@ def test_a_set_whose_markers_say_nothing_of_it_is_one_with_its_texts(whole: Path
     parts = whole / "parts.jsonl"
     parts.write_text("\n".join(map(without, parts.read_text().splitlines())))
 
-    assert open_record_set(str(whole)).texts_deleted() == 0
+    assert open_folder(str(whole)).texts_deleted() == 0
     assert forget_in_record_set(str(whole)) == 58
 
 
 def test_what_is_being_written_is_not_forgotten(whole: Path) -> None:
-    with SignOfLife(folder_at(str(whole))), pytest.raises(StoreError, match="works on"):
+    with FolderLease(folder_at(str(whole))), pytest.raises(StoreError, match="works on"):
         forget_in_record_set(str(whole))

@@ -11,9 +11,9 @@ from scripted_judges import blocking, evaluated, row, written
 
 from ragtriage.core.filesystems import folder_at
 from ragtriage.readers.files import ByteRange
-from ragtriage.scale.desk import Amount
-from ragtriage.scale.partitions import Partition
-from ragtriage.scale.progress import Progress, rows_of
+from ragtriage.core.amount import Amount
+from ragtriage.runs.manifest import PartPlan
+from ragtriage.execution.progress import Progress, rows_of
 
 
 def csv_file(path: Path, count: int) -> Path:
@@ -67,9 +67,9 @@ def test_rows_of_some_partitions_are_known_or_estimated_by_their_bytes() -> None
     class Plan:
         rows = 130
         partitions = (
-            Partition("a", 0, ByteRange(0, 100), None),
-            Partition("b", 0, ByteRange(100, 300), None),
-            Partition("c", 1, None, 100),
+            PartPlan("a", 0, ByteRange(0, 100), None),
+            PartPlan("b", 0, ByteRange(100, 300), None),
+            PartPlan("c", 1, None, 100),
         )
 
     a, b, c = Plan.partitions
@@ -77,4 +77,4 @@ def test_rows_of_some_partitions_are_known_or_estimated_by_their_bytes() -> None
     assert rows_of(plan, Plan.partitions) == 130
     assert rows_of(plan, [a, c]) == 110
     assert rows_of(plan, [b]) == 20
-    assert rows_of(plan, [a, Partition("d", 2, None, None)]) == 0
+    assert rows_of(plan, [a, PartPlan("d", 2, None, None)]) == 0

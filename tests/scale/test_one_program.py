@@ -14,10 +14,10 @@ from scripted_judges import as_json, evaluated, row, wanted, written
 from inline_pool import InlinePool
 from ragtriage.core.errors import InputError
 from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.scale.evaluate_on import PartitionedResult, evaluate_partitioned
-from ragtriage.scale.orders import Orders, Task, Worked, checked_versions
-from ragtriage.scale.pool import Ended, Event
-from ragtriage.scale.record_set import open_record_set
+from ragtriage.execution.execute import PartitionedResult, evaluate_partitioned
+from ragtriage.execution.job import Job, Task, TaskResult, checked_versions
+from ragtriage.execution.pools import Ended, Event
+from ragtriage.store.folder import open_folder
 
 
 @pytest.fixture
@@ -76,12 +76,12 @@ def test_versions_are_those_of_whoever_judges() -> None:
     assert "pydantic-ai-slim" in checked_versions(JudgeConfig(("openai:gpt-5-mini",)))
 
 
-def other_arithmetic(task: Task, who: str, worked: Worked) -> Event:
+def other_arithmetic(task: Task, who: str, worked: TaskResult) -> Event:
     """Every process computes in its own way."""
     return Ended(task, replace(worked, marker={**worked.marker, "probe": who}), who)
 
 
-def two(orders: Orders, _: int) -> InlinePool:
+def two(orders: Job, _: int) -> InlinePool:
     return InlinePool(orders, other_arithmetic, ("aa", "bb"))
 
 
@@ -92,7 +92,7 @@ def test_strictly_nothing_is_added_to_what_was_computed_in_two_ways(tmp_path: Pa
         evaluated([rows], out, strict=True, size=4)
 
     assert evaluated([rows], out, size=4).complete
-    assert '"arithmetic": ' in as_json(open_record_set(str(out)))
+    assert '"arithmetic": ' in as_json(open_folder(str(out)))
 
 
 @pytest.mark.parametrize(

@@ -13,20 +13,21 @@ from ragtriage.core.filesystems import folder_at
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import Reply
 from ragtriage.judges.wrappers import InMemory
-from ragtriage.scale.at_desk import PAUSE, DeskLimits, OwnSpending
-from ragtriage.scale.desk import Desk
-from ragtriage.scale.spending import Amount, Limits, spent_on
+from ragtriage.execution.coordinator import PAUSE, SharedLimits, OwnSpending
+from ragtriage.execution.coordinator import Coordinator
+from ragtriage.core.amount import Amount
+from ragtriage.judges.budget import SpendingLimits, spent_on
 
-LIMITS = Limits(budget=10.0)
+LIMITS = SpendingLimits(budget=10.0)
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(InMemory(), folder_at(str(tmp_path)), LIMITS)
+def desk(tmp_path: Path) -> Coordinator:
+    return Coordinator(InMemory(), folder_at(str(tmp_path)), LIMITS)
 
 
 def process(
-    call: Callable[..., Any], who: str, sleep: Callable[[float], None] = pytest.fail, limits: Limits = LIMITS
+    call: Callable[..., Any], who: str, sleep: Callable[[float], None] = pytest.fail, limits: SpendingLimits = LIMITS
 ) -> tuple[OwnSpending, Ledger]:
     """A process that has begun a partition; it mustn't wait unless that is said."""
     ledger, spending = Ledger(), OwnSpending(call, who, sleep)
@@ -44,7 +45,7 @@ def sent(ledger: Ledger, most: float, cost: float) -> bool:
     return True
 
 
-def test_one_process_spends_the_budget_request_by_request(desk: Desk, tmp_path: Path) -> None:
+def test_one_process_spends_the_budget_request_by_request(desk: Coordinator, tmp_path: Path) -> None:
     spending, ledger = process(desk.call, "a")
     while sent(ledger, 1.0, 0.25):
         assert ledger.cost <= 9.25
@@ -58,7 +59,7 @@ def test_one_process_spends_the_budget_request_by_request(desk: Desk, tmp_path: 
     assert spending.settle() == Amount()
 
 
-def test_a_process_without_money_waits_in_place_for_what_another_gives_back(desk: Desk) -> None:
+def test_a_process_without_money_waits_in_place_for_what_another_gives_back(desk: Coordinator) -> None:
     spending, rich = process(desk.call, "a")
     assert sent(rich, 1.0, 2.0)
     waited: list[float] = []
@@ -74,7 +75,7 @@ def test_a_process_without_money_waits_in_place_for_what_another_gives_back(desk
     assert poor.budget == 10.0 - 2.0
 
 
-def test_requests_under_way_are_not_waited_for_in_place(desk: Desk) -> None:
+def test_requests_under_way_are_not_waited_for_in_place(desk: Coordinator) -> None:
     _, ledger = process(desk.call, "a")
     assert ledger.admits(6.0)
     ledger.begin(6.0)
@@ -84,7 +85,7 @@ def test_requests_under_way_are_not_waited_for_in_place(desk: Desk) -> None:
     assert ledger.admits(6.0)
 
 
-def test_who_waits_for_the_answer_of_another_process_gives_back_what_that_one_needs(desk: Desk) -> None:
+def test_who_waits_for_the_answer_of_another_process_gives_back_what_that_one_needs(desk: Coordinator) -> None:
     first, waiting = process(desk.call, "a")
     assert sent(waiting, 1.0, 1.0)
     assert not desk.grant("b", Amount(), 0.0, 1.0).granted
@@ -96,8 +97,8 @@ def test_who_waits_for_the_answer_of_another_process_gives_back_what_that_one_ne
 
 
 def test_requests_are_limited_for_all_processes(tmp_path: Path) -> None:
-    limits = Limits(max_requests=25)
-    desk = Desk(InMemory(), folder_at(str(tmp_path)), limits)
+    limits = SpendingLimits(max_requests=25)
+    desk = Coordinator(InMemory(), folder_at(str(tmp_path)), limits)
     _, one = process(desk.call, "a", limits=limits)
     second, other = process(desk.call, "b", limits=limits)
     assert [sent(one, 0.0, 0.1) for _ in range(16)] == [True] * 16
@@ -108,7 +109,7 @@ def test_requests_are_limited_for_all_processes(tmp_path: Path) -> None:
     assert not sent(other, 0.0, 0.1)
 
 
-def test_a_desk_that_can_not_be_asked_stops_the_process_and_is_told(desk: Desk) -> None:
+def test_a_desk_that_can_not_be_asked_stops_the_process_and_is_told(desk: Coordinator) -> None:
     def broken(*_: Any) -> Any:
         raise StoreError("the disk is full")
 
@@ -119,6 +120,6 @@ def test_a_desk_that_can_not_be_asked_stops_the_process_and_is_told(desk: Desk) 
         ledger.wait()
 
     spending, ledger = process(desk.call, "b")
-    assert DeskLimits(broken, "b", "m", spending.fail).wait(0.0, 10) > 0
+    assert SharedLimits(broken, "b", "m", spending.fail).wait(0.0, 10) > 0
     assert not ledger.admits(1.0)
     assert isinstance(spending.error, StoreError)

@@ -12,7 +12,7 @@ from scripted_judges import CONFIG
 
 from ragtriage.core.case import Case, Source
 from ragtriage.core.record import Record
-from ragtriage.scale.part_file import AT_ONCE_BYTES, IN_MEMORY, PartWriter, PlacedRecord, case_of, read_part, values_of
+from ragtriage.store.part_file import AT_ONCE_BYTES, IN_MEMORY, PartWriter, PlacedRecord, case_of, read_part, values_of
 
 
 def long_cases() -> Iterator[Case]:

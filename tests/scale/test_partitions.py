@@ -16,8 +16,10 @@ from scripted_judges import parquet, row
 from ragtriage.core.filesystems import listed
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.scale.ids import doubles_in, entries_of, entry_of, kept_entries, place_of, read_entries, sorted_entries
-from ragtriage.scale.partitions import Partition, cases_a_partition, cut_lines, cut_row_groups, lines_of
-from ragtriage.scale.survey import Reading, survey
+from ragtriage.runs.manifest import PartPlan
+from ragtriage.runs.cutting import cases_a_partition, cut_lines, cut_row_groups, lines_of
+from ragtriage.runs.manifest import ReadOptions
+from ragtriage.runs.cutting import survey
 
 
 @given(st.lists(st.integers(0, 300), max_size=30), st.integers(1, 100))
@@ -69,12 +71,12 @@ def test_parts_of_a_file_of_lines_are_the_file(tmp_path: Path, step: int, last: 
 def test_parts_of_a_parquet_file_are_the_file(tmp_path: Path, group: int) -> None:
     path = parquet(tmp_path / "rows.parquet", [row(i) for i in range(50)], group)
     file = open_cases(path)
-    found = survey([str(path)], Reading(), 6)
+    found = survey([str(path)], ReadOptions(), 6)
     rows = [one for part in found.partitions for _, one in file.rows_in(part.part)]
 
     assert rows == list(file.rows())
     assert found.partitions[0].first == 1
-    assert all(part == Partition.from_json(json.loads(json.dumps(part.as_json()))) for part in found.partitions)
+    assert all(part == PartPlan.from_json(json.loads(json.dumps(part.as_json()))) for part in found.partitions)
 
 
 @given(st.lists(st.text("ab", max_size=9), max_size=40), st.booleans(), st.integers(1, 60))
@@ -103,7 +105,7 @@ def test_only_very_large_row_groups_are_cut_if_there_is_enough_to_share_out(
     with pq.ParquetWriter(path, schema) as writer:
         for size in groups:
             writer.write_table(pa.table({name: ["t"] * size for name in schema.names}, schema))
-    found = survey([str(path)], Reading())
+    found = survey([str(path)], ReadOptions())
 
     sizes = [one.rows for one in found.partitions]
     assert len(sizes) == len(parts)
@@ -124,10 +126,10 @@ def test_a_partition_has_a_thousand_cases_at_most_and_a_small_input_many_partiti
 
 def test_the_same_input_is_cut_alike_and_another_file_is_not(tmp_path: Path) -> None:
     path = parquet(tmp_path / "rows.parquet", [row(i) for i in range(50)], 10)
-    first, second = (survey([str(path)], Reading()).partitions for _ in range(2))
+    first, second = (survey([str(path)], ReadOptions()).partitions for _ in range(2))
     assert first == second
     parquet(path, [row(i) for i in range(51)], 10)
-    assert not {one.id for one in survey([str(path)], Reading()).partitions} & {one.id for one in first}
+    assert not {one.id for one in survey([str(path)], ReadOptions()).partitions} & {one.id for one in first}
 
 
 def test_folders_and_globs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

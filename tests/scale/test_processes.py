@@ -28,10 +28,10 @@ from scripted_judges import (
 )
 
 from ragtriage.core.errors import InputError, StoreError
-from ragtriage.scale.driver import Stop
-from ragtriage.scale.evaluate_on import evaluate_partitioned
-from ragtriage.scale.markers import orphans
-from ragtriage.scale.record_set import open_record_set
+from ragtriage.execution.execute import Stop
+from ragtriage.execution.execute import evaluate_partitioned
+from ragtriage.store.folder import orphans
+from ragtriage.store.folder import open_folder
 from ragtriage.store import open_store
 
 DRIVER = """
@@ -65,7 +65,7 @@ def expect_whole(tmp_path: Path, rows: Path, out: Path) -> None:
     """Every case is there once, as one process says it."""
     with open_store(tmp_path / "store") as store:
         one = by_one_process(rows, store)
-        assert timeless(open_record_set(str(out)).records()) == timeless(one.records())
+        assert timeless(open_folder(str(out)).records()) == timeless(one.records())
 
 
 def test_a_process_that_is_killed_costs_its_partition_once_more(

@@ -15,10 +15,10 @@ from scripted_judges import by_one_process, evaluated, parquet, row, timeless, u
 from in_process import said_by
 from ragtriage.core.errors import InputError, StoreError
 from ragtriage.core.filesystems import folder_at, stamp_of
-from ragtriage.scale.checking import check_record_set
-from ragtriage.scale.markers import orphans
-from ragtriage.scale.record_set import open_record_set
-from ragtriage.scale.sign_of_life import SignOfLife
+from ragtriage.store.folder_checking import check_record_set
+from ragtriage.store.folder import orphans
+from ragtriage.store.folder import open_folder
+from ragtriage.store.folder_lease import FolderLease
 from ragtriage.store import open_store
 
 
@@ -67,7 +67,7 @@ def test_an_input_and_a_record_set_in_s3(bucket: fs.S3FileSystem, tmp_path: Path
     assert result.complete
     names = [file.name for file in result.records.plan.files]
     assert names == ["s3://quality/cases/a.parquet", "s3://quality/cases/sub/b.parquet"]
-    found = open_record_set("s3://quality/run-1/")
+    found = open_folder("s3://quality/run-1/")
     with open_store(tmp_path / "store") as store:
         one = by_one_process(parquet(tmp_path / "whole.parquet", rows, 100), store)
         assert timeless(found.records()) == timeless(one.records())
@@ -93,7 +93,7 @@ def test_a_file_that_was_written_again_is_another_input(bucket: fs.S3FileSystem,
     assert (stamp_of(address) or before).size == before.size
     with pytest.raises(InputError, match=r"s3://quality/lines/rows\.jsonl is changed since"):
         evaluated(["s3://quality/lines/*.jsonl"], "s3://quality/run-2", size=10)
-    assert open_record_set("s3://quality/run-2").texts_deleted() == 40
+    assert open_folder("s3://quality/run-2").texts_deleted() == 40
 
 
 def test_the_command_reads_and_writes_s3(bucket: fs.S3FileSystem, tmp_path: Path) -> None:
@@ -112,14 +112,14 @@ def test_drivers_of_a_record_set_in_s3_keep_each_other_out(bucket: fs.S3FileSyst
     put(bucket, written(tmp_path / "rows.jsonl", [row(i) for i in range(20)]), "shared/rows.jsonl")
     out = "s3://quality/run-5/"
     first = evaluated(["s3://quality/shared"], out, size=4, share=(1, 2))
-    with SignOfLife(folder_at(out), "-2-of-2"):
-        assert open_record_set(out).info.state == "running"
+    with FolderLease(folder_at(out), "-2-of-2"):
+        assert open_folder(out).info.state == "running"
         for share in (None, (2, 2), (1, 3)):
             with pytest.raises(StoreError, match=r"works on share 2/2 of s3://quality/run-5/ "):
                 evaluated(["s3://quality/shared"], out, size=4, share=share)
         with pytest.raises(StoreError, match=r"works on share 2/2 of s3://quality/run-5/ "):
             check_record_set(out)
-    assert open_record_set(out).info.state == "interrupted"
+    assert open_folder(out).info.state == "interrupted"
     second = evaluated(["s3://quality/shared"], out, size=4, share=(2, 2))
 
     assert (first.complete, second.complete) == (False, True)

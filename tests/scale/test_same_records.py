@@ -9,8 +9,8 @@ from scripted_judges import CONFIG, as_json, by_one_process, evaluated, parquet,
 
 from ragtriage.core.errors import NotStoredError
 from ragtriage.runs.tally import tally_of
-from ragtriage.scale.record_set import open_record_set
-from ragtriage.scale.set_tally import tally_of_run, tally_of_set
+from ragtriage.store.folder import open_folder
+from ragtriage.runs.tally import tally_of, tally_of
 from ragtriage.store import open_store
 
 
@@ -65,7 +65,7 @@ def test_it_is_the_same_with_its_texts_and_without_its_input(tmp_path: Path) -> 
     with open_store(tmp_path / "store") as store:
         one = timeless(by_one_process(path, store).records())
     path.unlink()
-    found = open_record_set(str(tmp_path / "set"))
+    found = open_folder(str(tmp_path / "set"))
 
     assert timeless(found.records()) == one
     assert found.texts_deleted() == 0
@@ -137,8 +137,8 @@ def test_one_case_is_found_by_its_id(tmp_path: Path) -> None:
 def test_sums_in_the_place_of_scores_give_the_same_mean(tmp_path: Path) -> None:
     path = written(tmp_path / "rows.jsonl", [row(i, weight=1 + i % 4) for i in range(200)])
     found = evaluated([path], tmp_path / "set").records
-    exact = tally_of_run(found, CONFIG).summary()
-    sums = tally_of_set(found, CONFIG, most_drawn_from=10).summary()
+    exact = tally_of(found, CONFIG).summary()
+    sums = tally_of(found, CONFIG, most_drawn_from=10).summary()
 
     assert exact == tally_of(found, CONFIG).summary()
     assert sums.as_json()["intervals"] == "normal"
@@ -157,7 +157,7 @@ def test_a_set_without_its_input_keeps_its_scores(tmp_path: Path) -> None:
     path = written(tmp_path / "rows.jsonl", [row(i) for i in range(40)])
     before = list(evaluated([path], tmp_path / "set").records.rows())
     path.unlink()
-    found = open_record_set(str(tmp_path / "set"))
+    found = open_folder(str(tmp_path / "set"))
 
     assert list(found.rows()) == before
     assert found.texts_deleted() == 40

@@ -16,10 +16,10 @@ from scripted_judges import row, until, wanted, written
 from inline_pool import InlinePool
 from ragtriage.core.errors import StoreError
 from ragtriage.core.filesystems import Folder, folder_at
-from ragtriage.scale.checking import check_record_set
-from ragtriage.scale.evaluate_on import evaluate_partitioned
-from ragtriage.scale.record_set import open_record_set
-from ragtriage.scale.sign_of_life import SignOfLife, worked_on
+from ragtriage.store.folder_checking import check_record_set
+from ragtriage.execution.execute import evaluate_partitioned
+from ragtriage.store.folder import open_folder
+from ragtriage.store.folder_lease import FolderLease, worked_on
 from ragtriage.store.lease import here, host_of
 
 SHARE = re.compile(r"-(\d+)-of-(\d+)")
@@ -49,14 +49,14 @@ def evaluated(rows: Path, out: Path, **more: object) -> None:
 @pytest.mark.parametrize("second", ["", "-1-of-2", "-2-of-2", "-1-of-3"])
 def test_only_different_shares_of_one_number_work_beside_each_other(folder: Folder, first: str, second: str) -> None:
     beside = {first, second} == {"-1-of-2", "-2-of-2"}
-    with SignOfLife(folder, first):
+    with FolderLease(folder, first):
         if beside:
-            with SignOfLife(folder, second):
+            with FolderLease(folder, second):
                 assert len(folder.names()) == 2
         else:
             share = SHARE.sub(r"share \1/\2 of ", first) + folder.address
             with pytest.raises(StoreError, match=f"process {os.getpid()} on .* works on {re.escape(share)} "):
-                SignOfLife(folder, second)
+                FolderLease(folder, second)
         assert worked_on(folder)
         assert folder.names() == [f"driver{first}.json"]
     assert not worked_on(folder)
@@ -75,7 +75,7 @@ def test_a_driver_that_is_gone_is_taken_over(folder: Folder, part: str) -> None:
     ):
         left = signed(folder, part, pid, host=host, age=age)
         assert not worked_on(folder)
-        with SignOfLife(folder):
+        with FolderLease(folder):
             assert worked_on(folder)
             assert left.name == "driver.json" or not left.exists()
     # of a container with the name of this machine the numbers of processes say nothing
@@ -83,23 +83,23 @@ def test_a_driver_that_is_gone_is_taken_over(folder: Folder, part: str) -> None:
         left = signed(folder, part, pid, host=host, age=50.0)
         assert worked_on(folder)
         with pytest.raises(StoreError, match=f"process {pid} on "):
-            SignOfLife(folder)
+            FolderLease(folder)
         assert left.exists()
 
 
 def test_a_driver_that_was_taken_over_stops_and_leaves_the_other_sign(folder: Folder) -> None:
-    with SignOfLife(folder, "-1-of-2", beat=0.05) as life:
+    with FolderLease(folder, "-1-of-2", beat=0.05) as life:
         Path(folder.at("driver-1-of-2.json")).unlink()
         until(lambda: _lost(life), 10)
         with pytest.raises(StoreError, match=r"driver-1-of-2\.json, the sign of life of this process, is gone"):
             life.check()
-    with SignOfLife(folder, beat=60) as late:
+    with FolderLease(folder, beat=60) as late:
         signed(folder, "", 7, host="elsewhere")
         late.check()
     assert folder.names() == ["driver.json"]
 
 
-def _lost(life: SignOfLife) -> bool:
+def _lost(life: FolderLease) -> bool:
     try:
         life.check()
     except StoreError:
@@ -111,20 +111,20 @@ def test_a_share_keeps_out_whoever_would_work_on_its_partitions(tmp_path: Path) 
     rows = written(tmp_path / "rows.jsonl", [row(i) for i in range(20)])
     out = tmp_path / "set"
     evaluated(rows, out, share=(1, 2))
-    assert open_record_set(str(out)).info.state == "interrupted"
-    with SignOfLife(folder_at(str(out)), "-2-of-2"):
-        assert open_record_set(str(out)).info.state == "running"
+    assert open_folder(str(out)).info.state == "interrupted"
+    with FolderLease(folder_at(str(out)), "-2-of-2"):
+        assert open_folder(str(out)).info.state == "running"
         for share in (None, (1, 3), (2, 2)):
             with pytest.raises(StoreError, match=f"process {os.getpid()} on .* works on share 2/2 of "):
                 evaluated(rows, out, share=share)
         evaluated(rows, out, share=(1, 2))
 
         # a part that this driver will commit next
-        part = out / "records" / f"{open_record_set(str(out)).plan.partitions[1].id}-cafe.parquet"
+        part = out / "records" / f"{open_folder(str(out)).plan.partitions[1].id}-cafe.parquet"
         part.write_bytes(b"whole")
         with pytest.raises(StoreError, match="works on share 2/2 of "):
             check_record_set(str(out))
         assert part.exists()
     assert check_record_set(str(out))[0][0] == "1 file that nobody committed: deleted"
     evaluated(rows, out)
-    assert open_record_set(str(out)).info.state == "finished"
+    assert open_folder(str(out)).info.state == "finished"

@@ -28,25 +28,25 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.filesystems import REMOTE, Folder, folder_at
 from ragtriage.execution.prepare import fingerprints_of
+from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.stored_run import stored_run_report
+from ragtriage.runs.cutting import Survey, survey
 from ragtriage.runs.evaluation_config import judging_stored, to_stored
+from ragtriage.runs.manifest import InputFile, planned
 from ragtriage.runs.selection import ALL_ROWS, QUOTED, require_tag, too_many_rejected
 from ragtriage.runs.tally import diagnosed_records
-from ragtriage.scale.desk import Desk
-from ragtriage.scale.driver import Stop
-from ragtriage.scale.evaluate_on import Begun, PartitionedResult, Share, Wanted, evaluate_partitioned
-from ragtriage.scale.finish import register
-from ragtriage.scale.local_pool import LocalPool
-from ragtriage.scale.orders import Orders, checked_versions, loadable_name
-from ragtriage.scale.plan import planned
-from ragtriage.scale.pool import Pool
-from ragtriage.scale.ray_pool import RayPool
-from ragtriage.scale.set_tally import tally_of_run
-from ragtriage.scale.spending import Limits
-from ragtriage.scale.survey import PlannedFile, Survey, survey
+from ragtriage.execution.coordinator import Coordinator
+from ragtriage.execution.execute import Stop
+from ragtriage.execution.execute import Resumed, PartitionedResult, Share, Wanted, evaluate_partitioned
+from ragtriage.store.registering import register
+from ragtriage.execution.pools import LocalProcesses
+from ragtriage.execution.job import Job, checked_versions, loadable_name
+from ragtriage.execution.pools import Pool
+from ragtriage.execution.ray_actors import RayActors
+from ragtriage.runs.tally import tally_of
 from ragtriage.store.database import store_address as read_address
 
 _SHOWN_FILES = 3
@@ -79,7 +79,7 @@ def evaluate_on(
     (kind, count), out, share = flags.where(), flags.needs_out(), flags.part()
     folder = folder_at(out).address
     options = session.config.options
-    limits = Limits(options.budget, options.max_requests, options.rpm, options.tpm)
+    limits = SpendingLimits(options.budget, options.max_requests, options.rpm, options.tpm)
     limits.check(share)
     reading = case_flags.reading(settings)
     if folder.startswith(f"{folder_at(file).address}/"):
@@ -90,7 +90,7 @@ def evaluate_on(
     tell(*(f"note: {note}" for note in (*found.notes, *requested.notes)))
     config, built = requested.config, build_judge(session)
     configuration = to_stored(config, ALL_ROWS, {}) | judging_stored(config, built)
-    orders = Orders(
+    orders = Job(
         folder=folder,
         reading=reading,
         metrics=tuple(map(loadable_name, config.metrics)),
@@ -118,8 +118,8 @@ def evaluate_on(
 
         def new_pool(folder: Folder, most: int) -> Pool:
             if kind == "ray":
-                return RayPool(orders, count, most, store_address, limits, share)
-            return LocalPool(orders, min(count or 1, most), Desk(store.answers(), folder, limits, share))
+                return RayActors(orders, count, most, store_address, limits, share)
+            return LocalProcesses(orders, min(count or 1, most), Coordinator(store.answers(), folder, limits, share))
 
         with _ctrl_c(stop), _line() as show:
             result = evaluate_partitioned(
@@ -151,7 +151,7 @@ def _found_everywhere(judge: JudgeConfig) -> JudgeConfig:
     return replace(judge, options=replace(options, prompts=prompts, guidance=guidance))
 
 
-def _begun(out: str, share: Share | None, begun: Begun) -> None:
+def _begun(out: str, share: Share | None, begun: Resumed) -> None:
     which = f"share {share[0]}/{share[1]} of " if share else ""
     partitions = plural(begun.partitions, "partition")
     if not begun.own:
@@ -172,7 +172,7 @@ def _show(result: PartitionedResult, requested: RequestedMetrics, shown: Shown) 
     records, config = result.records, requested.config
     if not any(marker.cases for marker in records.markers.values()):
         return []
-    tally = tally_of_run(records, config, shown.by)
+    tally = tally_of(records, config, shown.by)
     require_tag(shown.by, tally.tags)
     run = stored_run_report(records, config, tally)
     print_run(run, as_json=shown.as_json, notes=requested.notes)
@@ -214,7 +214,7 @@ def _remarks(result: PartitionedResult) -> bool:
 
 def _print_files(found: Survey) -> None:
     """How the files are read: those with the same columns together, and those of which nothing can be used."""
-    alike: dict[object, list[PlannedFile]] = {}
+    alike: dict[object, list[InputFile]] = {}
     for file in found.files:
         if not file.problem:
             alike.setdefault((file.format, tuple(file.mapping.items()), file.tags), []).append(file)

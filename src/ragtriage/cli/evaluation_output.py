@@ -35,7 +35,6 @@ from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.plan_document import requests_and_price
 from ragtriage.report.run_report import RepeatsReport, RunReport
-from ragtriage.report.spent import spent_on
 from ragtriage.report.stored_run import stored_run_report
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run
@@ -97,7 +96,7 @@ def print_result(
     repeats = None
     if result.repeats:
         runs = tuple(trial.stored.number for trial in result.trials)
-        repeats = RepeatsReport(result.repeats, runs, spent_on(result.total))
+        repeats = RepeatsReport(result.repeats, runs, result.total.spent)
     shown = stored_run_report(first.stored, config, first.tally, repeats=repeats)
     print_run(shown, as_json=as_json, notes=notes, comparison=comparison)
     if not as_json:

@@ -21,9 +21,9 @@ from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.place import RunInfo
 from ragtriage.runs.repeats import trials_of
 from ragtriage.runs.run import Run
-from ragtriage.scale.forgetting import cases_with_texts, forget_in_record_set
-from ragtriage.scale.record_set import RecordSet
 from ragtriage.store import Store
+from ragtriage.store.folder import FolderPlace
+from ragtriage.store.folder_forgetting import cases_with_texts, forget_in_record_set
 from ragtriage.text.sanitize import one_line
 
 _SHOWN_FILES = 100
@@ -58,8 +58,8 @@ def forget(
     with _store_beside(named, store, project) as there:
         all_runs = [named] if named else _chosen(there, before, run or "last")
         _check_named(all_runs, cases)
-        sets = [one for one in all_runs if isinstance(one, RecordSet)]
-        runs = [one for one in all_runs if not isinstance(one, RecordSet)]
+        sets = [one for one in all_runs if isinstance(one, FolderPlace)]
+        runs = [one for one in all_runs if not isinstance(one, FolderPlace)]
         chosen = _with_texts(there, runs, cases)
         held = {one.folder.address: cases_with_texts(one, cases or None) for one in sets}
         count = sum(map(len, chosen.values())) + sum(held.values())
@@ -83,7 +83,7 @@ def forget(
 
 
 @contextmanager
-def _store_beside(named: RecordSet | None, store: str | None, project: str | None) -> Iterator[Store | None]:
+def _store_beside(named: FolderPlace | None, store: str | None, project: str | None) -> Iterator[Store | None]:
     """The store that is meant; beside a record set there needn't be one, as it only remembers answers about it."""
     with ExitStack() as stack:
         try:
@@ -98,7 +98,7 @@ def _store_beside(named: RecordSet | None, store: str | None, project: str | Non
 def _forget(
     store: Store | None,
     runs: Sequence[Run],
-    sets: Sequence[RecordSet],
+    sets: Sequence[FolderPlace],
     cases: Sequence[str] | None,
     *,
     nothing: bool = False,
@@ -116,12 +116,12 @@ def _forget(
 
 
 def _called(run: Run) -> str:
-    if not isinstance(run, RecordSet):
+    if not isinstance(run, FolderPlace):
         return f"run {run.number}"
     return run.info.address or f"run {run.number} (in {run.folder.address})"
 
 
-def _planned_sets(sets: Sequence[RecordSet], held: Mapping[str, int]) -> Iterator[str]:
+def _planned_sets(sets: Sequence[FolderPlace], held: Mapping[str, int]) -> Iterator[str]:
     for one in sets:
         if count := held[one.folder.address]:
             which = f"{_called(one)} ({shown_time(one.info.created)}, {one_line(one.info.input, 120)})"
@@ -208,7 +208,7 @@ def _kept(store: Store, chosen: Mapping[int, Sequence[str]]) -> Iterator[str]:
 
 def _files(store: Store | None, runs: Sequence[Run]) -> Iterator[str]:
     """Files that hold the texts, which this command leaves alone."""
-    sets = [run for run in runs if isinstance(run, RecordSet)]
+    sets = [run for run in runs if isinstance(run, FolderPlace)]
     unnoted = [path for run in runs if store and (path := default_report(store, run))]
     in_sets = [Path(one.folder.at("report.html")) for one in sets if REMOTE not in one.folder.address]
     written = store.files_with_texts([run.number for run in runs], unnoted) if store else []

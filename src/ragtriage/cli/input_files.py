@@ -21,8 +21,8 @@ from ragtriage.metrics import GROUPS
 from ragtriage.metrics.optional import metrics_note
 from ragtriage.readers import CaseFile, Limits, Rejected, open_cases
 from ragtriage.readers.files import STDIN, InputFile, InputPath, input_file
+from ragtriage.runs.manifest import ReadOptions
 from ragtriage.runs.selection import QUOTED, RowCounts, too_many_rejected
-from ragtriage.scale.survey import Reading
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class CaseFlags:
             citation_mark=settings.citation_mark if self.citation_mark is None else self.citation_mark,
         )
 
-    def reading(self, settings: Settings) -> Reading:
+    def reading(self, settings: Settings) -> ReadOptions:
         """The same for processes that open the files themselves."""
-        return Reading(
+        return ReadOptions(
             mapping={**settings.map, **parse_pairs(self.mapping, "--map")},
             split_sources=self.split_sources,
             citation_mark=settings.citation_mark if self.citation_mark is None else self.citation_mark,

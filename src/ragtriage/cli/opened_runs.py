@@ -10,8 +10,8 @@ from ragtriage.cli.stores import open_named_store
 from ragtriage.core.filesystems import REMOTE
 from ragtriage.runs.compare.choose import is_run
 from ragtriage.runs.run import Run
-from ragtriage.scale.record_set import RecordSet, open_record_set
 from ragtriage.store import Store
+from ragtriage.store.folder import FolderPlace, open_folder
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def opened_run(store: str | None, run: str, project: str | None = None) -> Itera
         yield there, there.run(run)
 
 
-def record_set_named(text: str) -> RecordSet | None:
+def record_set_named(text: str) -> FolderPlace | None:
     """The record set with an address; None for what can't be one: a run's number, or a file.
 
     Raises:
@@ -43,4 +43,4 @@ def record_set_named(text: str) -> RecordSet | None:
     """
     if is_run(text) or not (REMOTE in text or text.endswith("/") or Path(text).is_dir()):
         return None
-    return open_record_set(text)
+    return open_folder(text)

@@ -37,9 +37,9 @@ from ragtriage.runs.repeats import repeats_of, trials_of
 from ragtriage.runs.run import Run
 from ragtriage.runs.selection import require_tag
 from ragtriage.runs.tally import Diagnosed, diagnosed_records
-from ragtriage.scale.record_set import RecordSet
-from ragtriage.scale.set_tally import tally_of_run
+from ragtriage.runs.tally import tally_of
 from ragtriage.store import Store
+from ragtriage.store.folder import FolderPlace
 from ragtriage.store.postgresql import without_password
 from ragtriage.store.schema import OF_SET
 from ragtriage.trust.judge_card import read_card
@@ -172,7 +172,7 @@ def report_of(
         labels: a file of labels by which its scores are corrected.
         judge_card: a file that says how good its judge is.
     """
-    tally = tally_of_run(stored, config, by)
+    tally = tally_of(stored, config, by)
     require_tag(by, tally.tags)
     return stored_run_report(
         stored,
@@ -283,8 +283,8 @@ def tell_deleted(stored: Run) -> None:
     if deleted := stored.texts_deleted():
         whole = stored.info.done + stored.info.failed
         of = "its cases" if deleted == whole else f"{deleted:,} of its {plural(whole, 'case')}"
-        forgotten = stored.forgotten() if isinstance(stored, RecordSet) else deleted
-        if OF_SET in stored.info.configuration and not isinstance(stored, RecordSet):
+        forgotten = stored.forgotten() if isinstance(stored, FolderPlace) else deleted
+        if OF_SET in stored.info.configuration and not isinstance(stored, FolderPlace):
             why = "weren't there when it was stored, or were deleted since (ragtriage forget)"
         elif forgotten == deleted:
             why = "were deleted (ragtriage forget)"

@@ -8,7 +8,6 @@ from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.stores import open_named_store
 from ragtriage.core.display import dollars, plural
-from ragtriage.report.spent import spent_on
 from ragtriage.report.words import full_title, shown_time, two_places
 from ragtriage.runs.place import RunInfo
 from ragtriage.text.sanitize import one_line
@@ -55,5 +54,5 @@ def _as_json(info: RunInfo, means: dict[str, float]) -> dict[str, object]:
         "project": info.project,
         "author": info.author,
         "means": {name: means.get(name) for name in info.metrics},
-        **spent_on(info).as_json(),
+        **info.spent.as_json(),
     }

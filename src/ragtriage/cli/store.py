@@ -17,11 +17,11 @@ from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time
 from ragtriage.runs.place import FINISHED, RunInfo
 from ragtriage.runs.repeats import trials_of
-from ragtriage.scale.checking import check_record_set
-from ragtriage.scale.finish import register
-from ragtriage.scale.record_set import is_record_set, open_record_set
+from ragtriage.store.registering import register
 from ragtriage.store import CopiedRun, RunBusyError, StoreCheck, initialise_store, open_store, schema_in_use
 from ragtriage.store.database import store_address as read_address
+from ragtriage.store.folder import is_run_folder, open_folder
+from ragtriage.store.folder_checking import check_record_set
 from ragtriage.store.postgresql import shown
 from ragtriage.store.roles import roles_sql
 from ragtriage.store.schema import SCHEMA_VERSION
@@ -67,7 +67,7 @@ def copy(source: str, target: str, *, runs: str | None = None, project: str | No
     Exit codes: 0; 2 usage; 3 incomplete (a run is being written, a store can't be used, interrupted).
     """
     require_one_project(project)
-    if is_record_set(source):
+    if is_run_folder(source):
         _copy_record_set(source, target, runs, project)
         return
     with open_store(source, create=False, told=tell) as old, open_store(target, told=tell) as new:
@@ -87,7 +87,7 @@ def copy(source: str, target: str, *, runs: str | None = None, project: str | No
 def _copy_record_set(source: str, target: str, runs: str | None, project: str | None) -> None:
     if runs is not None:
         raise ConfigError("--runs names runs of a store, and a record set is one run: leave it out")
-    found = open_record_set(source)
+    found = open_folder(source)
     if found.info.state != FINISHED:
         raise StoreError(f"{source} isn't complete: give the command again that it was begun with")
     with open_store(target, project=project, told=tell) as new:
@@ -137,7 +137,7 @@ def check(url: str | None = None) -> None:
     Of a record set, whether every part is what was committed; parts that nobody committed are deleted. Exit codes: 0; 2
     there is no store; 3 something is missing.
     """
-    if url is not None and is_record_set(url):
+    if url is not None and is_run_folder(url):
         lines, sound = check_record_set(url)
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         if not sound:

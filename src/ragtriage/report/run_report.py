@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.display import plural, price_of_tokens
 from ragtriage.core.metric import Metric
 from ragtriage.diagnosis import NONE, RULES, UNREAD, Rule, any_applicable
 from ragtriage.diagnosis.thresholds import BAD, is_bad
 from ragtriage.metrics import CITATIONS
 from ragtriage.planning.requirements import REASONS
-from ragtriage.report.spent import NOTHING, Spent
 from ragtriage.report.words import DASH, bad_level, citing_of, corrected_of, flagged_of, level_sign, titled, two_places
 from ragtriage.runs.metric_tally import MetricSummary
 from ragtriage.runs.repeats import RepeatSummary
@@ -52,7 +52,7 @@ class Header:
     """Rows of the input that couldn't be used."""
     rejections: tuple[str, ...] = ()
     """The first of them, each with its place and reason: "row 7: the query is missing"."""
-    spent: Spent = NOTHING
+    spent: Amount = field(default_factory=Amount)
     """What the judge took."""
     version: str = ""
     """Of ragtriage."""
@@ -127,7 +127,7 @@ class RepeatsReport:
     summary: RepeatSummary
     runs: tuple[int, ...]
     """The numbers of the runs, a trial each."""
-    spent: Spent = NOTHING
+    spent: Amount = field(default_factory=Amount)
     """What all of them took together, where that is known."""
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.report.run_report import Header, RepeatsReport, RunReport, run_report
-from ragtriage.report.spent import spent_on
 from ragtriage.report.words import shown_time
 from ragtriage.runs.evaluation_config import ARITHMETIC, COUNTING, EMBEDDINGS, EvaluationConfig
 from ragtriage.runs.run import Run
@@ -53,7 +52,7 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
         application_price=config.application_price,
         rejected=len(rejected),
         rejections=tuple(shown),
-        spent=spent_on(info),
+        spent=info.spent,
         version=info.versions.get("ragtriage", ""),
         metrics=config.metrics,
         corrections=corrections or {},

@@ -50,6 +50,15 @@ class EvaluationConfig:
         names = {m.name for m in self.metrics}
         return needs_of(rule for rule in self.rules if names >= set(rule.when))
 
+    def counts_like(self, other: EvaluationConfig) -> bool:
+        """Whether the same records give the same numbers and findings."""
+        return (
+            dict(self.thresholds) == dict(other.thresholds)
+            and tuple(self.rules) == tuple(other.rules)
+            and self.costs == other.costs
+            and [m.name for m in self.metrics] == [m.name for m in other.metrics]
+        )
+
     @property
     def measures_repetition(self) -> bool:
         """Whether texts are compared by their embeddings."""

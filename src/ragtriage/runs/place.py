@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from ragtriage.runs.case_row import CaseRow, Columns
+from ragtriage.core.amount import Amount
+from ragtriage.core.record import Record
+from ragtriage.runs.case_row import CaseHeading, CaseRow, Columns
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 State = Literal["running", "finished", "interrupted"]
 RUNNING: State = "running"
@@ -71,6 +78,11 @@ class RunInfo:
     """The database's user who began it; None in a file."""
 
     @property
+    def spent(self) -> Amount:
+        """What requests to models took, over all continuations."""
+        return Amount(self.cost, self.requests, self.tokens_in, self.tokens_out)
+
+    @property
     def typed(self) -> str:
         """What a user types for it: its number, or the address of its record set."""
         return self.address or str(self.number)
@@ -116,6 +128,18 @@ class RejectedRow:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class CountedPart:
+    """What was counted of one part of a run."""
+
+    positions: range
+    """Where its cases stand in the run."""
+    counts: Mapping[str, Any] | None
+    """See `ragtriage.runs.summary.Tally.counts`; None where its records have to be counted, as of one with duplicates."""
+    scores: Callable[[Sequence[str]], Mapping[str, tuple[Numbers, Numbers]]]
+    """Reads the scores of metrics and their weights."""
+
+
 class Place(Protocol):
     """One run where it is kept. Everything is read when it is asked for; a `StoreError` where it can't be."""
 
@@ -149,6 +173,10 @@ class Place(Protocol):
         """The rows of the input that couldn't be used, in their order."""
         ...
 
+    def counted(self) -> Iterator[CountedPart] | None:
+        """What was counted of each part by the run's own criteria; None where that isn't kept."""
+        ...
+
     def note(self, kind: str, digest: str, value: str | None = None) -> str | None:
         """What was computed from the whole run and is kept: of each kind the last that was written.
 
@@ -159,5 +187,21 @@ class Place(Protocol):
 
         Returns:
             The note; None if none was written by this digest.
+        """
+        ...
+
+
+class RecordWriter(Protocol):
+    """Writes the records of a run, or of a part of one, as they come."""
+
+    def keep(self, record: Record, heading: CaseHeading | None = None) -> None:
+        """Keep one record; the same case again replaces it.
+
+        Args:
+            record: an evaluated case.
+            heading: what the diagnosis says of it under the run's own criteria, for lists of cases.
+
+        Raises:
+            StoreError: it can't be kept.
         """
         ...

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 
 from ragtriage.core.record import Record
 from ragtriage.diagnosis import Assessment, Finding
-from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.run import Run
 from ragtriage.runs.summary import Summary, Tally
 
 MAX_SLICES = 50
 """Tag values that are counted apart; all later ones are counted together."""
 OTHERS = "others"
+
+MOST_DRAWN_FROM = 10_000_000
+"""Cases from which bootstrap samples are drawn; of more, the interval is the normal approximation."""
 
 Diagnosed = tuple[Record, tuple[Finding, ...]]
 
@@ -70,11 +73,38 @@ class SlicedTally:
         return Tally(self._config.metrics, self._config.thresholds, self._config.rules, self._config.costs)
 
 
-def tally_of(stored: Run, config: EvaluationConfig, by: str | None = None) -> SlicedTally:
-    """Count the records of a stored run."""
+def tally_of(
+    run: Run, config: EvaluationConfig, by: str | None = None, *, most_drawn_from: int = MOST_DRAWN_FROM
+) -> SlicedTally:
+    """Count a run; what was counted as its parts were written isn't counted again where the criteria are the same.
+
+    Args:
+        run: the run.
+        config: the metrics, thresholds and rules.
+        by: a tag: count also each of its values.
+        most_drawn_from: with more cases than these, scores count by their sums.
+
+    Raises:
+        StoreError: the run can't be read.
+    """
     tally = SlicedTally(config, by)
-    for record in stored.records():
-        tally.add(record)
+    parts = run.place.counted() if by is None and config.counts_like(config_of(run.info)) else None
+    if parts is None:
+        for record in run.records():
+            tally.add(record)
+        return tally
+    moments = run.info.done + run.info.failed > most_drawn_from
+    for part in parts:
+        counts = part.counts
+        if counts is None:
+            again = SlicedTally(config)
+            for record in run.records(part.positions):
+                again.add(record)
+            counts = again.whole.counts()
+        tally.whole.take(counts, moments=moments)
+        if not moments:
+            for name, found in part.scores([m.name for m in config.metrics]).items():
+                tally.whole.add_scores(name, *found)
     return tally
 
 

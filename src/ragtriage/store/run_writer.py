@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Table, delete, func, select, update
 from ragtriage.core.case import Case
 from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
-from ragtriage.runs.case_row import CaseHeading, CaseRow, outcome_columns
+from ragtriage.runs.case_row import CaseHeading, CaseRow, head_of, outcome_columns
 from ragtriage.runs.identity import digest
 from ragtriage.runs.place import FINISHED, INTERRUPTED, RUNNING, Rejection, RunInfo, State
 from ragtriage.store.database import Database

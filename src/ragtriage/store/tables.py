@@ -183,6 +183,9 @@ class TablePlace:
         with self._database.reading() as connection:
             return [RejectedRow(row.row, row.field or None, row.reason) for row in connection.execute(query)]
 
+    def counted(self) -> None:
+        """See `Place`: records are counted."""
+
     def note(self, kind: str, digest: str, value: str | None = None) -> str | None:
         """See `Place`; notes stand in the table `meta`."""
         key = f"{kind} of run {self.info.number}: "

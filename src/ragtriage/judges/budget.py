@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.display import dollars
 from ragtriage.core.errors import ConfigError, StoreError
 from ragtriage.core.filesystems import Folder
@@ -27,23 +28,7 @@ KEPT_EVERY = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
-    """Money, requests and tokens."""
-
-    cost: float = 0.0
-    requests: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-
-    def __add__(self, other: Amount) -> Amount:
-        return Amount(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
-
-    def __sub__(self, other: Amount) -> Amount:
-        return Amount(*(getattr(self, one.name) - getattr(other, one.name) for one in fields(self)))
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
+class SpendingLimits:
     """What all processes may use together; None for any amount."""
 
     budget: float | None = None
@@ -84,7 +69,7 @@ class Block:
 class Spent:
     """What one of the files says."""
 
-    spent: Amount = Amount()
+    spent: Amount = field(default_factory=Amount)
     lost: float = 0.0
     """Dollars that processes may have spent that were lost before they could say so."""
     held: float = 0.0
@@ -115,7 +100,7 @@ class SharedBudget:
     def __init__(
         self,
         folder: Folder,
-        limits: Limits = Limits(),
+        limits: SpendingLimits = SpendingLimits(),
         share: tuple[int, int] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError, JudgeError, RagtriageError, Stopped
 from ragtriage.core.filesystems import folder_at, stamp_of
 from ragtriage.core.record import Record
 from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
@@ -26,15 +28,15 @@ from ragtriage.readers import CaseFile, Rejected
 from ragtriage.readers.case_rows import made_up_id
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.identity import digest
+from ragtriage.runs.part import Part
 from ragtriage.runs.summary import Tally
-from ragtriage.scale.at_desk import DeskLimits, DeskMemory, OwnSpending
-from ragtriage.scale.desk import Call
+from ragtriage.execution.coordinator import SharedLimits, SharedMemory, OwnSpending
+from ragtriage.execution.coordinator import Call
 from ragtriage.scale.ids import entry_of, kept_entries, sorted_entries
-from ragtriage.scale.markers import Marker, checksum_of
-from ragtriage.scale.orders import Ending, Orders, Task, Worked, versions_of
-from ragtriage.scale.part_file import PartWriter, PlacedRecord, file_checksum
-from ragtriage.scale.probe import arithmetic
-from ragtriage.scale.spending import Amount, Limits
+from ragtriage.execution.job import Ending, Job, Task, TaskResult, versions_of
+from ragtriage.execution.arithmetic import arithmetic
+from ragtriage.store.folder import checksum_of
+from ragtriage.store.part_file import PartWriter, PlacedRecord, file_checksum
 
 FILES_KEPT = 4
 """Opened files whose columns are known: the partitions of a file mostly follow each other."""
@@ -55,7 +57,7 @@ class Loaded:
         tell: takes how many cases of the present partition are done, every second.
     """
 
-    orders: Orders
+    orders: Job
     call: Call
     who: str
     tell: Callable[[int], None] = lambda _: None
@@ -73,7 +75,7 @@ class Loaded:
         paid = isinstance(judge, JudgeConfig) and judge.paid
         self.own_memory = None if paid else InMemory(KEPT_ANSWERS)
         self.spending = spending = OwnSpending(self.call, self.who) if paid else None
-        memory = self.own_memory or DeskMemory(self.call, self.who, spending.so_far if spending else Amount)
+        memory = self.own_memory or SharedMemory(self.call, self.who, spending.so_far if spending else Amount)
         if isinstance(judge, JudgeConfig):
             session = _session(judge, self.call, self.who, spending)
             self.built = build_judge(session, memory, threads=1)
@@ -91,20 +93,20 @@ class Loaded:
         return self.files[address]
 
 
-def load(orders: Orders, call: Call, who: str, tell: Callable[[int], None] = lambda _: None) -> Loaded | Worked:
+def load(orders: Job, call: Call, who: str, tell: Callable[[int], None] = lambda _: None) -> Loaded | TaskResult:
     """Load what all partitions need; why this process can't work at all, if it can't."""
     own = versions_of(orders.versions)
     for package, wanted in orders.versions.items():
         if own.get(package) != wanted:
             there = f"{package} {own.get(package, 'missing')} on {socket.gethostname()}"
-            return Worked("", "versions", f"{there}, {wanted} where the command runs: install the same version")
+            return TaskResult("", "versions", f"{there}, {wanted} where the command runs: install the same version")
     try:
         return Loaded(orders, call, who, tell)
     except (ConfigError, JudgeError) as error:
-        return Worked("", "judge", f"on {socket.gethostname()}: {error}")
+        return TaskResult("", "judge", f"on {socket.gethostname()}: {error}")
 
 
-def evaluate_partition(task: Task, loaded: Loaded) -> Worked:
+def evaluate_partition(task: Task, loaded: Loaded) -> TaskResult:
     """Evaluate one partition and write its records; whatever goes wrong is told, never raised."""
     ending: Ending = "failed"
     try:
@@ -120,12 +122,12 @@ def evaluate_partition(task: Task, loaded: Loaded) -> Worked:
     finally:
         if loaded.own_memory:
             loaded.own_memory.entries.clear()
-    return Worked(task.partition.id, ending, told)
+    return TaskResult(task.partition.id, ending, told)
 
 
-def _evaluated(task: Task, loaded: Loaded) -> Worked:
+def _evaluated(task: Task, loaded: Loaded) -> TaskResult:
     name = task.partition.id
-    changed = Worked(name, "changed", task.file.name)
+    changed = TaskResult(name, "changed", task.file.name)
     if _changed(task):
         return changed
     with closing(_Work(task, loaded)) as work:
@@ -143,8 +145,8 @@ def _evaluated(task: Task, loaded: Loaded) -> Worked:
         if _changed(task):
             return changed
         if stopped and not work.leave_out_the_rest():
-            return Worked(name, "stopped", stopped)
-        return Worked(name, "done", stopped, marker=asdict(work.written(spent)))
+            return TaskResult(name, "stopped", stopped)
+        return TaskResult(name, "done", stopped, marker=asdict(work.written(spent)))
 
 
 def _changed(task: Task) -> bool:
@@ -208,14 +210,14 @@ class _Work:
         self._ids, self._cases_read = kept_entries(self._ids, kept), len(kept)
         return bool(kept)
 
-    def written(self, spent: Amount) -> Marker:
+    def written(self, spent: Amount) -> Part:
         """Write the files; what is to be committed."""
         task, loaded = self._task, self._loaded
         part = f"{task.partition.id}-{task.attempt}"
         folder, content = folder_at(loaded.orders.folder), self._part.whole()
         told = [[one.row, one.line, one.field, one.reason, one.twin_of] for one in self._rejected]
         ids, rejections = sorted_entries(self._ids), json.dumps(told).encode()
-        marker = Marker(
+        marker = Part(
             partition=task.partition.id,
             part=part,
             checksum=file_checksum(content),
@@ -268,11 +270,11 @@ def _has_failed(record: Record) -> bool:
 def _session(judge: JudgeConfig, call: Call, who: str, spending: OwnSpending | None) -> JudgeSession:
     """The judge's session, in which the desk keeps all limits."""
     options = judge.options
-    limits = Limits(options.budget, options.max_requests, options.rpm, options.tpm)
+    limits = SpendingLimits(options.budget, options.max_requests, options.rpm, options.tpm)
     own = replace(judge, options=replace(options, budget=None, max_requests=None, rpm=None, tpm=None))
     if spending is None:
         return JudgeSession.of(own)
     paced = limits.rpm is not None or limits.tpm is not None
-    session = JudgeSession.of(own, shared=lambda model: DeskLimits(call, who, model, spending.fail) if paced else None)
+    session = JudgeSession.of(own, shared=lambda model: SharedLimits(call, who, model, spending.fail) if paced else None)
     spending.keep(session.ledger, limits)
     return session

@@ -17,8 +17,7 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.custom_metrics import name_in
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.scale.partitions import Partition
-from ragtriage.scale.survey import PlannedFile, Reading
+from ragtriage.runs.manifest import InputFile, PartPlan, ReadOptions
 
 PYTHON = "python"
 NewJudge = Callable[[], Judge]
@@ -36,7 +35,7 @@ class Orders:
 
     folder: str
     """Where the record set lies."""
-    reading: Reading
+    reading: ReadOptions
     metrics: tuple[str, ...]
     """Names by which every process can load them."""
     thresholds: Mapping[str, float]
@@ -59,8 +58,8 @@ class Orders:
 class Task:
     """One partition to be worked on."""
 
-    partition: Partition
-    file: PlannedFile
+    partition: PartPlan
+    file: InputFile
     attempt: str
     """In the names of the files that are written, so that no two attempts write the same."""
 

@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.filesystems import Folder
 from ragtriage.core.verdicts import Answer
+from ragtriage.judges.budget import Block, SharedBudget, SpendingLimits
 from ragtriage.judges.llm.concurrency import OwnLimits, Reservation
 from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer
-from ragtriage.scale.spending import Amount, Block, Limits, SharedBudget
 
 Call = Callable[..., Any]
 """Asks the desk: the name of one of its methods, then its arguments."""
@@ -34,7 +35,7 @@ class Desk:
         self,
         memory: AnswerMemory,
         folder: Folder,
-        limits: Limits = Limits(),  # noqa: B008  # frozen
+        limits: SpendingLimits = SpendingLimits(),  # noqa: B008  # frozen
         share: tuple[int, int] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

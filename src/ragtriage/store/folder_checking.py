@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from ragtriage.core.display import plural
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.filesystems import Folder, folder_at
+from ragtriage.runs.manifest import Manifest, read_plan
+from ragtriage.runs.part import Part
 from ragtriage.scale.ids import ENTRY
-from ragtriage.scale.layout import Placed, laid_out, read_doubles
-from ragtriage.scale.markers import DONE, PARTS, Marker, again, checksum_of, committed, kept_together, orphans
-from ragtriage.scale.plan import RunPlan, read_plan
-from ragtriage.scale.record_set import read_summary
+from ragtriage.scale.layout import read_doubles
 from ragtriage.scale.rejections import read_rejections
-from ragtriage.scale.sign_of_life import SignOfLife
+from ragtriage.store.duplicates import Placed, laid_out
+from ragtriage.store.folder import DONE, PARTS, again, checksum_of, committed, kept_together, orphans, read_summary
+from ragtriage.store.folder_lease import FolderLease
 
 
 def check_record_set(address: str) -> tuple[list[str], bool]:
@@ -30,7 +31,7 @@ def check_record_set(address: str) -> tuple[list[str], bool]:
     if plan is None:
         raise NotStoredError(f"{address} is no record set: there is no plan.json in it")
     told: list[str] = []
-    with SignOfLife(folder):  # the parts of a driver that works on it may be committed next
+    with FolderLease(folder):  # the parts of a driver that works on it may be committed next
         markers = committed(folder, told.append)
         unreadable = len(told)
         placed = laid_out(plan, markers)
@@ -49,7 +50,7 @@ def check_record_set(address: str) -> tuple[list[str], bool]:
     return told, sound
 
 
-def _damage(folder: Folder, marker: Marker) -> Iterator[str]:
+def _damage(folder: Folder, marker: Part) -> Iterator[str]:
     """What is wrong with the files of one part, a sentence each."""
     files: list[tuple[str, str, Callable[[bytes], bool]]] = [
         (marker.records, marker.checksum, lambda _: True),
@@ -68,7 +69,7 @@ def _damage(folder: Folder, marker: Marker) -> Iterator[str]:
             yield f"{name} is not what was committed: {again(marker)}"
 
 
-def _damage_of_all(folder: Folder, plan: RunPlan, placed: Sequence[Placed]) -> Iterator[str]:
+def _damage_of_all(folder: Folder, plan: Manifest, placed: Sequence[Placed]) -> Iterator[str]:
     """What is wrong with the files that a complete record set has once, a sentence each."""
     try:
         together = kept_together(folder)

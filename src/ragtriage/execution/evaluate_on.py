@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import InputError
 from ragtriage.core.filesystems import Folder, folder_at
-from ragtriage.scale.driver import Driven, Driver, Stop, own_partitions, unfinished
-from ragtriage.scale.finish import finish, reopen
-from ragtriage.scale.markers import Marker, committed
-from ragtriage.scale.orders import Orders
-from ragtriage.scale.plan import RunPlan, check_same, check_versions, read_plan, write_plan
-from ragtriage.scale.pool import Pool
-from ragtriage.scale.progress import Progress, rows_of
-from ragtriage.scale.record_set import RecordSet, record_set
-from ragtriage.scale.sign_of_life import SignOfLife
+from ragtriage.runs.manifest import Manifest, check_same, check_versions, read_plan, write_plan
+from ragtriage.runs.part import Part
+from ragtriage.execution.execute import Outcome, Driver, Stop, own_partitions, unfinished
+from ragtriage.store.folder_writer import finish, reopen
+from ragtriage.execution.job import Job
+from ragtriage.execution.pools import Pool
+from ragtriage.execution.progress import Progress, rows_of
+from ragtriage.store.folder import FolderPlace, folder_place, committed
+from ragtriage.store.folder_lease import FolderLease
 
 Share = tuple[int, int]
 """Which of how many drivers of one record set this is, from 1."""
@@ -46,8 +46,8 @@ class Wanted:
 
     address: str
     """Of the record set, as it was given."""
-    plan: RunPlan
-    orders: Orders
+    plan: Manifest
+    orders: Job
     new_pool: Callable[[Folder, int], Pool]
     """Starts the processes, at most as many as there are partitions."""
     share: Share | None = None
@@ -63,8 +63,8 @@ class Wanted:
 class PartitionedResult:
     """What became of it."""
 
-    records: RecordSet
-    driven: Driven
+    records: FolderPlace
+    driven: Outcome
     complete: bool
     """Whether every partition of the record set is done, also those of other shares."""
     left: int = 0
@@ -90,7 +90,7 @@ def evaluate_partitioned(wanted: Wanted) -> PartitionedResult:
     _known(folder, wanted)  # what is refused should be so without a wait for another driver
     part = f"-{wanted.share[0]}-of-{wanted.share[1]}" if wanted.share else ""
     with ExitStack() as stack:
-        life = stack.enter_context(SignOfLife(folder, part))
+        life = stack.enter_context(FolderLease(folder, part))
         known = _known(folder, wanted)  # another driver may have begun it meanwhile
         plan = known or wanted.plan
         if known is None:
@@ -109,11 +109,11 @@ def evaluate_partitioned(wanted: Wanted) -> PartitionedResult:
             raise InputError(_nothing_usable(folder, plan, all_markers, wanted.address))
         if complete:
             return PartitionedResult(finish(folder, plan, all_markers, wanted.address), driven, complete)
-    found = record_set(folder, plan, all_markers, wanted.address)
+    found = folder_place(folder, plan, all_markers, wanted.address)
     return PartitionedResult(found, driven, complete, left, len(missing) - left)
 
 
-def _known(folder: Folder, wanted: Wanted) -> RunPlan | None:
+def _known(folder: Folder, wanted: Wanted) -> Manifest | None:
     """The plan of the record set, if it was begun."""
     known = read_plan(folder)
     if known is not None:
@@ -122,8 +122,8 @@ def _known(folder: Folder, wanted: Wanted) -> RunPlan | None:
 
 
 def _driven(
-    wanted: Wanted, folder: Folder, plan: RunPlan, markers: Mapping[str, Marker], life: SignOfLife, *, new: bool
-) -> Driven:
+    wanted: Wanted, folder: Folder, plan: Manifest, markers: Mapping[str, Part], life: FolderLease, *, new: bool
+) -> Outcome:
     todo = unfinished(plan, markers, wanted.share)
     if todo:
         check_versions(plan, wanted.plan, wanted.address)
@@ -132,7 +132,7 @@ def _driven(
     cases = sum(markers[one.id].cases for one in own if one.id in markers)
     wanted.begun(Begun(new, len(todo), len(own), len(plan.partitions), cases))
     if not todo:
-        return Driven(dict(markers))
+        return Outcome(dict(markers))
     reopen(folder)
     part = f"-{wanted.share[0]}-of-{wanted.share[1]}" if wanted.share else ""
     again = {one.id for one in todo}
@@ -145,7 +145,7 @@ def _driven(
             progress.end(pool.spent())
 
 
-def _check_arithmetic(wanted: Wanted, markers: Mapping[str, Marker]) -> None:
+def _check_arithmetic(wanted: Wanted, markers: Mapping[str, Part]) -> None:
     """Refuse to go on strictly with a record set that holds what was computed in two ways."""
     probes = Counter(marker.probe for marker in markers.values() if marker.probe)
     if wanted.strict and len(probes) > 1:
@@ -157,7 +157,7 @@ def _check_arithmetic(wanted: Wanted, markers: Mapping[str, Marker]) -> None:
         )
 
 
-def _nothing_usable(folder: Folder, plan: RunPlan, markers: Mapping[str, Marker], address: str) -> str:
-    found = record_set(folder, plan, markers, address).rejected()
+def _nothing_usable(folder: Folder, plan: Manifest, markers: Mapping[str, Part], address: str) -> str:
+    found = folder_place(folder, plan, markers, address).rejected()
     first = f": row {found[0].row}: {found[0].reason}" if found else ""
     return f"{', '.join(plan.inputs)}: none of its {len(found)} rows can be used; the first{first}"

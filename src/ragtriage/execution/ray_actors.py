@@ -14,14 +14,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.errors import ConfigError, JudgeError, MissingExtraError
 from ragtriage.core.filesystems import folder_at
+from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.scale.desk import Desk
-from ragtriage.scale.orders import Orders, Task, Worked
-from ragtriage.scale.pool import Ended, Event, Lost
-from ragtriage.scale.spending import Amount, Limits
-from ragtriage.scale.worker import Loaded, evaluate_partition, load
+from ragtriage.execution.coordinator import Coordinator
+from ragtriage.execution.job import Job, Task, TaskResult
+from ragtriage.execution.pools import Ended, Event, Lost
+from ragtriage.execution.worker import Worker, evaluate_partition, load
 from ragtriage.store import open_store
 
 NO_REPORTS = "RAY_USAGE_STATS_ENABLED"
@@ -104,11 +105,11 @@ class RayPool:
 
     def __init__(
         self,
-        orders: Orders,
+        orders: Job,
         count: int | None,
         most: int,
         store: str | None = None,
-        limits: Limits = Limits(),  # noqa: B008  # frozen
+        limits: SpendingLimits = SpendingLimits(),  # noqa: B008  # frozen
         share: tuple[int, int] | None = None,
     ) -> None:
         self._ray = ray = ray_module()
@@ -261,21 +262,21 @@ class RayPool:
 class _Worker:
     """What an actor does."""
 
-    def __init__(self, orders: Orders, desk: Any, name: str) -> None:
+    def __init__(self, orders: Job, desk: Any, name: str) -> None:
         self._orders, self._desk, self._name = orders, desk, name
-        self._loaded: Loaded | Worked | None = None
+        self._loaded: Worker | TaskResult | None = None
         self._partition, self._cases = "", 0
 
     def node(self) -> str:
         """On which node it is."""
         return str(ray_module().get_runtime_context().get_node_id())
 
-    def work(self, task: Task) -> Worked:
+    def work(self, task: Task) -> TaskResult:
         """Work on one partition."""
         self._partition, self._cases = task.partition.id, 0
         if self._loaded is None:
             self._loaded = load(self._orders, self._call, self._name, self._tell)
-        return evaluate_partition(task, self._loaded) if isinstance(self._loaded, Loaded) else self._loaded
+        return evaluate_partition(task, self._loaded) if isinstance(self._loaded, Worker) else self._loaded
 
     def cases(self) -> tuple[str, int]:
         """The partition that it works on, and how many cases of it are done."""
@@ -291,12 +292,12 @@ class _Worker:
 class _DeskActor:
     """The desk on the driver's machine, where the store is."""
 
-    def __init__(self, store: str | None, folder: str, limits: Limits, share: tuple[int, int] | None) -> None:
+    def __init__(self, store: str | None, folder: str, limits: SpendingLimits, share: tuple[int, int] | None) -> None:
         self._store = open_store(store)
-        self._desk = Desk(self._store.answers(), folder_at(folder), limits, share)
+        self._desk = Coordinator(self._store.answers(), folder_at(folder), limits, share)
 
     def call(self, name: str, *given: Any) -> Any:
-        """See `Desk.call`."""
+        """See `Coordinator.call`."""
         return self._desk.call(name, *given)
 
     def close(self) -> None:

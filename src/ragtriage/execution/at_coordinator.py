@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.verdicts import Answer
+from ragtriage.judges.budget import Block, SpendingLimits
 from ragtriage.judges.llm.concurrency import Reservation
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.wrappers import CachedAnswer
-from ragtriage.scale.desk import Call
-from ragtriage.scale.spending import Amount, Block, Limits
+from ragtriage.execution.coordinator import Call
 
 PAUSE = 0.2
 """Seconds before the desk is asked again that had nothing to give."""
@@ -42,7 +43,7 @@ class OwnSpending:
         self.error: Exception | None = None
         """Why the desk can't be asked; then all is stopped."""
 
-    def keep(self, ledger: Ledger, limits: Limits) -> None:
+    def keep(self, ledger: Ledger, limits: SpendingLimits) -> None:
         """Give a ledger what the desk grants from now on."""
         self._ledger = ledger
         if limits.budget is None and limits.max_requests is None:

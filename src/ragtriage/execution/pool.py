@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragtriage.scale.orders import Task, Worked
-from ragtriage.scale.spending import Amount
+from ragtriage.core.amount import Amount
+from ragtriage.execution.job import Task, TaskResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Ended:
     """A process has ended its work on a task."""
 
     task: Task
-    worked: Worked
+    worked: TaskResult
     who: str
     """The process, for `put_aside`."""
 

@@ -20,17 +20,18 @@ from ragtriage.metrics import metric_named
 from ragtriage.runs.codec import DELETED, without_texts
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.identity import digest
+from ragtriage.runs.part import Part
 from ragtriage.runs.summary import Tally
 from ragtriage.scale.ids import place_of
-from ragtriage.scale.layout import Placed, ids_of
-from ragtriage.scale.markers import PARTS, Marker, checksum_of, commit, keep_together, orphans
-from ragtriage.scale.part_file import IN_MEMORY, columns_of, file_checksum
-from ragtriage.scale.record_set import SUMMARY, RecordSet, open_record_set
-from ragtriage.scale.set_tally import tally_of_set
-from ragtriage.scale.sign_of_life import SignOfLife
+from ragtriage.scale.layout import ids_of
+from ragtriage.runs.tally import tally_of
+from ragtriage.store.duplicates import Placed
+from ragtriage.store.folder import FolderPlace, open_folder, PARTS, SUMMARY, checksum_of, commit, keep_together, orphans
+from ragtriage.store.folder_lease import FolderLease
+from ragtriage.store.part_file import IN_MEMORY, columns_of, file_checksum
 
 
-def cases_with_texts(found: RecordSet, case_ids: Collection[str] | None = None) -> int:
+def cases_with_texts(found: FolderPlace, case_ids: Collection[str] | None = None) -> int:
     """Of how many cases a record set still holds what was said of them; of these only, if they are named."""
     if case_ids is None:
         return found.info.done + found.info.failed - found.forgotten()
@@ -55,9 +56,9 @@ def forget_in_record_set(address: str, case_ids: Collection[str] | None = None) 
         NotStoredError: there is no record set.
         StoreError: it can't be read or written, or is being written.
     """
-    folder = open_record_set(address).folder
-    with SignOfLife(folder):
-        found = open_record_set(address)
+    folder = open_folder(address).folder
+    with FolderLease(folder):
+        found = open_folder(address)
         before = found.forgotten()
         wanted = None if case_ids is None else frozenset(map(digest, case_ids))
         markers = dict(found.markers)
@@ -69,14 +70,14 @@ def forget_in_record_set(address: str, case_ids: Collection[str] | None = None) 
         if folder.read(PARTS) is not None:
             keep_together(folder, [markers[one.partition.id] for one in found.placed])
         if (summary := folder.read(SUMMARY)) is not None:
-            told = tally_of_set(again, config_of(again.info)).summary().as_json()
+            told = tally_of(again, config_of(again.info)).summary().as_json()
             folder.write(SUMMARY, json.dumps(json.loads(summary) | {"numbers": told}).encode())
         for name in orphans(folder, markers.values()):
             folder.delete(name)
         return again.forgotten() - before
 
 
-def _light(found: RecordSet, case_ids: Collection[str]) -> Iterator[Mapping[str, Any]]:
+def _light(found: FolderPlace, case_ids: Collection[str]) -> Iterator[Mapping[str, Any]]:
     """Id and content of the cases of those partitions that have one of these."""
     wanted = frozenset(map(digest, case_ids))
     for place, one in enumerate(found.placed):
@@ -84,7 +85,7 @@ def _light(found: RecordSet, case_ids: Collection[str]) -> Iterator[Mapping[str,
             yield from found.light_of(place, ("id", "content"))
 
 
-def _concerned(found: RecordSet, one: Placed, wanted: frozenset[bytes] | None) -> bool:
+def _concerned(found: FolderPlace, one: Placed, wanted: frozenset[bytes] | None) -> bool:
     if wanted is not None:
         return _has_one(found, one, wanted)
     if one.marker.forgotten < one.marker.cases:
@@ -92,12 +93,12 @@ def _concerned(found: RecordSet, one: Placed, wanted: frozenset[bytes] | None) -
     return bool(one.marker.rejected) and any(row[3] != DELETED for row in _rejected(found, one.marker))
 
 
-def _has_one(found: RecordSet, one: Placed, wanted: frozenset[bytes]) -> bool:
+def _has_one(found: FolderPlace, one: Placed, wanted: frozenset[bytes]) -> bool:
     entries = ids_of(found.folder, one.marker)
     return any(place_of(entries, own) is not None for own in wanted)
 
 
-def _rewritten(found: RecordSet, place: int, wanted: frozenset[bytes] | None) -> Marker:
+def _rewritten(found: FolderPlace, place: int, wanted: frozenset[bytes] | None) -> Part:
     """Write a part without the texts of these cases, under another name; what is to be committed."""
     old, folder = found.placed[place].marker, found.folder
     marker = replace(old, part=f"{old.partition}-{secrets.token_hex(4)}")
@@ -115,7 +116,7 @@ def _rewritten(found: RecordSet, place: int, wanted: frozenset[bytes] | None) ->
     return replace(marker, counts=_counts(found, place, marker) if wanted else _without_reasons(old.counts))
 
 
-def _copy(found: RecordSet, old: Marker, wanted: frozenset[bytes] | None, file: BinaryIO) -> int:
+def _copy(found: FolderPlace, old: Part, wanted: frozenset[bytes] | None, file: BinaryIO) -> int:
     """Copy a part without the texts of these cases; of how many it holds none then."""
     import pyarrow as pa  # noqa: PLC0415  # an extra
     import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
@@ -152,7 +153,7 @@ def _forget(row: dict[str, Any], quoting: list[list[str]], failing: list[list[st
             row[reason] = DELETED
 
 
-def _counts(found: RecordSet, place: int, marker: Marker) -> Mapping[str, Any]:
+def _counts(found: FolderPlace, place: int, marker: Part) -> Mapping[str, Any]:
     """What was counted with a part, counted again."""
     again = replace(found, markers={**found.markers, marker.partition: marker})
     config = config_of(found.info)
@@ -174,5 +175,5 @@ def _without_reasons(counts: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**counts, **({"metrics": metrics} if metrics else {})}
 
 
-def _rejected(found: RecordSet, marker: Marker) -> list[list[Any]]:
+def _rejected(found: FolderPlace, marker: Part) -> list[list[Any]]:
     return json.loads(found.folder.read(marker.rejections) or b"[]")  # type: ignore[no-any-return]  # as it was written

@@ -9,14 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import StoreError
 from ragtriage.core.filesystems import Folder
 from ragtriage.readers.files import ByteRange
-from ragtriage.scale.markers import Marker
-from ragtriage.scale.partitions import Partition
-from ragtriage.scale.plan import RunPlan
-from ragtriage.scale.spending import Amount
+from ragtriage.runs.manifest import Manifest, PartPlan
+from ragtriage.runs.part import Part
 
 KEPT_EVERY = 5.0
 """Seconds between two writings of the file."""
@@ -51,7 +50,7 @@ class Progress:
         self._began = self.clock()
         self._kept = float("-inf")
 
-    def done(self, marker: Marker) -> None:
+    def done(self, marker: Part) -> None:
         """A partition is committed."""
         self.cases += marker.cases
         self.done_partitions += not marker.left
@@ -105,7 +104,7 @@ class Progress:
         }
 
 
-def rows_of(plan: RunPlan, wanted: Collection[Partition]) -> int:
+def rows_of(plan: Manifest, wanted: Collection[PartPlan]) -> int:
     """About how many rows some partitions of a plan have; 0 if that isn't known, as of a CSV file."""
     if any(one.rows is None and one.part is None for one in wanted):
         return 0
@@ -115,7 +114,7 @@ def rows_of(plan: RunPlan, wanted: Collection[Partition]) -> int:
     return sum(one.rows or 0 for one in wanted) + round(a_byte * sum(map(_bytes, wanted)))
 
 
-def _bytes(partition: Partition) -> int:
+def _bytes(partition: PartPlan) -> int:
     return partition.part.end - partition.part.start if isinstance(partition.part, ByteRange) else 0
 
 

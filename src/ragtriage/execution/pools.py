@@ -13,12 +13,12 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.errors import JudgeError, RagtriageError
-from ragtriage.scale.desk import Desk
-from ragtriage.scale.orders import Orders, Task, Worked
-from ragtriage.scale.pool import Ended, Event, Lost
-from ragtriage.scale.spending import Amount
-from ragtriage.scale.worker import Loaded, evaluate_partition, load
+from ragtriage.execution.coordinator import Coordinator
+from ragtriage.execution.job import Job, Task, TaskResult
+from ragtriage.execution.pools import Ended, Event, Lost
+from ragtriage.execution.worker import Worker, evaluate_partition, load
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """So that as many processes as there are cores don't get in each other's way."""
@@ -49,7 +49,7 @@ class LocalPool:
         desk: what they share.
     """
 
-    def __init__(self, orders: Orders, count: int, desk: Desk) -> None:
+    def __init__(self, orders: Job, count: int, desk: Coordinator) -> None:
         self._orders = orders
         self._desk = desk
         self._context = multiprocessing.get_context("spawn")
@@ -175,7 +175,7 @@ class LocalPool:
         return _Process(name, process, ours)
 
 
-def work(pipe: Connection, orders: Orders, name: str) -> None:
+def work(pipe: Connection, orders: Job, name: str) -> None:
     """What a process does: partitions, until it is told to end or its driver is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides what becomes of the partition
     threading.Thread(target=_end_with_driver, daemon=True).start()
@@ -190,12 +190,12 @@ def work(pipe: Connection, orders: Orders, name: str) -> None:
     def tell(cases: int) -> None:
         pipe.send(("cases", cases))
 
-    loaded: Loaded | Worked | None = None
+    loaded: Worker | TaskResult | None = None
     with suppress(EOFError, OSError):
         pipe.send(("ready", None))
         while (task := pipe.recv()) is not None:
             loaded = load(orders, call, name, tell) if loaded is None else loaded
-            pipe.send(("worked", evaluate_partition(task, loaded) if isinstance(loaded, Loaded) else loaded))
+            pipe.send(("worked", evaluate_partition(task, loaded) if isinstance(loaded, Worker) else loaded))
     os._exit(0)  # threads of libraries must not hold it
 
 

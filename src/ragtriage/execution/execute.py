@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 from ragtriage.core.errors import JudgeError
 from ragtriage.core.filesystems import Folder
-from ragtriage.scale.markers import Marker, commit
-from ragtriage.scale.orders import Task
-from ragtriage.scale.partitions import Partition
-from ragtriage.scale.plan import RunPlan
-from ragtriage.scale.pool import Ended, Event, Lost, Pool
-from ragtriage.scale.progress import Progress
+from ragtriage.runs.manifest import Manifest, PartPlan
+from ragtriage.runs.part import Part
+from ragtriage.execution.job import Task
+from ragtriage.execution.pools import Ended, Event, Lost, Pool
+from ragtriage.execution.progress import Progress
+from ragtriage.store.folder import commit
 
 ATTEMPTS = 3
 """How often a partition is tried before it counts as failed."""
@@ -28,7 +28,7 @@ TICK = 0.5
 class Driven:
     """How it ended."""
 
-    markers: dict[str, Marker]
+    markers: dict[str, Part]
     """All partitions that are done, by their ids."""
     failures: list[str] = field(default_factory=list)
     """A sentence for each partition that failed: which rows, and why."""
@@ -68,14 +68,14 @@ class Driver:
     """
 
     folder: Folder
-    plan: RunPlan
+    plan: Manifest
     pool: Pool
     progress: Progress
     check: Callable[[], None]
     strict: bool = False
     stop: Stop = field(default_factory=Stop)
 
-    def drive(self, wanted: Collection[Partition], done: Mapping[str, Marker]) -> Driven:
+    def drive(self, wanted: Collection[PartPlan], done: Mapping[str, Part]) -> Driven:
         """Work on partitions until all are done, or none can be.
 
         Args:
@@ -123,12 +123,12 @@ class Driver:
         else:
             self._ended(partition, event)
 
-    def _ended(self, partition: Partition, event: Ended) -> None:
+    def _ended(self, partition: PartPlan, event: Ended) -> None:
         worked, driven = event.worked, self._driven
         match worked.ending:
             case "done":
                 driven.stopped = driven.stopped or worked.told
-                self._commit(partition, Marker.from_json(dict(worked.marker)), event.who)
+                self._commit(partition, Part.from_json(dict(worked.marker)), event.who)
             case "changed":
                 if worked.told not in driven.changed:
                     driven.changed.append(worked.told)
@@ -141,7 +141,7 @@ class Driver:
             case _:
                 self._again(partition, worked.told)
 
-    def _commit(self, partition: Partition, marker: Marker, who: str) -> None:
+    def _commit(self, partition: PartPlan, marker: Part, who: str) -> None:
         self._probe = self._probe or marker.probe
         if self.strict and marker.probe != self._probe:
             self._driven.aside[who] = f"{who} on {marker.host} computes otherwise ({marker.probe}, not {self._probe})"
@@ -159,7 +159,7 @@ class Driver:
         self.progress.done(marker)
         self._count(failed=False)
 
-    def _again(self, partition: Partition, why: str) -> None:
+    def _again(self, partition: PartPlan, why: str) -> None:
         self._tries[partition.id] += 1
         if self._tries[partition.id] < ATTEMPTS:
             self._driven.repeated += 1
@@ -176,7 +176,7 @@ class Driver:
             self._driven.stopped = f"stopped, as {self._failed} of the first {self._tried} partitions failed"
 
 
-def unfinished(plan: RunPlan, markers: Mapping[str, Marker], share: tuple[int, int] | None = None) -> list[Partition]:
+def unfinished(plan: Manifest, markers: Mapping[str, Part], share: tuple[int, int] | None = None) -> list[PartPlan]:
     """The partitions that aren't done, or have cases that failed or weren't evaluated, in the order of the input.
 
     Args:
@@ -188,6 +188,6 @@ def unfinished(plan: RunPlan, markers: Mapping[str, Marker], share: tuple[int, i
     return [one for one in mine if one.id not in markers or markers[one.id].failed or markers[one.id].left]
 
 
-def own_partitions(plan: RunPlan, share: tuple[int, int] | None = None) -> list[Partition]:
+def own_partitions(plan: Manifest, share: tuple[int, int] | None = None) -> list[PartPlan]:
     """The partitions of a share, done or not; all without one."""
     return [one for at, one in enumerate(plan.partitions) if share is None or at % share[1] == share[0] - 1]

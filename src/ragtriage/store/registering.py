@@ -15,13 +15,14 @@ from ragtriage.core.record import Record
 from ragtriage.runs.codec import DELETED
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.manifest import Manifest
+from ragtriage.runs.part import Part
 from ragtriage.runs.place import FINISHED, RunInfo
-from ragtriage.scale.layout import DOUBLES, find_doubles, keep_doubles, laid_out, starts
-from ragtriage.scale.markers import PARTS, Marker, checksum_of, keep_together
-from ragtriage.scale.plan import RunPlan
-from ragtriage.scale.record_set import SUMMARY, RecordSet, record_set
-from ragtriage.scale.set_tally import tally_of_set
+from ragtriage.scale.layout import DOUBLES, keep_doubles
+from ragtriage.runs.tally import tally_of
 from ragtriage.store import RunWriter, Store
+from ragtriage.store.duplicates import find_doubles, laid_out, starts
+from ragtriage.store.folder import FolderPlace, folder_place, PARTS, SUMMARY, checksum_of, keep_together
 from ragtriage.store.run_writer import now
 from ragtriage.store.schema import COUNTS, OF_SET, RECORDS_AT
 
@@ -35,7 +36,7 @@ def reopen(folder: Folder) -> None:
         folder.delete(name)
 
 
-def finish(folder: Folder, plan: RunPlan, markers: Mapping[str, Marker], address: str) -> RecordSet:
+def finish(folder: Folder, plan: Manifest, markers: Mapping[str, Part], address: str) -> FolderPlace:
     """Find the doubles of a record set whose partitions are all done, and write what it amounts to.
 
     Raises:
@@ -57,8 +58,8 @@ def finish(folder: Folder, plan: RunPlan, markers: Mapping[str, Marker], address
         + sum(bool(file.problem) for file in plan.files)
         + len(doubles),
     }
-    found = record_set(folder, plan, markers, address, summary=summary)
-    told = tally_of_set(found, config_of(found.info)).summary()
+    found = folder_place(folder, plan, markers, address, summary=summary)
+    told = tally_of(found, config_of(found.info)).summary()
     probes = sorted({one.marker.probe for one in placed if one.marker.probe})
     folder.write(SUMMARY, json.dumps(summary | {"numbers": told.as_json(), "probes": probes}).encode())
     return found
@@ -90,7 +91,7 @@ class Registered:
             )
 
 
-def register(store: Store, found: RecordSet, *, records: bool = False) -> Registered:
+def register(store: Store, found: FolderPlace, *, records: bool = False) -> Registered:
     """Give a complete record set a row in a store, once; rows that it has already are brought up to date.
 
     Args:
@@ -134,13 +135,13 @@ def _were(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def _rows_of(store: Store, found: RecordSet) -> list[RunInfo]:
+def _rows_of(store: Store, found: FolderPlace) -> list[RunInfo]:
     """The runs of a store that are this record set, with its records or without, the newest first."""
     identity = _identity(found).hexdigest()
     return [one for one in store.runs(everywhere=True) if one.identity == identity and _is(one, found)]
 
 
-def _is(row: RunInfo, found: RecordSet) -> bool:
+def _is(row: RunInfo, found: FolderPlace) -> bool:
     """Whether a run of a store, with the identity of the record set, is this one; others may have equal input."""
     if not _holds(row):
         return folder_at(row.configuration[RECORDS_AT]["address"]) == found.folder
@@ -152,7 +153,7 @@ def _holds(row: RunInfo) -> bool:
     return RECORDS_AT not in row.configuration
 
 
-def _brought_up_to_date(store: Store, found: RecordSet, row: RunInfo) -> int:
+def _brought_up_to_date(store: Store, found: FolderPlace, row: RunInfo) -> int:
     """Replace what a finished run says of a record set, if that has other parts now; how many records were replaced."""
     info, known = found.info, row.configuration.get(OF_SET)
     if known is None:  # the run is from before parts were noted
@@ -173,24 +174,24 @@ def _brought_up_to_date(store: Store, found: RecordSet, row: RunInfo) -> int:
     return count
 
 
-def _configuration(found: RecordSet, *, records: bool) -> dict[str, Any]:
+def _configuration(found: FolderPlace, *, records: bool) -> dict[str, Any]:
     """What is stored with a run that holds a record set, or names it."""
     info = found.info
     whole = {**info.configuration, OF_SET: _of_set(found)}
     if records:
         return whole
-    means = {m.name: m.mean for m in tally_of_set(found, config_of(info)).summary().metrics if m.mean is not None}
+    means = {m.name: m.mean for m in tally_of(found, config_of(info)).summary().metrics if m.mean is not None}
     counts = {name: getattr(info, name) for name in COUNTS}
     return whole | {RECORDS_AT: {"address": found.folder.address, "means": means, **counts}}
 
 
-def _of_set(found: RecordSet) -> dict[str, str]:
+def _of_set(found: FolderPlace) -> dict[str, str]:
     """By what a record set and its present parts are known again."""
     parts = "\n".join(one.marker.part for one in found.placed)
     return {"created": found.info.created, "parts": checksum_of(parts.encode())}
 
 
-def _identity(found: RecordSet) -> RunIdentity:
+def _identity(found: FolderPlace) -> RunIdentity:
     return RunIdentity(found.info.rows_hash, found.info.metrics, found.info.fingerprints)
 
 

@@ -1,1 +1,0 @@
-"""One evaluation over many processes and machines: planned in partitions, kept as a record set, read as a run."""

@@ -1,0 +1,150 @@
+"""Writing a run in a folder: its manifest, its parts, and in the end what it amounts to."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ragtriage.core.amount import Amount
+from ragtriage.core.case import Case
+from ragtriage.core.filesystems import Folder
+from ragtriage.core.record import Record
+from ragtriage.readers import Rejected
+from ragtriage.readers.case_rows import made_up_id
+from ragtriage.runs.case_row import CaseHeading, CaseRow
+from ragtriage.runs.evaluation_config import config_of
+from ragtriage.runs.manifest import Manifest, PartPlan, now
+from ragtriage.runs.part import Part
+from ragtriage.runs.place import FINISHED
+from ragtriage.runs.run import Run
+from ragtriage.runs.summary import Tally
+from ragtriage.runs.tally import tally_of
+from ragtriage.store.duplicates import Duplicate
+from ragtriage.store.folder import SUMMARY, counts_of, file_of, folder_place, write_summary
+from ragtriage.store.part_file import PartFile, checksum
+
+
+class FolderWriter:
+    """Gathers one part, in the order of the input; nothing counts before `ragtriage.store.folder.commit`.
+
+    Args:
+        folder: where the run lies.
+        manifest: the run's.
+        plan: which part.
+        attempt: in the name of its file, so that no two attempts write the same.
+        has_ids: whether ids stand in the input.
+    """
+
+    def __init__(self, folder: Folder, manifest: Manifest, plan: PartPlan, attempt: str, *, has_ids: bool) -> None:
+        self._folder, self._plan, self._attempt, self._has_ids = folder, plan, attempt, has_ids
+        self._file = PartFile(manifest.metrics, texts=manifest.texts)
+        self._places: dict[str, tuple[int, int, bool]] = {}
+        self._rejected: list[Rejected] = []
+        self._early: dict[int, tuple[CaseRow, bool]] = {}
+        """Cases that others come before which aren't there yet."""
+        self.done = 0
+        """How many cases are written, each behind all before it."""
+        self._rows = self._cases = self._failed = 0
+        self._began = time.monotonic()
+
+    def todo(self, rows: Iterable[tuple[int, Case | Rejected]]) -> Iterator[Case]:
+        """The cases of the part, read lazily; what can't be used is gathered.
+
+        Args:
+            rows: all rows with their numbers, from 1.
+        """
+        for number, row in rows:
+            self._rows = number
+            if isinstance(row, Rejected):
+                self._rejected.append(row)
+                continue
+            made_up = not self._has_ids or row.id == made_up_id(row.query, row.sources, row.response, row.history)
+            self._places[row.id] = self._cases, number, made_up
+            self._cases += 1
+            yield row
+
+    def keep(self, record: Record, heading: CaseHeading | None = None) -> None:
+        """See `ragtriage.runs.place.RecordWriter`."""
+        position, number, made_up = self._places.pop(record.case.id)
+        self._early[position] = CaseRow.of(record, position, number, heading), made_up
+        while self.done in self._early:
+            self._write(*self._early.pop(self.done))
+
+    def leave_out_the_rest(self) -> int:
+        """Make do with the cases that are done, as if the others weren't there; how many are left out."""
+        left = self._cases - self.done - len(self._early)
+        for position in sorted(self._early):
+            row, made_up = self._early.pop(position)
+            self._write(replace(row, position=self.done), made_up=made_up)
+        self._cases = self.done
+        return left
+
+    def written(self, lines: int, left: int, probe: str, spent: Amount, tally: Tally) -> Part:
+        """Write the file; what is to be committed.
+
+        Args:
+            lines: of a part of a JSONL file; else 0.
+            left: cases that were left out.
+            probe: of the processor's arithmetic.
+            spent: on the part.
+            tally: has counted its cases.
+        """
+        self._file.reject(self._rejected)
+        content = self._file.whole()
+        part = Part(
+            plan=self._plan.id,
+            name=f"{self._plan.id}-{self._attempt}",
+            checksum=checksum(content),
+            rows=self._rows,
+            lines=lines,
+            cases=self._cases,
+            failed=self._failed,
+            rejected=len(self._rejected),
+            left=left,
+            ends=any(row.ends for row in self._rejected),
+            probe=probe,
+            host=socket.gethostname(),
+            seconds=time.monotonic() - self._began,
+            spent=spent,
+            counts=tally.counts(),
+        )
+        self._folder.write_from(file_of(part), content)
+        return part
+
+    def close(self) -> None:
+        """Let go what was gathered."""
+        self._file.close()
+
+    def _write(self, row: CaseRow, made_up: bool) -> None:  # noqa: FBT001  # a column
+        self._file.add(row, made_up=made_up)
+        self._failed += row.failed
+        self.done += 1
+
+
+def reopen(folder: Folder) -> None:
+    """Take back what says that a run is complete, before a part of it is worked on again."""
+    folder.delete(SUMMARY)
+
+
+def finish(folder: Folder, manifest: Manifest, parts: Mapping[str, Part], address: str) -> Run:
+    """Find the duplicates of a run whose parts are all done, and write what it amounts to.
+
+    Raises:
+        StoreError: it can't be read or written.
+    """
+    unfinished = folder_place(folder, manifest, parts.values(), address)
+    duplicates, own = unfinished.duplicates, [one.part for one in unfinished.placed]
+    summary: dict[str, Any] = {
+        "state": FINISHED,
+        "finished": now(),
+        "rows": unfinished.starts[-1],
+        **counts_of(manifest, own, len(duplicates)),
+        "duplicates": [[getattr(one, name) for name in Duplicate.__slots__] for one in duplicates],
+    }
+    found = folder_place(folder, manifest, own, address, summary=summary)
+    write_summary(found, tally_of(Run(found), config_of(found.info)).summary().as_json())
+    return Run(found)
