@@ -16,7 +16,7 @@ from ragtriage.store.folder_checking import check_record_set
 from ragtriage.store.folder_forgetting import cases_with_texts, forget_in_record_set
 from ragtriage.store.folder import open_folder
 from ragtriage.runs.tally import tally_of
-from ragtriage.store.folder_lease import FolderLease
+from ragtriage.store.lease import FolderLease
 
 
 @pytest.fixture

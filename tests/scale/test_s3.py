@@ -18,7 +18,7 @@ from ragtriage.core.filesystems import folder_at, stamp_of
 from ragtriage.store.folder_checking import check_record_set
 from ragtriage.store.folder import orphans
 from ragtriage.store.folder import open_folder
-from ragtriage.store.folder_lease import FolderLease
+from ragtriage.store.lease import FolderLease
 from ragtriage.store import open_store
 
 

@@ -19,7 +19,7 @@ from ragtriage.core.filesystems import Folder, folder_at
 from ragtriage.store.folder_checking import check_record_set
 from ragtriage.execution.execute import evaluate_partitioned
 from ragtriage.store.folder import open_folder
-from ragtriage.store.folder_lease import FolderLease, worked_on
+from ragtriage.store.lease import FolderLease, worked_on
 from ragtriage.store.lease import here, host_of
 
 SHARE = re.compile(r"-(\d+)-of-(\d+)")

@@ -16,7 +16,7 @@ from ragtriage.cli.compare_flags import GateFlags, chosen_metrics, share_of
 from ragtriage.cli.comparison_files import ComparisonFiles, check_files
 from ragtriage.cli.console import ExitCode, print_json, tell
 from ragtriage.cli.flags import command, parse_names
-from ragtriage.cli.opened_runs import record_set_named
+from ragtriage.cli.opened_runs import folder_run
 from ragtriage.cli.results import tell_deleted
 from ragtriage.cli.stores import open_named_store
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
@@ -64,8 +64,8 @@ def compare(  # noqa: PLR0913  # one parameter a flag
 ) -> None:
     """Compare two runs case by case: did the last change help, where, and is that more than chance?
 
-    A side is a run's number, last, several runs by comma (seeds of one version), a record set, or a baseline file. Exit
-    codes: 0; 1 a gate failed; 2 usage or input, unlike judges, nothing paired; 3 incomplete (failures, too few pairs).
+    A side is a run's number, last, several runs by comma (seeds of one version), a folder, or a baseline. Exit codes:
+    0; 1 a gate failed; 2 usage or input, unlike judges, nothing paired; 3 incomplete (failures, too few pairs).
     """
     began = time.monotonic()
     settings = read_settings(config) if config else find_settings(Path.cwd())
@@ -75,7 +75,7 @@ def compare(  # noqa: PLR0913  # one parameter a flag
         no_runs = not is_run(new) and base is not None and not is_run(base)  # then no store is needed
         opened = None if no_runs else open_named_store(store, project, settings)
         there = stack.enter_context(opened) if opened else None
-        chosen = choose_side(there, new, record_set_named)
+        chosen = choose_side(there, new, folder_run)
         before = _base(there, settings, base, chosen)
         for run in (*before.runs[:1], *chosen.runs[:1]):
             tell_deleted(run)
@@ -159,7 +159,7 @@ def exit_with(found: Comparison, *, told: bool) -> None:
 def _base(store: Store | None, settings: Settings, given: str | None, new: Chosen) -> Chosen:
     """The old side: as it was given, else that of the settings, else the nearest run that shares the cases."""
     named = given or settings.baseline
-    return choose_base(store, new) if store and not named else choose_side(store, named or LAST, record_set_named)
+    return choose_base(store, new) if store and not named else choose_side(store, named or LAST, folder_run)
 
 
 def _metrics(chosen: Chosen) -> list[str]:

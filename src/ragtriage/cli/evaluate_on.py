@@ -1,4 +1,4 @@
-"""`ragtriage evaluate --on`: an input of any size, by many processes or machines, into a record set."""
+"""`ragtriage evaluate --on`: an input of any size, by many processes or machines, into a folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,12 @@ from ragtriage.config import Settings
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.filesystems import REMOTE, Folder, folder_at
+from ragtriage.execution.coordinator import Coordinator
+from ragtriage.execution.execute import Outcome, Resumed, Share, Stop, execute
+from ragtriage.execution.job import Job, checked_versions, loadable_name
+from ragtriage.execution.pools import LocalProcesses, Pool
 from ragtriage.execution.prepare import fingerprints_of
+from ragtriage.execution.ray_actors import RayActors
 from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
@@ -35,19 +40,11 @@ from ragtriage.judges.session import JudgeSession
 from ragtriage.report.stored_run import stored_run_report
 from ragtriage.runs.cutting import Survey, survey
 from ragtriage.runs.evaluation_config import judging_stored, to_stored
-from ragtriage.runs.manifest import InputFile, planned
+from ragtriage.runs.manifest import InputFile, Manifest, parts_digest
 from ragtriage.runs.selection import ALL_ROWS, QUOTED, require_tag, too_many_rejected
-from ragtriage.runs.tally import diagnosed_records
-from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.execute import Stop
-from ragtriage.execution.execute import Resumed, PartitionedResult, Share, Wanted, evaluate_partitioned
-from ragtriage.store.registering import register
-from ragtriage.execution.pools import LocalProcesses
-from ragtriage.execution.job import Job, checked_versions, loadable_name
-from ragtriage.execution.pools import Pool
-from ragtriage.execution.ray_actors import RayActors
-from ragtriage.runs.tally import tally_of
+from ragtriage.runs.tally import diagnosed_records, tally_of
 from ragtriage.store.database import store_address as read_address
+from ragtriage.store.registering import register
 
 _SHOWN_FILES = 3
 Requested = Callable[[Sequence[str]], RequestedMetrics]
@@ -75,7 +72,7 @@ def evaluate_on(
     requested_of: Requested,
     shown: Shown,
 ) -> None:
-    """Evaluate an input into a record set; see `ragtriage evaluate`."""
+    """Evaluate an input into a folder; see `ragtriage evaluate`."""
     (kind, count), out, share = flags.where(), flags.needs_out(), flags.part()
     folder = folder_at(out).address
     options = session.config.options
@@ -89,49 +86,48 @@ def evaluate_on(
     requested = requested_of(sorted({field for one in found.files for field in one.mapping}))
     tell(*(f"note: {note}" for note in (*found.notes, *requested.notes)))
     config, built = requested.config, build_judge(session)
-    configuration = to_stored(config, ALL_ROWS, {}) | judging_stored(config, built)
-    orders = Job(
-        folder=folder,
-        reading=reading,
-        metrics=tuple(map(loadable_name, config.metrics)),
-        thresholds=config.thresholds,
-        judge=_found_everywhere(session.config),
-        rules=config.rules,
-        costs=config.costs,
-        texts=flags.texts,
-        versions=checked_versions(session.config),
-    )
-    plan = planned(
-        found,
+    manifest = Manifest(
         inputs=(file,),
-        reading=reading,
+        input_digest=parts_digest(found.plan),
         metrics=tuple(m.name for m in config.metrics),
         judge=built.judge.name(),
         fingerprints=fingerprints_of(config, built.judge),
-        configuration=configuration,
-        versions=orders.versions,
+        configuration=to_stored(config, ALL_ROWS, {}) | judging_stored(config, built),
+        versions=checked_versions(session.config),
+        files=found.files,
+        plan=found.plan,
+        read_options=reading,
+        rows=found.rows,
         texts=flags.texts,
     )
+    metrics, judge = tuple(map(loadable_name, config.metrics)), _found_everywhere(session.config)
+    job = Job(folder, manifest, judge, metrics, config.thresholds, config.rules, config.costs)
     store_address = everywhere(judge_flags.store_address(settings))
     stop = Stop()
     with open_named_store(judge_flags.store, shown.project, settings, create=True) as store:
 
         def new_pool(folder: Folder, most: int) -> Pool:
             if kind == "ray":
-                return RayActors(orders, count, most, store_address, limits, share)
-            return LocalProcesses(orders, min(count or 1, most), Coordinator(store.answers(), folder, limits, share))
+                return RayActors(job, count, most, store_address, limits, share)
+            return LocalProcesses(job, min(count or 1, most), Coordinator(store.answers(), folder, limits, share))
 
         with _ctrl_c(stop), _line() as show:
-            result = evaluate_partitioned(
-                Wanted(out, plan, orders, new_pool, share, flags.strict, show, partial(_begun, out, share), stop)
+            outcome = execute(
+                job,
+                out,
+                new_pool,
+                stop=stop,
+                share=share,
+                strict=flags.strict,
+                show=show,
+                resumed=partial(_resumed, out, share),
             )
-        records = result.records
-        if result.complete:
-            stored = register(store, records, records=flags.into_store)
+        if outcome.complete:
+            stored = register(store, outcome.run, records=flags.into_store)
             tell(f"run {stored.number} of the store {'holds' if stored.holds else 'names'} it")
             tell(*stored.notes())
-    failing = _show(result, requested, shown)
-    if _remarks(result):
+    failing = _show(outcome, requested, shown)
+    if _remarks(outcome, len(manifest.plan)):
         raise typer.Exit(ExitCode.INCOMPLETE)
     tell(*failing)
     if failing:
@@ -151,65 +147,65 @@ def _found_everywhere(judge: JudgeConfig) -> JudgeConfig:
     return replace(judge, options=replace(options, prompts=prompts, guidance=guidance))
 
 
-def _begun(out: str, share: Share | None, begun: Resumed) -> None:
+def _resumed(out: str, share: Share | None, found: Resumed) -> None:
     which = f"share {share[0]}/{share[1]} of " if share else ""
-    partitions = plural(begun.partitions, "partition")
-    if not begun.own:
-        tell(f"{which}{out} has no partition, as there are only {begun.partitions:,}: there is nothing to do for it")
-    elif not begun.todo:
+    parts = plural(found.parts, "part")
+    if not found.own:
+        tell(f"{which}{out} has no part, as there are only {found.parts:,}: there is nothing to do for it")
+    elif not found.todo:
         tell(f"{which}{out}: nothing is left to be done")
-    elif begun.new:
-        tell(f"new record set {out}: {partitions}{f', {begun.own:,} of this share' if share else ''}")
-    elif share and begun.todo == begun.own and not begun.cases:
-        tell(f"{which}{out}: {begun.own:,} of {partitions}")
+    elif found.new:
+        tell(f"new run in {out}: {parts}{f', {found.own:,} of this share' if share else ''}")
+    elif share and found.todo == found.own and not found.cases:
+        tell(f"{which}{out}: {found.own:,} of {parts}")
     else:
-        of = plural(begun.own, "partition")
-        tell(f"going on with {which}{out}: {begun.todo:,} of {of} left, {plural(begun.cases, 'case')} done")
+        of = plural(found.own, "part")
+        tell(f"going on with {which}{out}: {found.todo:,} of {of} left, {plural(found.cases, 'case')} done")
 
 
-def _show(result: PartitionedResult, requested: RequestedMetrics, shown: Shown) -> list[str]:
+def _show(outcome: Outcome, requested: RequestedMetrics, shown: Shown) -> list[str]:
     """Print what was found; the gates that fail."""
-    records, config = result.records, requested.config
-    if not any(marker.cases for marker in records.markers.values()):
+    stored, config = outcome.run, requested.config
+    if not any(part.cases for part in outcome.parts.values()):
         return []
-    tally = tally_of(records, config, shown.by)
+    tally = tally_of(stored, config, shown.by)
     require_tag(shown.by, tally.tags)
-    run = stored_run_report(records, config, tally)
+    run = stored_run_report(stored, config, tally)
     print_run(run, as_json=shown.as_json, notes=requested.notes)
     if shown.report:
-        write_html(shown.report, run, partial(diagnosed_records, records, config))
+        write_html(shown.report, run, partial(diagnosed_records, stored, config))
         tell(f"report: {shown.report}")
     if not shown.as_json:
-        command = f"{program_name()} show {records.info.typed}"
-        print_next_steps(f"list its cases: {command}", f"as a page: {program_name()} report {records.info.typed}")
+        command = f"{program_name()} show {stored.info.typed}"
+        print_next_steps(f"list its cases: {command}", f"as a page: {program_name()} report {stored.info.typed}")
     return requested.gates.failing(tally.summary())
 
 
-def _remarks(result: PartitionedResult) -> bool:
+def _remarks(outcome: Outcome, parts: int) -> bool:
     """Say what is missing; whether anything is."""
-    driven, info = result.driven, result.records.info
+    info = outcome.run.info
     rejected = info.rejected
     if rejected:
         tell(f"{rejected:,} of {info.rows + rejected:,} rows can't be used:")
-        tell(*(f"  row {row.row}: {row.reason}" for row in result.records.rejected()[:QUOTED]))
+        tell(*(f"  row {row.row}: {row.reason}" for row in outcome.run.rejected()[:QUOTED]))
         if rejected > QUOTED:
             tell(f"  and {rejected - QUOTED:,} more")
-    if driven.repeated:
-        tell(f"note: {plural(driven.repeated, 'partition')} had to be worked on again")
-    tell(*(f"note: put aside: {why}" for why in driven.aside.values()))
-    tell(*(f"changed while it was read, so not kept: {name}; give another --out" for name in driven.changed))
-    tell(*driven.failures)
-    if driven.stopped:
-        tell(driven.stopped)
-    if result.left and not driven.stopped:
+    if outcome.repeated:
+        tell(f"note: {plural(outcome.repeated, 'part')} had to be worked on again")
+    tell(*(f"note: put aside: {why}" for why in outcome.aside.values()))
+    tell(*(f"changed while it was read, so not kept: {name}; give another --out" for name in outcome.changed))
+    tell(*outcome.failures)
+    if outcome.stopped:
+        tell(outcome.stopped)
+    if outcome.left and not outcome.stopped:
         tell("not complete: give the same command again to try what is left")
-    elif result.left_to_others and not result.left:
-        others = f"{result.left_to_others:,} of {plural(len(result.records.plan.partitions), 'partition')}"
-        tell(f"this share is done; the record set isn't complete, as {others} of other shares aren't done")
+    elif outcome.left_to_others and not outcome.left:
+        others = f"{outcome.left_to_others:,} of {plural(parts, 'part')}"
+        tell(f"this share is done; the folder isn't complete, as {others} of other shares aren't done")
     if info.failed:
         tell(f"scores failed on {plural(info.failed, 'case')}: give the same command again to ask once more")
-    incomplete = not result.complete or bool(driven.failures or driven.changed or driven.stopped or info.failed)
-    return incomplete or result.cut_off or too_many_rejected(rejected, info.rows + rejected)
+    incomplete = not outcome.complete or bool(outcome.failures or outcome.changed or outcome.stopped or info.failed)
+    return incomplete or outcome.cut_off or too_many_rejected(rejected, info.rows + rejected)
 
 
 def _print_files(found: Survey) -> None:
@@ -232,7 +228,7 @@ def _print_files(found: Survey) -> None:
 
 @contextmanager
 def _ctrl_c(stop: Stop) -> Iterator[None]:
-    """Let the first Ctrl-C wait for the partitions that are being worked on; a second one doesn't."""
+    """Let the first Ctrl-C wait for the parts that are being worked on; a second one doesn't."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -240,7 +236,7 @@ def _ctrl_c(stop: Stop) -> Iterator[None]:
     def interrupt(*_: object) -> None:
         stop.interrupt()
         if not stop.now:
-            tell("\nstopping when the partitions in work are done (Ctrl-C again: don't wait for them)")
+            tell("\nstopping when the parts in work are done (Ctrl-C again: don't wait for them)")
 
     before = signal.signal(signal.SIGINT, interrupt)
     try:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ragtriage.cli.flags import command
-from ragtriage.cli.opened_runs import record_set_named
+from ragtriage.cli.opened_runs import folder_run
 from ragtriage.cli.results import default_report
 from ragtriage.cli.stores import open_named_store
 from ragtriage.core.display import plural
@@ -22,8 +22,8 @@ from ragtriage.runs.place import RunInfo
 from ragtriage.runs.repeats import trials_of
 from ragtriage.runs.run import Run
 from ragtriage.store import Store
-from ragtriage.store.folder import FolderPlace
-from ragtriage.store.folder_forgetting import cases_with_texts, forget_in_record_set
+from ragtriage.store.folder import FolderPlace, folder_of
+from ragtriage.store.folder_forgetting import cases_with_texts, forget_in_folder
 from ragtriage.text.sanitize import one_line
 
 _SHOWN_FILES = 100
@@ -43,13 +43,13 @@ def forget(
     """Delete the texts of a run, of some of its cases, or of old runs; scores and verdicts stay.
 
     With the texts go components, explanations and remembered answers; ids and tags stay. Nothing can bring them back.
-    The trials of a repeated run are forgotten with it. A record set is named by its folder or URL, or by its run.
+    The trials of a repeated run are forgotten with it. A run in a folder is named by that.
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the store is in use, or can't be written).
     """
     if (run is None) == (older_than is None):
         raise ConfigError("name a run (its number, or last) or give --older-than 30d, one of the two")
-    named = record_set_named(run) if run else None
+    named = folder_run(run) if run else None
     before = None if older_than is None else _time_before(older_than)
     if not (yes or dry_run or sys.stdin.isatty()):
         raise ConfigError(
@@ -58,33 +58,33 @@ def forget(
     with _store_beside(named, store, project) as there:
         all_runs = [named] if named else _chosen(there, before, run or "last")
         _check_named(all_runs, cases)
-        sets = [one for one in all_runs if isinstance(one, FolderPlace)]
-        runs = [one for one in all_runs if not isinstance(one, FolderPlace)]
+        folders = [one for one in all_runs if folder_of(one)]
+        runs = [one for one in all_runs if not folder_of(one)]
         chosen = _with_texts(there, runs, cases)
-        held = {one.folder.address: cases_with_texts(one, cases or None) for one in sets}
+        held = {one.number: cases_with_texts(place, cases or None) for one, place in _placed(folders)}
         count = sum(map(len, chosen.values())) + sum(held.values())
         if not count:
             if not dry_run:  # ends what an interrupted call began
-                _forget(there, runs, sets, cases, nothing=True)
+                _forget(there, runs, folders, cases, nothing=True)
             which = (
                 f"in runs older than {older_than}" if before else " and ".join(f"of {_called(one)}" for one in all_runs)
             )
             _say(f"nothing to delete: no text {which} is left", *_files(there, all_runs))
             return
-        _say(*_planned(runs, chosen), *_planned_sets(sets, held))
+        _say(*_planned(runs, chosen), *_planned_folders(folders, held))
         _say(*(_kept(there, chosen) if there else ()), *_files(there, all_runs))
         if dry_run:
             _say("nothing was deleted (--dry-run)")
         elif yes or _agreed():
-            _forget(there, runs, sets, cases)
+            _forget(there, runs, folders, cases)
             _say(f"deleted the texts of {plural(count, 'case')}; scores and verdicts stay")
         else:
             _say("nothing was deleted")
 
 
 @contextmanager
-def _store_beside(named: FolderPlace | None, store: str | None, project: str | None) -> Iterator[Store | None]:
-    """The store that is meant; beside a record set there needn't be one, as it only remembers answers about it."""
+def _store_beside(named: Run | None, store: str | None, project: str | None) -> Iterator[Store | None]:
+    """The store that is meant; beside a run in a folder there needn't be one, as it only remembers answers about it."""
     with ExitStack() as stack:
         try:
             there: Store | None = stack.enter_context(open_named_store(store, project))
@@ -98,36 +98,45 @@ def _store_beside(named: FolderPlace | None, store: str | None, project: str | N
 def _forget(
     store: Store | None,
     runs: Sequence[Run],
-    sets: Sequence[FolderPlace],
+    folders: Sequence[Run],
     cases: Sequence[str] | None,
     *,
     nothing: bool = False,
 ) -> None:
-    """Delete the texts of runs in the store and of record sets; `nothing` of them is left, maybe, but its traces."""
-    steps = tuple(dict.fromkeys(step for one in (*runs, *sets) for step in config_of(one.info).diagnosis_steps))
+    """Delete the texts of runs in the store and in folders; `nothing` of them is left, maybe, but its traces."""
+    steps = tuple(dict.fromkeys(step for one in (*runs, *folders) for step in config_of(one.info).diagnosis_steps))
     if store is not None:
         if runs:
             store.forget_texts([one.number for one in runs], () if nothing else cases or None, also=steps)
         if not nothing:
-            for one in sets:
+            for one in folders:
                 store.forget_answers(one, cases or None, also=steps)  # while the questions can be found by the texts
-    for one in sets:
-        forget_in_record_set(one.folder.address, cases or None)
+    for _, place in _placed(folders):
+        forget_in_folder(place.folder.address, cases or None)
 
 
 def _called(run: Run) -> str:
-    if not isinstance(run, FolderPlace):
+    place = folder_of(run)
+    if place is None:
         return f"run {run.number}"
-    return run.info.address or f"run {run.number} (in {run.folder.address})"
+    return run.info.address or f"run {run.number} (in {place.folder.address})"
 
 
-def _planned_sets(sets: Sequence[FolderPlace], held: Mapping[str, int]) -> Iterator[str]:
-    for one in sets:
-        if count := held[one.folder.address]:
+def _placed(runs: Sequence[Run]) -> Iterator[tuple[Run, FolderPlace]]:
+    """The runs that lie in folders, with these."""
+    return ((run, place) for run in runs if (place := folder_of(run)))
+
+
+def _planned_folders(folders: Sequence[Run], held: Mapping[int, int]) -> Iterator[str]:
+    for one, place in _placed(folders):
+        if count := held[one.number]:
             which = f"{_called(one)} ({shown_time(one.info.created)}, {one_line(one.info.input, 120)})"
-            what = "the texts of" if one.plan.texts else "what the judge wrote, such as claims, and explained about"
+            what = (
+                "the texts of" if place.manifest.texts else "what the judge wrote, such as claims, and explained about"
+            )
             yield f"{which}: {what} {plural(count, 'case')}"
-            if unread := one.texts_deleted() - one.forgotten():
+            deleted, forgotten = place.texts_deleted()
+            if unread := deleted - forgotten:
                 yield (
                     f"  the input of {plural(unread, 'case')} is gone or has changed: what the store remembers of a "
                     "language model's answers about them can't be found by it any more, and stays"
@@ -155,7 +164,7 @@ def _trials(store: Store, run: str) -> list[Run]:
 
 
 def _old_runs(store: Store, before: datetime) -> list[Run]:
-    """The runs that ended before a time, the oldest first; of those whose record set is gone nothing is left."""
+    """The runs that ended before a time, the oldest first; of those whose folder is gone nothing is left."""
     found = []
     for info in reversed(store.runs()):
         if _ended(info) < before:
@@ -208,21 +217,21 @@ def _kept(store: Store, chosen: Mapping[int, Sequence[str]]) -> Iterator[str]:
 
 def _files(store: Store | None, runs: Sequence[Run]) -> Iterator[str]:
     """Files that hold the texts, which this command leaves alone."""
-    sets = [run for run in runs if isinstance(run, FolderPlace)]
+    places = [place for _, place in _placed(runs)]
     unnoted = [path for run in runs if store and (path := default_report(store, run))]
-    in_sets = [Path(one.folder.at("report.html")) for one in sets if REMOTE not in one.folder.address]
+    in_folders = [Path(one.folder.at("report.html")) for one in places if REMOTE not in one.folder.address]
     written = store.files_with_texts([run.number for run in runs], unnoted) if store else []
-    written = [*written, *(path for path in in_sets if path.is_file())]
+    written = [*written, *(path for path in in_folders if path.is_file())]
     read = {Path(run.info.input).resolve() for run in runs if Path(run.info.input).is_file()}
-    for one in sets:
-        read |= {Path(file.address) for file in one.plan.files if Path(file.address).is_file()}
+    for one in places:
+        read |= {Path(file.address) for file in one.manifest.files if Path(file.address).is_file()}
     for what, paths in (("reports and exports", written), ("what was evaluated", sorted(read))):
         if paths:
             yield f"files that hold such texts too ({what}) stay: delete them yourself"
             yield from (f"  {path}" for path in paths[:_SHOWN_FILES])
             if len(paths) > _SHOWN_FILES:
                 yield f"  and {len(paths) - _SHOWN_FILES:,} more"
-    if remote := sorted({name for one in sets for name in one.plan.inputs if REMOTE in name}):
+    if remote := sorted({name for one in places for name in one.manifest.inputs if REMOTE in name}):
         yield f"what was evaluated stays: {', '.join(remote)}"
 
 

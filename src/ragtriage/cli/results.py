@@ -36,12 +36,11 @@ from ragtriage.runs.export_files import ExportFormat, export_file, format_of, wr
 from ragtriage.runs.repeats import repeats_of, trials_of
 from ragtriage.runs.run import Run
 from ragtriage.runs.selection import require_tag
-from ragtriage.runs.tally import Diagnosed, diagnosed_records
-from ragtriage.runs.tally import tally_of
+from ragtriage.runs.tally import Diagnosed, diagnosed_records, tally_of
 from ragtriage.store import Store
-from ragtriage.store.folder import FolderPlace
+from ragtriage.store.folder import folder_of
 from ragtriage.store.postgresql import without_password
-from ragtriage.store.schema import OF_SET
+from ragtriage.store.schema import OF_FOLDER
 from ragtriage.trust.judge_card import read_card
 
 EXPORTED_PARTS = frozenset({"texts", "evidence"})
@@ -165,7 +164,7 @@ def report_of(
     """What is shown of a stored run.
 
     Args:
-        store: where it and its trials are; None for a record set.
+        store: where it and its trials are; None for one in a folder.
         stored: the run.
         config: by which it is shown.
         by: the tag by which it is sliced; one that no row has is an error.
@@ -243,7 +242,7 @@ def program_name() -> str:
 
 
 def default_report(store: Store | None, stored: Run) -> Path | None:
-    """Where a run's report lies if nothing else is said: beside the store's file, or in the record set; else None."""
+    """Where a run's report lies if nothing else is said: beside the store's file, or in the folder; else None."""
     if store is None:
         return None if REMOTE in stored.info.address else Path(stored.info.address) / "report.html"
     return None if "://" in store.where else Path(store.where).parent / f"run-{stored.number}.html"
@@ -261,7 +260,7 @@ def remember_file(store: Store | None, stored: Run, path: Path, *, added: bool =
     """Note in the store that a file holds texts of a run, so that `forget` can name it.
 
     Args:
-        store: the run's store; one that can't be written is left as it is, and the user is told. None for a record set.
+        store: the run's store; one that can't be written is left as it is, and the user is told. None in a folder.
         stored: the run.
         path: the file.
         added: the file goes on holding what it held of other runs.
@@ -283,8 +282,8 @@ def tell_deleted(stored: Run) -> None:
     if deleted := stored.texts_deleted():
         whole = stored.info.done + stored.info.failed
         of = "its cases" if deleted == whole else f"{deleted:,} of its {plural(whole, 'case')}"
-        forgotten = stored.forgotten() if isinstance(stored, FolderPlace) else deleted
-        if OF_SET in stored.info.configuration and not isinstance(stored, FolderPlace):
+        forgotten = stored.place.texts_deleted()[1]
+        if OF_FOLDER in stored.info.configuration and not folder_of(stored):
             why = "weren't there when it was stored, or were deleted since (ragtriage forget)"
         elif forgotten == deleted:
             why = "were deleted (ragtriage forget)"

@@ -46,7 +46,7 @@ class ScaleFlags:
         return "local", count
 
     def part(self) -> tuple[int, int] | None:
-        """Which of how many commands with the same record set this is."""
+        """Which of how many commands with the same run in a folder this is."""
         if self.share is None:
             return None
         found = _SHARE.fullmatch(self.share.strip())
@@ -56,9 +56,9 @@ class ScaleFlags:
         return which, of
 
     def needs_out(self) -> str:
-        """Where the record set goes."""
+        """Where the folder goes."""
         if self.out is None:
-            raise ConfigError("--on needs --out: the folder of the record set, a path or URL, for example run-42/")
+            raise ConfigError("--on needs --out: the folder of the folder, a path or URL, for example run-42/")
         return self.out
 
 

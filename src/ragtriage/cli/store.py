@@ -17,12 +17,12 @@ from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time
 from ragtriage.runs.place import FINISHED, RunInfo
 from ragtriage.runs.repeats import trials_of
-from ragtriage.store.registering import register
 from ragtriage.store import CopiedRun, RunBusyError, StoreCheck, initialise_store, open_store, schema_in_use
 from ragtriage.store.database import store_address as read_address
 from ragtriage.store.folder import is_run_folder, open_folder
-from ragtriage.store.folder_checking import check_record_set
+from ragtriage.store.folder_checking import check_folder
 from ragtriage.store.postgresql import shown
+from ragtriage.store.registering import register
 from ragtriage.store.roles import roles_sql
 from ragtriage.store.schema import SCHEMA_VERSION
 from ragtriage.text.sanitize import one_line
@@ -58,7 +58,7 @@ def migrate(url: str | None = None) -> None:
 
 @command("store copy")
 def copy(source: str, target: str, *, runs: str | None = None, project: str | None = None) -> None:
-    """Copy runs, or a record set, from one store to another, in either direction: each as a whole or not at all.
+    """Copy runs, or a run in a folder, from one store to another, in either direction: each as a whole or not at all.
 
     Their records, texts and readings go along, the memory of answers doesn't. Further trials of a repeated run go with
     it. A run that is there already isn't copied again, so the same command goes on after an interruption; one that
@@ -68,7 +68,7 @@ def copy(source: str, target: str, *, runs: str | None = None, project: str | No
     """
     require_one_project(project)
     if is_run_folder(source):
-        _copy_record_set(source, target, runs, project)
+        _copy_folder(source, target, runs, project)
         return
     with open_store(source, create=False, told=tell) as old, open_store(target, told=tell) as new:
         infos = {info.number: info for info in old.runs(everywhere=True)}
@@ -84,9 +84,9 @@ def copy(source: str, target: str, *, runs: str | None = None, project: str | No
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-def _copy_record_set(source: str, target: str, runs: str | None, project: str | None) -> None:
+def _copy_folder(source: str, target: str, runs: str | None, project: str | None) -> None:
     if runs is not None:
-        raise ConfigError("--runs names runs of a store, and a record set is one run: leave it out")
+        raise ConfigError("--runs names runs of a store, and a run in a folder is one run: leave it out")
     found = open_folder(source)
     if found.info.state != FINISHED:
         raise StoreError(f"{source} isn't complete: give the command again that it was begun with")
@@ -134,11 +134,11 @@ def _say_copied(run: CopiedRun) -> None:
 def check(url: str | None = None) -> None:
     """Look whether a store holds together: every text that a case points to, and every row of a case, is there.
 
-    Of a record set, whether every part is what was committed; parts that nobody committed are deleted. Exit codes: 0; 2
-    there is no store; 3 something is missing.
+    Of a run in a folder, whether every part is what was committed; parts that nobody committed are deleted. Exit codes:
+    0; 2 there is no store; 3 something is missing.
     """
     if url is not None and is_run_folder(url):
-        lines, sound = check_record_set(url)
+        lines, sound = check_folder(url)
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         if not sound:
             raise typer.Exit(ExitCode.INCOMPLETE)

@@ -9,7 +9,6 @@ from ragtriage.cli.flags import store_address
 from ragtriage.config import Settings, find_settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.store import EVERY_PROJECT, Store, open_store, project_meant
-from ragtriage.store.folder import open_folder
 
 
 def open_named_store(
@@ -28,7 +27,7 @@ def open_named_store(
     if create:
         require_one_project(project)
     meant = project_meant(project or settings.project, address)
-    return open_store(address, create=create, project=meant, told=tell, open_set=open_folder)
+    return open_store(address, create=create, project=meant, told=tell)
 
 
 def require_one_project(project: str | None) -> None:

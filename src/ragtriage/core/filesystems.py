@@ -288,7 +288,7 @@ def _pyarrow_fs() -> Any:
     try:
         import pyarrow.fs  # noqa: PLC0415  # an extra
     except ImportError:
-        raise MissingExtraError("Record sets", "parquet") from None
+        raise MissingExtraError("Runs in folders", "parquet") from None
     return pyarrow.fs
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import Stopped, StoreError
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Undefined
-from ragtriage.diagnosis import Assessment
-from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.diagnosis import Finding
 from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.execution.estimate import estimate_file
+from ragtriage.execution.evaluating import Evaluation
 from ragtriage.execution.events import INTERRUPTED, CaseDone, Listener, RowsRead, RunFinished, RunResumed, RunStopped
 from ragtriage.execution.prepare import Job, PreparedRun, prepare
 from ragtriage.execution.spending import RunSpending
@@ -32,7 +30,7 @@ from ragtriage.runs.repeats import RepeatSummary, repeats_of
 from ragtriage.runs.run import Run
 from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection
 from ragtriage.runs.tally import SlicedTally, tally_of
-from ragtriage.store import RunWriter, Store
+from ragtriage.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,26 +146,22 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
     answers = job.store.answers()
     ledger = built.ledger or Ledger()
     ledger.spent_before += run.cost
-    spending, sink = RunSpending(run, ledger), _StoppingSink(run, ledger, job.config)
+    spending = RunSpending(run, ledger)
+    stop = lambda error: ledger.stop(str(error))  # noqa: E731  # short
+    evaluation = Evaluation(built, job.config, run, tally, stop)
+
+    def done(record: Record, findings: tuple[Finding, ...]) -> None:
+        spending.count()
+        job.notify(CaseDone(record, findings))
+
     try:
         if isinstance(ready.start, RunResumed) and ready.start.done:
             run.head_anew(_headed_anew(job.store.run(run.number), job.config, tally))
         if built.ledger:
             answers.spending = spending  # a kill must not lose what the answers that are kept have cost
-            answers.on_failure = sink.stop
-        records = evaluate_sync(
-            run.todo(ready.cases.read(run.reject)),
-            built.judge,
-            metrics=job.config.metrics,
-            also=job.config.diagnosis_steps,
-            sink=sink,
-            window=built.window,
-        )
+            answers.on_failure = stop
         try:
-            with _frozen_garbage_collector(), closing(records):  # type: ignore[type-var]  # a generator
-                for record in records:
-                    spending.count()
-                    job.notify(CaseDone(record, tally.add(record, sink.assessed.pop(record.case.id))))
+            evaluation.run(run.todo(ready.cases.read(run.reject)), done)
         finally:
             answers.on_failure = _ignore
             spending.count()
@@ -178,8 +172,8 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
         run.finish()
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Stopped as stop:
-        return str(stop)
+    except Stopped as stopped:
+        return str(stopped)
     except StoreError as error:
         raise StoreError(store_failure(error, tally.summary().cases, run, answers.unsaved)) from error
     return None
@@ -211,44 +205,5 @@ def _headed_anew(stored: Run, config: EvaluationConfig, tally: SlicedTally) -> I
         yield record.case, config.heading(record, assessed)
 
 
-@dataclass(frozen=True, slots=True)
-class _StoppingSink:
-    """Keeps records in a run with what they say; where that fails, no further request may start."""
-
-    run: RunWriter
-    ledger: Ledger
-    config: EvaluationConfig
-    assessed: dict[str, Assessment] = field(default_factory=dict)
-    """Of the cases that were kept and not yet counted, by id."""
-
-    def keep(self, record: Record) -> None:
-        assessed = self.assessed[record.case.id] = self.config.assess(record)
-        try:
-            self.run.keep(record, self.config.heading(record, assessed))
-        except StoreError as error:
-            self.stop(error)
-            raise
-
-    def stop(self, error: StoreError) -> None:
-        self.ledger.stop(str(error))
-
-
 def _ignore(_: StoreError) -> None:
     """Nothing is left to be stopped."""
-
-
-@contextmanager
-def _frozen_garbage_collector() -> Iterator[None]:
-    """Keep the garbage collector from going through all loaded packages again and again.
-
-    That took a twentieth of the processor time of an evaluation by a language model, a sixth of a second at a time.
-    Objects that the caller has frozen stay frozen.
-    """
-    own = gc.get_freeze_count() == 0
-    if own:
-        gc.freeze()
-    try:
-        yield
-    finally:
-        if own:
-            gc.unfreeze()

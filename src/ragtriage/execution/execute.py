@@ -1,45 +1,35 @@
-"""The driver: hands partitions out, commits what comes back, and decides when to stop."""
+"""A job is executed into a folder: parts are handed out, what comes back is committed, and the run is finished."""
 
 from __future__ import annotations
 
 import secrets
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 
-from ragtriage.core.errors import JudgeError
-from ragtriage.core.filesystems import Folder
-from ragtriage.runs.manifest import Manifest, PartPlan
-from ragtriage.runs.part import Part
-from ragtriage.execution.job import Task
+from ragtriage.core.display import listed, plural
+from ragtriage.core.errors import InputError, JudgeError
+from ragtriage.core.filesystems import Folder, folder_at
+from ragtriage.execution.job import Job, Task
 from ragtriage.execution.pools import Ended, Event, Lost, Pool
-from ragtriage.execution.progress import Progress
-from ragtriage.store.folder import commit
+from ragtriage.execution.progress import Progress, rows_of
+from ragtriage.runs.manifest import Manifest, PartPlan, check_same, check_versions
+from ragtriage.runs.part import Part
+from ragtriage.runs.run import Run
+from ragtriage.store.folder import commit, committed, folder_place, read_manifest, write_manifest
+from ragtriage.store.folder_writer import finish, reopen
+from ragtriage.store.lease import FolderLease
 
 ATTEMPTS = 3
-"""How often a partition is tried before it counts as failed."""
+"""How often a part is tried before it counts as failed."""
 FIRST, FAILED_OF_FIRST = 10, 5
-"""Where so many of the first partitions fail, something is wrong with all: the rest isn't tried."""
+"""Where so many of the first parts fail, something is wrong with all: the rest isn't tried."""
 TICK = 0.5
-"""Seconds that the driver waits at most before it looks around."""
+"""Seconds that are waited at most before it is looked around."""
 
-
-@dataclass(slots=True)
-class Driven:
-    """How it ended."""
-
-    markers: dict[str, Part]
-    """All partitions that are done, by their ids."""
-    failures: list[str] = field(default_factory=list)
-    """A sentence for each partition that failed: which rows, and why."""
-    changed: list[str] = field(default_factory=list)
-    """The files that changed while they were read."""
-    stopped: str = ""
-    """Why it ended early; empty if it didn't."""
-    repeated: int = 0
-    """Attempts that were lost or failed and were made again."""
-    aside: dict[str, str] = field(default_factory=dict)
-    """Processes that were put aside, and why."""
+Share = tuple[int, int]
+"""Which of how many commands with the same folder this is, from 1."""
 
 
 class Stop:
@@ -53,46 +43,149 @@ class Stop:
         self.now, self.gently = self.gently, True
 
 
-@dataclass
-class Driver:
-    """One command's work on a record set.
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """What a command finds before it works."""
+
+    new: bool
+    """Whether it begins the run."""
+    todo: int
+    """Parts that it is to work on."""
+    own: int
+    """Parts of its share, done or not; all without a share."""
+    parts: int
+    """Of the run."""
+    cases: int
+    """That are done, of its share."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a job."""
+
+    parts: dict[str, Part]
+    """All parts that are done, by the ids of their plans."""
+    failures: list[str] = field(default_factory=list)
+    """A sentence for each part that failed: which rows, and why."""
+    changed: list[str] = field(default_factory=list)
+    """The files that changed while they were read."""
+    stopped: str = ""
+    """Why it ended early; empty if it didn't."""
+    repeated: int = 0
+    """Attempts that were lost or failed and were made again."""
+    aside: dict[str, str] = field(default_factory=dict)
+    """Processes that were put aside, and why."""
+    complete: bool = False
+    """Whether every part of the run is done, also those of other shares."""
+    left: int = 0
+    """Parts of this command's share that aren't done."""
+    left_to_others: int = 0
+    """Parts of other shares that aren't done."""
+    run: Run = field(init=False)
+    """The run as it is now."""
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether a file couldn't be read to its end."""
+        return any(part.ends for part in self.parts.values())
+
+
+def execute(
+    job: Job,
+    address: str,
+    new_pool: Callable[[Folder, int], Pool],
+    *,
+    stop: Stop | None = None,
+    share: Share | None = None,
+    strict: bool = False,
+    show: Callable[[str], None] = lambda _: None,
+    resumed: Callable[[Resumed], None] = lambda _: None,
+) -> Outcome:
+    """Begin a run in a folder or go on with one.
 
     Args:
-        folder: the record set.
-        plan: its plan.
-        pool: the processes.
-        progress: shows how far it is.
-        check: raises where another driver has taken over.
-        strict: whether a process whose arithmetic differs from the first one's is put aside.
+        job: what is evaluated, by whom.
+        address: of the folder, as it was given.
+        new_pool: starts the processes, at most as many as there are parts.
         stop: what a person wants.
+        share: which of how many commands this is; None for the only one.
+        strict: whether a process whose arithmetic differs from the first one's is put aside.
+        show: takes the line that says how far it is.
+        resumed: called before the work.
+
+    Raises:
+        InputError: the folder holds another run: its input changed, or something else is asked for.
+        JudgeError: the judge can't work at all, or no process can be had.
+        StoreError: the folder can't be read or written, or another command works on the same parts.
     """
+    folder = folder_at(address)
+    _known(folder, job.manifest, address)  # what is refused should be so without a wait for another command
+    suffix = f"-{share[0]}-of-{share[1]}" if share else ""
+    with ExitStack() as stack:
+        lease = stack.enter_context(FolderLease(folder, suffix))
+        known = _known(folder, job.manifest, address)  # another one may have begun it meanwhile
+        manifest = known or job.manifest
+        if known is None:
+            write_manifest(folder, manifest)
+            manifest = read_manifest(folder) or manifest  # another share may have begun in the same moment
+            check_same(manifest, job.manifest, address)
+        parts = committed(folder)
+        todo, own = unfinished(manifest, parts, share), own_parts(manifest, share)
+        if todo:
+            check_versions(manifest, job.manifest, address)
+            _check_arithmetic(parts, address, strict=strict)
+        cases = sum(parts[one.id].cases for one in own if one.id in parts)
+        resumed(Resumed(known is None, len(todo), len(own), len(manifest.plan), cases))
+        outcome = Outcome(parts)
+        if todo:
+            reopen(folder)
+            again = {one.id for one in todo}
+            before = sum(parts[one.id].cases for one in own if one.id in parts and one.id not in again)
+            progress = Progress(folder, len(todo), rows_of(manifest, own), before, suffix, show)
+            with closing(new_pool(folder, len(todo))) as pool:
+                driver = _Driver(folder, manifest, pool, progress, lease.check, outcome, todo, strict, stop or Stop())
+                try:
+                    driver.drive()
+                finally:
+                    progress.end(pool.spent())
+        # others may have come to their end meanwhile
+        outcome.parts = committed(folder) if share else outcome.parts
+        missing = {one.id for one in manifest.plan}
+        missing -= {name for name, part in outcome.parts.items() if not part.left}
+        outcome.left = sum(one.id in missing for one in own)
+        outcome.left_to_others = len(missing) - outcome.left
+        outcome.complete = not missing and not outcome.changed
+        if outcome.complete and not any(part.cases for part in outcome.parts.values()):
+            raise InputError(_nothing_usable(folder, manifest, outcome.parts, address))
+        if outcome.complete:
+            outcome.run = finish(folder, manifest, outcome.parts, address)
+            return outcome
+    outcome.run = Run(folder_place(folder, manifest, outcome.parts.values(), address))
+    return outcome
+
+
+@dataclass
+class _Driver:
+    """Hands parts out, commits what comes back, and decides when to stop."""
 
     folder: Folder
-    plan: Manifest
+    manifest: Manifest
     pool: Pool
     progress: Progress
     check: Callable[[], None]
-    strict: bool = False
-    stop: Stop = field(default_factory=Stop)
+    """Raises where another command has taken over."""
+    outcome: Outcome
+    wanted: Collection[PartPlan]
+    strict: bool
+    stop: Stop
 
-    def drive(self, wanted: Collection[PartPlan], done: Mapping[str, Part]) -> Driven:
-        """Work on partitions until all are done, or none can be.
-
-        Args:
-            wanted: those that aren't done.
-            done: those that are.
-
-        Raises:
-            JudgeError: the judge can't work at all, or no process can be had.
-            StoreError: the record set can't be written, or another driver has taken over.
-        """
-        self._driven = Driven(dict(done))
-        self._by_id = {one.id: one for one in wanted}
-        self._todo = deque(wanted)
+    def drive(self) -> None:
+        """Work on parts until all are done, or none can be."""
+        self._todo = deque(self.wanted)
         self._tries: Counter[str] = Counter()
         self._running: set[str] = set()
         self._tried = self._failed = 0
-        self._probe = next((marker.probe for marker in done.values() if marker.probe), "")
+        self._probe = next((part.probe for part in self.outcome.parts.values() if part.probe), "")
         while self._running or (self._todo and not self._ending):
             if self.stop.now:
                 break
@@ -102,92 +195,115 @@ class Driver:
             self.check()
             self.progress.tell(len(self._running), self.pool.nodes(), self.pool.spent(), self.pool.working())
         if self.stop.gently:
-            self._driven.stopped = self._driven.stopped or "interrupted: give the same command again to go on"
-        return self._driven
+            self.outcome.stopped = self.outcome.stopped or "interrupted: give the same command again to go on"
 
     @property
     def _ending(self) -> bool:
-        return self.stop.gently or bool(self._driven.stopped)
+        return self.stop.gently or bool(self.outcome.stopped)
 
     def _hand_out(self) -> None:
         while self._todo and not self._ending and self.pool.free():
-            partition = self._todo.popleft()
-            self._running.add(partition.id)
-            self.pool.give(Task(partition, self.plan.file_of(partition), secrets.token_hex(4)))
+            plan = self._todo.popleft()
+            self._running.add(plan.id)
+            self.pool.give(Task(plan, self.manifest.file_of(plan), secrets.token_hex(4)))
 
     def _take(self, event: Event) -> None:
-        partition = event.task.partition
-        self._running.discard(partition.id)
+        plan, outcome = event.task.plan, self.outcome
+        self._running.discard(plan.id)
         if isinstance(event, Lost):
-            self._again(partition, event.why)
-        else:
-            self._ended(partition, event)
-
-    def _ended(self, partition: PartPlan, event: Ended) -> None:
-        worked, driven = event.worked, self._driven
-        match worked.ending:
-            case "done":
-                driven.stopped = driven.stopped or worked.told
-                self._commit(partition, Part.from_json(dict(worked.marker)), event.who)
+            self._again(plan, event.why)
+            return
+        result = event.result
+        match result.ending:
+            case "done" if result.part:
+                outcome.stopped = outcome.stopped or result.told
+                self._commit(plan, result.part, event)
             case "changed":
-                if worked.told not in driven.changed:
-                    driven.changed.append(worked.told)
+                if result.told not in outcome.changed:
+                    outcome.changed.append(result.told)
                 self._count(failed=True)
             case "stopped":
-                self._todo.append(partition)
-                driven.stopped = driven.stopped or worked.told
+                self._todo.append(plan)
+                outcome.stopped = outcome.stopped or result.told
             case "judge" | "versions":
-                raise JudgeError(worked.told)
+                raise JudgeError(result.told)
             case _:
-                self._again(partition, worked.told)
+                self._again(plan, result.told)
 
-    def _commit(self, partition: PartPlan, marker: Part, who: str) -> None:
-        self._probe = self._probe or marker.probe
-        if self.strict and marker.probe != self._probe:
-            self._driven.aside[who] = f"{who} on {marker.host} computes otherwise ({marker.probe}, not {self._probe})"
+    def _commit(self, plan: PartPlan, part: Part, event: Ended) -> None:
+        outcome, who = self.outcome, event.who
+        self._probe = self._probe or part.probe
+        if self.strict and part.probe != self._probe:
+            outcome.aside[who] = f"{who} on {part.host} computes otherwise ({part.probe}, not {self._probe})"
             self.pool.put_aside(who)
-            self._todo.append(partition)
+            self._todo.append(plan)
             if not self.pool.free() and not self._running:
-                raise JudgeError(f"no process is left that computes alike: {'; '.join(self._driven.aside.values())}")
+                raise JudgeError(f"no process is left that computes alike: {'; '.join(outcome.aside.values())}")
             return
         self.check()
-        known = self._driven.markers.get(partition.id)
-        if known and marker.left and marker.cases <= known.cases:
+        known = outcome.parts.get(plan.id)
+        if known and part.left and part.cases <= known.cases:
             return  # an earlier command had come as far
-        commit(self.folder, marker)
-        self._driven.markers[partition.id] = marker
-        self.progress.done(marker)
+        commit(self.folder, part)
+        outcome.parts[plan.id] = part
+        self.progress.done(part)
         self._count(failed=False)
 
-    def _again(self, partition: PartPlan, why: str) -> None:
-        self._tries[partition.id] += 1
-        if self._tries[partition.id] < ATTEMPTS:
-            self._driven.repeated += 1
-            self._todo.append(partition)
+    def _again(self, plan: PartPlan, why: str) -> None:
+        self._tries[plan.id] += 1
+        if self._tries[plan.id] < ATTEMPTS:
+            self.outcome.repeated += 1
+            self._todo.append(plan)
             return
-        self._driven.failures.append(f"{self.plan.says(partition)}: failed {ATTEMPTS} times: {why}")
+        self.outcome.failures.append(f"{self.manifest.says(plan)}: failed {ATTEMPTS} times: {why}")
         self.progress.failed()
         self._count(failed=True)
 
     def _count(self, *, failed: bool) -> None:
         self._tried += 1
         self._failed += failed
-        if self._tried <= FIRST and self._failed >= FAILED_OF_FIRST and not self._driven.stopped:
-            self._driven.stopped = f"stopped, as {self._failed} of the first {self._tried} partitions failed"
+        if self._tried <= FIRST and self._failed >= FAILED_OF_FIRST and not self.outcome.stopped:
+            self.outcome.stopped = f"stopped, as {self._failed} of the first {self._tried} parts failed"
 
 
-def unfinished(plan: Manifest, markers: Mapping[str, Part], share: tuple[int, int] | None = None) -> list[PartPlan]:
-    """The partitions that aren't done, or have cases that failed or weren't evaluated, in the order of the input.
+def unfinished(manifest: Manifest, parts: Mapping[str, Part], share: Share | None = None) -> list[PartPlan]:
+    """The parts that aren't done, or have cases that failed or weren't evaluated, in the order of the input.
 
     Args:
-        plan: the plan.
-        markers: those that are done.
+        manifest: the run's.
+        parts: those that are done.
         share: (which, of how many) of them; None for all.
     """
-    mine = own_partitions(plan, share)
-    return [one for one in mine if one.id not in markers or markers[one.id].failed or markers[one.id].left]
+    mine = own_parts(manifest, share)
+    return [one for one in mine if one.id not in parts or parts[one.id].failed or parts[one.id].left]
 
 
-def own_partitions(plan: Manifest, share: tuple[int, int] | None = None) -> list[PartPlan]:
-    """The partitions of a share, done or not; all without one."""
-    return [one for at, one in enumerate(plan.partitions) if share is None or at % share[1] == share[0] - 1]
+def own_parts(manifest: Manifest, share: Share | None = None) -> list[PartPlan]:
+    """The parts of a share, done or not; all without one."""
+    return [one for at, one in enumerate(manifest.plan) if share is None or at % share[1] == share[0] - 1]
+
+
+def _known(folder: Folder, manifest: Manifest, address: str) -> Manifest | None:
+    """The manifest of the run, if it was begun."""
+    known = read_manifest(folder)
+    if known is not None:
+        check_same(known, manifest, address)
+    return known
+
+
+def _check_arithmetic(parts: Mapping[str, Part], address: str, *, strict: bool) -> None:
+    """Refuse to go on strictly with a run that holds what was computed in two ways."""
+    probes = Counter(part.probe for part in parts.values() if part.probe)
+    if strict and len(probes) > 1:
+        found = sorted(probes.items(), key=lambda one: (-one[1], one[0]))
+        counts = listed([f"{probe} in {plural(count, 'part')}" for probe, count in found], "and")
+        raise InputError(
+            f"--strict: {address} already holds the work of processors with {len(probes)} kinds of arithmetic "
+            f"({counts}): give another --out, or leave --strict out"
+        )
+
+
+def _nothing_usable(folder: Folder, manifest: Manifest, parts: Mapping[str, Part], address: str) -> str:
+    found = folder_place(folder, manifest, parts.values(), address).rejected()
+    first = f": row {found[0].row}: {found[0].reason}" if found else ""
+    return f"{', '.join(manifest.inputs)}: none of its {len(found)} rows can be used; the first{first}"

@@ -1,13 +1,13 @@
-"""What the driver says to a process that works on partitions, and what it hears back: values that travel."""
+"""What a process that works on parts is told, and what it answers: values that travel."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from ragtriage.core.metric import Metric
 from ragtriage.diagnosis import COSTS, RULES, Costs, Rule
@@ -17,7 +17,8 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.custom_metrics import name_in
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.manifest import InputFile, PartPlan, ReadOptions
+from ragtriage.runs.manifest import InputFile, Manifest, PartPlan
+from ragtriage.runs.part import Part
 
 PYTHON = "python"
 NewJudge = Callable[[], Judge]
@@ -30,20 +31,18 @@ OF_READERS = ("tokenizers", "torch", "transformers")
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
-    """What is the same for all partitions of a run; every process gets it once."""
+class Job:
+    """What is the same for all parts of a run; every process gets it once."""
 
     folder: str
-    """Where the record set lies."""
-    reading: ReadOptions
+    """The address of the folder that the run lies in."""
+    manifest: Manifest
+    judge: JudgeConfig | NewJudge
     metrics: tuple[str, ...]
     """Names by which every process can load them."""
     thresholds: Mapping[str, float]
-    judge: JudgeConfig | NewJudge
     rules: Sequence[Rule] = RULES
     costs: Costs = COSTS
-    texts: bool = False
-    versions: Mapping[str, str] = field(default_factory=lambda: checked_versions())  # noqa: PLW0108  # found when called
 
     def config(self) -> EvaluationConfig:
         """The metrics, loaded, and the criteria.
@@ -56,30 +55,29 @@ class Orders:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One partition to be worked on."""
+    """One part to be worked on."""
 
-    partition: PartPlan
+    plan: PartPlan
     file: InputFile
     attempt: str
-    """In the names of the files that are written, so that no two attempts write the same."""
+    """In the name of the file that is written, so that no two attempts write the same."""
 
 
 Ending = Literal["done", "failed", "changed", "stopped", "judge", "versions"]
-"""How work on a partition ended: only `done` may be committed, also if the judge stopped in the middle, which is told
-then; its input `changed` meanwhile; the judge `stopped` before any case was done, or can't work at all (`judge`); this
+"""How work on a part ended: only `done` may be committed, also if the judge stopped in the middle, which is told then;
+its input `changed` meanwhile; the judge `stopped` before any case was done, or can't work at all (`judge`); this
 process has other `versions`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Worked:
+class TaskResult:
     """What became of a task."""
 
-    partition: str
     ending: Ending
     told: str = ""
     """Why, if it isn't done, or not all of it."""
-    marker: Mapping[str, Any] = field(default_factory=dict)
-    """What is to be committed, if it is done; see `ragtriage.scale.markers`."""
+    part: Part | None = None
+    """What is to be committed, if it is done."""
 
 
 def loadable_name(metric: Metric) -> str:

@@ -1,4 +1,4 @@
-"""Processes of this machine that work on partitions, each with a pipe to the driver."""
+"""What works on parts: this process, processes of this machine, or (`ray_actors`) those of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -6,24 +6,141 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, Protocol
 
 from ragtriage.core.amount import Amount
 from ragtriage.core.errors import JudgeError, RagtriageError
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.job import Job, Task, TaskResult
-from ragtriage.execution.pools import Ended, Event, Lost
-from ragtriage.execution.worker import Worker, evaluate_partition, load
+from ragtriage.execution.worker import Worker, new_worker
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """So that as many processes as there are cores don't get in each other's way."""
 MOST_LOST_AT_START = 3
 """Processes in a row that end before they have taken a task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The process that worked on a task is gone: killed, out of memory, or with its node."""
+
+    task: Task
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A process has ended its work on a task."""
+
+    task: Task
+    result: TaskResult
+    who: str
+    """The process, for `put_aside`."""
+
+
+Event = Ended | Lost
+
+
+class Pool(Protocol):
+    """Processes that work on one task at a time each."""
+
+    def free(self) -> int:
+        """How many tasks can be given now."""
+        ...
+
+    def give(self, task: Task) -> None:
+        """Have a free process work on a task."""
+        ...
+
+    def wait(self, seconds: float) -> Sequence[Event]:
+        """What happened; waits at most so long for something to happen.
+
+        Raises:
+            JudgeError: no process can be had.
+        """
+        ...
+
+    def put_aside(self, who: str) -> None:
+        """Give a process no further task."""
+        ...
+
+    def nodes(self) -> int:
+        """On how many machines there are processes."""
+        ...
+
+    def working(self) -> int:
+        """How many cases of the parts in work are done, as far as is known."""
+        ...
+
+    def spent(self) -> Amount:
+        """What was spent on the run by now, as far as the coordinator knows."""
+        ...
+
+    def close(self) -> None:
+        """End all processes, whatever they do."""
+        ...
+
+
+class InProcess:
+    """This process: what is given is worked on in `wait`; see `Pool`.
+
+    Args:
+        job: what it works by.
+        coordinator: what it asks, as other processes would.
+        worked: what is heard of a task, in the place of what came of it: by the task and that.
+        names: the processes that it pretends to have.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        coordinator: Coordinator,
+        worked: Callable[[Ended], Event] = lambda ended: ended,
+        names: Sequence[str] = ("this process",),
+    ) -> None:
+        self._coordinator, self._worked, self._names = coordinator, worked, [*names]
+        self._worker = new_worker(job, coordinator.call, self._names[0])
+        self._tasks: list[Task] = []
+
+    def free(self) -> int:
+        """See `Pool`."""
+        return len(self._names) - len(self._tasks)
+
+    def give(self, task: Task) -> None:
+        """See `Pool`."""
+        self._tasks.append(task)
+
+    def wait(self, seconds: float) -> Sequence[Event]:  # noqa: ARG002  # see `Pool`
+        """See `Pool`."""
+        tasks, self._tasks, worker = self._tasks, [], self._worker
+        results = [worker.work(task) if isinstance(worker, Worker) else worker for task in tasks]
+        named = zip(tasks, results, self._names, strict=False)
+        return [self._worked(Ended(*one)) for one in named]
+
+    def put_aside(self, who: str) -> None:
+        """See `Pool`."""
+        self._names.remove(who)
+
+    def nodes(self) -> int:
+        """See `Pool`."""
+        return 1
+
+    def working(self) -> int:
+        """See `Pool`."""
+        return 0
+
+    def spent(self) -> Amount:
+        """See `Pool`."""
+        return self._coordinator.told()
+
+    def close(self) -> None:
+        """See `Pool`."""
+        self._coordinator.close()
 
 
 @dataclass(slots=True)
@@ -40,18 +157,18 @@ class _Process:
     """Of its task, those that are done."""
 
 
-class LocalPool:
-    """Spawned processes; see `ragtriage.scale.pool.Pool`.
+class LocalProcesses:
+    """Spawned processes; see `Pool`.
 
     Args:
-        orders: what they work by.
+        job: what they work by.
         count: how many.
-        desk: what they share.
+        coordinator: what they share.
     """
 
-    def __init__(self, orders: Job, count: int, desk: Coordinator) -> None:
-        self._orders = orders
-        self._desk = desk
+    def __init__(self, job: Job, count: int, coordinator: Coordinator) -> None:
+        self._job = job
+        self._coordinator = coordinator
         self._context = multiprocessing.get_context("spawn")
         self._started = self._lost_at_start = 0
         self._processes = [self._start() for _ in range(count)]
@@ -89,7 +206,7 @@ class LocalPool:
 
     def spent(self) -> Amount:
         """See `Pool`."""
-        return self._desk.told()
+        return self._coordinator.told()
 
     def close(self) -> None:
         """See `Pool`."""
@@ -107,7 +224,7 @@ class LocalPool:
             one.pipe.close()
             one.process.close()
         self._processes.clear()
-        self._desk.close()
+        self._coordinator.close()
 
     def working(self) -> int:
         """See `Pool`."""
@@ -134,7 +251,7 @@ class LocalPool:
 
     def _answered(self, call: Any) -> tuple[bool, Any]:
         try:
-            return True, self._desk.call(*call)
+            return True, self._coordinator.call(*call)
         except RagtriageError as error:
             return False, error
 
@@ -146,7 +263,7 @@ class LocalPool:
             why += " (SIGKILL: by somebody, or as the memory ran out)"
         one.pipe.close()
         one.process.close()
-        self._desk.forget(one.name)
+        self._coordinator.forget(one.name)
         self._lost_at_start += not one.ready
         if self._lost_at_start >= MOST_LOST_AT_START:
             self._processes.remove(one)
@@ -162,7 +279,7 @@ class LocalPool:
         os.environ.update(ONE_THREAD)
         try:
             process = self._context.Process(
-                target=work, args=(theirs, self._orders, name), name=f"ragtriage {name}", daemon=True
+                target=work, args=(theirs, self._job, name), name=f"ragtriage {name}", daemon=True
             )
             process.start()
         finally:
@@ -175,9 +292,9 @@ class LocalPool:
         return _Process(name, process, ours)
 
 
-def work(pipe: Connection, orders: Job, name: str) -> None:
-    """What a process does: partitions, until it is told to end or its driver is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides what becomes of the partition
+def work(pipe: Connection, job: Job, name: str) -> None:
+    """What a process does: parts, until it is told to end or its driver is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides what becomes of the part
     threading.Thread(target=_end_with_driver, daemon=True).start()
 
     def call(*given: Any) -> Any:
@@ -190,12 +307,12 @@ def work(pipe: Connection, orders: Job, name: str) -> None:
     def tell(cases: int) -> None:
         pipe.send(("cases", cases))
 
-    loaded: Worker | TaskResult | None = None
+    worker: Worker | TaskResult | None = None
     with suppress(EOFError, OSError):
         pipe.send(("ready", None))
         while (task := pipe.recv()) is not None:
-            loaded = load(orders, call, name, tell) if loaded is None else loaded
-            pipe.send(("worked", evaluate_partition(task, loaded) if isinstance(loaded, Worker) else loaded))
+            worker = new_worker(job, call, name, tell) if worker is None else worker
+            pipe.send(("worked", worker.work(task) if isinstance(worker, Worker) else worker))
     os._exit(0)  # threads of libraries must not hold it
 
 

@@ -1,4 +1,4 @@
-"""How far a command is: a line for people, and a file in the record set for other programs."""
+"""How far a command is: a line for people, and a file in the run's folder for other programs."""
 
 from __future__ import annotations
 
@@ -26,47 +26,47 @@ class Progress:
     """Counts what is done.
 
     Args:
-        folder: the record set.
-        partitions: how many there are in all for this command.
+        folder: where the run lies.
+        parts: how many there are in all for this command.
         rows: about how many rows it is to read in all, those of `before` among them; 0 if that isn't known.
         before: cases that were done before, and aren't worked on again.
-        part: which of several drivers it is.
+        part: which of several commands it is.
         show: takes the line; called at every change, and every half second.
         clock: gives the time in seconds.
     """
 
     folder: Folder
-    partitions: int
+    parts: int
     rows: int
     before: int = 0
     part: str = ""
     show: Callable[[str], None] = lambda _: None
     clock: Callable[[], float] = time.monotonic
     cases: int = field(default=0, init=False)
-    failed_partitions: int = field(default=0, init=False)
-    done_partitions: int = field(default=0, init=False)
+    failed_parts: int = field(default=0, init=False)
+    done_parts: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self._began = self.clock()
         self._kept = float("-inf")
 
-    def done(self, marker: Part) -> None:
-        """A partition is committed."""
-        self.cases += marker.cases
-        self.done_partitions += not marker.left
+    def done(self, part: Part) -> None:
+        """A part is committed."""
+        self.cases += part.cases
+        self.done_parts += not part.left
 
     def failed(self) -> None:
-        """A partition has failed for good."""
-        self.failed_partitions += 1
+        """A part has failed for good."""
+        self.failed_parts += 1
 
     def tell(self, running: int, nodes: int, spent: Amount, working: int = 0) -> None:
         """Show the line, and write the file if it is time.
 
         Args:
-            running: partitions in work.
+            running: parts in work.
             nodes: machines that work.
             spent: on the run by now.
-            working: cases of the partitions in work that are done.
+            working: cases of the parts in work that are done.
         """
         now = self.values(running, nodes, spent, working)
         self.show(line_of(now))
@@ -87,14 +87,14 @@ class Progress:
         seconds = max(self.clock() - self._began, 1e-9)
         done = self.cases + working
         rate = done / seconds
-        all_done = self.done_partitions == self.partitions  # how many rows a JSONL file has is estimated
+        all_done = self.done_parts == self.parts  # how many rows a JSONL file has is estimated
         left = 0 if all_done else max(0, self.rows - self.before - done)
         return {
             "cases": self.before + done,
             "of": self.rows or None,
-            "partitions": self.done_partitions,
-            "of_partitions": self.partitions,
-            "failed_partitions": self.failed_partitions,
+            "parts": self.done_parts,
+            "of_parts": self.parts,
+            "failed_parts": self.failed_parts,
             "running": running,
             "nodes": nodes,
             "cases_a_second": round(rate, 3),
@@ -104,18 +104,18 @@ class Progress:
         }
 
 
-def rows_of(plan: Manifest, wanted: Collection[PartPlan]) -> int:
-    """About how many rows some partitions of a plan have; 0 if that isn't known, as of a CSV file."""
+def rows_of(manifest: Manifest, wanted: Collection[PartPlan]) -> int:
+    """About how many rows some parts have; 0 if that isn't known, as of a CSV file."""
     if any(one.rows is None and one.part is None for one in wanted):
         return 0
-    known = sum(one.rows or 0 for one in plan.partitions)
-    size = sum(map(_bytes, plan.partitions))
-    a_byte = max(0, plan.rows - known) / size if size else 0.0
+    known = sum(one.rows or 0 for one in manifest.plan)
+    size = sum(map(_bytes, manifest.plan))
+    a_byte = max(0, manifest.rows - known) / size if size else 0.0
     return sum(one.rows or 0 for one in wanted) + round(a_byte * sum(map(_bytes, wanted)))
 
 
-def _bytes(partition: PartPlan) -> int:
-    return partition.part.end - partition.part.start if isinstance(partition.part, ByteRange) else 0
+def _bytes(plan: PartPlan) -> int:
+    return plan.part.end - plan.part.start if isinstance(plan.part, ByteRange) else 0
 
 
 def line_of(now: dict[str, Any]) -> str:
@@ -123,8 +123,8 @@ def line_of(now: dict[str, Any]) -> str:
     of = f" of about {now['of']:,}" if now["of"] else ""
     parts = [
         f"{now['cases']:,}{of} cases",
-        f"{now['partitions']:,} of {plural(now['of_partitions'], 'partition')}",
-        f"{now['failed_partitions']:,} failed" if now["failed_partitions"] else "",
+        f"{now['parts']:,} of {plural(now['of_parts'], 'part')}",
+        f"{now['failed_parts']:,} failed" if now["failed_parts"] else "",
         f"{now['cases_a_second']:.1f} a second" if now["cases_a_second"] else "",
         f"about {_time(now['seconds_left'])} left" if now["seconds_left"] else "",
         f"{plural(now['nodes'], 'node')}" if now["nodes"] > 1 else "",

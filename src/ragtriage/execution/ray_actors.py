@@ -1,6 +1,6 @@
-"""Actors of a Ray cluster that work on partitions, one at a time each.
+"""Actors of a Ray cluster that work on parts, one at a time each.
 
-Plain actors and not Ray Data's actor pools: the driver has to know which partition was lost with which process, to give
+Plain actors and not Ray Data's actor pools: the driver has to know which part was lost with which process, to give
 it out again three times and then go on without it, and to stop giving out (docs/design/decisions/ray-actors.md).
 """
 
@@ -17,12 +17,12 @@ from typing import Any
 from ragtriage.core.amount import Amount
 from ragtriage.core.errors import ConfigError, JudgeError, MissingExtraError
 from ragtriage.core.filesystems import folder_at
-from ragtriage.judges.budget import SpendingLimits
-from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.job import Job, Task, TaskResult
 from ragtriage.execution.pools import Ended, Event, Lost
-from ragtriage.execution.worker import Worker, evaluate_partition, load
+from ragtriage.execution.worker import Worker, new_worker
+from ragtriage.judges.budget import SpendingLimits
+from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.store import open_store
 
 NO_REPORTS = "RAY_USAGE_STATS_ENABLED"
@@ -87,15 +87,15 @@ class _Actor:
     """What it will answer to how many that are."""
 
 
-class RayPool:
-    """Actors of a cluster: that which RAY_ADDRESS names, else one of this machine; see `ragtriage.scale.pool.Pool`.
+class RayActors:
+    """Actors of a cluster: that which RAY_ADDRESS names, else one of this machine; see `Pool`.
 
     Args:
-        orders: what they work by.
+        job: what they work by.
         count: how many; None for one a processor core of the cluster, as it grows.
         most: no more than these.
         store: where the memory of answers is; None for the default.
-        limits: of all commands that work on the record set.
+        limits: of all commands that work on the run.
         share: which of how many of them it works for; None for the only one.
 
     Raises:
@@ -105,7 +105,7 @@ class RayPool:
 
     def __init__(
         self,
-        orders: Job,
+        job: Job,
         count: int | None,
         most: int,
         store: str | None = None,
@@ -129,18 +129,18 @@ class RayPool:
         self._actors: list[_Actor] = []
         self._aside: set[str] = set()
         self._look(now=time.monotonic())
-        self._orders = ray.put(orders)
-        self._desk: Any = None
-        if isinstance(orders.judge, JudgeConfig) and orders.judge.paid:
+        self._job = ray.put(job)
+        self._coordinator: Any = None
+        if isinstance(job.judge, JudgeConfig) and job.judge.paid:
             here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
                 ray.get_runtime_context().get_node_id(), soft=False
             )
-            self._desk = (
-                ray.remote(_DeskActor)
+            self._coordinator = (
+                ray.remote(_Coordinator)
                 .options(num_cpus=0, scheduling_strategy=here)
-                .remote(store, orders.folder, limits, share)
+                .remote(store, job.folder, limits, share)
             )
-        # beside the partition that it works on it says how far it is
+        # beside the part that it works on it says how far it is
         self._worker = ray.remote(_Worker).options(num_cpus=1, memory=MEMORY, max_restarts=0, max_concurrency=2)
         self._fill()
 
@@ -189,9 +189,9 @@ class RayPool:
 
     def close(self) -> None:
         """See `Pool`."""
-        if self._desk is not None:
+        if self._coordinator is not None:
             with suppress(Exception):  # whatever it is, the answers that it was told of are kept
-                self._ray.get(self._desk.close.remote(), timeout=10)
+                self._ray.get(self._coordinator.close.remote(), timeout=10)
         for one in self._actors:
             with suppress(Exception):
                 self._ray.kill(one.handle)
@@ -217,8 +217,8 @@ class RayPool:
         self._actors.remove(one)
         with suppress(Exception):
             self._ray.kill(one.handle)
-        if self._desk is not None:
-            self._desk.call.remote("forget", one.name)
+        if self._coordinator is not None:
+            self._coordinator.call.remote("forget", one.name)
         if not one.node:
             self._lost_at_start += 1
             if self._lost_at_start >= MOST_LOST_AT_START:
@@ -230,7 +230,7 @@ class RayPool:
         while len(self._actors) + len(self._aside - {one.name for one in self._actors}) < self._wanted:
             name = f"actor {self._started}"
             self._started += 1
-            handle = self._worker.remote(self._orders, self._desk, name)
+            handle = self._worker.remote(self._job, self._coordinator, name)
             self._actors.append(_Actor(name, handle, handle.node.remote()))
 
     def _look(self, now: float) -> None:
@@ -240,9 +240,9 @@ class RayPool:
         self._look_at_cases()
         cores = int(self._ray.cluster_resources().get("CPU", 1))
         self._wanted = min(self._most, self._count or max(1, cores))
-        if self._lost_at_start == 0 and getattr(self, "_desk", None) is not None:
+        if self._lost_at_start == 0 and getattr(self, "_coordinator", None) is not None:
             with suppress(Exception):  # it is asked again
-                self._spent = self._ray.get(self._desk.call.remote("told"), timeout=5)
+                self._spent = self._ray.get(self._coordinator.call.remote("told"), timeout=5)
 
     def _look_at_cases(self) -> None:
         """Take what actors have answered by now to how far they are, and ask them again; nothing is waited for."""
@@ -251,8 +251,8 @@ class RayPool:
         for answer in ready:
             one, asked[answer].cases_asked = asked[answer], None
             with suppress(Exception):  # it is gone, which the answer to its task will say
-                partition, cases = self._ray.get(answer)
-                if one.task is not None and one.task.partition.id == partition:
+                plan, cases = self._ray.get(answer)
+                if one.task is not None and one.task.plan.id == plan:
                     one.cases = cases
         for one in self._actors:
             if one.task is not None and one.cases_asked is None:
@@ -262,45 +262,45 @@ class RayPool:
 class _Worker:
     """What an actor does."""
 
-    def __init__(self, orders: Job, desk: Any, name: str) -> None:
-        self._orders, self._desk, self._name = orders, desk, name
-        self._loaded: Worker | TaskResult | None = None
-        self._partition, self._cases = "", 0
+    def __init__(self, job: Job, coordinator: Any, name: str) -> None:
+        self._job, self._coordinator, self._name = job, coordinator, name
+        self._worker: Worker | TaskResult | None = None
+        self._plan, self._cases = "", 0
 
     def node(self) -> str:
         """On which node it is."""
         return str(ray_module().get_runtime_context().get_node_id())
 
     def work(self, task: Task) -> TaskResult:
-        """Work on one partition."""
-        self._partition, self._cases = task.partition.id, 0
-        if self._loaded is None:
-            self._loaded = load(self._orders, self._call, self._name, self._tell)
-        return evaluate_partition(task, self._loaded) if isinstance(self._loaded, Worker) else self._loaded
+        """Work on one part."""
+        self._plan, self._cases = task.plan.id, 0
+        if self._worker is None:
+            self._worker = new_worker(self._job, self._call, self._name, self._tell)
+        return self._worker.work(task) if isinstance(self._worker, Worker) else self._worker
 
     def cases(self) -> tuple[str, int]:
-        """The partition that it works on, and how many cases of it are done."""
-        return self._partition, self._cases
+        """The part that it works on, and how many cases of it are done."""
+        return self._plan, self._cases
 
     def _tell(self, cases: int) -> None:
         self._cases = cases
 
     def _call(self, *given: Any) -> Any:
-        return ray_module().get(self._desk.call.remote(*given))
+        return ray_module().get(self._coordinator.call.remote(*given))
 
 
-class _DeskActor:
-    """The desk on the driver's machine, where the store is."""
+class _Coordinator:
+    """The coordinator on the driver's machine, where the store is."""
 
     def __init__(self, store: str | None, folder: str, limits: SpendingLimits, share: tuple[int, int] | None) -> None:
         self._store = open_store(store)
-        self._desk = Coordinator(self._store.answers(), folder_at(folder), limits, share)
+        self._coordinator = Coordinator(self._store.answers(), folder_at(folder), limits, share)
 
     def call(self, name: str, *given: Any) -> Any:
         """See `Coordinator.call`."""
-        return self._desk.call(name, *given)
+        return self._coordinator.call(name, *given)
 
     def close(self) -> None:
         """Keep what was spent, and let the store go."""
-        self._desk.close()
+        self._coordinator.close()
         self._store.close()

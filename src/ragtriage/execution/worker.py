@@ -1,63 +1,60 @@
-"""One partition becomes a file of records: reads it, evaluates it as the command does, writes the file itself.
+"""One part becomes a file of records: reads it, evaluates it as the command does, writes the file itself.
 
-The one function between the driver and the processes. It keeps nothing between two partitions but what is expensive to
-load, commits nothing, and may be called twice for the same partition: both give the same records.
+The one function between the driver and the processes. It keeps nothing between two parts but what is expensive to load,
+commits nothing, and may be called twice for the same part: both give the same records.
 """
 
 from __future__ import annotations
 
-import json
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 from ragtriage.core.amount import Amount
-from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError, JudgeError, RagtriageError, Stopped
 from ragtriage.core.filesystems import folder_at, stamp_of
 from ragtriage.core.record import Record
-from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.diagnosis import Finding
+from ragtriage.execution.arithmetic import arithmetic
+from ragtriage.execution.coordinator import Call, OwnSpending, SharedLimits, SharedMemory
+from ragtriage.execution.evaluating import Evaluation
+from ragtriage.execution.job import Ending, Job, Task, TaskResult, versions_of
 from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import Cached, InMemory
-from ragtriage.readers import CaseFile, Rejected
-from ragtriage.readers.case_rows import made_up_id
+from ragtriage.readers import CaseFile
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.identity import digest
-from ragtriage.runs.part import Part
-from ragtriage.runs.summary import Tally
-from ragtriage.execution.coordinator import SharedLimits, SharedMemory, OwnSpending
-from ragtriage.execution.coordinator import Call
-from ragtriage.scale.ids import entry_of, kept_entries, sorted_entries
-from ragtriage.execution.job import Ending, Job, Task, TaskResult, versions_of
-from ragtriage.execution.arithmetic import arithmetic
-from ragtriage.store.folder import checksum_of
-from ragtriage.store.part_file import PartWriter, PlacedRecord, file_checksum
+from ragtriage.runs.tally import SlicedTally
+from ragtriage.store.folder_writer import FolderWriter
 
 FILES_KEPT = 4
-"""Opened files whose columns are known: the partitions of a file mostly follow each other."""
+"""Opened files whose columns are known: the parts of a file mostly follow each other."""
 KEPT_ANSWERS = 20_000
-"""Answers that cost nothing and are remembered, so that memory doesn't grow with a partition that is a whole file."""
+"""Answers that cost nothing and are remembered, so that memory doesn't grow with a part that is a whole file."""
 TOLD_EVERY = 1.0
 """Seconds between two times that a process says how far it is."""
 
 
 @dataclass
-class Loaded:
-    """What a process keeps between two partitions.
+class Worker:
+    """Works on parts, and keeps what is expensive to load.
 
     Args:
-        orders: what it works by.
-        call: asks the desk.
-        who: this process, for the desk.
-        tell: takes how many cases of the present partition are done, every second.
+        job: what it works by.
+        call: asks the coordinator.
+        who: this process, for the coordinator.
+        tell: takes how many cases of the present part are done, every second.
+
+    Raises:
+        ConfigError: a metric, or the judge, can't be loaded here.
+        JudgeError: the judge can't work.
     """
 
-    orders: Job
+    job: Job
     call: Call
     who: str
     tell: Callable[[int], None] = lambda _: None
@@ -70,8 +67,8 @@ class Loaded:
     files: dict[str, CaseFile] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.config = self.orders.config()
-        judge = self.orders.judge
+        self.config = self.job.config()
+        judge = self.job.judge
         paid = isinstance(judge, JudgeConfig) and judge.paid
         self.own_memory = None if paid else InMemory(KEPT_ANSWERS)
         self.spending = spending = OwnSpending(self.call, self.who) if paid else None
@@ -84,69 +81,87 @@ class Loaded:
         else:
             self.built = BuiltJudge(Cached(judge(), memory), memory)
 
-    def file(self, address: str, name: str) -> CaseFile:
+    def work(self, task: Task) -> TaskResult:
+        """Evaluate one part and write its records; whatever goes wrong is told, never raised."""
+        ending: Ending = "failed"
+        try:
+            return self._worked(task)
+        except JudgeError as error:
+            ending, told = "judge", str(error)
+        except (RagtriageError, OSError) as error:
+            told = str(error)
+            if isinstance(error, InputError) and _changed(task):
+                ending, told = "changed", task.file.name
+        except Exception as error:  # noqa: BLE001  # one part never costs the run
+            told = f"{type(error).__name__}: {error}"
+        finally:
+            if self.own_memory:
+                self.own_memory.entries.clear()
+        return TaskResult(ending, told)
+
+    def _worked(self, task: Task) -> TaskResult:
+        changed, spending = TaskResult("changed", task.file.name), self.spending
+        if _changed(task):
+            return changed
+        file = self._opened(task.file.address, task.file.name)
+        folder, has_ids = folder_at(self.job.folder), "id" in file.mapping
+        with closing(FolderWriter(folder, self.job.manifest, task.plan, task.attempt, has_ids=has_ids)) as writer:
+            lines: list[int] = []
+            rows = ((raw.row, row) for raw, row in file.rows_in(task.plan.part, lines.append))
+            cases, tally, stopped = writer.todo(rows), SlicedTally(self.config), ""
+            if spending:
+                spending.begin()
+            try:
+                Evaluation(self.built, self.config, writer, tally).run(cases, self._tell_of(writer))
+                self.built.memory.flush()
+            except Stopped as error:
+                stopped = str(error)
+            finally:
+                spent = spending.settle() if spending else Amount()
+            if spending and spending.error:
+                raise spending.error
+            for _ in cases:  # rows are counted and rejected all the same
+                pass
+            left = writer.leave_out_the_rest()
+            if _changed(task):
+                return changed
+            if left and not writer.done:
+                return TaskResult("stopped", stopped)
+            part = writer.written(sum(lines), left, self.probe, spent, tally.whole)
+            return TaskResult("done", stopped, part)
+
+    def _tell_of(self, writer: FolderWriter) -> Callable[[Record, tuple[Finding, ...]], None]:
+        told = time.monotonic()
+
+        def tell(*_: object) -> None:
+            nonlocal told
+            if time.monotonic() - told >= TOLD_EVERY:
+                told = time.monotonic()
+                self.tell(writer.done)
+
+        return tell
+
+    def _opened(self, address: str, name: str) -> CaseFile:
         """A file of cases; its columns are found by its first rows, whichever part of it is read."""
         if address not in self.files:
             while len(self.files) >= FILES_KEPT:
                 del self.files[next(iter(self.files))]
-            self.files[address] = self.orders.reading.open(address, name)
+            self.files[address] = self.job.manifest.read_options.open(address, name)
         return self.files[address]
 
 
-def load(orders: Job, call: Call, who: str, tell: Callable[[int], None] = lambda _: None) -> Loaded | TaskResult:
-    """Load what all partitions need; why this process can't work at all, if it can't."""
-    own = versions_of(orders.versions)
-    for package, wanted in orders.versions.items():
-        if own.get(package) != wanted:
+def new_worker(job: Job, call: Call, who: str, tell: Callable[[int], None] = lambda _: None) -> Worker | TaskResult:
+    """Load what all parts need; why this process can't work at all, if it can't."""
+    wanted = job.manifest.versions
+    own = versions_of(wanted)
+    for package, version in wanted.items():
+        if own.get(package) != version:
             there = f"{package} {own.get(package, 'missing')} on {socket.gethostname()}"
-            return TaskResult("", "versions", f"{there}, {wanted} where the command runs: install the same version")
+            return TaskResult("versions", f"{there}, {version} where the command runs: install the same version")
     try:
-        return Loaded(orders, call, who, tell)
+        return Worker(job, call, who, tell)
     except (ConfigError, JudgeError) as error:
-        return TaskResult("", "judge", f"on {socket.gethostname()}: {error}")
-
-
-def evaluate_partition(task: Task, loaded: Loaded) -> TaskResult:
-    """Evaluate one partition and write its records; whatever goes wrong is told, never raised."""
-    ending: Ending = "failed"
-    try:
-        return _evaluated(task, loaded)
-    except JudgeError as error:
-        ending, told = "judge", str(error)
-    except (RagtriageError, OSError) as error:
-        told = str(error)
-        if isinstance(error, InputError) and _changed(task):
-            ending, told = "changed", task.file.name
-    except Exception as error:  # noqa: BLE001  # one partition never costs the run
-        told = f"{type(error).__name__}: {error}"
-    finally:
-        if loaded.own_memory:
-            loaded.own_memory.entries.clear()
-    return TaskResult(task.partition.id, ending, told)
-
-
-def _evaluated(task: Task, loaded: Loaded) -> TaskResult:
-    name = task.partition.id
-    changed = TaskResult(name, "changed", task.file.name)
-    if _changed(task):
-        return changed
-    with closing(_Work(task, loaded)) as work:
-        spending, stopped = loaded.spending, ""
-        if spending:
-            spending.begin()
-        try:
-            work.run()
-        except Stopped as error:
-            stopped = str(error)
-        finally:
-            spent = spending.settle() if spending else Amount()
-        if spending and spending.error:
-            raise spending.error
-        if _changed(task):
-            return changed
-        if stopped and not work.leave_out_the_rest():
-            return TaskResult(name, "stopped", stopped)
-        return TaskResult(name, "done", stopped, marker=asdict(work.written(spent)))
+        return TaskResult("judge", f"on {socket.gethostname()}: {error}")
 
 
 def _changed(task: Task) -> bool:
@@ -154,127 +169,16 @@ def _changed(task: Task) -> bool:
     return stamp_of(task.file.address) != task.file.stamp
 
 
-class _Work:
-    """One partition being worked on."""
-
-    def __init__(self, task: Task, loaded: Loaded) -> None:
-        self._task, self._loaded = task, loaded
-        self._config = loaded.config
-        self._file = loaded.file(task.file.address, task.file.name)
-        self._has_ids = "id" in self._file.mapping
-        self._part = PartWriter(loaded.config, texts=loaded.orders.texts)
-        self._tally = Tally(self._config.metrics, self._config.thresholds, self._config.rules, self._config.costs)
-        self._places: dict[str, tuple[int, int]] = {}
-        self._ids = bytearray()
-        """An entry a case; see `ragtriage.scale.ids`. A file may have millions."""
-        self._rejected: list[Rejected] = []
-        self._early: dict[int, PlacedRecord] = {}
-        """Records that others come before which aren't there yet."""
-        self._due = 0
-        """The position of the first record that isn't kept."""
-        self._reading = self._cases()
-        self._rows = self._lines = self._cases_read = self._failed = self._left = 0
-        self._began = self._told = time.monotonic()
-
-    def close(self) -> None:
-        """Let the records go that were gathered."""
-        self._part.close()
-
-    def run(self) -> None:
-        """Evaluate all cases, and keep each as soon as all before it are there."""
-        loaded, config, built, early = self._loaded, self._config, self._loaded.built, self._early
-        records = evaluate_sync(
-            self._reading, built.judge, metrics=config.metrics, also=config.diagnosis_steps, window=built.window
-        )
-        with closing(records):  # type: ignore[type-var]  # a generator
-            for record in records:
-                position, row = self._places.pop(record.case.id)
-                early[position] = PlacedRecord(position, row, record)
-                while self._due in early:
-                    self._keep(early.pop(self._due))
-                    self._due += 1
-                if time.monotonic() - self._told >= TOLD_EVERY:
-                    self._told = time.monotonic()
-                    loaded.tell(self._due)
-        loaded.built.memory.flush()
-
-    def leave_out_the_rest(self) -> bool:
-        """Make do with the cases that are done, as if the others weren't there; whether any are."""
-        for _ in self._reading:  # rows are counted and rejected all the same
-            pass
-        kept = [*range(self._due), *sorted(self._early)]
-        for position in kept[self._due :]:
-            self._keep(replace(self._early[position], position=self._due))
-            self._due += 1
-        self._left = self._cases_read - len(kept)
-        self._ids, self._cases_read = kept_entries(self._ids, kept), len(kept)
-        return bool(kept)
-
-    def written(self, spent: Amount) -> Part:
-        """Write the files; what is to be committed."""
-        task, loaded = self._task, self._loaded
-        part = f"{task.partition.id}-{task.attempt}"
-        folder, content = folder_at(loaded.orders.folder), self._part.whole()
-        told = [[one.row, one.line, one.field, one.reason, one.twin_of] for one in self._rejected]
-        ids, rejections = sorted_entries(self._ids), json.dumps(told).encode()
-        marker = Part(
-            partition=task.partition.id,
-            part=part,
-            checksum=file_checksum(content),
-            rows=self._rows,
-            lines=self._lines,
-            cases=self._cases_read,
-            failed=self._failed,
-            left=self._left,
-            rejected=len(self._rejected),
-            ends=any(row.ends for row in self._rejected),
-            probe=loaded.probe,
-            seconds=time.monotonic() - self._began,
-            spent=spent,
-            host=socket.gethostname(),
-            counts=self._tally.counts(),
-            ids_checksum=checksum_of(ids),
-            rejections_checksum=checksum_of(rejections) if self._rejected else "",
-        )
-        folder.write_from(marker.records, content)
-        folder.write(marker.ids, ids)
-        if self._rejected:
-            folder.write(marker.rejections, rejections)
-        return marker
-
-    def _cases(self) -> Iterator[Case]:
-        for raw, row in self._file.rows_in(self._task.partition.part, self._count_lines):
-            self._rows = raw.row
-            if isinstance(row, Rejected):
-                self._rejected.append(row)
-                continue
-            position = self._cases_read
-            self._cases_read += 1
-            content_id = not self._has_ids or row.id == made_up_id(row.query, row.sources, row.response, row.history)
-            self._ids += entry_of(digest(row.id), position, raw.row, made_up=content_id)
-            self._places[row.id] = position, raw.row
-            yield row
-
-    def _count_lines(self, lines: int) -> None:
-        self._lines = lines
-
-    def _keep(self, placed: PlacedRecord) -> None:
-        self._part.add(placed, self._tally.add(placed.record))
-        self._failed += _has_failed(placed.record)
-
-
-def _has_failed(record: Record) -> bool:
-    return any(getattr(outcome, "failed", False) for outcome in record.outcomes.values())
-
-
 def _session(judge: JudgeConfig, call: Call, who: str, spending: OwnSpending | None) -> JudgeSession:
-    """The judge's session, in which the desk keeps all limits."""
+    """The judge's session, in which the coordinator keeps all limits."""
     options = judge.options
     limits = SpendingLimits(options.budget, options.max_requests, options.rpm, options.tpm)
     own = replace(judge, options=replace(options, budget=None, max_requests=None, rpm=None, tpm=None))
     if spending is None:
         return JudgeSession.of(own)
     paced = limits.rpm is not None or limits.tpm is not None
-    session = JudgeSession.of(own, shared=lambda model: SharedLimits(call, who, model, spending.fail) if paced else None)
+    session = JudgeSession.of(
+        own, shared=lambda model: SharedLimits(call, who, model, spending.fail) if paced else None
+    )
     spending.keep(session.ledger, limits)
     return session

@@ -1,4 +1,4 @@
-"""What all processes of a record set spend together, and what each of them may: one budget for all commands.
+"""What all processes of a run spend together, and what each of them may: one budget for all commands.
 
 A process is granted money and requests for some requests at a time, and asks again when they are short. So what all may
 spend together never passes the budget, and a process that is lost takes little with it.
@@ -82,13 +82,13 @@ class Spent:
 
 
 class SharedBudget:
-    """Grants money and requests to the processes of one command, and keeps what they spent in the record set.
+    """Grants money and requests to the processes of one command, and keeps what they spent in the folder.
 
-    The budget is for all commands on a record set. A share of it is for each of the commands with `--share`: what is
+    The budget is for all commands on a run. A share of it is for each of the commands with `--share`: what is
     left without them, divided by their number, since they can't see each other's spending while they work.
 
     Args:
-        folder: the record set.
+        folder: the folder.
         limits: of all commands together.
         share: which of how many commands this is; None for the only one.
         clock: gives the time in seconds.
@@ -228,7 +228,7 @@ class SharedBudget:
 
 
 def spent_on(folder: Folder) -> Amount | None:
-    """What all commands have spent on a record set, whatever became of it; None where no model was asked.
+    """What all commands have spent on a run, whatever became of it; None where no model was asked.
 
     Raises:
         StoreError: it can't be read.

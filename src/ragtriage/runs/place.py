@@ -71,7 +71,7 @@ class RunInfo:
     repeats: int | None = None
     """The number of the first run of a repeated evaluation; None in the first one, and where nothing is repeated."""
     address: str = ""
-    """Of the record set that was opened by it; empty for a run of a store."""
+    """Of the folder that was opened by it; empty for a run of a store."""
     project: str = ""
     """What it belongs to; empty in runs from before there were projects, which belong to every one."""
     author: str | None = None
@@ -84,7 +84,7 @@ class RunInfo:
 
     @property
     def typed(self) -> str:
-        """What a user types for it: its number, or the address of its record set."""
+        """What a user types for it: its number, or the address of its run in a folder."""
         return self.address or str(self.number)
 
     @property
@@ -135,7 +135,7 @@ class CountedPart:
     positions: range
     """Where its cases stand in the run."""
     counts: Mapping[str, Any] | None
-    """See `ragtriage.runs.summary.Tally.counts`; None where its records have to be counted, as of one with duplicates."""
+    """See `ragtriage.runs.summary.Tally.counts`; None where its records have to be counted, because of duplicates."""
     scores: Callable[[Sequence[str]], Mapping[str, tuple[Numbers, Numbers]]]
     """Reads the scores of metrics and their weights."""
 

@@ -1,7 +1,7 @@
 """A run in the files of a folder, of this machine or of an object store; what many processes write.
 
-`plan.json` is the manifest. Every part is one Parquet file in `records/`, and counts once `done/PART.json` says so, which
-only the driver writes. `summary.json` is there while the run is complete: what it amounts to, and all parts once more.
+`plan.json` is the manifest. Every part is one Parquet file in `records/`, and counts once `done/PART.json` says so,
+which only the driver writes. `summary.json` is there while the run is complete: what it amounts to, and its parts.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from ragtriage.runs.evaluation_config import ARITHMETIC
 from ragtriage.runs.identity import content_hash
 from ragtriage.runs.manifest import Manifest
 from ragtriage.runs.part import Part
-from ragtriage.runs.place import CountedPart, FINISHED, INTERRUPTED, RUNNING, RejectedRow, RunInfo, State
+from ragtriage.runs.place import FINISHED, INTERRUPTED, RUNNING, CountedPart, RejectedRow, RunInfo, State
 from ragtriage.runs.run import Run
 from ragtriage.store.duplicates import Duplicate, PlacedPart, find_duplicates, laid_out, starts
-from ragtriage.store.folder_lease import worked_on
+from ragtriage.store.lease import worked_on
 from ragtriage.store.part_file import columns_of, read_cases, read_ids, read_numbers, read_rejected, read_scores
 from ragtriage.store.rejections import rejected_rows
 from ragtriage.text.sanitize import one_line
@@ -135,9 +135,9 @@ class FolderPlace:
         for place, one in enumerate(self.placed):
             ids = self._read(one, read_ids)
             left_out = self.left_out.get(place, frozenset())
-            for at in ids["position"][(ids["high"] == high) & (ids["low"] == low)]:
-                if int(at) not in left_out:
-                    return self.starts[place] + int(at) - sum(lost < at for lost in left_out)
+            for at in map(int, ids["position"][(ids["high"] == high) & (ids["low"] == low)]):
+                if at not in left_out:
+                    return self.starts[place] + at - sum(lost < at for lost in left_out)
         return None
 
     def texts_deleted(self) -> tuple[int, int]:
@@ -232,6 +232,11 @@ class FolderPlace:
                 known = False
             self._files[f"stamp of {file.address}"] = known
         return bool(known)
+
+
+def folder_of(run: Run) -> FolderPlace | None:
+    """The folder that a run lies in; None if it lies in tables."""
+    return run.place if isinstance(run.place, FolderPlace) else None
 
 
 def _without_forgotten(row: CaseRow) -> CaseRow:
@@ -395,7 +400,9 @@ def folder_place(
     )
     state: State = FINISHED if summary else RUNNING if worked_on(folder) else INTERRUPTED
     info = _info(folder, manifest, mine.values(), state, summary, shown)
-    found = FolderPlace(folder, manifest, mine, info, [Duplicate(*one) for one in summary["duplicates"]] if summary else None)
+    found = FolderPlace(
+        folder, manifest, mine, info, [Duplicate(*one) for one in summary["duplicates"]] if summary else None
+    )
     if summary is None and found.duplicates:
         own, lost = found.info, len(found.duplicates)
         return replace(found, info=replace(own, done=own.done - lost, rejected=own.rejected + lost))
@@ -450,5 +457,6 @@ def write_summary(place: FolderPlace, numbers: Mapping[str, Any]) -> None:
     info = place.info
     told = {name: getattr(info, name) for name in ("state", "finished", "rows", "done", "failed", "rejected")}
     told["duplicates"] = [[getattr(one, name) for name in Duplicate.__slots__] for one in place.duplicates]
+    told["probes"] = sorted({one.part.probe for one in place.placed if one.part.probe})
     told |= {"numbers": numbers, "parts": [asdict(one.part) for one in place.placed]}
     place.folder.write(SUMMARY, json.dumps(told).encode())

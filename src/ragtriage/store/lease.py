@@ -1,29 +1,34 @@
-"""Who may write a run: one process at a time, known by its heartbeat."""
+"""Who may write a run: one process at a time, known by its heartbeat, which is a row's or a file's."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import re
 import secrets
 import socket
 import threading
+import time
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from sqlalchemy import Connection, func, or_, select, update
 
 from ragtriage.core.errors import StoreError
+from ragtriage.core.filesystems import Folder
 from ragtriage.store.database import Database
 from ragtriage.store.schema import runs
 
 STALE = 60.0
 """Seconds without a heartbeat after which a run may be taken over."""
 
-BEAT = 15.0
-"""Seconds between two heartbeats."""
+BEAT, FOLDER_BEAT = 15.0, 10.0
+"""Seconds between two heartbeats; to a folder rather more often, as each is two requests to an object store."""
 
 
 def here() -> str:
@@ -198,3 +203,159 @@ class Heartbeat:
                 return
             except StoreError:
                 continue
+
+
+_NAME = re.compile(r"driver(?:-(?P<which>\d+)-of-(?P<of>\d+))?\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A command that works on a folder, as its sign of life names it."""
+
+    host: str
+    """As `here` says it."""
+    pid: int
+    token: str
+    """Of this command alone: processes of other times and machines may have the same number."""
+
+    def dead(self, age: float | None) -> bool:
+        """Whether it is gone.
+
+        Args:
+            age: seconds since the sign was written; None if it is gone.
+        """
+        return age is None or age > STALE or surely_dead(self.host, self.pid)
+
+
+class FolderLease:
+    """This process's right to commit parts of a run in a folder; a context manager.
+
+    A command without a share works alone. Commands with shares work beside each other if these are different ones of
+    the same number. Times are told by the clock of what keeps the folder, so that no machine's own clock matters.
+
+    Args:
+        folder: where the run lies.
+        suffix: `-2-of-16` for the second share of sixteen; "" for all parts.
+        beat: seconds between two signs of life.
+
+    Raises:
+        StoreError: another command works on the same parts.
+    """
+
+    def __init__(self, folder: Folder, suffix: str = "", beat: float = FOLDER_BEAT) -> None:
+        self._folder = folder
+        self._name = f"driver{suffix}.json"
+        self._me = Sign(here(), os.getpid(), secrets.token_hex(8))
+        self._beat = beat
+        self._take()
+
+    def check(self) -> None:
+        """Raise a LeaseLostError if another command has taken over: this one must commit nothing more."""
+        self._heartbeat.check()
+
+    def __enter__(self) -> Self:
+        self._heartbeat = Heartbeat(self._renew, self._beat)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._heartbeat.stop()
+        if _read(self._folder, self._name) == self._me:
+            self._folder.delete(self._name)
+
+    def _take(self) -> None:
+        self._remove_dead()
+        self._sign()
+        try:
+            self._remove_dead()  # of two that begin at the same moment, at least one sees the other now
+        except StoreError:
+            if _read(self._folder, self._name) == self._me:
+                self._folder.delete(self._name)
+            raise
+
+    def _remove_dead(self) -> None:
+        """Delete the signs of dead commands, which are told by it that they were taken over if they aren't dead."""
+        others = [
+            (name, sign) for name, sign in _signs(self._folder) if sign != self._me and not _beside(name, self._name)
+        ]
+        if not others:
+            return
+        now = self._now()
+        for name, sign in others:
+            written = self._folder.modified(name)
+            if not sign.dead(None if written is None else now - written):
+                raise StoreError(self._busy(name, sign))
+            self._folder.delete(name)
+
+    def _busy(self, name: str, other: Sign) -> str:
+        share, mine = _share(name), _share(self._name)
+        what = f"share {share[0]}/{share[1]} of {self._folder.address}" if share else self._folder.address
+        alike = "; all shares of a run have to be of the same number" if share and mine else ""
+        return (
+            f"process {other.pid} on {host_of(other.host)} works on {what} (its sign of life is less than {STALE:.0f} "
+            f"seconds old): wait until it ends, or stop it{alike}"
+        )
+
+    def _now(self) -> float:
+        """The time by the folder's clock."""
+        clock = f"clock-{self._me.token}"
+        self._folder.write(clock, b"")
+        now = self._folder.modified(clock) or time.time()
+        self._folder.delete(clock)
+        return now
+
+    def _sign(self) -> None:
+        self._folder.write(self._name, json.dumps({**asdict(self._me), "time": time.time()}).encode())
+
+    def _renew(self) -> None:
+        known = _read(self._folder, self._name)
+        if known != self._me:
+            raise LeaseLostError(self._taken_over(known))
+        self._sign()
+
+    def _taken_over(self, by: Sign | None) -> str:
+        if by is None:
+            return (
+                f"{self._folder.at(self._name)}, the sign of life of this process, is gone: another command has taken "
+                "over, or somebody deleted it; this one stops"
+            )
+        return f"process {by.pid} on {host_of(by.host)} has taken {self._folder.address} over: this one stops"
+
+
+def worked_on(folder: Folder) -> bool:
+    """Whether a command works on the run in a folder; nothing is written, so this machine's clock counts.
+
+    Raises:
+        StoreError: the folder can't be read.
+    """
+    for name, sign in _signs(folder):
+        written = folder.modified(name)
+        if not sign.dead(None if written is None else time.time() - written):
+            return True
+    return False
+
+
+def _signs(folder: Folder) -> Iterator[tuple[str, Sign]]:
+    """The signs of life in a folder, with their files."""
+    for name in folder.names():
+        if _NAME.fullmatch(name) and (sign := _read(folder, name)):
+            yield name, sign
+
+
+def _read(folder: Folder, name: str) -> Sign | None:
+    """A sign of life; None where there is none, or half of it was written when its command was killed."""
+    try:
+        told = json.loads(folder.read(name) or b"null")
+        return Sign(str(told["host"]), int(told["pid"]), str(told["token"]))
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def _beside(one: str, other: str) -> bool:
+    """Whether two commands, by the files of their signs, may work at the same time."""
+    first, second = _share(one), _share(other)
+    return first is not None and second is not None and first != second and first[1] == second[1]
+
+
+def _share(name: str) -> tuple[int, int] | None:
+    found = _NAME.fullmatch(name)
+    return (int(found["which"]), int(found["of"])) if found and found["of"] else None

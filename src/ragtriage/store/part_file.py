@@ -32,15 +32,15 @@ IN_MEMORY = 16_000_000
 _PORTION = 1 << 20
 _OUTCOME = ("reason", "failed", "judged", "unknown")
 """What stands beside a metric's value."""
-_FACTS = ("position", "row", "id", "content", "language", "weight", "relevant_ids", "tags")
-_STEPS = ("id_digest", "failed", "seconds", "time", "trace_id", "kind", "component", "rules", "sure", "steps")
+_FACTS = ("position", "row", "id", "id_digest", "content", "language", "weight", "relevant_ids", "tags")
+_STEPS = ("failed", "seconds", "time", "trace_id", "kind", "component", "rules", "sure", "steps")
 _REJECTED = ("row", "line", "field", "reason", "twin_of")
 _FIXED = frozenset({*_FACTS, *_STEPS, *_REJECTED, "made_up", "texts"})
 _ESCAPED = ("id", "time", "trace_id")
 
 Entries = np.ndarray[Any, np.dtype[np.void]]
 ENTRY = np.dtype([("high", "<u8"), ("low", "<u8"), ("position", "<i8"), ("row", "<i8"), ("made_up", "?")])
-"""Both halves of an id's digest, the case's place among the part's cases and rows, whether it stands for the content."""
+"""Both halves of an id's digest, the case's place among the part's cases and rows, whether the id was made up."""
 
 
 class PartFile:
@@ -76,8 +76,8 @@ class PartFile:
         if case.heading:
             row |= {name: getattr(case.heading, name) for name in ("kind", "component", "rules", "sure")}
         for name, outcome in case.outcomes.items():
-            value, reason, *told = outcome_columns(outcome)
-            told = [value, None if reason is None else escaped(reason), *told]
+            value, reason, *others = outcome_columns(outcome)
+            told = (value, None if reason is None else escaped(reason), *others)
             row |= zip(columns_of(name), told, strict=True)
         if self._texts:
             row["texts"] = [

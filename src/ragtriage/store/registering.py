@@ -1,77 +1,39 @@
-"""The end of a record set: doubles, summary, and the run's row in the store."""
+"""A complete run in a folder gets a row in a store, which names it or holds its records too."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import tee
 from typing import Any
 
 from ragtriage.core.display import plural
 from ragtriage.core.errors import StoreError
-from ragtriage.core.filesystems import Folder, folder_at
+from ragtriage.core.filesystems import folder_at
 from ragtriage.core.record import Record
 from ragtriage.runs.codec import DELETED
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.identity import RunIdentity
-from ragtriage.runs.manifest import Manifest
-from ragtriage.runs.part import Part
 from ragtriage.runs.place import FINISHED, RunInfo
-from ragtriage.scale.layout import DOUBLES, keep_doubles
+from ragtriage.runs.run import Run
 from ragtriage.runs.tally import tally_of
-from ragtriage.store import RunWriter, Store
-from ragtriage.store.duplicates import find_doubles, laid_out, starts
-from ragtriage.store.folder import FolderPlace, folder_place, PARTS, SUMMARY, checksum_of, keep_together
-from ragtriage.store.run_writer import now
-from ragtriage.store.schema import COUNTS, OF_SET, RECORDS_AT
+from ragtriage.store.folder import FolderPlace, folder_of
+from ragtriage.store.run_writer import RunWriter
+from ragtriage.store.schema import COUNTS, OF_FOLDER, RECORDS_AT
+from ragtriage.store.store import Store
 
 MOST_INTO_STORE = 2_000_000
-"""Cases of a record set that a store takes."""
-
-
-def reopen(folder: Folder) -> None:
-    """Take back what says that a record set is complete, before a partition of it is worked on again."""
-    for name in (SUMMARY, PARTS, DOUBLES):
-        folder.delete(name)
-
-
-def finish(folder: Folder, plan: Manifest, markers: Mapping[str, Part], address: str) -> FolderPlace:
-    """Find the doubles of a record set whose partitions are all done, and write what it amounts to.
-
-    Raises:
-        StoreError: it can't be read or written.
-    """
-    placed = laid_out(plan, markers)
-    doubles = find_doubles(folder, placed)
-    keep_doubles(folder, doubles)
-    keep_together(folder, [one.marker for one in placed])
-    cases = starts(placed, doubles)[-1]
-    failed = sum(one.marker.failed for one in placed)
-    summary: dict[str, Any] = {
-        "state": FINISHED,
-        "finished": now(),
-        "rows": cases,
-        "done": cases - failed,
-        "failed": failed,
-        "rejected": sum(one.marker.rejected for one in placed)
-        + sum(bool(file.problem) for file in plan.files)
-        + len(doubles),
-    }
-    found = folder_place(folder, plan, markers, address, summary=summary)
-    told = tally_of(found, config_of(found.info)).summary()
-    probes = sorted({one.marker.probe for one in placed if one.marker.probe})
-    folder.write(SUMMARY, json.dumps(summary | {"numbers": told.as_json(), "probes": probes}).encode())
-    return found
+"""Cases of a run in a folder that a store takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """The run of a store that is a record set."""
+    """The run of a store that lies in a folder."""
 
     number: int
     holds: bool
-    """Whether the store holds the records; else it names the record set."""
+    """Whether the store holds the records; else it names the folder."""
     before: bool = False
     """Whether it was there already."""
     renewed: int = 0
@@ -91,16 +53,16 @@ class Registered:
             )
 
 
-def register(store: Store, found: FolderPlace, *, records: bool = False) -> Registered:
-    """Give a complete record set a row in a store, once; rows that it has already are brought up to date.
+def register(store: Store, found: Run, *, records: bool = False) -> Registered:
+    """Give a complete run in a folder a row in a store, once; rows that it has already are brought up to date.
 
     Args:
         store: the store.
-        found: the record set.
+        found: the run in the folder.
         records: whether the store is to hold the records too. A row that holds them is enough where they needn't be.
 
     Raises:
-        StoreError: the store can't be written, or the record set has too many cases for `records`.
+        StoreError: the store can't be written, or the run has too many cases for `records`.
     """
     info, rows = found.info, _rows_of(store, found)
     renewed = {one.number: _brought_up_to_date(store, found, one) for one in rows if one.state == FINISHED}
@@ -135,17 +97,17 @@ def _were(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def _rows_of(store: Store, found: FolderPlace) -> list[RunInfo]:
-    """The runs of a store that are this record set, with its records or without, the newest first."""
+def _rows_of(store: Store, found: Run) -> list[RunInfo]:
+    """The runs of a store that are this run in a folder, with its records or without, the newest first."""
     identity = _identity(found).hexdigest()
     return [one for one in store.runs(everywhere=True) if one.identity == identity and _is(one, found)]
 
 
-def _is(row: RunInfo, found: FolderPlace) -> bool:
-    """Whether a run of a store, with the identity of the record set, is this one; others may have equal input."""
+def _is(row: RunInfo, found: Run) -> bool:
+    """Whether a run of a store, with the same identity, is the one in the folder; others may have equal input."""
     if not _holds(row):
-        return folder_at(row.configuration[RECORDS_AT]["address"]) == found.folder
-    known = row.configuration.get(OF_SET)
+        return folder_at(row.configuration[RECORDS_AT]["address"]) == _folder(found).folder
+    known = row.configuration.get(OF_FOLDER)
     return known is None or known["created"] == found.info.created
 
 
@@ -153,13 +115,13 @@ def _holds(row: RunInfo) -> bool:
     return RECORDS_AT not in row.configuration
 
 
-def _brought_up_to_date(store: Store, found: FolderPlace, row: RunInfo) -> int:
-    """Replace what a finished run says of a record set, if that has other parts now; how many records were replaced."""
-    info, known = found.info, row.configuration.get(OF_SET)
+def _brought_up_to_date(store: Store, found: Run, row: RunInfo) -> int:
+    """Replace what a finished run says of one in a folder, if that has other parts now; how many records were."""
+    info, known = found.info, row.configuration.get(OF_FOLDER)
     if known is None:  # the run is from before parts were noted
         current = not row.failed and all(getattr(row, name) == getattr(info, name) for name in COUNTS)
     else:
-        current = known == _of_set(found)
+        current = known == _of_folder(found)
     if current:
         return 0
     holds, count = _holds(row), 0
@@ -174,24 +136,31 @@ def _brought_up_to_date(store: Store, found: FolderPlace, row: RunInfo) -> int:
     return count
 
 
-def _configuration(found: FolderPlace, *, records: bool) -> dict[str, Any]:
-    """What is stored with a run that holds a record set, or names it."""
+def _configuration(found: Run, *, records: bool) -> dict[str, Any]:
+    """What is stored with a run that holds the records of one in a folder, or names it."""
     info = found.info
-    whole = {**info.configuration, OF_SET: _of_set(found)}
+    whole = {**info.configuration, OF_FOLDER: _of_folder(found)}
     if records:
         return whole
     means = {m.name: m.mean for m in tally_of(found, config_of(info)).summary().metrics if m.mean is not None}
     counts = {name: getattr(info, name) for name in COUNTS}
-    return whole | {RECORDS_AT: {"address": found.folder.address, "means": means, **counts}}
+    return whole | {RECORDS_AT: {"address": _folder(found).folder.address, "means": means, **counts}}
 
 
-def _of_set(found: FolderPlace) -> dict[str, str]:
-    """By what a record set and its present parts are known again."""
-    parts = "\n".join(one.marker.part for one in found.placed)
-    return {"created": found.info.created, "parts": checksum_of(parts.encode())}
+def _of_folder(found: Run) -> dict[str, str]:
+    """By what a run in a folder and its present parts are known again."""
+    parts = "\n".join(one.part.name for one in _folder(found).placed)
+    return {"created": found.info.created, "parts": hashlib.blake2b(parts.encode(), digest_size=16).hexdigest()}
 
 
-def _identity(found: FolderPlace) -> RunIdentity:
+def _folder(found: Run) -> FolderPlace:
+    place = folder_of(found)
+    if place is None:
+        raise StoreError(f"{found.info.called} lies in no folder")
+    return place
+
+
+def _identity(found: Run) -> RunIdentity:
     return RunIdentity(found.info.rows_hash, found.info.metrics, found.info.fingerprints)
 
 

@@ -115,10 +115,10 @@ runs = sa.Table(
 )
 
 RECORDS_AT = "records_at"
-"""The key in a run's configuration that says where its records lie if not in the store: the address of the record set,
+"""The key in a run's configuration that says where its records lie if not in the store: the address of the folder,
 with its counts and means."""
-OF_SET = "record_set"
-"""The key under which it says which record set a run holds or names, and of which parts that consisted."""
+OF_FOLDER = "record_set"
+"""The key under which it says which run in a folder a run holds or names, and of which parts that consisted."""
 COUNTS = ("done", "failed", "rejected")
 """Those of the counts that a run is listed with."""
 

@@ -24,6 +24,7 @@ from ragtriage.store.answers import StoredAnswers, StoredTickets
 from ragtriage.store.checking import StoreCheck, check_store
 from ragtriage.store.copying import CopiedRun, copy_runs
 from ragtriage.store.database import Database, open_database, store_address
+from ragtriage.store.folder import open_folder
 from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget_answers, forget_texts, held_elsewhere
 from ragtriage.store.lease import Lease
 from ragtriage.store.migrations import prepare, require_owner
@@ -32,9 +33,6 @@ from ragtriage.store.run_writer import RunWriter, now
 from ragtriage.store.schema import RECORDS_AT, of_project, runs
 from ragtriage.store.tables import InputScan, TablePlace, no_run, read_means, read_run, read_runs, shared_cases
 from ragtriage.store.written_files import files_with_texts, note_file
-
-OpenSet = Callable[[str, RunInfo], Run]
-"""Opens the record set at an address, in which the records of a run lie."""
 
 KEPT_FREE = 20_000
 """Answers that a process remembers by itself where its store is a server's."""
@@ -70,7 +68,6 @@ def open_store(
     create: bool = True,
     project: str | None = None,
     told: Told = lambda _: None,
-    open_set: OpenSet | None = None,
 ) -> Store:
     """Open a store, creating it where there is none.
 
@@ -81,7 +78,6 @@ def open_store(
         project: whose runs are meant by `last` and `runs`, and what new ones belong to. None means the runs of all
             projects, and new ones belong to that with the name of the current folder.
         told: is called with what the user should know, such as that a server is being waited for.
-        open_set: opens record sets, for runs whose records lie in one.
 
     Raises:
         StoreError: it can't be opened, isn't a store, or was written by another version.
@@ -92,7 +88,7 @@ def open_store(
     except BaseException:
         database.close()
         raise
-    return Store(database, project, open_set)
+    return Store(database, project)
 
 
 class Store:
@@ -106,7 +102,7 @@ class Store:
         on_server: whether it is a server's, which others may use at the same time.
     """
 
-    def __init__(self, database: Database, project: str | None = None, open_set: OpenSet | None = None) -> None:
+    def __init__(self, database: Database, project: str | None = None) -> None:
         self.where = database.where
         self.project = project
         self.on_server = not database.is_sqlite
@@ -114,7 +110,6 @@ class Store:
         self._answers = StoredAnswers(database)
         self._free_answers = InMemory(KEPT_FREE)
         self._writing: list[RunWriter] = []
-        self._open_set = open_set
 
     def scan(self, input: str) -> InputScan:  # noqa: A002  # the word for it everywhere in the store
         """Gather the identity of a file's rows, and how many changed since its last finished run, in one pass."""
@@ -243,9 +238,7 @@ class Store:
         """
         info = self._database.read(lambda connection: read_run(connection, number, self.project))
         kept = info.configuration.get(RECORDS_AT)
-        return (
-            self._open_set(kept["address"], info) if kept and self._open_set else Run(TablePlace(self._database, info))
-        )
+        return open_folder(kept["address"], info) if kept else Run(TablePlace(self._database, info))
 
     def shared_cases(self, run: int, other: int, enough: float) -> int:
         """How many cases two runs have in common: by ids or, where fewer than enough are, by queries."""
@@ -309,7 +302,7 @@ class Store:
 
         Raises:
             NotStoredError: there is no such run, or no such case in any of them; nothing is deleted then.
-            StoreError: the records of a run lie in a record set; see `ragtriage.scale.forgetting`.
+            StoreError: the records of a run lie in a folder; see `ragtriage.store.folder_forgetting`.
         """
         self._answers.take_back()  # what stands in a file elsewhere is to be deleted too
         self._answers.flush()
@@ -351,7 +344,7 @@ class Store:
         numbers = [run] if isinstance(run, int) else list(run)
         self.require_owner("delete runs")
         known = {info.number: info for info in self.runs(everywhere=True)}
-        # a record set isn't the store's: it stays where it is
+        # a run in a folder isn't the store's: it stays where it is
         self.forget_texts([one for one in numbers if one not in known or RECORDS_AT not in known[one].configuration])
         delete_runs(self._database, numbers)
 

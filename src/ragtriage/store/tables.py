@@ -50,7 +50,7 @@ def read_runs(connection: Connection, number: int | None = None, project: str | 
 
 
 def _info(row: dict[str, Any]) -> RunInfo:
-    """A run in a line; of one whose records lie in a record set, the counts that were kept with it."""
+    """A run in a line; of one whose records lie in a run in a folder, the counts that were kept with it."""
     kept = row["configuration"].get(RECORDS_AT)
     return RunInfo(**row | ({name: kept[name] for name in COUNTS} if kept else {}))
 
@@ -162,7 +162,7 @@ class TablePlace:
         query = select(scores.c.position, scores.c.value, scores.c.failed).where(here).order_by(scores.c.position)
         with self._database.reading() as connection:
             found = connection.execute(query).all()
-        return map(tuple, found)  # type: ignore[arg-type]  # of three columns
+        return map(tuple, found)
 
     def position(self, id_digest: bytes) -> int | None:
         """See `Place`."""

@@ -17,6 +17,7 @@ from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import KINDS
 from ragtriage.core.record import Record
 from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.execution.evaluating import Evaluation
 from ragtriage.execution.spending import RunSpending
 from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.llm.ledger import Ledger
@@ -28,6 +29,7 @@ from ragtriage.runs.identity import RowsHash, RunIdentity
 from ragtriage.runs.place import MADE_BY, TESTS
 from ragtriage.runs.run import Run
 from ragtriage.runs.selection import ALL_ROWS
+from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import RunWriter, Store
 from ragtriage.testing.counting import CountingMemory
 from ragtriage.testing.session_budget import spending_marks, written_in
@@ -191,32 +193,13 @@ def _write(
     if built.ledger:
         answers.spending = spending  # a kill must not lose what the answers that are kept have cost
     try:
-        records = evaluate_sync(
-            (case for case in run.todo(cases) if case.id in missing),
-            built.judge,
-            metrics=config.metrics,
-            also=config.diagnosis_steps,
-            sink=_ReadSink(run, config),
-            window=built.window,
-        )
-        for _ in records:
-            spending.count()
+        todo = (case for case in run.todo(cases) if case.id in missing)
+        Evaluation(built, config, run, SlicedTally(config)).run(todo, lambda *_: spending.count())
     finally:
         spending.count()
         answers.spending = None
         run.flush()
         built.memory.flush()
-
-
-@dataclass(frozen=True, slots=True)
-class _ReadSink:
-    """Keeps records in a run with what they say."""
-
-    run: RunWriter
-    config: EvaluationConfig
-
-    def keep(self, record: Record) -> None:
-        self.run.keep(record, self.config.heading(record, self.config.assess(record)))
 
 
 def _identity(cases: Sequence[Case], config: EvaluationConfig, judge: Judge) -> RunIdentity:

@@ -10,9 +10,9 @@ from ragtriage.core.errors import ConfigError, InputError, NotStoredError
 from ragtriage.runs.compare.baseline_read import read_baseline
 from ragtriage.runs.compare.sides import Side, called, rules_digest, side_of
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.place import RunInfo, RunList
+from ragtriage.runs.place import RunInfo
 from ragtriage.runs.repeats import trials_of
-from ragtriage.runs.run import Run
+from ragtriage.runs.run import Run, RunList
 
 SHARED = 0.5
 """The share of the new side's cases that a run must have to be taken as its base."""
@@ -44,20 +44,20 @@ def is_run(text: str) -> bool:
     return all(part == LAST or (part.isascii() and part.isdecimal()) for part in parts)
 
 
-def choose_side(store: RunList | None, text: str, open_set: Callable[[str], Run | None] = lambda _: None) -> Chosen:
+def choose_side(store: RunList | None, text: str, folder_run: Callable[[str], Run | None] = lambda _: None) -> Chosen:
     """What a side stands for, as it was typed.
 
     Args:
-        store: where runs are; None where only a baseline file or a record set can be meant.
+        store: where runs are; None where only a baseline file or a run in a folder can be meant.
         text: `last`, `7`, `4,5,6`, or a path or URL.
-        open_set: opens a record set; gives None for what can't be one.
+        folder_run: opens a run in a folder; gives None for what can't be one.
 
     Raises:
         NotStoredError: there is no such run.
         InputError: there is no such file either.
     """
     if not is_run(text):
-        if (found := open_set(text)) is not None:
+        if (found := folder_run(text)) is not None:
             return Chosen((found,))
         if not Path(text).is_file():
             raise InputError(f"{text!r} is neither a run nor a file: give a run's number, last, or a baseline file")

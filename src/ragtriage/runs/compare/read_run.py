@@ -64,8 +64,9 @@ def read_table(run: Run, metrics: Sequence[str], tags: Collection[str] = ()) -> 
     digests: dict[Digested, Digests] = {name: np.zeros(len(ids), np.uint64) for name in DIGESTED}
     made_up = 0
     for row in run.texts(WHOLE if looks_made_up else QUESTION):
-        if (place := places.get(row.position)) is None:
+        if row.position not in places:
             continue
+        place = places[row.position]
         texts = row.by_role()
         for name, value in case_digests(texts, relevant[place]).items():
             digests[name][place] = value
