@@ -34,8 +34,13 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer, Component, Verdict
 from ragtriage.demo import DATA
 from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import evaluate_file
+from ragtriage.execution.execute import PartitionedResult, Wanted, evaluate_partitioned
+from ragtriage.execution.job import Job
+from ragtriage.execution.pools import LocalProcesses, Pool
 from ragtriage.execution.prepare import fingerprints_of
+from ragtriage.execution.ray_actors import RayActors, ray_module
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.judge_config import JudgeConfig
@@ -44,17 +49,10 @@ from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import THELMA, metrics_named
 from ragtriage.readers import open_cases
 from ragtriage.readers.table_files import parquet_table
-from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
-from ragtriage.runs.selection import ALL_ROWS
-from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.execute import PartitionedResult, Wanted, evaluate_partitioned
-from ragtriage.execution.pools import LocalProcesses
-from ragtriage.execution.job import Job
-from ragtriage.runs.manifest import planned
-from ragtriage.execution.pools import Pool
-from ragtriage.execution.ray_actors import RayActors, ray_module
-from ragtriage.runs.manifest import ReadOptions
 from ragtriage.runs.cutting import survey
+from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
+from ragtriage.runs.manifest import ReadOptions, planned
+from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.store import open_store
 
 WAIT = 0.5

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ragtriage.core.amount import Amount
 from ragtriage.execution.job import Job, Task, TaskResult
 from ragtriage.execution.pools import Ended, Event
-from ragtriage.core.amount import Amount
 from ragtriage.execution.worker import Worker, evaluate_partition, load
 
 

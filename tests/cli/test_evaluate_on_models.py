@@ -14,15 +14,15 @@ from cli_rows import row, written
 from in_process import Said
 from ragtriage.core.errors import StoreError
 from ragtriage.core.filesystems import folder_at
+from ragtriage.execution.coordinator import Coordinator
+from ragtriage.execution.job import Job, Task
+from ragtriage.execution.worker import Worker, evaluate_partition, load
+from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.wrappers import InMemory
-from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.job import Job, Task
-from ragtriage.judges.budget import SpendingLimits
-from ragtriage.runs.manifest import ReadOptions
 from ragtriage.runs.cutting import survey
-from ragtriage.execution.worker import Worker, evaluate_partition, load
+from ragtriage.runs.manifest import ReadOptions
 from servers import Heard, Server, error
 
 pytestmark = pytest.mark.usefixtures("openai")

@@ -11,14 +11,13 @@ from ragtriage import FakeJudge, Verdict, open_cases, open_store, thresholds_wit
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Component
 from ragtriage.execution.evaluate_file import evaluate_file
-from ragtriage.metrics import THELMA
-from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
-from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.execution.execute import Wanted, evaluate_partitioned
 from ragtriage.execution.job import Job
-from ragtriage.runs.manifest import planned
-from ragtriage.runs.manifest import ReadOptions
+from ragtriage.metrics import THELMA
 from ragtriage.runs.cutting import survey
+from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
+from ragtriage.runs.manifest import ReadOptions, planned
+from ragtriage.runs.selection import ALL_ROWS
 
 DOCS = Path(__file__).parents[2] / "docs"
 QUICKSTART = DOCS / "quickstart.md"

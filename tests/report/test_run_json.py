@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.case import Case
 from ragtriage.core.chances import with_chance
 from ragtriage.core.record import Record
@@ -21,7 +22,6 @@ from ragtriage.report.run_document import run_document
 from ragtriage.report.run_json import run_json
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, RunReport, run_report
-from ragtriage.core.amount import Amount
 from ragtriage.report.terminal import print_document
 from ragtriage.report.words import two_places
 from ragtriage.runs.evaluation_config import EvaluationConfig

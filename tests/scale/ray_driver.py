@@ -13,11 +13,11 @@ from typing import Any
 
 from scripted_judges import as_json, by_one_process, evaluated, killed_once, quick
 
-from ragtriage.runs.run import Run
-from ragtriage.runs.tally import tally_of
 from ragtriage.execution.job import Job
 from ragtriage.execution.pools import Pool
 from ragtriage.execution.ray_actors import RayActors
+from ragtriage.runs.run import Run
+from ragtriage.runs.tally import tally_of
 from ragtriage.store import open_store
 
 

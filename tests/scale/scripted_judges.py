@@ -21,25 +21,23 @@ from ragtriage.core.questions import Question
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer
 from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import evaluate_file
+from ragtriage.execution.execute import PartitionedResult, Wanted, evaluate_partitioned
+from ragtriage.execution.job import Job, NewJudge
+from ragtriage.execution.pools import LocalProcesses, Pool
 from ragtriage.execution.prepare import fingerprints_of
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import THELMA
 from ragtriage.readers import open_cases
 from ragtriage.report.run_json import run_json
 from ragtriage.report.stored_run import stored_run_report
+from ragtriage.runs.cutting import survey
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
+from ragtriage.runs.manifest import ReadOptions, planned
 from ragtriage.runs.run import Run
 from ragtriage.runs.selection import ALL_ROWS
-from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.execute import PartitionedResult, Wanted, evaluate_partitioned
-from ragtriage.execution.pools import LocalProcesses
-from ragtriage.execution.job import NewJudge, Job
-from ragtriage.runs.manifest import planned
-from ragtriage.execution.pools import Pool
 from ragtriage.runs.tally import tally_of
-from ragtriage.runs.manifest import ReadOptions
-from ragtriage.runs.cutting import survey
 from ragtriage.store import Store
 
 METRICS = tuple(metric.name for metric in THELMA)

@@ -18,11 +18,10 @@ from inline_pool import InlinePool
 from ragtriage.core.display import plural
 from ragtriage.core.errors import RagtriageError, StoreError
 from ragtriage.core.filesystems import folder_at
-from ragtriage.store.folder_checking import check_record_set
 from ragtriage.execution.execute import PartitionedResult
-from ragtriage.store.folder import PARTS, commit, keep_together, read_markers
-from ragtriage.store.folder import FolderPlace, open_folder
 from ragtriage.runs.tally import tally_of
+from ragtriage.store.folder import PARTS, FolderPlace, commit, keep_together, open_folder, read_markers
+from ragtriage.store.folder_checking import check_record_set
 
 
 def evaluated(rows: Path, out: Path, **more: Any) -> PartitionedResult:

@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.errors import ConfigError, StoreError
 from ragtriage.core.filesystems import Folder, folder_at
 from ragtriage.core.verdicts import Verdict
-from ragtriage.judges.wrappers import CachedAnswer, InMemory
-from ragtriage.execution.coordinator import SharedLimits, SharedMemory
-from ragtriage.execution.coordinator import Coordinator
-from ragtriage.core.amount import Amount
+from ragtriage.execution.coordinator import Coordinator, SharedLimits, SharedMemory
 from ragtriage.judges.budget import SpendingLimits, spent_on
+from ragtriage.judges.wrappers import CachedAnswer, InMemory
 
 BUDGET = 10.0
 ALL = SpendingLimits(BUDGET)

@@ -14,8 +14,8 @@ from inline_pool import InlinePool
 from ragtriage.core.errors import JudgeError
 from ragtriage.execution.job import Job, Task, TaskResult
 from ragtriage.execution.pools import Ended, Event, Lost
-from ragtriage.store.folder import open_folder
 from ragtriage.store import open_store
+from ragtriage.store.folder import open_folder
 
 
 @pytest.fixture

@@ -12,10 +12,9 @@ from scripted_judges import CONFIG, as_json, evaluated, row, timeless, written
 from ragtriage.core.errors import StoreError
 from ragtriage.core.filesystems import folder_at
 from ragtriage.runs.tally import tally_of
+from ragtriage.store.folder import open_folder
 from ragtriage.store.folder_checking import check_record_set
 from ragtriage.store.folder_forgetting import cases_with_texts, forget_in_record_set
-from ragtriage.store.folder import open_folder
-from ragtriage.runs.tally import tally_of
 from ragtriage.store.lease import FolderLease
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from scripted_judges import blocking, evaluated, row, written
 
-from ragtriage.core.filesystems import folder_at
-from ragtriage.readers.files import ByteRange
 from ragtriage.core.amount import Amount
-from ragtriage.runs.manifest import PartPlan
+from ragtriage.core.filesystems import folder_at
 from ragtriage.execution.progress import Progress, rows_of
+from ragtriage.readers.files import ByteRange
+from ragtriage.runs.manifest import PartPlan
 
 
 def csv_file(path: Path, count: int) -> Path:

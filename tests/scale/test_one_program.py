@@ -13,10 +13,10 @@ from scripted_judges import as_json, evaluated, row, wanted, written
 
 from inline_pool import InlinePool
 from ragtriage.core.errors import InputError
-from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.execution.execute import PartitionedResult, evaluate_partitioned
 from ragtriage.execution.job import Job, Task, TaskResult, checked_versions
 from ragtriage.execution.pools import Ended, Event
+from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.store.folder import open_folder
 
 

@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.errors import Stopped, StoreError
 from ragtriage.core.filesystems import folder_at
+from ragtriage.execution.coordinator import PAUSE, Coordinator, OwnSpending, SharedLimits
+from ragtriage.judges.budget import SpendingLimits, spent_on
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import Reply
 from ragtriage.judges.wrappers import InMemory
-from ragtriage.execution.coordinator import PAUSE, SharedLimits, OwnSpending
-from ragtriage.execution.coordinator import Coordinator
-from ragtriage.core.amount import Amount
-from ragtriage.judges.budget import SpendingLimits, spent_on
 
 LIMITS = SpendingLimits(budget=10.0)
 

@@ -11,15 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ragtriage.scale.ids import doubles_in, entries_of, entry_of, kept_entries, place_of, read_entries, sorted_entries
 from scripted_judges import parquet, row
 
 from ragtriage.core.filesystems import listed
 from ragtriage.readers import Rejected, open_cases
-from ragtriage.scale.ids import doubles_in, entries_of, entry_of, kept_entries, place_of, read_entries, sorted_entries
-from ragtriage.runs.manifest import PartPlan
-from ragtriage.runs.cutting import cases_a_partition, cut_lines, cut_row_groups, lines_of
-from ragtriage.runs.manifest import ReadOptions
-from ragtriage.runs.cutting import survey
+from ragtriage.runs.cutting import cases_a_partition, cut_lines, cut_row_groups, lines_of, survey
+from ragtriage.runs.manifest import PartPlan, ReadOptions
 
 
 @given(st.lists(st.integers(0, 300), max_size=30), st.integers(1, 100))

@@ -28,11 +28,9 @@ from scripted_judges import (
 )
 
 from ragtriage.core.errors import InputError, StoreError
-from ragtriage.execution.execute import Stop
-from ragtriage.execution.execute import evaluate_partitioned
-from ragtriage.store.folder import orphans
-from ragtriage.store.folder import open_folder
+from ragtriage.execution.execute import Stop, evaluate_partitioned
 from ragtriage.store import open_store
+from ragtriage.store.folder import open_folder, orphans
 
 DRIVER = """
 import sys

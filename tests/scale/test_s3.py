@@ -15,11 +15,10 @@ from scripted_judges import by_one_process, evaluated, parquet, row, timeless, u
 from in_process import said_by
 from ragtriage.core.errors import InputError, StoreError
 from ragtriage.core.filesystems import folder_at, stamp_of
-from ragtriage.store.folder_checking import check_record_set
-from ragtriage.store.folder import orphans
-from ragtriage.store.folder import open_folder
-from ragtriage.store.lease import FolderLease
 from ragtriage.store import open_store
+from ragtriage.store.folder import open_folder, orphans
+from ragtriage.store.folder_checking import check_record_set
+from ragtriage.store.lease import FolderLease
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,8 @@ from scripted_judges import CONFIG, as_json, by_one_process, evaluated, parquet,
 
 from ragtriage.core.errors import NotStoredError
 from ragtriage.runs.tally import tally_of
-from ragtriage.store.folder import open_folder
-from ragtriage.runs.tally import tally_of, tally_of
 from ragtriage.store import open_store
+from ragtriage.store.folder import open_folder
 
 
 def rows(count: int) -> list[object]:

@@ -16,11 +16,10 @@ from scripted_judges import row, until, wanted, written
 from inline_pool import InlinePool
 from ragtriage.core.errors import StoreError
 from ragtriage.core.filesystems import Folder, folder_at
-from ragtriage.store.folder_checking import check_record_set
 from ragtriage.execution.execute import evaluate_partitioned
 from ragtriage.store.folder import open_folder
-from ragtriage.store.lease import FolderLease, worked_on
-from ragtriage.store.lease import here, host_of
+from ragtriage.store.folder_checking import check_record_set
+from ragtriage.store.lease import FolderLease, here, host_of, worked_on
 
 SHARE = re.compile(r"-(\d+)-of-(\d+)")
 
