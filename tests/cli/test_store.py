@@ -336,7 +336,7 @@ def test_a_password_in_the_address_earns_a_note_and_is_in_nothing_that_is_printe
 
 def test_a_second_evaluator_of_the_same_file_is_refused(server, folder):
     code = (
-        "import sys; from ragtriage.cli import main; from ragtriage.store import CaseHeading, open_store\n"
+        "import sys; from ragtriage.cli import main; from ragtriage.runs.case_row import CaseHeading\nfrom ragtriage.store import open_store\n"
         "from ragtriage.store.store import Store\nmain()"
     )
     rows = [dict(ROWS[0], id=str(i), query=f"{i} {ROWS[0]['query']}") for i in range(400)]

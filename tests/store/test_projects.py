@@ -105,7 +105,7 @@ def test_readings_are_written_with_the_record_and_replaced_with_it(place):
             run.flush()
             assert [row["position"] for row in place.rows("readings")] == [0]
             run.keep(first, CaseHeading("no-fault", "none", (), sure=True))
-            run.read_again([(second, READ), (next(evaluated([case(99)])), READ)])
+            run.head_anew([(second.case, READ), (case(99), READ)])
             run.finish()
         rows = sorted(place.rows("readings"), key=lambda row: row["position"])
         assert [(row["kind"], row["component"], row["rules"], row["sure"]) for row in rows] == [

@@ -434,6 +434,6 @@ def test_weights_that_no_reader_takes_any_more_count_as_the_nearest_that_it_take
         assert store.means([1])[1]["groundedness"] == pytest.approx(expected)
         for found in (
             [row.weight for row in store.run().rows()],
-            [row[3] for row in store.run().columns().cases()],
+            [row.weight for row in store.run().facts()],
         ):
             assert found == [1e9, 1e9, 1e-9]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Protocol
 
@@ -79,7 +79,9 @@ class Run:
 
     def facts(self) -> Iterator[CaseRow]:
         """Ids, tags, weights and relevant ids of all cases, and nothing else."""
-        return self.place.read(FACTS)
+        for row in self.place.read(FACTS):
+            weight = counted_weight(row.weight)
+            yield row if weight == row.weight else replace(row, weight=weight)
 
     def scores(self, metric: str) -> Iterator[tuple[int, float | None, bool]]:
         """(position, value, whether the judge failed) of one metric; the value is None if it is undefined."""

@@ -209,10 +209,10 @@ def test_what_was_found_on_a_large_run_is_kept_and_read_alike(folder: Path) -> N
         rows = FoundRows(reading.rules)
         for record in run.records():
             rows.add(record, reading.assess(record), reading)
-        run.notes().write(NOTE, "a", packed(rows.cases))
-        run.notes().write(NOTE, "b", packed(rows.cases))
-        again = list(unpacked(run.notes().read(NOTE, "b") or ""))
+        run.place.note(NOTE, "a", packed(rows.cases))
+        run.place.note(NOTE, "b", packed(rows.cases))
+        again = list(unpacked(run.place.note(NOTE, "b") or ""))
 
         assert again == rows.cases
-        assert run.notes().read(NOTE, "a") is None
-        assert store.run(1).notes().read(NOTE, "b") is None
+        assert run.place.note(NOTE, "a") is None
+        assert store.run(1).place.note(NOTE, "b") is None

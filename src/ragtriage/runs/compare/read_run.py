@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ragtriage.core.case import Source, Turn, counted_weight
+from ragtriage.core.case import Source, Turn
 from ragtriage.readers.case_rows import made_up_id
 from ragtriage.runs.case_row import CaseText
 from ragtriage.runs.compare.case_table import (
@@ -54,7 +54,7 @@ def read_table(run: Run, metrics: Sequence[str], tags: Collection[str] = ()) -> 
     for place, row in enumerate(run.facts()):
         places[row.position] = place
         ids.append(row.id)
-        weights.append(counted_weight(row.weight))
+        weights.append(row.weight)
         relevant.append(row.relevant_ids)
         for tag, value in row.tags.items():
             if (text := tag_text(value)) is not None and (tag in by_tag or len(by_tag) < MOST_TAGS):
