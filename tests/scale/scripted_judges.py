@@ -154,7 +154,11 @@ def wanted(
     )
 
     def new_pool(folder: Folder, most: int) -> Pool:
-        return pool(orders, most) if pool else LocalProcesses(orders, min(processes, most), Coordinator(no_memory(), folder))
+        return (
+            pool(orders, most)
+            if pool
+            else LocalProcesses(orders, min(processes, most), Coordinator(no_memory(), folder))
+        )
 
     return Wanted(str(out), plan, orders, new_pool, **more)
 
