@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ragtriage.judges.budget import Amount
 from ragtriage.scale.orders import Orders, Task, Worked
 from ragtriage.scale.pool import Ended, Event
-from ragtriage.scale.spending import Amount
 from ragtriage.scale.worker import Loaded, evaluate_partition, load
 
 

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from ragtriage.core.errors import ConfigError, StoreError
 from ragtriage.core.verdicts import Verdict
+from ragtriage.judges.budget import Amount
 from ragtriage.judges.wrappers import CachedAnswer, InMemory
 from ragtriage.scale.at_desk import DeskLimits, DeskMemory
 from ragtriage.scale.desk import Desk
 from ragtriage.scale.places import Folder, folder_at
-from ragtriage.scale.spending import Amount, Limits, spent_on
+from ragtriage.scale.spending import Limits, spent_on
 
 BUDGET = 10.0
 ALL = Limits(BUDGET)

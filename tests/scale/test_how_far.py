@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from scripted_judges import blocking, evaluated, row, written
 
+from ragtriage.judges.budget import Amount
 from ragtriage.readers.files import ByteRange
-from ragtriage.scale.desk import Amount
 from ragtriage.scale.partitions import Partition
 from ragtriage.scale.places import folder_at
 from ragtriage.scale.progress import Progress, rows_of

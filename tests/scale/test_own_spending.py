@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from ragtriage.core.errors import Stopped, StoreError
+from ragtriage.judges.budget import Amount
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import Reply
 from ragtriage.judges.wrappers import InMemory
 from ragtriage.scale.at_desk import PAUSE, DeskLimits, OwnSpending
 from ragtriage.scale.desk import Desk
 from ragtriage.scale.places import folder_at
-from ragtriage.scale.spending import Amount, Limits, spent_on
+from ragtriage.scale.spending import Limits, spent_on
 
 LIMITS = Limits(budget=10.0)
 

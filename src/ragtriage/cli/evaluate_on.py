@@ -47,6 +47,7 @@ from ragtriage.scale.ray_pool import RayPool
 from ragtriage.scale.set_tally import tally_of_run
 from ragtriage.scale.spending import Limits
 from ragtriage.scale.survey import PlannedFile, Survey, survey
+from ragtriage.store import open_answers
 from ragtriage.store.database import store_address as read_address
 
 _SHOWN_FILES = 3
@@ -114,12 +115,15 @@ def evaluate_on(
     )
     store_address = everywhere(judge_flags.store_address(settings))
     stop = Stop()
-    with open_named_store(judge_flags.store, shown.project, settings, create=True) as store:
+    with (
+        open_named_store(judge_flags.store, shown.project, settings, create=True) as store,
+        open_answers(store.database) as answers,
+    ):
 
         def new_pool(folder: Folder, most: int) -> Pool:
             if kind == "ray":
                 return RayPool(orders, count, most, store_address, limits, share)
-            return LocalPool(orders, min(count or 1, most), Desk(store.answers(), folder, limits, share))
+            return LocalPool(orders, min(count or 1, most), Desk(answers, folder, limits, share))
 
         with _ctrl_c(stop), _line() as show:
             result = evaluate_partitioned(

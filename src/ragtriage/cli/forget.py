@@ -21,7 +21,7 @@ from ragtriage.runs.repeats import trials_of
 from ragtriage.scale.forgetting import cases_with_texts, forget_in_record_set
 from ragtriage.scale.places import REMOTE
 from ragtriage.scale.record_set import RecordSet
-from ragtriage.store import RunInfo, Store, StoredRun
+from ragtriage.store import RunInfo, Store, StoredRun, open_answers
 from ragtriage.text.sanitize import one_line
 
 _SHOWN_FILES = 100
@@ -106,9 +106,9 @@ def _forget(
     if store is not None:
         if runs:
             store.forget_texts([one.number for one in runs], () if nothing else cases or None, also=steps)
-        if not nothing:
-            for one in sets:
-                store.forget_answers(one, cases or None, also=steps)  # while the questions can be found by the texts
+        with open_answers(store.database) as answers:
+            for one in [] if nothing else sets:
+                answers.forget(one, cases or None, also=steps)  # while the questions can be found by the texts
     for one in sets:
         forget_in_record_set(one.folder.address, cases or None)
 

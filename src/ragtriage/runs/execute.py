@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from ragtriage.core.errors import Stopped, StoreError
 from ragtriage.core.record import Record
@@ -13,6 +13,7 @@ from ragtriage.core.verdicts import Undefined
 from ragtriage.diagnosis import Assessment
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.estimate import EvaluationEstimate
+from ragtriage.judges.budget import NOTHING
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
@@ -28,7 +29,7 @@ from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection
 from ragtriage.runs.spending import RunSpending
 from ragtriage.runs.store_failures import store_failure
 from ragtriage.runs.tally import SlicedTally, tally_of
-from ragtriage.store import Reading, RunInfo, RunWriter, Store, StoredRun
+from ragtriage.store import Reading, RunInfo, RunWriter, Store, StoredRun, open_answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class FileResult:
     def total(self) -> RunInfo:
         """The first run, with what all of them took."""
         infos = [trial.stored.info for trial in self.trials]
-        return replace(infos[0], **{name: sum(getattr(info, name) for info in infos) for name in RunSpending.FIELDS})
+        return replace(infos[0], **{name: sum(getattr(info, name) for info in infos) for name in asdict(NOTHING)})
 
 
 def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where it is stored, and how
@@ -91,7 +92,7 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
 
     Args:
         file: the cases; see `ragtriage.readers.open_cases`.
-        judge: any judge, or a session in which it is built from a configuration. Its answers are kept in the store.
+        judge: any judge, or a session in which it is built from a configuration. Its answers are kept with the runs.
         store: where the runs are kept.
         config: metrics, thresholds and rules.
         selection: which rows.
@@ -106,10 +107,11 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
         JudgeError: the judge can't work at all. What was kept before stays; so with a StoreError.
         StoreError: the store can't be written.
     """
-    job = Job(file, judge, store, config, selection, name or file.name, by, trials, notify)
     results: list[TrialResult] = []
-    while len(results) < trials and not (results and results[-1].stopped):
-        results.append(_run_trial(job, len(results), results[0].stored.number if results else None))
+    with open_answers(store.database) as answers:
+        job = Job(file, judge, store, answers, config, selection, name or file.name, by, trials, notify)
+        while len(results) < trials and not (results and results[-1].stopped):
+            results.append(_run_trial(job, len(results), results[0].stored.number if results else None))
     return FileResult(tuple(results), repeats_of([trial.stored for trial in results], config))
 
 
@@ -140,16 +142,15 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
     Returns:
         None if it came to its end; else why it stopped.
     """
-    run, built = ready.run, ready.built
-    answers = job.store.answers()
+    run, built, answers = ready.run, ready.built, job.answers
     ledger = built.ledger or Ledger()
     ledger.spent_before += run.cost
-    spending, sink = RunSpending(run, ledger), _StoppingSink(run, ledger, job.config)
+    spending, sink = RunSpending(run, ledger.spent), _StoppingSink(run, ledger, job.config)
     try:
         if isinstance(ready.start, RunResumed) and ready.start.done:
             run.read_again(_read_again(job.store.run(run.number), job.config, tally))
         if built.ledger:
-            answers.spending = spending  # a kill must not lose what the answers that are kept have cost
+            answers.payer = spending  # a kill must not lose what the answers that are kept have cost
             answers.on_failure = sink.stop
         records = evaluate_sync(
             run.todo(ready.cases.read(run.reject)),
@@ -162,15 +163,15 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
         try:
             with _frozen_garbage_collector(), closing(records):  # type: ignore[type-var]  # a generator
                 for record in records:
-                    spending.count()
+                    spending.count(ledger.spent)
                     job.notify(CaseDone(record, tally.add(record, sink.assessed.pop(record.case.id))))
         finally:
             answers.on_failure = _ignore
-            spending.count()
+            spending.count(ledger.spent)
             try:
                 built.close()
             finally:
-                answers.spending = None
+                answers.payer = None
         run.finish()
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -183,7 +184,7 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
 
 def _remaining(job: Job, judge: Judge, trial: int) -> EvaluationEstimate | None:
     """What the rest of this trial and all later ones would take; None for free judges and for batch APIs."""
-    session, memory = job.judge, job.store.answers()
+    session, memory = job.judge, job.answers
     if not isinstance(session, JudgeSession) or not session.config.paid or session.config.batch_api:
         return None
     return estimate_file(

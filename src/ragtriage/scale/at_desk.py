@@ -7,11 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragtriage.core.verdicts import Answer
+from ragtriage.judges.budget import NOTHING, Amount
 from ragtriage.judges.llm.concurrency import Reservation
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.scale.desk import Call
-from ragtriage.scale.spending import Amount, Block, Limits
+from ragtriage.scale.spending import Block, Limits
 
 PAUSE = 0.2
 """Seconds before the desk is asked again that had nothing to give."""
@@ -53,7 +54,7 @@ class OwnSpending:
 
     def so_far(self) -> Amount:
         """What was spent since the process was started."""
-        return Amount(self._ledger.cost, self._ledger.requests, self._ledger.tokens_in, self._ledger.tokens_out)
+        return self._ledger.spent
 
     def begin(self) -> None:
         """A partition is begun."""
@@ -145,17 +146,15 @@ class DeskMemory:
 
     call: Call
     who: str
-    spent: Callable[[], Amount] = Amount
-    """What this process has spent since it was started."""
 
     def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
         """See `AnswerMemory`."""
         return self.call("recall", self.who, keys) if keys else {}
 
-    def remember(self, entries: Iterable[CachedAnswer]) -> None:
+    def remember(self, entries: Iterable[CachedAnswer], spent: Amount = NOTHING) -> None:
         """See `AnswerMemory`."""
         if entries := list(entries):
-            self.call("remember", self.who, entries, self.spent())
+            self.call("remember", self.who, entries, spent)
 
     def flush(self) -> None:
         """See `AnswerMemory`; nothing ever waits."""

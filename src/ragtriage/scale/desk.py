@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ragtriage.core.verdicts import Answer
+from ragtriage.judges.budget import Amount
 from ragtriage.judges.llm.concurrency import OwnLimits, Reservation
 from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer
 from ragtriage.scale.places import Folder
-from ragtriage.scale.spending import Amount, Block, Limits, SharedBudget
+from ragtriage.scale.spending import Block, Limits, SharedBudget
 
 Call = Callable[..., Any]
 """Asks the desk: the name of one of its methods, then its arguments."""

@@ -14,10 +14,10 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from ragtriage.core.errors import JudgeError, RagtriageError
+from ragtriage.judges.budget import Amount
 from ragtriage.scale.desk import Desk
 from ragtriage.scale.orders import Orders, Task, Worked
 from ragtriage.scale.pool import Ended, Event, Lost
-from ragtriage.scale.spending import Amount
 from ragtriage.scale.worker import Loaded, evaluate_partition, load
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from ragtriage.core.errors import StoreError
+from ragtriage.judges.budget import Amount
 from ragtriage.scale.places import Folder
-from ragtriage.scale.spending import Amount
 
 DONE, RECORDS = "done", "records"
 PARTS = "parts.jsonl"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ragtriage.judges.budget import Amount
 from ragtriage.scale.orders import Task, Worked
-from ragtriage.scale.spending import Amount
 
 
 @dataclass(frozen=True, slots=True)

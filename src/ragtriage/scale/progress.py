@@ -11,12 +11,12 @@ from typing import Any
 
 from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import StoreError
+from ragtriage.judges.budget import Amount
 from ragtriage.readers.files import ByteRange
 from ragtriage.scale.markers import Marker
 from ragtriage.scale.partitions import Partition
 from ragtriage.scale.places import Folder
 from ragtriage.scale.plan import RunPlan
-from ragtriage.scale.spending import Amount
 
 KEPT_EVERY = 5.0
 """Seconds between two writings of the file."""

@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragtriage.core.errors import ConfigError, JudgeError, MissingExtraError
+from ragtriage.judges.budget import Amount
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.scale.desk import Desk
 from ragtriage.scale.orders import Orders, Task, Worked
 from ragtriage.scale.places import folder_at
 from ragtriage.scale.pool import Ended, Event, Lost
-from ragtriage.scale.spending import Amount, Limits
+from ragtriage.scale.spending import Limits
 from ragtriage.scale.worker import Loaded, evaluate_partition, load
-from ragtriage.store import open_store
+from ragtriage.store import open_answers
 
 NO_REPORTS = "RAY_USAGE_STATS_ENABLED"
 """Ray reports its use over the network unless this is 0 before it is imported."""
@@ -289,17 +290,17 @@ class _Worker:
 
 
 class _DeskActor:
-    """The desk on the driver's machine, where the store is."""
+    """The desk on the driver's machine, where the answers are."""
 
     def __init__(self, store: str | None, folder: str, limits: Limits, share: tuple[int, int] | None) -> None:
-        self._store = open_store(store)
-        self._desk = Desk(self._store.answers(), folder_at(folder), limits, share)
+        self._answers = open_answers(store)
+        self._desk = Desk(self._answers, folder_at(folder), limits, share)
 
     def call(self, name: str, *given: Any) -> Any:
         """See `Desk.call`."""
         return self._desk.call(name, *given)
 
     def close(self) -> None:
-        """Keep what was spent, and let the store go."""
+        """Keep what was spent, and let the answers go."""
         self._desk.close()
-        self._store.close()
+        self._answers.close()

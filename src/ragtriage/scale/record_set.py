@@ -17,6 +17,7 @@ from ragtriage.core.display import listed
 from ragtriage.core.errors import InputError, NotStoredError, RagtriageError, StoreError
 from ragtriage.core.record import Record
 from ragtriage.core.suggestions import near_names
+from ragtriage.judges.budget import Amount
 from ragtriage.runs.evaluation_config import ARITHMETIC
 from ragtriage.scale.ids import place_of
 from ragtriage.scale.layout import Double, Placed, find_doubles, ids_of, laid_out, read_doubles, starts
@@ -27,7 +28,7 @@ from ragtriage.scale.plan import RunPlan, read_plan
 from ragtriage.scale.record_set_columns import SetColumns, SetNotes
 from ragtriage.scale.rejections import rejected_rows
 from ragtriage.scale.sign_of_life import worked_on
-from ragtriage.scale.spending import Amount, spent_on
+from ragtriage.scale.spending import spent_on
 from ragtriage.store import RejectedRow, RunColumns, RunInfo, StoredRow
 from ragtriage.store.identity import content_hash, digest
 from ragtriage.store.record_values import case_from, record_from

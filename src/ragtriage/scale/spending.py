@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ragtriage.core.display import dollars
 from ragtriage.core.errors import ConfigError, StoreError
+from ragtriage.judges.budget import NOTHING, Amount
 from ragtriage.scale.places import Folder
 
 CENT = 1e-9
@@ -24,22 +25,6 @@ MARGIN = 0.01
 """Share of the budget that the file says may be spent beyond what is granted, so that it isn't written so often."""
 KEPT_EVERY = 2.0
 """Seconds between two writings of the file, where nothing else makes one due."""
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """Money, requests and tokens."""
-
-    cost: float = 0.0
-    requests: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-
-    def __add__(self, other: Amount) -> Amount:
-        return Amount(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
-
-    def __sub__(self, other: Amount) -> Amount:
-        return Amount(*(getattr(self, one.name) - getattr(other, one.name) for one in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +69,7 @@ class Block:
 class Spent:
     """What one of the files says."""
 
-    spent: Amount = Amount()
+    spent: Amount = NOTHING
     lost: float = 0.0
     """Dollars that processes may have spent that were lost before they could say so."""
     held: float = 0.0

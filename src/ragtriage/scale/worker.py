@@ -17,6 +17,7 @@ from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError, JudgeError, RagtriageError, Stopped
 from ragtriage.core.record import Record
 from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.judges.budget import Amount
 from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
@@ -33,7 +34,7 @@ from ragtriage.scale.orders import Ending, Orders, Task, Worked, versions_of
 from ragtriage.scale.part_file import PartWriter, PlacedRecord, file_checksum
 from ragtriage.scale.places import folder_at, stamp_of
 from ragtriage.scale.probe import arithmetic
-from ragtriage.scale.spending import Amount, Limits
+from ragtriage.scale.spending import Limits
 from ragtriage.store.identity import digest
 
 FILES_KEPT = 4
@@ -73,7 +74,7 @@ class Loaded:
         paid = isinstance(judge, JudgeConfig) and judge.paid
         self.own_memory = None if paid else InMemory(KEPT_ANSWERS)
         self.spending = spending = OwnSpending(self.call, self.who) if paid else None
-        memory = self.own_memory or DeskMemory(self.call, self.who, spending.so_far if spending else Amount)
+        memory = self.own_memory or DeskMemory(self.call, self.who)
         if isinstance(judge, JudgeConfig):
             session = _session(judge, self.call, self.who, spending)
             self.built = build_judge(session, memory, threads=1)
