@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ragtriage.scale.ids import doubles_in, entries_of, entry_of, kept_entries, place_of, read_entries, sorted_entries
 from scripted_judges import parquet, row
 
 from ragtriage.core.filesystems import listed

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
+from ragtriage.core.amount import NOTHING
 from ragtriage.core.case import Case
 from ragtriage.core.errors import Stopped, StoreError
 from ragtriage.core.record import Record
@@ -30,7 +31,7 @@ from ragtriage.runs.repeats import RepeatSummary, repeats_of
 from ragtriage.runs.run import Run
 from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection
 from ragtriage.runs.tally import SlicedTally, tally_of
-from ragtriage.store import Store
+from ragtriage.store import Store, open_answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class FileResult:
     def total(self) -> RunInfo:
         """The first run, with what all of them took."""
         infos = [trial.stored.info for trial in self.trials]
-        return replace(infos[0], **{name: sum(getattr(info, name) for info in infos) for name in RunSpending.FIELDS})
+        return replace(infos[0], **{name: sum(getattr(info, name) for info in infos) for name in asdict(NOTHING)})
 
 
 def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where it is stored, and how
@@ -93,7 +94,7 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
 
     Args:
         file: the cases; see `ragtriage.readers.open_cases`.
-        judge: any judge, or a session in which it is built from a configuration. Its answers are kept in the store.
+        judge: any judge, or a session in which it is built from a configuration. Its answers are kept with the runs.
         store: where the runs are kept.
         config: metrics, thresholds and rules.
         selection: which rows.
@@ -108,10 +109,11 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
         JudgeError: the judge can't work at all. What was kept before stays; so with a StoreError.
         StoreError: the store can't be written.
     """
-    job = Job(file, judge, store, config, selection, name or file.name, by, trials, notify)
     results: list[TrialResult] = []
-    while len(results) < trials and not (results and results[-1].stopped):
-        results.append(_run_trial(job, len(results), results[0].stored.number if results else None))
+    with open_answers(store.database) as answers:
+        job = Job(file, judge, store, answers, config, selection, name or file.name, by, trials, notify)
+        while len(results) < trials and not (results and results[-1].stopped):
+            results.append(_run_trial(job, len(results), results[0].stored.number if results else None))
     return FileResult(tuple(results), repeats_of([trial.stored for trial in results], config))
 
 
@@ -142,33 +144,32 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
     Returns:
         None if it came to its end; else why it stopped.
     """
-    run, built = ready.run, ready.built
-    answers = job.store.answers()
+    run, built, answers = ready.run, ready.built, job.answers
     ledger = built.ledger or Ledger()
     ledger.spent_before += run.cost
-    spending = RunSpending(run, ledger)
+    spending = RunSpending(run, ledger.spent)
     stop = lambda error: ledger.stop(str(error))  # noqa: E731  # short
     evaluation = Evaluation(built, job.config, run, tally, stop)
 
     def done(record: Record, findings: tuple[Finding, ...]) -> None:
-        spending.count()
+        spending.count(ledger.spent)
         job.notify(CaseDone(record, findings))
 
     try:
         if isinstance(ready.start, RunResumed) and ready.start.done:
             run.head_anew(_headed_anew(job.store.run(run.number), job.config, tally))
         if built.ledger:
-            answers.spending = spending  # a kill must not lose what the answers that are kept have cost
+            answers.payer = spending  # a kill must not lose what the answers that are kept have cost
             answers.on_failure = stop
         try:
             evaluation.run(run.todo(ready.cases.read(run.reject)), done)
         finally:
             answers.on_failure = _ignore
-            spending.count()
+            spending.count(ledger.spent)
             try:
                 built.close()
             finally:
-                answers.spending = None
+                answers.payer = None
         run.finish()
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -181,7 +182,7 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
 
 def _remaining(job: Job, judge: Judge, trial: int) -> EvaluationEstimate | None:
     """What the rest of this trial and all later ones would take; None for free judges and for batch APIs."""
-    session, memory = job.judge, job.store.answers()
+    session, memory = job.judge, job.answers
     if not isinstance(session, JudgeSession) or not session.config.paid or session.config.batch_api:
         return None
     return estimate_file(

@@ -17,7 +17,7 @@ from ragtriage.readers import CaseFile
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
 from ragtriage.runs.identity import RunIdentity
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases, require_tag
-from ragtriage.store import RunWriter, Store
+from ragtriage.store import Answers, RunWriter, Store
 
 UNKNOWN_LANGUAGE = "und"
 """ISO 639-2 for a language that nobody could tell."""
@@ -30,6 +30,7 @@ class Job:
     file: CaseFile
     judge: Judge | JudgeSession
     store: Store
+    answers: Answers
     config: EvaluationConfig
     selection: RowSelection
     name: str
@@ -38,11 +39,10 @@ class Job:
     notify: Listener
 
     def build_judge(self, trial: int) -> BuiltJudge:
-        """The judge of one trial, whose answers are kept in the store."""
-        memory = self.store.answers()
+        """The judge of one trial, whose answers are remembered."""
+        memory = self.answers
         if isinstance(self.judge, JudgeSession):
-            free = self.store.free_answers()
-            return build_judge(self.judge, memory, free=free, tickets=self.store.tickets(), trial=trial)
+            return build_judge(self.judge, memory, free=memory.free, tickets=memory.tickets(), trial=trial)
         return BuiltJudge(Cached(self.judge, memory, trial=trial), memory)
 
 

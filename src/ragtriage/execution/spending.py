@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.core.amount import Amount
 from ragtriage.store import RunWriter
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from ragtriage.store.answers import Spendings
 
 
 class RunSpending:
@@ -17,26 +19,24 @@ class RunSpending:
 
     Args:
         run: the run.
-        ledger: what the command spends.
+        spent: what the command has spent so far, on other runs.
     """
 
-    FIELDS = ("cost", "requests", "tokens_in", "tokens_out")
+    def __init__(self, run: RunWriter, spent: Amount) -> None:
+        self._run = run
+        self._before = Amount(run.cost, run.requests, run.tokens_in, run.tokens_out) - spent
 
-    def __init__(self, run: RunWriter, ledger: Ledger) -> None:
-        self._run, self._ledger = run, ledger
-        self._before = {name: getattr(run, name) - getattr(ledger, name) for name in self.FIELDS}
+    def count(self, spent: Amount) -> None:
+        """Set what was spent on the run; the command has spent so much by now."""
+        for name, value in asdict(self._before + spent).items():
+            setattr(self._run, name, value)
 
-    def count(self) -> None:
-        """Set what was spent on the run."""
-        for name, before in self._before.items():
-            setattr(self._run, name, before + getattr(self._ledger, name))
-
-    def keep(self, connection: Connection) -> None:
-        """See `ragtriage.store.answers.Spending`."""
-        self.count()
+    def keep(self, connection: Connection, spent: Amount) -> None:
+        """See `ragtriage.store.answers.Payer`."""
+        self.count(spent)
         self._run.keep_spending(connection)
 
-    def by_run(self) -> Mapping[int, Mapping[str, float]]:
-        """See `ragtriage.store.answers.Spending`."""
-        self.count()
+    def by_run(self, spent: Amount) -> Spendings:
+        """See `ragtriage.store.answers.Payer`."""
+        self.count(spent)
         return {self._run.number: self._run.spent()}

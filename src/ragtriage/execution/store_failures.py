@@ -14,7 +14,7 @@ def store_failure(error: StoreError, cases: int, run: RunWriter, unsaved: str) -
         error: what the store said.
         cases: how many cases of the run were evaluated.
         run: the run, with what it cost.
-        unsaved: what became of answers that the store couldn't take; see `StoredAnswers.unsaved`.
+        unsaved: what became of answers that the store couldn't take; see `Answers.unsaved`.
     """
     told = str(error)
     if isinstance(error, StoreLostError) and error.deleted:

@@ -72,7 +72,7 @@ class Worker:
         paid = isinstance(judge, JudgeConfig) and judge.paid
         self.own_memory = None if paid else InMemory(KEPT_ANSWERS)
         self.spending = spending = OwnSpending(self.call, self.who) if paid else None
-        memory = self.own_memory or SharedMemory(self.call, self.who, spending.so_far if spending else Amount)
+        memory = self.own_memory or SharedMemory(self.call, self.who)
         if isinstance(judge, JudgeConfig):
             session = _session(judge, self.call, self.who, spending)
             self.built = build_judge(session, memory, threads=1)
