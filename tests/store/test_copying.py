@@ -20,7 +20,7 @@ from ragtriage.core.case import Case
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.runs.case_row import CaseHeading
-from ragtriage.runs.place import RejectedRow
+from ragtriage.runs.run import RejectedRow
 from ragtriage.store import CopiedRun, RunBusyError, Store, open_store
 from ragtriage.store.forgetting import delete_unheld_texts
 
