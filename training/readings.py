@@ -30,7 +30,7 @@ from twins import twins
 
 from ragtriage.judges.embedded.attribution import without_attribution
 from ragtriage.judges.embedded.readings import read
-from ragtriage.text.placed_words import content_words
+from ragtriage.text.words import content_words
 
 AUTHORED = Path(__file__).parent / "authored"
 BUDGETS = (40, 60, 80, 110)

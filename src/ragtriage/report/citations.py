@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Verdict
+from ragtriage.core.verdicts import Span, Verdict
 from ragtriage.diagnosis.citations import CheckedSegment, checked_segments
 from ragtriage.metrics.citations import FALSE
 from ragtriage.report.coverage import State, state_of, verdict_report
 from ragtriage.report.marks import Look
-from ragtriage.report.sanitize import Span
 from ragtriage.report.words import SEGMENT_WORDS
 from ragtriage.text.sanitize import one_line
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, get_args
 
-from ragtriage.report.sanitize import Span, excerpts
+from ragtriage.core.verdicts import Span
+from ragtriage.report.sanitize import excerpts
 from ragtriage.text.sanitize import sanitize
 
 Look = Literal[

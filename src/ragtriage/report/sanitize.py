@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-Span = tuple[int, int]
+from ragtriage.core.verdicts import Span
 
 CONTEXT = 120
 """Characters shown on either side of what matters in a text that is cut."""

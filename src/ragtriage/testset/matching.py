@@ -11,10 +11,20 @@ from collections.abc import Sequence
 from ragtriage.core.verdicts import Verdict
 from ragtriage.testset.answered_rows import AnswerType, Truth
 from ragtriage.testset.digit_codes import holds_code, is_code, may_be_code, without_code
-from ragtriage.text.dates import SURE_MONTHS, Moment, Span, date_in, moments
+from ragtriage.text.dates import (
+    SURE_MONTHS,
+    Clock,
+    DayRange,
+    Moment,
+    clock_beside,
+    clock_in,
+    clocks,
+    date_in,
+    is_spoken,
+    moments,
+)
 from ragtriage.text.declines import declines
 from ragtriage.text.numbers import Figure, figures, number_in
-from ragtriage.text.times import Clock, clock_beside, clock_in, clocks, is_spoken
 from ragtriage.text.words import NEGATIONS, OPENERS, STOP, fold, tokens
 
 TOLERANCE = 0.005
@@ -150,7 +160,7 @@ def _among(figure: Figure, others: Sequence[Figure]) -> bool:
     return any(figure.value == other.value for other in others)
 
 
-def _date(truth: Span, query: str, response: str) -> Verdict:
+def _date(truth: DayRange, query: str, response: str) -> Verdict:
     said, asked = moments(response), moments(query)
     own = [one for one in said if _lies_in(truth, one)]
     doubtful = [one for one in said if one not in own and any(span == truth for span in one)]
@@ -174,7 +184,7 @@ def _time(truth: Clock, query: str, response: str) -> Verdict:
     return _weighed("time of day", own, others, response)
 
 
-def _date_and_time(day: Span, at: Clock, query: str, response: str) -> Verdict:
+def _date_and_time(day: DayRange, at: Clock, query: str, response: str) -> Verdict:
     """A date with its time of day: both must be there."""
     date, time = _date(day, query, response), _time(at, query, response)
     if "no" in {date.value, time.value}:
@@ -274,7 +284,7 @@ def _holds(
     return _stands_in(_folded(text), said)
 
 
-def _lies_in(truth: Span, moment: Moment) -> bool:
+def _lies_in(truth: DayRange, moment: Moment) -> bool:
     """Whether a date, however it is read, is the true one or a more exact one."""
     return all(truth[0] <= first and last <= truth[1] for first, last in moment)
 

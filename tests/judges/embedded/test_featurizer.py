@@ -16,7 +16,7 @@ from ragtriage.judges.embedded.featurizer import BESIDE_CLAIM, Featurized, Featu
 from ragtriage.judges.embedded.fitted_models import FARTHEST, Fusion, fused_inputs
 from ragtriage.judges.embedded.reader import HEADS, Logits, Pair
 from ragtriage.judges.embedded.verdict import Scored
-from ragtriage.text.atomic import Marks
+from ragtriage.text.claims import Marks
 
 FILLER = "The harbour office keeps a list of all boats, and the list is read aloud on the first Monday of the month. "
 LONG = FILLER * 40 + "Guests moor at the eastern pier. They pay 12 euros a night. " + FILLER * 40

@@ -18,9 +18,9 @@ from ragtriage.judges.embedded.evidence import Evidence
 from ragtriage.judges.embedded.readings import Sentence
 from ragtriage.judges.embedded.sentence_comparison import Comparison, products_with
 from ragtriage.text import words as vocabulary
+from ragtriage.text.claims import remark
 from ragtriage.text.dates import dates_agree
-from ragtriage.text.question_forms import QUESTION_TYPES, holds_type, question_type
-from ragtriage.text.remarks import remark
+from ragtriage.text.questions import QUESTION_TYPES, holds_type, question_type
 
 Row = NDArray[np.float64]
 _GAP = 0.05

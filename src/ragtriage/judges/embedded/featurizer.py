@@ -25,8 +25,8 @@ from ragtriage.judges.embedded.short_replies import asserted_text, is_short_repl
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text import declines, split_claims
-from ragtriage.text.atomic import Marker
-from ragtriage.text.html import visible_text
+from ragtriage.text.claims import Marker
+from ragtriage.text.markup import visible_text
 from ragtriage.text.numbers import numbers_as_figures
 
 _WIDEST = 2048

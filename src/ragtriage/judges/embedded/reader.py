@@ -17,10 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ragtriage.core.verdicts import Span
 from ragtriage.judges.embedded.encoder import MODEL, Vector, open_model
 from ragtriage.judges.embedded.wordpiece import END, WordPieces
 from ragtriage.text import split_sentences
-from ragtriage.text.atomic import Cut, Marks, PartKind, Span
+from ragtriage.text.claims import Cut, Marks, PartKind
 
 HEADS = ("supported", "answered", "essential", "needed")
 """What the reader says of a text, in the order of its output; `needed` of a sentence in its text: whether that is

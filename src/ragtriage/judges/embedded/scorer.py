@@ -21,7 +21,7 @@ from ragtriage.judges.embedded.featurizer import Featurized, Featurizer
 from ragtriage.judges.embedded.fitted_models import FITTED, Fusion, Model, fused_inputs, load
 from ragtriage.judges.embedded.reader import Logits, Pair, Reader, doubted_words
 from ragtriage.judges.embedded.verdict import FittedThresholds, Scored
-from ragtriage.text.atomic import Marker
+from ragtriage.text.claims import Marker
 
 MARKED = 256
 """Responses whose marks are remembered: each is asked for several times."""

@@ -14,7 +14,7 @@ from ragtriage.text import split_questions
 from ragtriage.text.dates import DATE_NAMES
 from ragtriage.text.numbers import NUMBER_WORDS
 from ragtriage.text.pronouns import AUXILIARY_WORD, stands_alone, subject
-from ragtriage.text.question_forms import question_type
+from ragtriage.text.questions import question_type
 from ragtriage.text.words import tokens
 
 WORDS = 12

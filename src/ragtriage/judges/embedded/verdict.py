@@ -11,7 +11,7 @@ from ragtriage.core.verdicts import Answer, Answered, Verdict
 from ragtriage.judges.embedded.attribution import without_attribution
 from ragtriage.judges.quotes import LONGEST_QUOTE, quoted
 from ragtriage.text import declines, split_claims, split_sentences
-from ragtriage.text.atomic import Marker
+from ragtriage.text.claims import Marker
 from ragtriage.text.differences import differences, likely_place
 
 NEAR = 0.6

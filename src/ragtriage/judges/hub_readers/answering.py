@@ -20,7 +20,7 @@ from ragtriage.judges.hub_readers.families import Said, sigmoid
 from ragtriage.judges.hub_readers.hub_reader import PLACES, HubReader, Spans
 from ragtriage.judges.quotes import quoted
 from ragtriage.text import split_sentences
-from ragtriage.text.atomic import Marker
+from ragtriage.text.claims import Marker
 from ragtriage.text.differences import differences, likely_place
 
 SMALLEST = 32

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Component
 from ragtriage.text import split_questions, split_sentences
-from ragtriage.text.question_forms import QuestionType, holds_type, question_type
+from ragtriage.text.questions import QuestionType, holds_type, question_type
 from ragtriage.trust.content_words import content_words, names, numbers
 from ragtriage.trust.pairs.pair_files import Change
 from ragtriage.trust.paraphrase import paraphrased, reworded

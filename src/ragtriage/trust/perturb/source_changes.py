@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ragtriage.core.case import Case, Source
 from ragtriage.text import split_questions, split_sentences
-from ragtriage.text.question_forms import question_type
+from ragtriage.text.questions import question_type
 from ragtriage.trust.content_words import content_words, name_words, numbers
 from ragtriage.trust.pairs.pair_files import Change
 from ragtriage.trust.perturb.file_context import (
