@@ -20,7 +20,7 @@ from ragtriage.cli import app
 from ragtriage.cli.app import COMMANDS
 from ragtriage.cli.console import ExitCode
 from ragtriage.config import Settings, read_settings
-from ragtriage.core.options import WINDOW
+from ragtriage.core.case import WINDOW
 from ragtriage.core.statistics import RESAMPLES
 from ragtriage.core.steps import Relation, Target, Unit
 from ragtriage.diagnosis import KINDS, RULES

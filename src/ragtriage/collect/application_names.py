@@ -15,7 +15,7 @@ from ragtriage.collect.http import MAX_REPLY, HttpApplication, headers_from
 from ragtriage.collect.replies import ReplyPaths
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.readers.paths import path_from
 
 CHAT = "/chat/completions"

@@ -20,7 +20,7 @@ from ragtriage.collect.application import Reply, Unanswered, asked_row, source_r
 from ragtriage.collect.replies import read_reply
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.text.sanitize import one_line
 
 _LONGEST = 300

@@ -17,10 +17,9 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-from ragtriage.core.case import Case
+from ragtriage.core.case import WINDOW, Case
 from ragtriage.core.errors import ConfigError, JudgeError, StoreError
 from ragtriage.core.metric import Metric
-from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import Question
 from ragtriage.core.record import Record, Sink
 from ragtriage.core.steps import Step

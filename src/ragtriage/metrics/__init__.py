@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.metrics import custom_metrics
 from ragtriage.metrics.citations import citation_groundedness, citation_precision, citation_recall
 from ragtriage.metrics.generator import claim_relevancy, hallucination, query_similarity

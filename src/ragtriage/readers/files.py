@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Literal, cast
 
 from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.suggestions import near_files
+from ragtriage.core.validation import near_files
 from ragtriage.readers.json_documents import json_document
 from ragtriage.readers.json_lines import DrawnRows, drawn_lines, json_lines
 from ragtriage.readers.json_values import parse

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.readers.field_names import ALIASES
 from ragtriage.readers.paths import NotThere
 from ragtriage.readers.places import Place, place_from

@@ -8,8 +8,7 @@ from functools import partial
 
 from ragtriage.core.display import price_of_tokens
 from ragtriage.core.metric import Better, Metric
-from ragtriage.core.record import Record
-from ragtriage.core.record_text import counted_text
+from ragtriage.core.record import Record, counted_text
 from ragtriage.core.verdicts import Component, Score, Undefined
 from ragtriage.diagnosis import RULES, Finding, Headline, Rule, headline
 from ragtriage.diagnosis.likelihood import score_interval

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragtriage.core.errors import InputError
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.testset.generation.optional_packages import SqlglotError, exp, scopes, sqlglot
 from ragtriage.testset.generation.query_templates import SQLGLOT, QueryTemplate, digest, template_of
 from ragtriage.testset.generation.schema import Schema

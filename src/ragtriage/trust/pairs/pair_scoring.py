@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ragtriage.core.case import Case
+from ragtriage.core.case import WINDOW, Case
 from ragtriage.core.metric import Metric
-from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import Question
 from ragtriage.core.statistics import ClusterBootstrap, ranked, share, wilson_interval
 from ragtriage.core.verdicts import Answer, Score, Undefined

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragtriage.core import questions as ask
-from ragtriage.core.case import Case
-from ragtriage.core.options import WINDOW
+from ragtriage.core.case import WINDOW, Case
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Component, Score, Verdict
 from ragtriage.diagnosis import RULES, diagnose, needs_of
