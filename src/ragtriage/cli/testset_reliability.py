@@ -26,7 +26,7 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.verdicts import Score
 from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import metrics_named
-from ragtriage.metrics.samples import self_consistency
+from ragtriage.metrics.generator import self_consistency
 from ragtriage.readers import open_cases
 from ragtriage.readers.files import STDIN, InputFile
 from ragtriage.report.reliability_document import reliability_document

@@ -15,7 +15,7 @@ from ragtriage.diagnosis.findings import Finding, declined
 from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Rule
 from ragtriage.diagnosis.thresholds import BAD, distance_past_threshold, is_bad
 from ragtriage.metrics import METRICS, metric_named
-from ragtriage.metrics.response import response_query_coverage
+from ragtriage.metrics.thelma import response_query_coverage
 
 NONE = "none"
 """The component of a case on which no fault was found."""

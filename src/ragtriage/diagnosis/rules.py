@@ -16,8 +16,7 @@ from typing import Any, Literal
 from ragtriage.core.steps import Step
 from ragtriage.diagnosis.thresholds import BAD
 from ragtriage.metrics import metric_named
-from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
-from ragtriage.metrics.response import DECLINES
+from ragtriage.metrics.thelma import DECLINES, SUPPORTED_BY_CONVERSATION
 
 Kind = Literal["failure", "quality", "doubt", "waste", "right"]
 KINDS: tuple[Kind, ...] = ("failure", "quality", "doubt", "waste", "right")

@@ -14,8 +14,7 @@ from collections.abc import Mapping
 
 from ragtriage.core.chances import chance_of, shifted, with_chance
 from ragtriage.core.verdicts import Cell, Known, Verdict, Verdicts
-from ragtriage.metrics.response import DECLINES
-from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
+from ragtriage.metrics.thelma import ANSWERED_BY_ONE, ANSWERED_TOGETHER, DECLINES
 
 WEIGHT = 2.16
 BASE = 0.48

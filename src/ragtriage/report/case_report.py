@@ -13,8 +13,8 @@ from ragtriage.core.verdicts import Component, Score, Undefined
 from ragtriage.diagnosis import RULES, Finding, Headline, Rule, headline
 from ragtriage.diagnosis.likelihood import score_interval
 from ragtriage.metrics import metric_named
-from ragtriage.metrics.decompositions import SEGMENTS
-from ragtriage.metrics.source import fact_precision, source_precision
+from ragtriage.metrics.aggregate import SEGMENTS
+from ragtriage.metrics.thelma import fact_precision, source_precision
 from ragtriage.planning.questions import as_read
 from ragtriage.report.citations import SegmentReport, segment_reports
 from ragtriage.report.claims import MOST_CLAIMS, ClaimReport, claim_reports, repeats_of

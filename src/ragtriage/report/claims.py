@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Span, Verdict
 from ragtriage.diagnosis.findings import claims_from_conversation
-from ragtriage.metrics.decompositions import CLAIMS
-from ragtriage.metrics.groundedness import groundedness
-from ragtriage.metrics.response import REPEATED, response_precision
+from ragtriage.metrics.aggregate import CLAIMS
+from ragtriage.metrics.thelma import REPEATED, groundedness, response_precision
 from ragtriage.report.coverage import State, VerdictReport, judged, verdict_report
 from ragtriage.report.marks import Look
 from ragtriage.text.sanitize import one_line

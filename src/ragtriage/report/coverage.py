@@ -9,8 +9,7 @@ from typing import Literal
 from ragtriage.core.record import Record
 from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Cell, Component, Failure, Verdict
-from ragtriage.metrics.response import ANSWERED_BY_RESPONSE
-from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
+from ragtriage.metrics.thelma import ANSWERED_BY_ONE, ANSWERED_BY_RESPONSE, ANSWERED_TOGETHER
 from ragtriage.text.sanitize import one_line
 
 State = Literal["yes", "no", "check", "unknown", "failed", "not asked"]

@@ -14,9 +14,7 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.estimate import estimate_evaluation
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.wrappers import AnswerMemory
-from ragtriage.metrics.groundedness import groundedness
-from ragtriage.metrics.response import response_query_coverage
-from ragtriage.metrics.source import source_query_coverage
+from ragtriage.metrics.thelma import groundedness, response_query_coverage, source_query_coverage
 from ragtriage.text import split_claims
 from ragtriage.trust.pairs.pair_scoring import CostEstimate, answers_to
 from ragtriage.trust.paraphrase import reworded

@@ -1,14 +1,89 @@
-"""How good the response is for the query (THELMA, sections 4.3 to 4.5)."""
+"""THELMA's metrics: how good the sources are, how good the response is, and whether it says what they say.
+
+Sections 4.1 and 4.2, 4.3 to 4.5, and 4.6 of the paper.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from ragtriage.core.metric import Metric, metric
-from ragtriage.core.steps import Match
-from ragtriage.core.verdicts import Outcome, Score, Undefined, Verdicts
-from ragtriage.metrics.aggregate import cosines_of, parts, share
-from ragtriage.metrics.decompositions import CLAIMS, QUESTIONS, SENTENCES, WHOLE_RESPONSE
+from ragtriage.core.steps import Match, only_where_not
+from ragtriage.core.verdicts import Outcome, Score, Undefined, Verdicts, highest
+from ragtriage.metrics.aggregate import (
+    CLAIMS,
+    CONTRADICTED,
+    FACTS,
+    QUESTIONS,
+    SENTENCES,
+    SOURCES,
+    UNSUPPORTED,
+    WHOLE_RESPONSE,
+    cosines_of,
+    parts,
+    share,
+)
+
+ANSWERED_BY_ONE = Match(QUESTIONS, "answered", "each source")
+ANSWERED_TOGETHER = Match(QUESTIONS, "answered", "sources", only_where_not(ANSWERED_BY_ONE))
+
+
+@metric(title="Sources needed", fault="not needed to answer the question", needed=Match(SOURCES, "essential", "query"))
+def source_precision(needed: Verdicts) -> Outcome:
+    """The share of retrieved sources that hold something essential for the query.
+
+    Essential sources / sources, in [0, 1]. Args: needed: shape (n_sources, 1). Undefined without sources, or if the
+    query asks nothing. Source: THELMA, equation 2.
+    """
+    return share(needed.components, needed.best())
+
+
+@metric(title="Facts needed", fault="not needed to answer the question", needed=Match(FACTS, "essential", "query"))
+def fact_precision(needed: Verdicts) -> Outcome:
+    """The share of the retrieved information that is essential for the query.
+
+    Essential facts / facts of all sources, in [0, 1]. Args: needed: shape (n_facts, 1). Undefined without sources, or
+    if the query asks nothing. Source: THELMA, equation 3.
+    """
+    return share(needed.components, needed.best())
+
+
+@metric(
+    title="Sources answer the question",
+    fault="not answered by the sources",
+    single=ANSWERED_BY_ONE,
+    together=ANSWERED_TOGETHER,
+)
+def source_query_coverage(single: Verdicts, together: Verdicts) -> Outcome:
+    """The share of sub-questions that the sources answer, one source alone or all together.
+
+    In [0, 1]; 0 if nothing was retrieved. The whole source set is asked only about sub-questions that no single source
+    answers: the maximum is the same. Args: single: shape (n_questions, n_sources); together: shape (n_questions, 1).
+    Undefined if the query asks nothing. Source: THELMA, equation 4.
+    """
+    both = zip(single.best(), together.best(), strict=True)
+    return share(single.components, [highest(pair) for pair in both])
+
+
+SUPPORTED = Match(CLAIMS, "supported", "sources")
+SUPPORTED_BY_CONVERSATION = Match(CLAIMS, "supported", "conversation", only_where_not(SUPPORTED))
+"""Tells claims that the conversation before the query supports from those that nothing does; no score depends on it."""
+
+
+@metric(
+    title="Grounded",
+    fault="not supported by the sources",
+    kinds={CONTRADICTED: "contradicted by the sources", UNSUPPORTED: "not supported by the sources"},
+    support=SUPPORTED,
+)
+def groundedness(support: Verdicts) -> Outcome:
+    """The share of the response's claims that the sources, taken together, support.
+
+    Supported claims / claims, in [0, 1]; 0 if nothing was retrieved. Args: support: shape (n_claims, 1). Undefined
+    without a response, or if it makes no claim. Source: THELMA, equation 8.
+    """
+    return share(support.components, support.best())
+
 
 ANSWERED_BY_RESPONSE = Match(QUESTIONS, "answered", "response")
 REPEATED = Match(SENTENCES, "similar", "other components")
