@@ -46,7 +46,7 @@ from pydantic_ai.settings import ModelSettings
 from speed import varied
 
 from ragtriage.core.questions import supported
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.prompt_rendering import render

@@ -24,7 +24,7 @@ from ragtriage.core.case import WINDOW
 from ragtriage.core.statistics import RESAMPLES
 from ragtriage.core.steps import Relation, Target, Unit
 from ragtriage.diagnosis import KINDS, RULES
-from ragtriage.diagnosis.thresholds import DEFAULTS
+from ragtriage.diagnosis.rules import DEFAULTS
 from ragtriage.judges.decision_thresholds import BANDS, NEVER_NO, NEVER_YES
 from ragtriage.judges.embedded.encoder import LENGTH
 from ragtriage.judges.judge_config import BATCH_WINDOW, EMBEDDED_WINDOW

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ragtriage import Case, Component, FakeJudge, Score, Source, Verdict, Verdicts, evaluate_sync, metrics_named
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Cell, Failure, Known, Missing
-from ragtriage.evaluation.consistency import BASE, WEIGHT, consistent
+from ragtriage.evaluation.engine import BASE, WEIGHT, consistent
 from ragtriage.metrics.thelma import ANSWERED_BY_ONE, ANSWERED_TOGETHER, DECLINES, SUPPORTED
 
 QUESTION = Component("What does it cost?")

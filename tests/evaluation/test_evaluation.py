@@ -41,7 +41,7 @@ from ragtriage.core.steps import Match
 from ragtriage.core.verdicts import Answer, Components, Failure, Outcome, Verdicts
 from ragtriage.diagnosis import UNDETERMINED, component_of, declined, diagnose
 from ragtriage.diagnosis.findings import BY_CONVERSATION
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.aggregate import CLAIMS
 

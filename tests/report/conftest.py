@@ -13,7 +13,7 @@ from ragtriage.core.record import Record
 from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Cell, Component, Failure, Known, Missing, Verdict, Verdicts
 from ragtriage.diagnosis import Finding, diagnose
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.aggregate import CLAIMS, FACTS, QUESTIONS, SENTENCES, SOURCES
 from ragtriage.metrics.thelma import (

@@ -11,8 +11,8 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Component, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import Finding
-from ragtriage.diagnosis.ranking import rank_of
-from ragtriage.diagnosis.thresholds import is_bad
+from ragtriage.diagnosis.headline import rank_of
+from ragtriage.diagnosis.rules import is_bad
 from ragtriage.metrics.thelma import ANSWERED_BY_ONE
 from ragtriage.report.case_report import LISTED_SOURCES, case_report, legend_of
 from ragtriage.report.case_rows import case_row, worst_first

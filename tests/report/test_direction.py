@@ -26,7 +26,7 @@ from ragtriage import (
 )
 from ragtriage.core.verdicts import Undefined
 from ragtriage.diagnosis import Finding, Rule
-from ragtriage.diagnosis.thresholds import is_bad, level_of
+from ragtriage.diagnosis.rules import is_bad, level_of
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report
 from ragtriage.report.case_rows import CaseRow, case_row, worst_first

@@ -19,7 +19,7 @@ from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import Question
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import THELMA
 from ragtriage.readers import open_cases

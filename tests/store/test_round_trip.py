@@ -16,7 +16,7 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Component, Failure, Missing, Score, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import assess
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import CITATIONS
 from ragtriage.metrics.aggregate import SEGMENTS

@@ -9,7 +9,7 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Score
 from ragtriage.diagnosis import RULES, Finding, HeadlineKind, Rule, headline
-from ragtriage.diagnosis.ranking import Rank, case_rank
+from ragtriage.diagnosis.headline import Rank, case_rank
 from ragtriage.text.sanitize import one_line
 
 

@@ -17,9 +17,8 @@ from markupsafe import Markup
 
 from ragtriage.core.display import plural
 from ragtriage.diagnosis import KIND_WORDS
-from ragtriage.diagnosis.ranking import Rank
-from ragtriage.diagnosis.rules import SURE
-from ragtriage.diagnosis.thresholds import is_bad
+from ragtriage.diagnosis.headline import Rank
+from ragtriage.diagnosis.rules import SURE, is_bad
 from ragtriage.report.case_report import case_report, legend_of, looks_of
 from ragtriage.report.case_rows import CaseRow, case_row
 from ragtriage.report.judge_card import card_sections

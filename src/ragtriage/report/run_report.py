@@ -9,7 +9,7 @@ from typing import Any
 from ragtriage.core.display import plural, price_of_tokens
 from ragtriage.core.metric import Metric
 from ragtriage.diagnosis import NONE, RULES, UNREAD, Rule, any_applicable
-from ragtriage.diagnosis.thresholds import BAD, is_bad
+from ragtriage.diagnosis.rules import BAD, is_bad
 from ragtriage.metrics import CITATIONS
 from ragtriage.planning.requirements import REASONS
 from ragtriage.report.spent import NOTHING, Spent

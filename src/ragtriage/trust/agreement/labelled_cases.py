@@ -11,7 +11,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Undefined
-from ragtriage.diagnosis.thresholds import is_bad
+from ragtriage.diagnosis.rules import is_bad
 from ragtriage.metrics import metrics_named
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.readers.problems import RowProblem

@@ -15,7 +15,7 @@ from ragtriage.core.questions import KINDS, Kind
 from ragtriage.core.statistics import IntervalEstimate, wilson_interval
 from ragtriage.core.steps import Match
 from ragtriage.core.validation import as_builtins
-from ragtriage.diagnosis.thresholds import is_bad
+from ragtriage.diagnosis.rules import is_bad
 from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, without_threshold
 from ragtriage.judges.judge_names import EMBEDDED, UNCALIBRATED
 from ragtriage.trust.calibration import fitted_thresholds
