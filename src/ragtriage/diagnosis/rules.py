@@ -38,12 +38,12 @@ class Threshold:
     why: str
 
 
-def _read() -> Mapping[str, Threshold]:
+def _read_thresholds() -> Mapping[str, Threshold]:
     rows = tomllib.loads(files(__package__).joinpath("thresholds.toml").read_text("utf-8"))
     return MappingProxyType({name: Threshold(**row) for name, row in rows.items()})
 
 
-DEFAULTS: Mapping[str, Threshold] = _read()
+DEFAULTS: Mapping[str, Threshold] = _read_thresholds()
 """Metric name → default threshold; a metric that isn't here has none and can't be low or high."""
 
 
@@ -166,13 +166,13 @@ class Rule:
         return not self.faults or any(level == BAD[better.get(name, "higher")] for name, level in self.when.items())
 
 
-def _read_of_rules() -> tuple[Rule, ...]:
+def _read_rules() -> tuple[Rule, ...]:
     rows: list[dict[str, Any]] = tomllib.loads(files(__package__).joinpath("rules.toml").read_text("utf-8"))["rule"]
     tuples = ({key: tuple(value) for key, value in row.items() if isinstance(value, list)} for row in rows)
     return tuple(Rule(**{**row, **found}) for row, found in zip(rows, tuples, strict=True))
 
 
-RULES: tuple[Rule, ...] = _read_of_rules()
+RULES: tuple[Rule, ...] = _read_rules()
 """The table, `rules.toml`."""
 
 
