@@ -32,8 +32,8 @@ from ragtriage.judges.llm import channel, concurrency, embedding_judge, prompt_r
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.prompts import ASKED, HEAD
 from ragtriage.metrics import GROUPS, METRICS
-from ragtriage.readers.field_names import ALIASES
-from ragtriage.readers.problems import Limits
+from ragtriage.readers.field_values import ALIASES
+from ragtriage.readers.problems import RowLimits
 from ragtriage.readers.shapes import SHAPES
 from ragtriage.report import run_page
 
@@ -179,7 +179,7 @@ def test_every_extra_has_a_heading() -> None:
 def test_every_limit_of_a_row_is_listed() -> None:
     page = text("operations.md")
 
-    for field in fields(Limits):
+    for field in fields(RowLimits):
         assert field.name.replace("_", "-") in page or field.name in page
         assert f"{field.default:,}" in page
 

@@ -9,15 +9,14 @@ from typing import Any
 
 from ragtriage.collect.application import Reply, Unanswered
 from ragtriage.core.case import Source
-from ragtriage.readers.field_names import ALIASES, field_named
+from ragtriage.readers.field_values import ALIASES, field_named, sources_of
 from ragtriage.readers.paths import NotThere, ValuePath, in_one_piece, keys_of
-from ragtriage.readers.problems import Limits, RowContext, RowProblem
-from ragtriage.readers.source_values import sources_of
+from ragtriage.readers.problems import RowContext, RowLimits, RowProblem
 from ragtriage.readers.text_values import clean, described, text_of
 
 UNREADABLE = "unreadable reply"
 NO_ANSWER = "no answer in the reply"
-_LIMITS = Limits(max_text=sys.maxsize, max_sources=sys.maxsize)
+_LIMITS = RowLimits(max_text=sys.maxsize, max_sources=sys.maxsize)
 """None: what was answered is kept as it is, and an evaluation has limits of its own."""
 _IDS = ("ids", "retrieved", "source_ids", "document_ids", "doc_ids")
 
