@@ -33,8 +33,7 @@ from ragtriage.trust.labels.sampling import (
     random_sample,
     sample_name,
 )
-from ragtriage.trust.labels.screen import KEYS, LINES, WIDTH, screen
-from ragtriage.trust.labels.session import AskKey, LabellingSession, compare_with_judge
+from ragtriage.trust.labels.session import KEYS, LINES, WIDTH, AskKey, LabellingSession, compare_with_judge, screen
 
 _CLEAR = "\x1b[2J\x1b[H"
 _WORDS = {"yes": "y", "no": "n", "skip": "s", "back": "b", "everything": "e", "quit": "q"}

@@ -8,9 +8,8 @@ from ragtriage.core.display import plural
 from ragtriage.report.document import GAP, Block, Column, Heading, Line, line, note, number_columns, table, text_columns
 from ragtriage.report.words import DASH
 from ragtriage.text.sanitize import one_line
-from ragtriage.trust.calibration.base_rates import LearntRate
 from ragtriage.trust.calibration.calibrate import Calibration, CascadeBand, VerdictChance, VerdictThreshold
-from ragtriage.trust.calibration.fitted_thresholds import FittedThreshold
+from ragtriage.trust.calibration.fits import FittedThreshold, LearntRate
 from ragtriage.trust.settings_text import as_toml
 
 

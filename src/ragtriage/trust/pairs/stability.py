@@ -17,7 +17,7 @@ from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics.thelma import groundedness, response_query_coverage, source_query_coverage
 from ragtriage.text import split_claims
 from ragtriage.trust.pairs.pair_scoring import CostEstimate, answers_to
-from ragtriage.trust.paraphrase import reworded
+from ragtriage.trust.wording import reworded
 
 METRICS = (source_query_coverage, response_query_coverage, groundedness)
 """What the rules of contradictions read."""
