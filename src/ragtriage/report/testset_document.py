@@ -21,14 +21,20 @@ from ragtriage.report.document import (
     text_columns,
 )
 from ragtriage.report.words import TABLES, two_places
-from ragtriage.testset.blame_agreement import GRAMMAR_VERDICTS, SIDES, BlameAgreement
-from ragtriage.testset.cluster_comparison import Comparison, Difference
 from ragtriage.testset.corpus import GapLookup
 from ragtriage.testset.correctness import Decision, MatcherCheck
-from ragtriage.testset.failure_analysis import FailureAnalysis
+from ragtriage.testset.failure_analysis import GRAMMAR_VERDICTS, SIDES, BlameAgreement, FailureAnalysis
 from ragtriage.testset.groups import RULES, TAGS, Rule
-from ragtriage.testset.modular import METRICS, Average, ClusterScores, Metric
-from ragtriage.testset.scoring import ModularScores, ScoringOptions
+from ragtriage.testset.scoring import (
+    METRICS,
+    Average,
+    ClusterScores,
+    Comparison,
+    Difference,
+    Metric,
+    ModularScores,
+    ScoringOptions,
+)
 from ragtriage.testset.sufficiency import SecondRun
 from ragtriage.text.sanitize import one_line
 
