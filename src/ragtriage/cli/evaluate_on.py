@@ -29,7 +29,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
-from ragtriage.report.stored_run import stored_run_report
+from ragtriage.report.run_report import stored_run_report
 from ragtriage.runs.evaluation_config import judging_stored, to_stored
 from ragtriage.runs.prepare import fingerprints_of
 from ragtriage.runs.selection import ALL_ROWS, QUOTED, require_tag, too_many_rejected

@@ -32,9 +32,7 @@ from ragtriage.judges.judge_names import in_a_sentence
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.plan_document import requests_and_price
-from ragtriage.report.run_report import RepeatsReport, RunReport
-from ragtriage.report.spent import spent_on
-from ragtriage.report.stored_run import stored_run_report
+from ragtriage.report.run_report import RepeatsReport, RunReport, spent_on, stored_run_report
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.events import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
 from ragtriage.runs.execute import FileResult, TrialResult

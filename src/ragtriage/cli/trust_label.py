@@ -20,7 +20,7 @@ from ragtriage.cli.results import remember_file, tell_deleted
 from ragtriage.cli.stores import open_named_store
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.record import Record
-from ragtriage.report.agreement_document import PICKED, labels_document
+from ragtriage.report.label_documents import PICKED, labels_document
 from ragtriage.report.terminal import print_document
 from ragtriage.store import StoredRun
 from ragtriage.trust.labels.label_files import Label, LabelFile

@@ -13,7 +13,7 @@ from ragtriage.report.document import (
     Cell,
     Column,
     Heading,
-    Span,
+    StyledText,
     line,
     note,
     number_columns,
@@ -137,7 +137,7 @@ def _pair(scores: ModularScores, even: ModularScores | None, names: Sequence[str
     """Like the paper's table 2: the two metrics, as given and balanced, with and without errors of the model."""
     rows = list(score_rows(scores, even, names))
     for title in ("Accuracy", "Robustness"):
-        yield (Span(title, "strong"),)
+        yield (StyledText(title, "strong"),)
         for sample in dict.fromkeys(row.sample for row in rows):
             for row in rows:
                 words = WORDS["metric"][row.metric]
@@ -248,7 +248,7 @@ def cross_rows(found: BlameAgreement) -> Iterator[tuple[Cell, ...]]:
     for grammar in GRAMMAR_VERDICTS:
         counts = {side: found.counts.get((grammar, side), 0) for side in SIDES}
         if any(counts.values()):
-            cells = (Span(f"{count:,}", "agreeing" if grammar == side else "") for side, count in counts.items())
+            cells = (StyledText(f"{count:,}", "agreeing" if grammar == side else "") for side, count in counts.items())
             yield WORDS["verdict"][grammar], *cells
 
 
