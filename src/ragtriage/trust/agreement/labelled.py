@@ -269,7 +269,7 @@ def read_labelled_cases(file: CaseFile, columns: Mapping[str, Metric]) -> Labell
             own = {
                 metric.name: label
                 for column, metric in columns.items()
-                if (label := _label(column, row.tags.get(column))) is not None
+                if (label := _case_label(column, row.tags.get(column))) is not None
             }
         except RowProblem as problem:
             rejected.append(Rejected(number, problem.field, problem.reason, file=file.name))
@@ -301,11 +301,13 @@ def compared_cases(
         record = by_id[name]
         tag = record.case.tags.get(group)
         own = f"row {name}" if tag is None else str(tag)
-        rows.append(ComparedRow(own, label, _prediction(record, metric, threshold), *_baseline(metric, record.case)))
+        rows.append(
+            ComparedRow(own, label, _prediction_of_case(record, metric, threshold), *_baseline(metric, record.case))
+        )
     return rows
 
 
-def _prediction(record: Record, metric: Metric, threshold: float | None) -> Prediction:
+def _prediction_of_case(record: Record, metric: Metric, threshold: float | None) -> Prediction:
     outcome = record.outcomes[metric.name]
     if isinstance(outcome, Undefined):
         return Prediction(None, reason=outcome.reason, failed=outcome.failed)
@@ -328,7 +330,7 @@ def _baseline(metric: Metric, case: Case) -> tuple[float, float]:
     return overlap(case.query, response), float(len(response))
 
 
-def _label(column: str, value: Any) -> float | None:
+def _case_label(column: str, value: Any) -> float | None:
     match value:
         case None | "":
             return None
