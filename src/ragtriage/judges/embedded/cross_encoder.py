@@ -18,8 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from ragtriage.core.verdicts import Span
-from ragtriage.judges.embedded.encoder import MODEL, Vector, open_model
-from ragtriage.judges.embedded.wordpiece import END, WordPieces
+from ragtriage.judges.embedded.encoder import END, MODEL, Vector, WordPieces, open_model
 from ragtriage.text import split_sentences
 from ragtriage.text.claims import Cut, Marks, PartKind
 
@@ -64,7 +63,7 @@ class Logits:
     """(n,), the same of each word or sign of the claim or question that was read, in that window."""
 
 
-class Reader:
+class CrossEncoder:
     """Reads pairs.
 
     Args:

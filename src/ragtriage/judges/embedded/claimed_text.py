@@ -1,4 +1,9 @@
-"""Short replies ("In 1912.", "Yes.", "Your line manager") that only make sense after the question.
+"""What is claimed, ready to be compared: a claim without its origin, a short reply with the question.
+
+"Based on the provided passages, the fee is 5 euros (Passage 2) [3]" claims that the fee is 5 euros; no passage contains
+the words about passages.
+
+Short replies ("In 1912.", "Yes.", "Your line manager") that only make sense after the question.
 
 They share no word with the question and answer nothing when read alone. A reply that is this brief, doesn't decline and
 is no sentence about something else counts as an answer if it can be of the kind that is asked for.
@@ -8,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from ragtriage.judges.embedded.readings import read_sentence
+from ragtriage.judges.embedded.passages import read_sentence
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import split_questions
 from ragtriage.text.dates import DATE_NAMES
@@ -16,6 +21,29 @@ from ragtriage.text.numbers import NUMBER_WORDS
 from ragtriage.text.pronouns import AUXILIARY_WORD, stands_alone, subject
 from ragtriage.text.questions import question_type
 from ragtriage.text.words import tokens
+
+_NAMED = RULES.regex("named_text")
+_LINK = RULES.regex("link")
+_SAYS = RULES.regex("text_says")
+_LEADS = (
+    re.compile(
+        rf"^\s*{_LINK}(?:based (?:solely |only )?(?:on|upon)|according to|per"
+        r"|as (?:stated|mentioned|noted|described|explained) (?:in|by))\s+"
+        rf"(?:(?:the\s+)?information\s+(?:provided\s+|given\s+|contained\s+)?(?:in|from|by)\s+)?{_NAMED}\s*[,:]\s*",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"^\s*{_LINK}{_NAMED}\s+{_SAYS}", re.IGNORECASE),
+)
+
+
+def without_attribution(claim: str) -> str:
+    """The claim without marks and phrases of attribution; as it stands if nothing else would be left."""
+    text = RULES["attribution_marks"].sub("", claim)
+    for lead in _LEADS:
+        text = lead.sub("", text, count=1)
+    text = text.strip()
+    return text if sum(c.isalpha() for c in text) > 2 else claim
+
 
 WORDS = 12
 """Up to so many words a text without a subject is a short reply."""
