@@ -65,11 +65,9 @@ from typing import Any, ClassVar, Literal
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import why_unreadable
-from ragtriage.core.suggestions import near_names
-from ragtriage.core.validation import STRICT, Invalid, validated
-from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule, RuleLevel
+from ragtriage.core.validation import STRICT, Invalid, near_names, validated
+from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule, RuleLevel, thresholds_with
 from ragtriage.diagnosis.rules import Kind as FindingKind
-from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.judges.decision_thresholds import (
     DecisionThreshold,
     LabelChance,

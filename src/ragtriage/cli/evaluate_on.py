@@ -43,7 +43,7 @@ from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
-from ragtriage.report.stored_run import stored_run_report
+from ragtriage.report.run_report import stored_run_report
 from ragtriage.runs.cutting import Survey, survey
 from ragtriage.runs.evaluation_config import judging_stored, to_stored
 from ragtriage.runs.manifest import InputFile, Manifest, parts_digest

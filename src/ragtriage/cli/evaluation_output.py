@@ -34,8 +34,7 @@ from ragtriage.judges.judge_names import in_a_sentence
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.plan_document import requests_and_price
-from ragtriage.report.run_report import RepeatsReport, RunReport
-from ragtriage.report.stored_run import stored_run_report
+from ragtriage.report.run_report import RepeatsReport, RunReport, stored_run_report
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run
 from ragtriage.runs.tally import diagnosed_records

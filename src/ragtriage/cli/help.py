@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 
 TABLES = tomllib.loads(Path(__file__).with_name("flags.toml").read_text(encoding="utf-8"))
 """A command, a group of commands or `shared` → name of a parameter → help text, or a table with it."""

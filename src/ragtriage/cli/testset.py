@@ -33,8 +33,7 @@ from ragtriage.testset.correctness import Decision, check_matcher, decide
 from ragtriage.testset.example import write_example
 from ragtriage.testset.groups import tag_rows
 from ragtriage.testset.matching import TOLERANCE
-from ragtriage.testset.modular import Average, Policy
-from ragtriage.testset.scoring import ModularScores, ScoringOptions, score_balanced, score_decided
+from ragtriage.testset.scoring import Average, ModularScores, Policy, ScoringOptions, score_balanced, score_decided
 
 testset = new_typer(help="Test sets with known answers: what they reveal about an application.")
 for _name, _command in COMMANDS.items():

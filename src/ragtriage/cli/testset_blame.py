@@ -19,10 +19,14 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.readers.files import STDIN, raw_rows
 from ragtriage.runs.tally import diagnosed_records
 from ragtriage.testset.answered_rows import Row
-from ragtriage.testset.blame_agreement import DiagnosedComponent, blame_agreement, diagnosed_components
 from ragtriage.testset.corpus import Corpus, look_up_gaps, read_corpus
 from ragtriage.testset.correctness import Decision, Given
-from ragtriage.testset.failure_analysis import FailureAnalysis
+from ragtriage.testset.failure_analysis import (
+    DiagnosedComponent,
+    FailureAnalysis,
+    blame_agreement,
+    diagnosed_components,
+)
 from ragtriage.testset.groups import TaggedRow
 from ragtriage.testset.sufficiency import SecondRun, decide_second_answers, second_questions, second_run_counts
 

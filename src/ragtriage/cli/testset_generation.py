@@ -18,15 +18,15 @@ from ragtriage.report.generation_document import counted_document, steps_documen
 from ragtriage.report.terminal import print_document
 from ragtriage.testset.generation.build import BuildOptions, accuracy_half_width, count
 from ragtriage.testset.generation.build import build as build_all
-from ragtriage.testset.generation.build_record import BuildStep
 from ragtriage.testset.generation.build_steps import (
     TEMPLATES,
+    BuildStep,
     make_fillings,
     make_questions,
     make_schema,
     make_templates,
 )
-from ragtriage.testset.generation.database import SECONDS, Database, Limits
+from ragtriage.testset.generation.database import SECONDS, Database, QueryLimits
 from ragtriage.testset.generation.fillings import FillingOptions
 from ragtriage.testset.generation.optional_packages import require_packages
 from ragtriage.testset.generation.sampling import SamplingPlan
@@ -80,7 +80,7 @@ def schema(
     The database is only read. Exit codes: 0; 2 usage or input.
     """
     require_packages()
-    with Database(url, Limits(seconds)) as database:
+    with Database(url, QueryLimits(seconds)) as database:
         _show([make_schema(database, out, parse_names(tables), parse_names(exclude), again=again)], as_json=as_json)
 
 
@@ -122,7 +122,7 @@ def fill(  # a command's flags are its arguments
     """
     require_packages()
     terms = FillingOptions(per_template, fill_flags.combinations, fill_flags.policies(), seed)
-    with Database(url, Limits(seconds)) as database, _filling() as advance:
+    with Database(url, QueryLimits(seconds)) as database, _filling() as advance:
         step = make_fillings(database, folder, terms, again=again, progress=advance)
     _show([step], as_json=as_json)
 
@@ -173,7 +173,7 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
         policies=fill_flags.policies(),
         plan=plan_flags.plan(),
     )
-    with Database(url, Limits(seconds)) as database:
+    with Database(url, QueryLimits(seconds)) as database:
         if dry_run:
             counted = count(database, terms)
             if as_json:

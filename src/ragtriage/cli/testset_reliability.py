@@ -27,11 +27,10 @@ from ragtriage.core.verdicts import Score
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import metrics_named
-from ragtriage.metrics.samples import self_consistency
+from ragtriage.metrics.generator import self_consistency
 from ragtriage.readers import open_cases
 from ragtriage.readers.files import STDIN, InputFile
-from ragtriage.report.reliability_document import reliability_document
-from ragtriage.report.reliability_page import write_reliability_page
+from ragtriage.report.reliability import reliability_document, write_reliability_page
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.selection import ALL_ROWS

@@ -21,16 +21,19 @@ from ragtriage.readers import open_cases
 from ragtriage.readers.files import InputFile
 from ragtriage.readers.json_objects import first_line, write_lines
 from ragtriage.readers.problems import Rejected
-from ragtriage.report.agreement_document import agreement_document
+from ragtriage.report.label_documents import agreement_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.selection import require_tag
-from ragtriage.trust.agreement.labelled_cases import PREFIX, compared_cases, label_columns, read_labelled_cases
-from ragtriage.trust.agreement.labelled_rows import (
+from ragtriage.trust.agreement.labelled import (
+    PREFIX,
     agreements,
+    compared_cases,
     compared_rows,
+    label_columns,
     predict_rows,
     predictions_of,
     progress_steps,
+    read_labelled_cases,
     read_labelled_rows,
     read_predictions,
     task_named,

@@ -16,7 +16,7 @@ from ragtriage.cli.results import open_run
 from ragtriage.cli.stores import open_named_store
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import as_builtins
-from ragtriage.report.calibration_document import calibration_document
+from ragtriage.report.label_documents import calibration_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import CORRECTIONS
 from ragtriage.trust.calibration.calibrate import calibrate as calibrated

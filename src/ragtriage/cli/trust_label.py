@@ -20,7 +20,7 @@ from ragtriage.cli.results import remember_file, tell_deleted
 from ragtriage.cli.stores import open_named_store
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.record import Record
-from ragtriage.report.agreement_document import PICKED, labels_document
+from ragtriage.report.label_documents import PICKED, labels_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.run import Run
 from ragtriage.trust.labels.label_files import Label, LabelFile
@@ -33,8 +33,7 @@ from ragtriage.trust.labels.sampling import (
     random_sample,
     sample_name,
 )
-from ragtriage.trust.labels.screen import KEYS, LINES, WIDTH, screen
-from ragtriage.trust.labels.session import AskKey, LabellingSession, compare_with_judge
+from ragtriage.trust.labels.session import KEYS, LINES, WIDTH, AskKey, LabellingSession, compare_with_judge, screen
 
 _CLEAR = "\x1b[2J\x1b[H"
 _WORDS = {"yes": "y", "no": "n", "skip": "s", "back": "b", "everything": "e", "quit": "q"}

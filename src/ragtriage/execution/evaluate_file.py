@@ -36,7 +36,7 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import metric_named
-from ragtriage.metrics.definitions import version_of
+from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.planning.relations import REPLACING_KINDS
 from ragtriage.readers import CaseFile
 from ragtriage.runs.case_row import CaseHeading

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from ragtriage.core.case import WINDOW
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import KINDS, Kind
 from ragtriage.judges.decision_thresholds import BANDS
 from ragtriage.judges.embedded import EmbeddedJudge

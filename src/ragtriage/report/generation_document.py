@@ -11,7 +11,7 @@ from ragtriage.report.document import GAP, Block, Column, Heading, line, note, n
 from ragtriage.report.templating import text_environment
 from ragtriage.testset.example import Example
 from ragtriage.testset.generation.build import TemplateEstimate
-from ragtriage.testset.generation.build_record import BuildStep
+from ragtriage.testset.generation.build_steps import BuildStep
 from ragtriage.testset.generation.phrasing import PhrasingResult, RefusedPhrasing
 from ragtriage.testset.generation.query_templates import TextTemplate
 from ragtriage.text.sanitize import one_line

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ragtriage.core.case import Case
 from ragtriage.readers import Rejected
 from ragtriage.readers.case_rows import twin_problem
-from ragtriage.readers.json_lines import moved_line
+from ragtriage.readers.json_files import moved_line
 from ragtriage.runs.manifest import Manifest
 from ragtriage.runs.run import RejectedRow
 from ragtriage.store.duplicates import Duplicate, PlacedPart

@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragtriage.judges.embedded.encoder import Vector
-from ragtriage.judges.embedded.evidence import Evidence
-from ragtriage.judges.embedded.readings import Sentence
+from ragtriage.judges.embedded.passages import Passages, Sentence
 from ragtriage.judges.embedded.sentence_comparison import Comparison, products_with
 from ragtriage.text import words as vocabulary
+from ragtriage.text.claims import remark
 from ragtriage.text.dates import dates_agree
-from ragtriage.text.question_forms import QUESTION_TYPES, holds_type, question_type
-from ragtriage.text.remarks import remark
+from ragtriage.text.questions import QUESTION_TYPES, holds_type, question_type
 
 Row = NDArray[np.float64]
 _GAP = 0.05
@@ -32,7 +31,7 @@ def columns(task: str) -> tuple[str, ...]:
     return tuple(name for group in groups["tasks"][task] for name in groups[group])
 
 
-def _found(c: Comparison, sentence: Sentence, vector: Vector, evidence: Evidence) -> list[float]:
+def _found(c: Comparison, sentence: Sentence, vector: Vector, evidence: Passages) -> list[float]:
     """How much of the sentence stands in the evidence."""
     cosine = float(c.cosines[0].max())
     two = evidence.vectors[int(np.argmax(c.cosines[0]))] + evidence.vectors[c.second]
@@ -46,7 +45,7 @@ def _found(c: Comparison, sentence: Sentence, vector: Vector, evidence: Evidence
     ]  # fmt: skip
 
 
-def _agrees(c: Comparison, sentence: Sentence, evidence: Evidence) -> list[float]:
+def _agrees(c: Comparison, sentence: Sentence, evidence: Passages) -> list[float]:
     """Whether numbers, names, negation and modal words of the sentence are those of the evidence."""
     window = evidence.window(c.best)
     near_numbers = frozenset[str]().union(*(s.numbers for s in window))
@@ -69,7 +68,7 @@ def _agrees(c: Comparison, sentence: Sentence, evidence: Evidence) -> list[float
     ]  # fmt: skip
 
 
-def _wants(c: Comparison, question: Sentence, evidence: Evidence) -> list[float]:
+def _wants(c: Comparison, question: Sentence, evidence: Passages) -> list[float]:
     """Whether the best window holds the kind of thing that is asked for."""
     window = evidence.window(c.best)
     text = " ".join(s.text for s in window)
@@ -89,7 +88,7 @@ def _wants(c: Comparison, question: Sentence, evidence: Evidence) -> list[float]
     ]  # fmt: skip
 
 
-def supported(c: Comparison, claim: Sentence, vector: Vector, evidence: Evidence, query: Sentence) -> list[float]:
+def supported(c: Comparison, claim: Sentence, vector: Vector, evidence: Passages, query: Sentence) -> list[float]:
     """A claim against everything that should support it; words that it takes from the query say little."""
     own = [stem for stem in claim.stems if stem not in query.stemset]
     found = 1.0 - len([stem for stem in own if stem not in evidence.stems]) / max(1, len(own))
@@ -98,18 +97,18 @@ def supported(c: Comparison, claim: Sentence, vector: Vector, evidence: Evidence
     )
 
 
-def relevant(c: Comparison, query: Sentence, vector: Vector, evidence: Evidence) -> list[float]:
+def relevant(c: Comparison, query: Sentence, vector: Vector, evidence: Passages) -> list[float]:
     """A query against the text that may be about it."""
     agrees = _agrees(c, query, evidence)
     return _found(c, query, vector, evidence) + agrees[:3] + agrees[4:6]
 
 
-def answered(c: Comparison, question: Sentence, vector: Vector, evidence: Evidence) -> list[float]:
+def answered(c: Comparison, question: Sentence, vector: Vector, evidence: Passages) -> list[float]:
     """A question against the texts that may answer it."""
     return relevant(c, question, vector, evidence) + _wants(c, question, evidence)
 
 
-def around(texts: Evidence, sentence: Sentence, query: Vector, context: Evidence) -> list[float]:
+def around(texts: Passages, sentence: Sentence, query: Vector, context: Passages) -> list[float]:
     """How a sentence compares with the rest of the text that it was taken from.
 
     Args:
@@ -170,7 +169,7 @@ def similar(cosine: float, a: Sentence, b: Sentence, there: Vector, back: Vector
 
 
 def same_answer(
-    c: Comparison, query: Sentence, truth: Sentence, response: Evidence, cosines: tuple[float, float]
+    c: Comparison, query: Sentence, truth: Sentence, response: Passages, cosines: tuple[float, float]
 ) -> list[float]:
     """One true answer against a response, both written numbers_as_figures (`numbers_as_figures`).
 

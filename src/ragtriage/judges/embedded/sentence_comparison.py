@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragtriage.judges.embedded.encoder import Encoded, Vector
-from ragtriage.judges.embedded.evidence import Evidence
-from ragtriage.judges.embedded.readings import Sentence
+from ragtriage.judges.embedded.passages import Passages, Sentence
 
 _MATRIX = 262_144
 """Multiplications of a product of two matrices that are done in one thread."""
@@ -78,7 +77,7 @@ def _share(weights: Vector, found: Vector) -> Vector:
     return np.asarray(weights @ found / total if total > 0 else np.zeros(found.shape[1]), np.float32)
 
 
-def compare(sentence: Sentence, encoded: Encoded, evidence: Evidence, rarity: Callable[[str], float]) -> Comparison:
+def compare(sentence: Sentence, encoded: Encoded, evidence: Passages, rarity: Callable[[str], float]) -> Comparison:
     """Hold one sentence against evidence."""
     cosines = np.stack([products_with(vectors, encoded.vector) for vectors in evidence.window_vectors])
 
@@ -117,3 +116,29 @@ def compare(sentence: Sentence, encoded: Encoded, evidence: Evidence, rarity: Ca
         second=second,
         missing=missing,
     )
+
+
+def nearest_sentences(c: Comparison, evidence: Passages, most: int) -> tuple[str, ...]:
+    """The sentences nearest to what is looked for, each with the one before it if there is room, in their own order.
+
+    Args:
+        c: what was found in the evidence.
+        evidence: sentences.
+        most: word pieces that are chosen at most; but one sentence at least, however long.
+    """
+    nearness = c.cosines[0] + c.word + c.soft
+    chosen: set[int] = set()
+    left = most
+    for nearest in np.argsort(-nearness, kind="stable"):
+        at = int(nearest)
+        for one in (at, at - 1):
+            length = evidence.length(one)
+            if one in chosen or (chosen and length > left):
+                break
+            chosen.add(one)
+            left -= length
+            if not one or not evidence.joined[one - 1]:
+                break
+        if left <= 0:
+            break
+    return tuple(evidence.sentences[at].text for at in sorted(chosen))

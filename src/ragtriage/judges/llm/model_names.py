@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit, urlunsplit
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.judges.llm.options import LLMOptions
 
 OLLAMA = "http://localhost:11434/v1"

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragtriage.core.errors import InputError
-from ragtriage.testset.generation.build_record import BuildStep
 from ragtriage.testset.generation.build_steps import (
     PHRASINGS,
     SCHEMA,
     TEMPLATES,
+    BuildStep,
     Progress,
     make_fillings,
     make_phrasings,

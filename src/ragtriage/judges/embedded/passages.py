@@ -1,0 +1,303 @@
+"""Texts as sentences with their words, numbers and names, remembered and made ready to be searched.
+
+Of the texts that a claim or question is held against: sentence vectors, word places, windows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragtriage.judges.embedded.encoder import Encoded, Encoder, Vector
+from ragtriage.text import split_facts
+from ragtriage.text import words as vocabulary
+from ragtriage.text.blocks import csv_as_table
+from ragtriage.text.markup import visible_text
+from ragtriage.text.numbers import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+LONGEST = 80
+"""Words in a piece of a sentence; longer ones (text without stops) are cut, since the encoder reads 256 word pieces."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence (or piece of one) with what can be compared about it."""
+
+    text: str
+    stems: tuple[str, ...]
+    """Distinct content words, numbers among them, in order."""
+    bigrams: frozenset[tuple[str, str]]
+    numbers: frozenset[str]
+    names: frozenset[str]
+    """Stems of words written with a capital that doesn't come from beginning a sentence."""
+    negated: bool
+    strong: bool
+    weak: bool
+    conditions: frozenset[str]
+    links: frozenset[str]
+    """Words that give a condition, and words that give a cause."""
+    words: int
+
+    @cached_property
+    def stemset(self) -> frozenset[str]:
+        """The stems without their order."""
+        return frozenset(self.stems)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text as its sentences."""
+
+    text: str
+    sentences: tuple[Sentence, ...]
+    """At least one, unless the text holds no word."""
+    stems: frozenset[str]
+    """Of the whole text, headings included."""
+    numbers: frozenset[str]
+    table: bool
+    """Whether much of it is rows or fields instead of sentences."""
+
+
+def _is_name(word: str, *, first: bool) -> bool:
+    """Whether a capital marks a name: not at the beginning of a sentence, unless more than the first letter is one."""
+    if not word[0].isupper() or word == "I":
+        return False
+    return not first or any(c.isupper() for c in word[1:])
+
+
+def _compared(token: str) -> str:
+    """The form in which a word or number is compared; empty for a word that carries no content."""
+    if token[0].isdigit():
+        return normalize_number(token)
+    word = vocabulary.fold(token)
+    if word in NUMBER_WORDS:
+        return NUMBER_WORDS[word]
+    return "" if word in vocabulary.STOP or word in vocabulary.NEGATIONS else vocabulary.stem(word)
+
+
+def as_written(text: str, stems: Collection[str]) -> tuple[str, ...]:
+    """The words and numbers of a text that are compared in these forms, as it writes them first, in its order."""
+    found: dict[str, str] = {}
+    for token in vocabulary.tokens(multiword_numbers_as_figures(text)):
+        if (stem := _compared(token)) in stems:
+            found.setdefault(stem, token)
+    return tuple(found.values())
+
+
+def read_sentence(text: str) -> Sentence:
+    """Read one sentence."""
+    found = vocabulary.tokens(multiword_numbers_as_figures(text))
+    stems: list[str] = []
+    numbers: set[str] = set()
+    names: set[str] = set()
+    folded: list[str] = []
+    capitals = sum(token[0].isupper() for token in found)
+    title = len(found) > 3 and capitals * 10 > len(found) * 7
+    for place, token in enumerate(found):
+        stem = _compared(token)
+        if stem:
+            stems.append(stem)
+        if token[0].isdigit():
+            numbers.add(stem)
+            continue
+        word = vocabulary.fold(token)
+        folded.append(word)
+        if word in NUMBER_WORDS:
+            numbers.add(stem)
+        elif stem and not title and _is_name(token, first=place == 0) and word not in vocabulary.OPENERS:
+            names.add(stem)
+    seen = set(folded)
+    return Sentence(
+        text=text,
+        stems=tuple(dict.fromkeys(stems)),
+        bigrams=frozenset(pairwise(stems)),
+        numbers=frozenset(numbers),
+        names=frozenset(names),
+        negated=not seen.isdisjoint(vocabulary.NEGATIONS),
+        strong=not seen.isdisjoint(vocabulary.STRONG),
+        weak=not seen.isdisjoint(vocabulary.WEAK),
+        conditions=vocabulary.CONDITIONS & seen,
+        links=vocabulary.LINKS & seen,
+        words=len(found),
+    )
+
+
+def pieces(text: str) -> list[str]:
+    """The sentences of a text, none longer than `LONGEST` words; the text itself if it can't be split."""
+    found: list[str] = []
+    for component in split_facts(text):
+        words = component.text.split()
+        if len(words) <= LONGEST:
+            found.append(component.text)
+        else:
+            step = LONGEST - 20
+            found += [" ".join(words[at : at + LONGEST]) for at in range(0, max(1, len(words) - 20), step)]
+    return found or ([text.strip()] if text.strip() else [])
+
+
+_ROW = re.compile(r"^\s*(?:\||[\w \"'.-]{1,40}\"?\s*[:=]\s*\S|[{}\[\]])", re.MULTILINE)
+
+
+def read(text: str, sentence: Callable[[str], Sentence] = read_sentence) -> Reading:
+    """Read a text, HTML as it is shown and CSV as a table; `sentence` may remember what it has read."""
+    page = csv_as_table(visible_text(text))
+    whole = sentence(page)
+    sentences = tuple(sentence(piece) for piece in pieces(page))
+    lines = [line for line in page.splitlines() if line.strip()]
+    rows = len(_ROW.findall(page)) if len(lines) > 2 else 0
+    return Reading(
+        text=text,
+        sentences=sentences,
+        stems=whole.stemset,
+        numbers=whole.numbers,
+        table=rows * 2 > len(lines) > 2,
+    )
+
+
+WINDOW = 3
+"""Sentences in the widest window; windows never reach over the end of a text."""
+
+
+class Passages:
+    """Texts that a claim or question is held against, as one list of sentences.
+
+    The order of the texts can't matter: the caller sorts them.
+
+    Args:
+        readings: the texts.
+        encoded: the vectors of (at least) all their sentences.
+        places: the sentences to search, as (text, sentence).
+    """
+
+    def __init__(
+        self, readings: Sequence[Reading], encoded: Mapping[str, Encoded], places: Sequence[tuple[int, int]]
+    ) -> None:
+        self.sentences: list[Sentence] = [readings[i].sentences[j] for i, j in places]
+        self._encoded = [encoded[s.text] for s in self.sentences]
+        self.joined = np.array([a[0] == b[0] and a[1] + 1 == b[1] for a, b in pairwise(places)], bool)
+        """(m - 1,), whether a sentence and the next one stand beside each other in one text."""
+        self.vectors: Vector = np.stack([e.vector for e in self._encoded])
+        self.stems = frozenset[str]().union(*(r.stems for r in readings))
+        self.numbers = frozenset[str]().union(*(r.numbers for r in readings))
+        self.table = any(r.table for r in readings)
+        self.words = sum(s.words for s in self.sentences)
+
+    @cached_property
+    def tokens(self) -> Vector:
+        """(t, 384): the token vectors of all sentences."""
+        return np.concatenate([e.tokens for e in self._encoded]).astype(np.float32)
+
+    def length(self, at: int) -> int:
+        """Word pieces of a sentence."""
+        return len(self._encoded[at].tokens)
+
+    @cached_property
+    def starts(self) -> NDArray[np.intp]:
+        """(m,), where each sentence's tokens begin."""
+        lengths = [len(e.tokens) for e in self._encoded]
+        return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
+
+    @cached_property
+    def bigrams(self) -> frozenset[tuple[str, str]]:
+        """Neighbouring content words anywhere in the sentences."""
+        return frozenset[tuple[str, str]]().union(*(s.bigrams for s in self.sentences))
+
+    @cached_property
+    def window_vectors(self) -> tuple[Vector, ...]:
+        """(m, 384) for windows of 1, 2 and 3 sentences that begin at each sentence, of length 1.
+
+        Of 1 alone where no two sentences stand beside each other.
+        """
+        if not self.joined.any():
+            return (self.vectors,)
+        found = [self.vectors]
+        total = self.vectors
+        for width in range(2, WINDOW + 1):
+            total = total.copy()
+            reach = self._reach(width)
+            total[: len(reach)] += self.vectors[width - 1 :] * reach[:, None]
+            found.append((total / np.linalg.norm(total, axis=1, keepdims=True)).astype(np.float32))
+        return tuple(found)
+
+    @cached_property
+    def centre(self) -> Vector:
+        """(384,), the mean direction of all sentences."""
+        total = self.vectors.sum(axis=0)
+        return np.asarray(total / max(float(np.linalg.norm(total)), 1e-9), np.float32)
+
+    def _reach(self, width: int) -> NDArray[np.bool_]:
+        """(m - width + 1,), whether a window of this width may begin there."""
+        count = len(self.sentences) - width + 1
+        if count <= 0:
+            return np.zeros(0, bool)
+        reach = np.ones(count, bool)
+        for step in range(width - 1):
+            reach &= self.joined[step : step + count]
+        return reach
+
+    def widened(self, values: Vector) -> Vector:
+        """(k, m) values of single sentences → the highest value within the window of three that begins at each."""
+        if not self.joined.any():
+            return values
+        wide = values.copy()
+        for width in range(2, WINDOW + 1):
+            reach = self._reach(width)
+            part = wide[:, : len(reach)]
+            part[:, reach] = np.maximum(part[:, reach], values[:, width - 1 :][:, reach])
+        return wide
+
+    def places(self, stems: Sequence[str]) -> Vector:
+        """(k, m), 1 where a sentence holds a stem."""
+        found = np.zeros((max(1, len(stems)), len(self.sentences)), np.float32)
+        for row, stem in enumerate(stems):
+            found[row] = [stem in sentence.stemset for sentence in self.sentences]
+        return found
+
+    def window(self, at: int) -> tuple[Sentence, ...]:
+        """The sentences of the window that begins at a sentence."""
+        end = at + 1
+        while end < len(self.sentences) and end - at < WINDOW and self.joined[end - 1]:
+            end += 1
+        return tuple(self.sentences[at:end])
+
+
+MOST = 240
+"""Sentences of one question's evidence that are encoded; of more, those that share most words with the subject."""
+REMEMBERED = 1024
+"""Texts and sentences that are remembered as they were read."""
+
+
+class CachedTexts:
+    """Reads and encodes texts, and remembers the latest ones."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder = encoder
+        self.rarity = encoder.rarity
+        self.sentence = lru_cache(REMEMBERED)(read_sentence)
+        self.read = lru_cache(REMEMBERED)(lambda text: read(text, self.sentence))
+
+    def choose(self, subject: Sentence, readings: Sequence[Reading]) -> list[tuple[int, int]]:
+        """The places of the sentences to search: all, or of much evidence those that share most with the subject."""
+        places = [(i, j) for i, reading in enumerate(readings) for j in range(len(reading.sentences))]
+        if len(places) <= MOST:
+            return places
+        weight = {stem: self.encoder.rarity(stem) for stem in subject.stems}
+
+        def shared(place: tuple[int, int]) -> float:
+            return sum(weight[s] for s in readings[place[0]].sentences[place[1]].stemset & weight.keys())
+
+        return sorted(sorted(places, key=shared, reverse=True)[:MOST])
+
+    def readings(self, texts: Iterable[str]) -> list[Reading]:
+        """The distinct texts that hold a word, in an order that doesn't depend on the one given."""
+        return [r for r in map(self.read, sorted(set(texts))) if r.sentences]
