@@ -23,8 +23,6 @@ class Repository:
 
     commit: str
     files: dict[str, bytes]
-    lies: set[str] = field(default_factory=set)
-    """Files that are served with another content than the hub states, of the same length."""
 
     @classmethod
     def of(cls, folder: Path, commit: str, **more: bytes) -> Repository:
@@ -88,7 +86,7 @@ def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:  # noqa: C901 - one clas
                 self._json(listed, body=body)
             else:
                 wanted = rest.rpartition("/revision/")[2]
-                if "/revision/" in rest and wanted not in {repository.commit, "main", "refs/pr/1"}:
+                if "/revision/" in rest and wanted != repository.commit:
                     self._send(404, b"{}", {"X-Error-Code": "RevisionNotFound"}, body=body)
                     return
                 siblings = [_entry(*item) for item in repository.files.items()]
@@ -101,8 +99,6 @@ def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:  # noqa: C901 - one clas
             content = repository.files[file]
             entry = _entry(file, content)
             tag = entry["lfs"]["sha256"] if "lfs" in entry else entry["blobId"]
-            if file in repository.lies:
-                content = bytes(len(content))
             headers = {"ETag": f'"{tag}"', "X-Repo-Commit": repository.commit, "Accept-Ranges": "bytes"}
             self._send(200, content, headers, body=body)
 

@@ -1,4 +1,4 @@
-"""Hub readers at the command line: runs, their header, a kill, plans, languages, labels, missing packages."""
+"""Hub models at the command line: runs, their header, a kill, plans, languages, labels, missing packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ragtriage import Score, Verdict, open_store
 from ragtriage.config import read_settings
 from servers import Server
 
-sys.path.append(str(Path(__file__).parents[1] / "judges" / "hub_readers"))
+sys.path.append(str(Path(__file__).parents[1] / "judges" / "hub_models"))
 
 import tiny_onnx
 
@@ -42,7 +42,7 @@ def test_a_run_says_what_read_and_that_it_is_not_calibrated(command: Command, tm
     assert command("evaluate", "rows.jsonl", "--judge", "embedded", "--metrics", "groundedness", "--json").code == 0
 
 
-def test_a_cascade_and_a_jury_say_that_a_reader_is_not_calibrated(
+def test_a_cascade_and_a_jury_say_that_a_hub_model_is_not_calibrated(
     command: Command, tmp_path: Path, nli: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
@@ -74,7 +74,7 @@ def test_a_cascade_says_who_decided_first(
     assert "At least: if the embedded judge decides all that it may; at most: if it decides nothing." in other_plan
 
 
-def test_settings_name_the_reader(command: Command, tmp_path: Path, nli: Path) -> None:
+def test_settings_name_the_hub_model(command: Command, tmp_path: Path, nli: Path) -> None:
     written(tmp_path / "rows.jsonl", [row(0)])
     (tmp_path / "ragtriage.toml").write_text('reader = "nli"\n')
     said = command("evaluate", "rows.jsonl", "--json")
@@ -84,7 +84,7 @@ def test_settings_name_the_reader(command: Command, tmp_path: Path, nli: Path) -
     assert plain.json["judge"] == "embedded"
 
 
-def test_a_killed_run_goes_on_with_its_reader_where_it_stopped(command: Command, tmp_path: Path, nli: Path) -> None:
+def test_a_killed_run_goes_on_with_its_hub_model_where_it_stopped(command: Command, tmp_path: Path, nli: Path) -> None:
     rows = 240
     written(tmp_path / "rows.jsonl", [row(i, answer=f"Ticket {i} costs {i} euros. It is red.") for i in range(rows)])
     given = ("evaluate", "rows.jsonl", "--judge", "embedded+reader:nli", "--metrics", "groundedness", "--json")
@@ -126,7 +126,7 @@ def test_a_plan_tells_time_and_memory_and_loads_nothing(command: Command, tmp_pa
 
     assert said.code == 0, said.err
     assert "reading on this machine: about 1 s" in said.out
-    assert "The reader nli takes about 0.4 GB of memory" in " ".join(said.out.split())
+    assert "The hub model nli takes about 0.4 GB of memory" in " ".join(said.out.split())
     assert as_json["most"]["seconds"] > 0
     assert set(as_json["most"]) == {"requests", "tokens_in", "tokens_out", "price", "seconds"}
 
@@ -141,38 +141,26 @@ def cut_off(file: Path) -> None:
     [
         (cut_off, "onnx/model.onnx", "can't be loaded by onnxruntime"),
         (cut_off, "tokenizer.json", "the tokenizer"),
-        (Path.unlink, "tokenizer.json", "there is no tokenizer in"),
-        (cut_off, "tokenizer_config.json", "tokenizer_config.json can't be read"),
+        (Path.unlink, "tokenizer.json", "there is no tokenizer.json in"),
     ],
 )
-def test_a_reader_that_cannot_be_loaded_is_told_before_a_run_begins(
+def test_a_hub_model_that_cannot_be_loaded_is_told_before_a_run_begins(
     command: Command, tmp_path: Path, nli: Path, spoil: Callable[[Path], None], file: str, words: str
 ) -> None:
     written(tmp_path / "rows.jsonl", [row(0)])
     judge = ("--judge", "embedded+reader:nli")
     spoil(nli / file)
     said = command("evaluate", "rows.jsonl", *judge)
-    plan = command("plan", "rows.jsonl", *judge)
     with open_store(tmp_path / ".ragtriage") as store:
         assert store.runs() == []
     written(tmp_path / "claims.jsonl", [{"id": "a", "claim": "It costs six euros.", "sources": ["They cost six."]}])
     asked = command("judge", "ask", "supported", "claims.jsonl", *judge)
 
-    assert (said.code, plan.code, asked.code) == (2, 0, 2)
+    assert (said.code, asked.code) == (2, 2)
     for err in (said.err, asked.err):
         last = err.strip().splitlines()[-1]
-        assert last.startswith("ragtriage: the reader 'nli': ")
+        assert last.startswith("ragtriage: the hub model 'nli': ")
         assert words in last
-
-
-def test_an_encoder_without_its_pooling_is_told_before_a_run_begins(command: Command, tmp_path: Path) -> None:
-    tiny_onnx.encoder(tmp_path / "encoder")
-    (tmp_path / "encoder" / "1_Pooling" / "config.json").unlink()
-    written(tmp_path / "rows.jsonl", [row(0)])
-    said = command("evaluate", "rows.jsonl", "--judge", "embedded+reader:encoder")
-
-    assert said.code == 2
-    assert "1_Pooling/config.json isn't there" in said.err
 
 
 def test_a_claim_that_no_pass_holds_is_unknown_and_the_others_are_judged(
@@ -190,10 +178,10 @@ def test_a_claim_that_no_pass_holds_is_unknown_and_the_others_are_judged(
     assert score.unknown >= 1
     assert score.judged >= 1
     told = [one.cell.explanation for one in score.parts if isinstance(one.cell, Verdict) and one.good is None]
-    assert all(text.endswith("is too long to be read whole: the reader takes 512 word pieces") for text in told)
+    assert all(text.endswith("is too long to be read whole: the model takes 512 word pieces") for text in told)
 
 
-def test_other_languages_are_judged_where_a_reader_reads_them(command: Command, tmp_path: Path) -> None:
+def test_other_languages_are_judged_where_a_hub_model_reads_them(command: Command, tmp_path: Path) -> None:
     tiny_onnx.entailment(tmp_path / "xnli", "[de, fr, es, en, zh]")
     rows = Path(__file__).parents[2] / "examples" / "languages.jsonl"
     said = command("evaluate", rows, "--judge", "embedded+reader:xnli", "--metrics", "groundedness", "--json")
@@ -207,14 +195,14 @@ def test_other_languages_are_judged_where_a_reader_reads_them(command: Command, 
     assert "which Chinese isn't known to be written with" in str(found["zh"])
 
 
-def test_labels_make_chances_of_a_readers_verdicts(command: Command, tmp_path: Path) -> None:
-    tiny_onnx.reader(tmp_path / "minicheck", ("0", "1"))
+def test_labels_make_chances_of_a_hub_models_verdicts(command: Command, tmp_path: Path) -> None:
+    tiny_onnx.entailment(tmp_path / "two", labels=("not_entailment", "entailment"))
     words = "day tickets are valid until three morning cost six euros dogs travel free lap fee".split()
     draw = random.Random(5)
     said = [" ".join(draw.choices(words, k=6)).capitalize() + "." for _ in range(90)]
     source = ["Day tickets are free."]
     written(tmp_path / "rows.jsonl", [row(i, answer=text, contexts=source) for i, text in enumerate(said)])
-    given = ("evaluate", "rows.jsonl", "--judge", "embedded+reader:minicheck", "--metrics", "groundedness")
+    given = ("evaluate", "rows.jsonl", "--judge", "embedded+reader:two", "--metrics", "groundedness")
     assert command(*given).code == 0
     labels = []
     with open_store(tmp_path / ".ragtriage") as store:
@@ -243,7 +231,7 @@ def test_labels_make_chances_of_a_readers_verdicts(command: Command, tmp_path: P
         }
 
     assert calibrated.code == 0, calibrated.err
-    assert told.judge == "embedded+reader:minicheck"
+    assert told.judge == "embedded+reader:two"
     assert chances == {told.yes, told.no}
     assert again.json["counting"] == "supported known from labels"
 
@@ -253,7 +241,7 @@ def test_a_missing_package_is_told_with_its_extra(process: Command, tmp_path: Pa
     said = process("evaluate", "rows.jsonl", "--judge", "embedded+reader:nli", without="tokenizers")
     (nli / "onnx" / "model.onnx").rename(nli / "model.safetensors")
     torch = process("evaluate", "rows.jsonl", "--judge", "embedded+reader:nli", without="transformers")
-    hub = process("readers", "get", "hhem-2.1-open", without="huggingface_hub")
+    hub = process("readers", "get", "mdeberta-v3-base-xnli", without="huggingface_hub")
 
     assert (said.code, torch.code, hub.code) == (2, 2, 2)
     assert "pip install 'ragtriage[readers-onnx]'" in said.err
@@ -261,7 +249,7 @@ def test_a_missing_package_is_told_with_its_extra(process: Command, tmp_path: Pa
     assert "pip install 'ragtriage[readers-onnx]'" in hub.err
 
 
-def test_judge_ask_takes_a_reader(command: Command, tmp_path: Path, nli: Path) -> None:
+def test_judge_ask_takes_a_hub_model(command: Command, tmp_path: Path, nli: Path) -> None:
     written(tmp_path / "rows.jsonl", [{"id": "a", "claim": "It costs six euros.", "sources": ["They cost six euros."]}])
     said = command("judge", "ask", "supported", "rows.jsonl", "--judge", "embedded+reader:nli")
 
