@@ -152,7 +152,7 @@ def _softmax(logits: Numbers) -> Numbers:
 
 def _runtime(folder: HubFolder) -> str:
     """See `HubModel.runtime`; nothing is loaded for it but onnxruntime's list of devices."""
-    packages = ("tokenizers",) if folder.onnx else ("tokenizers", "torch", "transformers", "safetensors")
+    packages = ("tokenizers",) if folder.onnx else ("tokenizers", "torch", "transformers")
     if any(find_spec(name) is None for name in packages):
         raise MissingExtraError(
             *(("hub models", "readers-onnx") if folder.onnx else ("hub models with safetensors", "readers"))
