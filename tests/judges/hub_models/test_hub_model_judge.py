@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -88,6 +90,57 @@ def test_half_precision_and_quantised_models_say_nearly_the_same(nli: Path, tmp_
     pair = TEXT, CLAIM
     assert near.read([pair])[pair].yes == pytest.approx(exact.read([pair])[pair].yes, abs=0.05)
     assert near.folder.digest() != exact.folder.digest()
+
+
+def test_neighbours_change_nothing_that_a_quantised_model_says(nli: Path, tmp_path: Path) -> None:
+    model = shutil.copytree(nli, tmp_path / "int8") / "onnx" / "model_int8.onnx"
+    quantize_dynamic(nli / "onnx" / "model.onnx", model, weight_type=QuantType.QInt8)
+    quantized = HubModel(open_folder("int8", model))
+    pairs = [(TEXT, claim) for claim in (CLAIM, "free", "Dogs travel free on a lap.", "35 53", "fee " * 40)]
+
+    assert quantized.read(pairs) == {pair: quantized.read([pair])[pair] for pair in pairs}
+
+
+def test_a_contradiction_is_told_by_the_passage_that_says_otherwise(nli: Path) -> None:
+    claims = ["three", "free fee", "the lap", "six", "until three in the morning", CLAIM, "dogs", "35 53", "cost"]
+    sources = ("Dogs travel free on a lap.", "35 53 fee", TEXT)
+    model = HubModel(open_folder("nli", nli))
+    judge = judge_named(f"embedded+reader:{nli}")
+    told = answers(judge, [ask.supported(claim, (source,)) for claim in claims for source in sources])
+    pairs = [(source, claim) for claim in claims for source in sources]
+    said = model.read(pairs)
+
+    contradicted = 0
+    for pair, verdict in zip(pairs, told, strict=True):
+        assert isinstance(verdict, Verdict)
+        assert verdict.contradicted == (said[pair].against >= 0.5 and said[pair].against > said[pair].yes)
+        assert verdict.explanation.startswith("a passage says otherwise: ") == verdict.contradicted
+        assert verdict.score == said[pair].yes
+        contradicted += verdict.contradicted
+    assert 0 < contradicted < len(told)
+
+
+def test_a_part_of_a_response_is_judged_by_its_weakest_claim(nli: Path) -> None:
+    claims = ("They cost six euros.", "Dogs travel free on a lap.")
+    judge = judge_named(f"embedded+reader:{nli}")
+    part = " ".join(claims)
+    told, *alone = answers(judge, [ask.supported(one, (TEXT,), QUERY, f"{part} It is 53.") for one in (part, *claims)])
+
+    assert isinstance(told, Verdict)
+    assert told.score == min(one.score or 0.0 for one in alone if isinstance(one, Verdict))
+    assert [told.explanation.startswith(f"“{claim}”: ") for claim in claims].count(True) == 1
+
+
+@pytest.mark.parametrize(("kind", "padding", "length"), [("xlm-roberta", 1, 128), ("bert", 0, 130)])
+def test_a_model_that_takes_fewer_word_pieces_is_given_fewer(
+    tmp_path: Path, kind: str, padding: int, length: int
+) -> None:
+    folder = tiny_onnx.entailment(tmp_path / "short")
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"model_type": kind, "pad_token_id": padding, "max_position_embeddings": 130}
+    (folder / "config.json").write_text(json.dumps(config))
+
+    assert open_folder("short", folder).length == length
 
 
 def test_passes_of_a_quantised_model_are_run_one_at_a_time() -> None:
@@ -301,6 +354,8 @@ def test_an_estimate_tells_time_and_memory(nli: Path) -> None:
     assert 0 < few.seconds < many.seconds
     assert (few.requests, few.price) == (0, 0.0)
     assert one.hub_models[0].memory() > 100_000_000
+    total, multiplied = one.hub_models[0].folder.parameters()
+    assert total - multiplied == tiny_onnx.SIZE * tiny_onnx.WIDE
 
 
 def words_in(text: str) -> int:

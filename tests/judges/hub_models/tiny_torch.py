@@ -23,6 +23,7 @@ TEXTS = (
 )
 SMALL = {
     "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64,
+    "initializer_range": 0.5,
 }  # fmt: skip
 
 
@@ -41,7 +42,7 @@ def wordpiece(folder: Path, length: int) -> int:
     made.decoder = decoders.WordPiece()
     saved = transformers.PreTrainedTokenizerFast(
         tokenizer_object=made, model_max_length=length, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]",
-        sep_token="[SEP]", mask_token="[MASK]",
+        sep_token="[SEP]", mask_token="[MASK]", model_input_names=["input_ids", "token_type_ids", "attention_mask"],
     )  # fmt: skip
     saved.save_pretrained(folder)
     return made.get_vocab_size()

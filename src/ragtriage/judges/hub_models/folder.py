@@ -46,8 +46,6 @@ class HubFolder:
     """Where *contradiction* stands; None if the model tells it apart from saying nothing."""
     length: int
     """Word pieces that are read at once."""
-    padding: int
-    """The number of the word piece that fills a batch up."""
     languages: tuple[str, ...]
     """ISO 639-1 codes; `*` for any."""
 
@@ -117,7 +115,6 @@ def open_folder(typed: str, folder: Path) -> HubFolder:
             yes,
             against,
             _length(config),
-            _whole(config, "pad_token_id"),
             languages_of_card(path),
         )
     except ConfigError as error:

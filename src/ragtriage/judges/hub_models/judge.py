@@ -179,16 +179,10 @@ class HubModelJudge:
         """
         if not (claim := _claim_of(question)):
             return ()
-        text, model, length = "\n".join(sorted(set(question.evidence))), self._model, self.folder.length
-        room = (length - model.pieces("", claim)) // STEP * STEP
-        while room >= SMALLEST:
-            found = self._chunks(text, room)
-            # side by side two texts may have more word pieces than apart
-            excess = max((model.pieces(chunk, claim) for chunk in found), default=0) - length
-            if excess <= 0:
-                return tuple((chunk, claim) for chunk in found)
-            room -= -(-excess // STEP) * STEP
-        return None
+        room = (self.folder.length - self._model.pieces("", claim)) // STEP * STEP
+        if room < SMALLEST:
+            return None
+        return tuple((chunk, claim) for chunk in self._chunks("\n".join(sorted(set(question.evidence))), room))
 
     def _verdict(
         self,

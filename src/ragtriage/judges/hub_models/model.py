@@ -98,7 +98,7 @@ class HubModel:
             if max(lengths, default=0) > self.folder.length:
                 raise ValueError(f"{max(lengths)} word pieces are more than the {self.folder.length} that are read")
             for places in batches(lengths, alone=self.folder.quantized):
-                logits = run(*_padded([encoded[place] for place in places], self.folder.padding))
+                logits = run(*_padded([encoded[place] for place in places]))
                 for place, chances in zip(places, _softmax(logits), strict=True):
                     found[wanted[place]] = self._chances(chances)
         return found
@@ -135,10 +135,10 @@ def batches(lengths: Sequence[int], *, alone: bool = False) -> Iterator[list[int
         yield held
 
 
-def _padded(encoded: Sequence[Any], padding: int) -> tuple[Numbers, Numbers, Numbers]:
+def _padded(encoded: Sequence[Any]) -> tuple[Numbers, Numbers, Numbers]:
     """Pairs of different lengths as one batch: ids, mask and types."""
     shape = len(encoded), max(len(one.ids) for one in encoded)
-    ids, mask, types = np.full(shape, padding, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    ids, mask, types = (np.zeros(shape, np.int64) for _ in range(3))  # what is masked may be any word piece
     for row, one in enumerate(encoded):
         length = len(one.ids)
         ids[row, :length], types[row, :length], mask[row, :length] = one.ids, one.type_ids, 1
