@@ -1,7 +1,7 @@
 """The user's settings: `ragtriage.toml`, or `[tool.ragtriage]` in `pyproject.toml`.
 
     metrics = ["thelma", "-fact_precision", "my_metrics.py:usefulness"]
-    reader = "hhem-2.1-open"
+    reader = "deberta-v3-base-mnli-fever-anli"
 
     [thresholds]
     groundedness = 0.9
@@ -92,8 +92,8 @@ class Settings:
     metrics: tuple[str, ...] = ()
     judge: tuple[str, ...] = ("embedded",)
     """`embedded`, `embedded+reader:NAME` or `provider:model`; several are a jury. In a file one needs no list."""
-    reader: tuple[str, ...] = ()
-    """Hub readers of the embedded judge: names of `ragtriage readers`, or folders. In a file one needs no list."""
+    reader: str | None = None
+    """A hub model beside the embedded judge: a name of `ragtriage readers`, or a folder."""
     jury: Literal["majority"] | None = None
     cascade: str | None = None
     """`shipped` or `LOW:HIGH`: see `ragtriage.judges.judge_config.JudgeConfig`."""
@@ -216,7 +216,7 @@ def read_settings(path: Path) -> Settings:
         metrics=metrics,
         judge=found.judge or ("embedded",),
         # a folder is meant beside the file that names it
-        reader=tuple(str(folder / one) if (folder / one).exists() else one for one in found.reader),
+        reader=str(folder / found.reader) if found.reader and (folder / found.reader).exists() else found.reader,
         application_price=price,
         llm=replace(found.llm, prompts=prompts, guidance=guidance),
         # a folder is meant beside the file that names it
@@ -295,9 +295,8 @@ def _table(table: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
 def _checked(table: dict[str, Any], where: str) -> tuple[Settings, tuple[_Rule, ...]]:
     rest = dict(table)
     rules = {"rules": rest.pop("rules", [])}
-    for key in ("judge", "reader"):
-        if isinstance(rest.get(key), str):
-            rest[key] = [rest[key]]
+    if isinstance(rest.get("judge"), str):
+        rest["judge"] = [rest["judge"]]
     llm = rest.get("llm")
     headers = llm.get("headers", {}) if isinstance(llm, dict) else {}
     if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):

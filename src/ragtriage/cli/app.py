@@ -35,7 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Delete the texts of a run, of some of its cases, or of old runs; scores and verdicts stay.",
     ),
     "testset": ("testset", "Test sets with known answers: what they reveal about an application."),
-    "readers": ("readers", "Models of a hub that read in the embedded judge's place: list them, fetch one."),
+    "readers": ("readers", "Models of a hub that judge whether sources support a claim: list them, fetch one."),
     "judge": ("judge", "Ask the judge single questions, for benchmarks."),
     "trust": ("trust", "Can the judge be trusted? Measure it on pairs, labels and your own cases."),
 }

@@ -16,7 +16,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.decision_thresholds import check_base_rates
 from ragtriage.judges.judge_config import JudgeConfig, Matching, Protocol
-from ragtriage.judges.judge_names import EMBEDDED, is_local, with_readers
+from ragtriage.judges.judge_names import EMBEDDED, is_local, with_hub_model
 from ragtriage.judges.llm.model_names import takes_base_url
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.protocol import Judge
@@ -122,7 +122,7 @@ def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
     }
     given = {name: value for name, value in given.items() if value is not None}
     options = replace(settings.llm, **given)
-    names = tuple(flags.judge) if flags.judge else tuple(with_readers(one, settings.reader) for one in settings.judge)
+    names = tuple(flags.judge) if flags.judge else tuple(with_hub_model(one, settings.reader) for one in settings.judge)
     if all(is_local(name) for name in names):
         for setting in given:
             if flags.embeddings in {None, EMBEDDED} or setting in _VERDICTS:
@@ -142,7 +142,7 @@ def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
     ):
         raise ConfigError("--base-rate is for the embedded judge: a model's verdicts have no chances to move")
     cascade = flags.cascade if flags.cascade is not None else inherited.cascade if inherited else None
-    first = EMBEDDED if flags.judge else with_readers(EMBEDDED, settings.reader)
+    first = EMBEDDED if flags.judge else with_hub_model(EMBEDDED, settings.reader)
     if cascade is not None and len(names) > 1 and is_local(names[0]):
         first, names = names[0], names[1:]  # the first judge of a cascade may be named too
     return JudgeConfig(

@@ -45,12 +45,12 @@ for _name, _command in COMMANDS.items():
 
 @testset.command("example")
 @command("testset example")
-def example(folder: Path, *, seed: int = 0, size: int = 30, as_json: bool = False) -> None:
+def example(folder: Path, *, as_json: bool = False) -> None:
     """Write a fictitious engineering consultancy: a database, documents that state a part of it, and an application.
 
     Exit codes: 0; 2 usage or input.
     """
-    written = write_example(folder, seed, size)
+    written = write_example(folder)
     if as_json:
         print_json(written.as_json())
     else:

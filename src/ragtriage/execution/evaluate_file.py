@@ -114,7 +114,7 @@ def prepare(job: FileJob, trial: int, first: int | None) -> PreparedRun:
     """Read the file once, and begin a run or resume the one that was cut off.
 
     Raises:
-        ConfigError: a hub reader can't be loaded.
+        ConfigError: a hub model can't be loaded.
         InputError: no row can be used.
     """
     built = job.build_judge(trial)

@@ -11,7 +11,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import Kind
 from ragtriage.core.validation import near_names
 from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold, LabelChance, check_base_rates
-from ragtriage.judges.judge_names import EMBEDDED, is_local, readers_of
+from ragtriage.judges.judge_names import EMBEDDED, hub_model_of, is_local
 from ragtriage.judges.llm.model_names import split_name, suggested_name, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
 
@@ -57,7 +57,7 @@ class JudgeConfig:
     label_chances: Mapping[str, LabelChance] = field(default_factory=dict)
     """Kind → what labels say of verdicts without a probability; each counts for the judge that it names alone."""
     first: str = EMBEDDED
-    """Who decides first in a cascade: the embedded judge, alone or with hub readers."""
+    """Who decides first in a cascade: the embedded judge, alone or with a hub model."""
     protocol: Protocol = "shared"
     """How language models are asked."""
 
@@ -68,7 +68,7 @@ class JudgeConfig:
                 hint = f"; did you mean {near}?" if near else ", for example openai:gpt-5-mini"
                 raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED} or PROVIDER:MODEL{hint}")
         for name in (*self.local, self.first):
-            readers_of(name)
+            hub_model_of(name)
         for name in sorted(self.names):
             if self.names.count(name) > 1:
                 raise ConfigError(

@@ -180,7 +180,7 @@ def calibrate(
         why = SEVERAL if "," in judge else _unrepresentative(kind, found, metrics)
         own = without_threshold(fingerprints.get(kind, ""))
         decision_thresholds.append(_verdict_threshold(kind, found, own, why))
-        # a reader from a model hub has scores, but they are no calibrated chances
+        # a hub model has scores, but they are no calibrated chances
         if not len(_scores(found).score) or own.startswith(UNCALIBRATED):
             chances.append(_verdict_chance(kind, found, own, why, decision_thresholds[-1].threshold))
         if judge == EMBEDDED and kind in BANDS:
