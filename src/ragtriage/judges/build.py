@@ -14,7 +14,7 @@ from ragtriage.judges.hub_models.judge import HubModelJudge, beside
 from ragtriage.judges.hub_models.known import open_model
 from ragtriage.judges.judge_config import SHIPPED, JudgeConfig
 from ragtriage.judges.judge_names import EMBEDDED, UNCALIBRATED, hub_model_of, is_local
-from ragtriage.judges.llm.batch_queue import BatchQueue
+from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.judge import AskModel, LLMJudge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.options import LLMOptions
