@@ -94,7 +94,7 @@ def compare(  # noqa: PLR0913  # one parameter a flag
         if gates.at_most and no_findings:
             raise ConfigError("--at-most counts findings: leave out --no-findings")
         found = compare_chosen(before, chosen, reading, options, findings=findings)
-        files.write(found, before, chosen, there, time.monotonic() - began, report)
+        files.write(found, before, chosen, time.monotonic() - began, report)
     if as_json:
         print_json(comparison_json(found))
     else:

@@ -123,7 +123,7 @@ def write_files(
         InputError: a file can't be written.
     """
     if compared.comparison and base:
-        files.write(compared.comparison, base, chosen_of(result), store, seconds)
+        files.write(compared.comparison, base, chosen_of(result), seconds)
     elif files.named:
         tell(f"not compared, so not written: {', '.join(map(str, files.named.values()))}")
 

@@ -20,7 +20,6 @@ from ragtriage.cli.results import (
     print_next_steps,
     print_repeats,
     print_run,
-    remember_file,
     to_type,
     worst_case,
     write_html,
@@ -102,8 +101,6 @@ def print_result(
         listed = f"run {first.stored.number} is stored; list its cases: {to_type('show', first.stored, store_flag)}"
         print_next_steps(listed, worst_case(first.stored, shown, store_flag))
     written = path is None or _write_report(path, shown, first.stored, config, store_flag)
-    if path is not None and written:
-        remember_file(store, first.stored, path)
     if not as_json:
         print_repeats(Console(), shown)
     return written

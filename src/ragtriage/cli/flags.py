@@ -17,7 +17,7 @@ from ragtriage.cli.help import TABLES
 from ragtriage.config import Settings, find_settings
 from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError, RagtriageError
-from ragtriage.store.sentences import VARIABLE
+from ragtriage.store.store_file import VARIABLE
 
 Command = Callable[..., None]
 N = TypeVar("N", int, float)

@@ -21,9 +21,9 @@ from ragtriage.store import CopiedRun, RunBusyError, StoreCheck, initialise_stor
 from ragtriage.store.database import store_address as read_address
 from ragtriage.store.folder import is_run_folder, open_folder
 from ragtriage.store.folder_checking import check_folder
+from ragtriage.store.migrations import roles_sql
 from ragtriage.store.postgresql import shown
 from ragtriage.store.registering import register
-from ragtriage.store.roles import roles_sql
 from ragtriage.store.schema import SCHEMA_VERSION
 from ragtriage.text.sanitize import one_line
 

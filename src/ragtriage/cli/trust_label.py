@@ -16,7 +16,7 @@ from rich.console import Console
 from ragtriage.cli.console import ExitCode, print_json
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import print_rejected
-from ragtriage.cli.results import remember_file, tell_deleted
+from ragtriage.cli.results import tell_deleted
 from ragtriage.cli.stores import open_named_store
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.record import Record
@@ -78,7 +78,6 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
             other = [] if against is None else _items(there.run(against), metrics)
             sample, drawn = likely_errors(items, n, seed, other), ""
             shown.write(f"{textwrap.fill(PICKED, WIDTH)}\n")
-        remember_file(there, stored, out, added=True)
         session = LabellingSession(file, str(stored.number), sample, by, drawn)
         before = len(session.labels)
         if len(sample) < n:
