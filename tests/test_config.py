@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ragtriage import RULES, ConfigError
-from ragtriage.cli.judge_flags import JudgeFlags, judge_config
+from ragtriage.cli.judging import JudgeFlags
 from ragtriage.cli.metric_flags import evaluation_config
-from ragtriage.config import Settings, find_settings, named_numbers, read_settings
+from ragtriage.config import Settings, find_settings, judge_config, named_numbers, read_settings
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price
 
@@ -143,7 +143,7 @@ def test_a_wrong_header_is_told_without_its_value(tmp_path: Path) -> None:
 
 
 def choice(settings: Settings, **flags: Any) -> JudgeConfig:
-    return judge_config(JudgeFlags(**flags), settings)
+    return judge_config(settings, JudgeFlags(**flags).given())
 
 
 def test_flags_about_judges_come_before_the_file(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import typer
 from typer.main import get_command
 
 from ragtriage import __version__
-from ragtriage.cli.help import Group, new_typer
+from ragtriage.cli.flags import Group, new_typer
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("evaluate", "Evaluate the answers in FILE, tell which component to repair, and store the run."),

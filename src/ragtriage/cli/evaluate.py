@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from ragtriage.cli.app_flags import AppFlags, collect_first, default_answers_file, mark_evaluated
+from ragtriage.cli.collect import AppFlags, collect_first, default_answers_file, mark_evaluated
 from ragtriage.cli.compare_flags import GateFlags
 from ragtriage.cli.comparison_files import ComparisonFiles
 from ragtriage.cli.console import ExitCode, tell
@@ -26,11 +26,11 @@ from ragtriage.cli.evaluate_on import Shown, evaluate_on
 from ragtriage.cli.evaluation_output import event_printer, print_result, sent_again, trial_remarks
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import CaseFlags, print_columns, rereadable
-from ragtriage.cli.judge_flags import JudgeFlags
+from ragtriage.cli.judging import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
-from ragtriage.cli.plan import answers_in, print_plan
+from ragtriage.cli.plan import print_plan
 from ragtriage.cli.scale_flags import ScaleFlags, refuse_beside
-from ragtriage.cli.stores import open_named_store
+from ragtriage.cli.stores import answers_in, open_named_store
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.session import JudgeSession

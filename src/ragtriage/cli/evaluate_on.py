@@ -17,7 +17,7 @@ import typer
 
 from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.input_files import CaseFlags
-from ragtriage.cli.judge_flags import JudgeFlags
+from ragtriage.cli.judging import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.progress import EVERY
 from ragtriage.cli.results import print_next_steps, print_run, program_name, write_html

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from ragtriage.cli.console import tell
 from ragtriage.cli.input_files import print_counts, print_optional_metrics
-from ragtriage.cli.interrupts import graceful_ctrl_c
+from ragtriage.cli.judging import graceful_ctrl_c, spending
 from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.progress import progress
 from ragtriage.cli.results import (
@@ -25,7 +25,6 @@ from ragtriage.cli.results import (
     worst_case,
     write_html,
 )
-from ragtriage.cli.spending import spending
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
 from ragtriage.judges.judge_names import in_a_sentence

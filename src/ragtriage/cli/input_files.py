@@ -114,6 +114,15 @@ def check_output(out: Path | None, file: str | Path, flag: str) -> None:
         raise InputError(f"{flag} {out}: is the file that is read: name another one")
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say in one sentence that a file can't be written, while it is."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path} can't be written: {error.strerror or error}") from error
+
+
 def _is_pipe(file: str) -> bool:
     try:
         return Path(file).is_fifo()

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
-
-from ragtriage.cli.console import ExitCode, tell
-from ragtriage.cli.flags import command
-from ragtriage.cli.help import new_typer
+from ragtriage.cli.console import exit_if, tell
+from ragtriage.cli.flags import command, new_typer
 from ragtriage.cli.input_files import check_output, print_rejected
-from ragtriage.cli.judge_flags import JudgeFlags
+from ragtriage.cli.judging import JudgeFlags
 from ragtriage.core.display import plural
 from ragtriage.trust.prediction_files import RowErrors, write_components, write_predictions
 
@@ -26,7 +23,7 @@ def ask(task: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags
     usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
     check_output(out, rows, "-o")
-    with judge_flags.opened() as asked:
+    with judge_flags.begin().opened() as asked:
         errors = write_predictions(task, rows, out, asked)
     _exit(errors)
 
@@ -40,7 +37,7 @@ def split(unit: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFla
     incomplete (the judge failed on a row, or too many unusable rows).
     """
     check_output(out, rows, "-o")
-    with judge_flags.opened() as asked:
+    with judge_flags.begin().opened() as asked:
         errors = write_components(unit, rows, out, asked)
     _exit(errors)
 
@@ -50,5 +47,4 @@ def _exit(errors: RowErrors) -> None:
     print_rejected(errors.rejected, errors.rows)
     if errors.failed:
         tell(f"the judge failed on {plural(errors.failed, 'row')}: their errors stand in the output")
-    if errors.incomplete:
-        raise typer.Exit(ExitCode.INCOMPLETE)
+    exit_if(incomplete=errors.incomplete)

@@ -12,8 +12,7 @@ import typer  # noqa: TC002  # read by typer itself
 from rich.console import Console
 
 from ragtriage.cli.console import print_json, tell
-from ragtriage.cli.flags import command
-from ragtriage.cli.help import new_typer
+from ragtriage.cli.flags import command, new_typer
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.suggestions import near_names
 from ragtriage.judges.hub_readers.families import FAMILIES

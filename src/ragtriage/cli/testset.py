@@ -8,12 +8,11 @@ from typing import Literal
 
 from rich.console import Console
 
-from ragtriage.cli.app_flags import AppFlags
+from ragtriage.cli.collect import AppFlags
 from ragtriage.cli.console import print_json, tell
-from ragtriage.cli.flags import command, parse_names
-from ragtriage.cli.help import new_typer
+from ragtriage.cli.flags import command, new_typer, parse_names
 from ragtriage.cli.input_files import check_output, print_rejected
-from ragtriage.cli.judge_flags import JudgeFlags
+from ragtriage.cli.judging import JudgeFlags
 from ragtriage.cli.testset_blame import BlameFlags, ask_again, further_findings, prepare
 from ragtriage.cli.testset_decisions import deciding_judge, exit_with
 from ragtriage.cli.testset_generation import COMMANDS

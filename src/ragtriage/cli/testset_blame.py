@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from ragtriage.cli.app_flags import AppFlags, ask
+from ragtriage.cli.collect import AppFlags, ask
 from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.results import open_run
 from ragtriage.cli.stores import open_named_store

@@ -10,7 +10,7 @@ import typer
 
 from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.input_files import too_many
-from ragtriage.cli.judge_flags import JudgeFlags
+from ragtriage.cli.judging import JudgeFlags
 from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.protocol import Judge

@@ -11,9 +11,11 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
 
+from ragtriage.core.errors import ConfigError
 from ragtriage.core.suggestions import near_names
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from pydantic import TypeAdapter
     from pydantic_core import ErrorDetails
 
@@ -138,3 +140,75 @@ def _path(place: Sequence[int | str]) -> str:
     for part in place:
         text += f"[{part + 1}]" if isinstance(part, int) else f"{'.' if text else ''}{part}"
     return text
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Setting:
+    """Annotates a field of a data class that a user may set: `Annotated[int, Setting("Maximum number of …", least=1)]`.
+
+    With the field's name, type and default it is all that the settings file and the command line know of it.
+    """
+
+    help: str = ""
+    """What its flag's help says, without the default and the full stop; empty where it has no flag."""
+    parameter: str = ""
+    """What commands call it, where that isn't its name: `threshold` of `thresholds`."""
+    names: tuple[str, ...] = ()
+    """Its flags, where they aren't `--parameter`."""
+    least: float | None = None
+    empty: str = ""
+    """What to do instead of giving an empty text, where a settings file may hold none."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SettingField:
+    """A field with its setting."""
+
+    name: str
+    kind: Any
+    """Its type."""
+    default: Any
+    setting: Setting
+
+    @property
+    def parameter(self) -> str:
+        """What commands call it."""
+        return self.setting.parameter or self.name
+
+    @property
+    def flag(self) -> str:
+        """As it is typed."""
+        return self.setting.names[-1] if self.setting.names else f"--{self.parameter.replace('_', '-')}"
+
+    @property
+    def help(self) -> str:
+        """Of its flag."""
+        default = self.default[0] if self.default and isinstance(self.default, tuple) else self.default
+        if isinstance(default, bool) or not isinstance(default, str | int | float):
+            return f"{self.setting.help}."
+        return f"{self.setting.help} [default: {f'{default:g}' if isinstance(default, float) else default}]."
+
+
+@cache
+def settings_of(shape: type) -> tuple[SettingField, ...]:
+    """The fields of a data class that users may set, in its order."""
+    hints = get_type_hints(shape, include_extras=True)
+    found = ((one, hints[one.name], getattr(hints[one.name], "__metadata__", ())) for one in dataclasses.fields(shape))
+    return tuple(
+        SettingField(one.name, get_args(hint)[0], None if one.default is dataclasses.MISSING else one.default, setting)
+        for one, hint, metadata in found
+        for setting in metadata
+        if isinstance(setting, Setting)
+    )
+
+
+def check_bounds(value: DataclassInstance) -> None:
+    """Hold the fields of a value against the bounds that its type states.
+
+    Raises:
+        ConfigError: one is out of bounds.
+    """
+    for one in settings_of(type(value)):
+        given, least = getattr(value, one.name), one.setting.least
+        if least is not None and given is not None and not given >= least:
+            raise ConfigError(f"{one.name} is {given}: give at least {least:g}", one.name)
