@@ -58,12 +58,7 @@ class AppFlags:
             raise ConfigError(f"--{flag} is for an application under test: name one with --app")
 
     def application(self, columns: tuple[str, ...], *, give_sources: bool = False) -> tuple[Application, RequestPolicy]:
-        """The application and how it is to be asked; nothing is sent.
-
-        Args:
-            columns: what the rows have, for the template.
-            give_sources: it is to answer from the sources of each case.
-        """
+        """The application and how it is to be asked, of rows with these columns; nothing is sent."""
         if not self.app:
             raise ConfigError("--app is needed: module:function, path/to/file.py:function or a URL")
         given = {"concurrency": self.app_concurrency, "timeout": self.app_timeout, "attempts": self.app_max_attempts}
@@ -158,6 +153,11 @@ class Collected:
         """All of it in numbers, for people."""
         return [*self.lines.tally.lines(), *(self.samples.lines() if self.samples else ())]
 
+    def tell_or_exit(self) -> None:
+        """Tell it before a command goes on with the answers; end the command if it stopped early."""
+        tell(*self.told(), *filter(None, [self.stopped]))
+        exit_if(incomplete=self.stopped)
+
 
 def collect_answers(
     cases: CaseFile,
@@ -168,16 +168,7 @@ def collect_answers(
     *,
     flag: str = "--collected",
 ) -> Collected:
-    """Ask the application and keep what it answers, with progress on standard error.
-
-    Args:
-        cases: the questions.
-        flags: which application, and how it is asked.
-        selection: which questions.
-        path: where the answers go.
-        sampling: how many samples are drawn for every response.
-        flag: which of the command's flags names `path`.
-    """
+    """Ask the application and keep what it answers in the file that `flag` names, with progress on standard error."""
     if path.exists() and Path(cases.path).exists() and path.samefile(cases.path):
         raise InputError(f"{path}: is the file of the questions: name another file for what is collected")
     columns = ("query", "id", *(name for name in ASKED if name in cases.mapping), "history", *cases.tags)
@@ -230,11 +221,7 @@ def _draw(
 def ask(
     cases: Iterable[Case], total: int, done: int, application: Answering, policy: RequestPolicy, lines: Lines
 ) -> str | None:
-    """Ask what the file doesn't hold yet, with progress on standard error.
-
-    Returns:
-        None if all were asked; else why it stopped.
-    """
+    """Ask what the file doesn't hold yet, with progress on standard error; why it stopped, if not all were asked."""
     try:
         # what the application prints must not mix with the command's own output
         with progress(total, done, word="asking") as advance, contextlib.redirect_stdout(sys.stderr):
@@ -249,21 +236,15 @@ def ask(
 def collect_first(
     cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path, by: str | None, store: str | None
 ) -> bool:
-    """Ask before an evaluation, by whose tag it may be sliced.
+    """Ask before an evaluation, by whose tag it may be sliced; whether an answer, or too many rows, are missing.
 
     The store is made first: it keeps its folder, where the answers may go, out of git.
-
-    Returns:
-        Whether an answer, or too many rows, are missing.
     """
     require_tag_of(cases, selection, by)
     with open_store(store):
         pass
     found = collect_answers(cases, flags, selection, path)
-    tell(*found.told())
-    if found.stopped:
-        tell(found.stopped)
-        exit_if(incomplete=True)
+    found.tell_or_exit()
     return found.incomplete
 
 

@@ -26,11 +26,7 @@ class ExitCode(IntEnum):
 
 
 def exit_if(*, incomplete: object = False, gate_failed: object = False) -> None:
-    """End the command with the code that it calls for, unless that is 0.
-
-    Raises:
-        typer.Exit: 3 where something is missing, else 1 where a gate failed.
-    """
+    """End the command with the code that is due, if any: 3 where something is missing, else 1 where a gate failed."""
     if incomplete:
         raise typer.Exit(ExitCode.INCOMPLETE)
     if gate_failed:

@@ -43,10 +43,8 @@ def command(name: str) -> Callable[[Command], Command]:
     """Make a function a command: parameters before the `*` are arguments, those after it are flags.
 
     A parameter whose type is a data class stands for a flag for each of its fields; the function gets them as one
-    value. A value that isn't one of a `Literal`'s is told in one sentence, without a usage text.
-
-    Args:
-        name: as it is typed, for example "trust test".
+    value. A value that isn't one of a `Literal`'s is told in one sentence, without a usage text. The name is what is
+    typed, for example "trust test".
     """
     return functools.partial(_command, name)
 

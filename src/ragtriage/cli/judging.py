@@ -46,9 +46,7 @@ class JudgeFlags(_Flags):  # type: ignore[misc]  # its fields are the settings
     def settings(self, thresholds: Collection[str] | None = None, metrics: str | None = None) -> Settings:
         """The settings of a file (the nearest one if none was given), with thresholds from flags put over its own.
 
-        Args:
-            thresholds: the values of `--threshold`.
-            metrics: the value of `--metrics`; custom metrics that it names may have a threshold.
+        Custom metrics that `--metrics` names may have a threshold.
         """
         settings = read_settings(self.config) if self.config else find_settings(Path.cwd())
         custom = custom_metrics.names_in([*(metrics or "").split(","), *settings.metrics])
@@ -97,8 +95,7 @@ class Judging:
     def opened(self, *, tell_spending: bool = False) -> Iterator[Judge]:
         """The judge, ready to be asked; what a model answers is kept in the store, so that the same command continues.
 
-        Args:
-            tell_spending: whether to print what was spent, however the command ends.
+        What was spent may be told at the end, however the command ends.
         """
         if not self.session.config.paid:
             free = build_judge(self.session)

@@ -38,13 +38,7 @@ def requested_metrics(
 ) -> RequestedMetrics:
     """The metrics that were named or, where none was, those that the fields of a file allow. Loads custom metrics.
 
-    Args:
-        settings: the user's.
-        metrics: the value of `--metrics`.
-        fields: of the file.
-        paid: whether the judge costs money; then optional groups that ask it are left out.
-        fail_below: the values of `--fail-below`.
-        fail_above: the values of `--fail-above`.
+    Where the judge is paid, optional groups that ask it are left out.
     """
     unnamed = metrics is None and not settings.metrics
     groups = ("thelma", *default_groups(fields, paid=paid)) if unnamed else ()
@@ -59,13 +53,7 @@ def requested_metrics(
 
 
 def evaluation_config(settings: Settings, metrics: str | None, default: Collection[str] = ()) -> EvaluationConfig:
-    """Metrics, thresholds and rules. Loads custom metrics.
-
-    Args:
-        settings: the user's.
-        metrics: the value of `--metrics`.
-        default: what to compute if neither names metrics.
-    """
+    """Metrics (`default` if neither a flag nor the settings name some), thresholds and rules. Loads custom metrics."""
     names = _named(settings, metrics) or default
     if metrics is not None and not any(name.strip() for name in names):
         raise ConfigError(

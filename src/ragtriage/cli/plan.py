@@ -70,16 +70,7 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
 ) -> None:
     """Print what evaluating the selected rows of a file would take: one JSON object, or a table.
 
-    Args:
-        cases: its cases.
-        session: the judge that would be asked.
-        memory: where the evaluation would look up answers.
-        requested: which metrics.
-        selection: which rows.
-        trials: how many repetitions.
-        as_json: whether to print JSON.
-        exact: whether to look at every row of a large file; else at a sample.
-        by: the tag by which the evaluation would be sliced; one that no row has is an error.
+    Of a large file a sample is looked at, unless it is to be exact. A tag to slice by that no row has is an error.
     """
     config, notes = session.config, _notes(session.config)
     if config.batch_api:  # it takes the same requests, but wants a place for its tickets

@@ -30,9 +30,6 @@ class Pace:
 
     Cases come in bursts, and the first burst was waiting for the models too: all that come within a moment of the first
     count as done when it was.
-
-    Args:
-        clock: gives the time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -60,15 +57,7 @@ class Pace:
 def progress(
     total: int | None, done: int, note: Callable[[], str] = str, word: str = "evaluating", unit: str = "cases"
 ) -> Iterator[Advance]:
-    """Show progress while the block runs.
-
-    Args:
-        total: how many there are; None if that isn't known.
-        done: how many of them were done before.
-        note: what else is to be shown, for example what was spent.
-        word: what is being done.
-        unit: what is counted.
-    """
+    """Show progress while the block runs, with a note beside it, for example what was spent."""
     if total == done:
         yield lambda _=1: None
     elif sys.stderr.isatty():

@@ -63,14 +63,7 @@ class ScaleFlags:
 
 
 def refuse_beside(given: Mapping[str, object]) -> None:
-    """Refuse flags that can't be given with `--on`.
-
-    Args:
-        given: flag → its value; none where it wasn't given.
-
-    Raises:
-        ConfigError: one was; says what to do instead.
-    """
+    """Refuse flags that can't be given with `--on` (flag → its value), and say what to do instead."""
     for flag, value in given.items():
         if value:
             raise ConfigError(f"{flag} can't be given with --on: {_INSTEAD[flag]}")

@@ -29,11 +29,7 @@ def open_named_store(
 ) -> Store:
     """Open the store that is meant: by the flag, else the environment, else the settings; so with the project.
 
-    Args:
-        store: the value of `--store`.
-        project: the value of `--project`.
-        settings: if they are known already.
-        create: new runs are written, so that it is made where there is none, and one project must be meant.
+    Where new runs are written it is made if there is none, and one project must be meant.
     """
     settings = settings or find_settings(Path.cwd())
     address = store_address(store, settings)

@@ -170,10 +170,7 @@ def _collected(rows: str, collected: Path | None, app_flags: AppFlags, sample_fl
         questions = open_cases(there, questions=True)
         print_columns(questions)
         found = collect_answers(questions, app_flags, ALL_ROWS, path, drawn)
-    tell(*found.told())
-    if found.stopped:
-        tell(found.stopped)
-        exit_if(incomplete=True)
+    found.tell_or_exit()
     return str(path), found.incomplete
 
 
@@ -186,11 +183,7 @@ def _judged(
     *,
     collected: bool,
 ) -> tuple[dict[str, dict[str, float | None]], bool]:
-    """Judge the answers into a run; score → row's id → its value, and whether the judge failed on one.
-
-    Raises:
-        InputError: no row is a case, or none has the id of one.
-    """
+    """Judge the answers into a run; score → row's id → its value, and whether the judge failed on one."""
     if not any(row.query and row.response is not None for row in read.rows):
         raise InputError(
             f"{file.name}: no row has a query and a response, so nothing can be judged: ask an application with --app, "

@@ -1,58 +1,4 @@
-"""Reads the settings' file: `ragtriage.toml`, or `[tool.ragtriage]` in `pyproject.toml`.
-
-    metrics = ["thelma", "-fact_precision", "my_metrics.py:usefulness"]
-    reader = "hhem-2.1-open"
-
-    [thresholds]
-    groundedness = 0.9
-
-    [fail_below]
-    groundedness = 0.8
-
-    [fail_if_worse]
-    groundedness = 0.03
-
-    [at_most]
-    unsupported_claims = 0.02
-    "unsupported_claims:expected" = 0.3
-
-    [llm]
-    base_url = "http://localhost:8000/v1"
-    concurrency = 4
-
-    [decision_thresholds.supported]
-    judge = "embedded"
-    yes = 0.6
-    no = 0.4
-
-    [label_chances.supported]
-    judge = "openai:gpt-5-mini"
-    yes = 0.97
-    no = 0.12
-
-    [bands]
-    supported = "0.2:0.9"
-
-    [base_rates]
-    supported = 0.9
-
-    [costs]
-    blame = 2
-    miss = 1
-
-    [map]
-    query = "question"
-
-    [[rules]]
-    name = "thin_sources"
-    kind = "quality"
-    when = { source_precision = "low", groundedness = "low" }
-    component = "retriever"
-    reading = "few sources are needed and the response isn't grounded in them"
-    advice = "Rerank the sources."
-
-Flags come before the file, the file before the defaults.
-"""
+"""Reads the settings' file: `ragtriage.toml`, or `[tool.ragtriage]` in `pyproject.toml`; flags come before it."""
 
 from __future__ import annotations
 
@@ -166,12 +112,7 @@ def read_settings(path: Path) -> Settings:
 
 
 def named_numbers(items: Collection[str], flag: str, also: Collection[str] = ()) -> dict[str, float]:
-    """`["groundedness=0.8"]` → `{"groundedness": 0.8}`.
-
-    Args:
-        items: as they stand on the command line.
-        flag: its name.
-        also: names of metrics beside the built-in and the installed ones.
+    """`["groundedness=0.8"]` → `{"groundedness": 0.8}`; `also` are metrics beside the built-in and the installed ones.
 
     Raises:
         ConfigError: an item isn't `metric=number`, or the metric isn't known.
