@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragtriage import ConfigError
-from ragtriage.cli.judging import JudgeFlags
+from ragtriage.cli.judge import JudgeFlags
 from ragtriage.cli.metric_flags import evaluation_config
 from ragtriage.config import Settings, judge_config, read_settings
 from ragtriage.diagnosis import COSTS, Costs

@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from ragtriage import __version__
-from ragtriage.cli.app import COMMANDS
+from ragtriage.cli import COMMANDS
 from ragtriage.cli.flags import GROUPS, TABLES
 from ragtriage.testset.generation.phrasing import NAMES
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, fields
 from hashlib import sha256
 from pathlib import Path
 
-from ragtriage.cli.console import exit_if, print_json, tell
+from ragtriage.cli.console import exit_if, print_json, progress, tell
 from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import print_columns, print_counts, rereadable
-from ragtriage.cli.progress import progress
 from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.collect.application import ASKED, Application, replaced
 from ragtriage.collect.application_names import ApplicationSpec, open_application

@@ -10,11 +10,10 @@ from typing import Any
 
 from rich.console import Console
 
-from ragtriage.cli.console import tell
+from ragtriage.cli.console import progress, tell
 from ragtriage.cli.input_files import print_counts, print_optional_metrics
-from ragtriage.cli.judging import graceful_ctrl_c, spending
+from ragtriage.cli.judge import graceful_ctrl_c, spending
 from ragtriage.cli.metric_flags import RequestedMetrics
-from ragtriage.cli.progress import progress
 from ragtriage.cli.results import (
     default_report,
     print_next_steps,

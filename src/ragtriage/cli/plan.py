@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ragtriage.cli.console import print_found, tell
+from ragtriage.cli.console import print_found, progress, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import (
     CaseFlags,
@@ -14,9 +14,8 @@ from ragtriage.cli.input_files import (
     print_optional_metrics,
     rereadable,
 )
-from ragtriage.cli.judging import JudgeFlags
+from ragtriage.cli.judge import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
-from ragtriage.cli.progress import progress
 from ragtriage.cli.stores import answers_in
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig

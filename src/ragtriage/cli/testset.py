@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ragtriage.cli.console import exit_if, print_found
+from ragtriage.cli.console import exit_if, print_found, progress
 from ragtriage.cli.flags import command, new_typer, parse_names, parse_numbers
-from ragtriage.cli.progress import progress
 from ragtriage.cli.testset_reliability import reliability
 from ragtriage.cli.testset_score import score
 from ragtriage.cli.testset_templates import phrase_templates, write
@@ -32,19 +31,7 @@ from ragtriage.testset.generation.optional_packages import require_packages
 from ragtriage.testset.generation.sampling import SamplingPlan
 from ragtriage.testset.generation.true_answers import AnswerPolicies
 
-
-@dataclass(frozen=True)
-class FillFlags:
-    """How templates are filled and answered."""
-
-    combinations: Literal["occurring", "product"] = "occurring"
-    none: Literal["drop", "no-answer"] = "drop"
-    several: Literal["drop", "list"] = "drop"
-    null: Literal["drop", "no-answer"] = "drop"
-
-    def policies(self) -> AnswerPolicies:
-        """As a value."""
-        return AnswerPolicies(self.none, self.several, self.null)
+Combinations = Literal["occurring", "product"]
 
 
 @dataclass(frozen=True)
@@ -104,11 +91,12 @@ def templates(
 
 
 @command("testset fill")
-def fill(  # a command's flags are its arguments
+def fill(  # noqa: PLR0913  # a command's flags are its arguments
     url: str,
     folder: Path = Path("testset"),
     *,
-    fill_flags: FillFlags,
+    combinations: Combinations = "occurring",
+    policies: AnswerPolicies,
     per_template: int = 100,
     seed: int = 0,
     seconds: float = SECONDS,
@@ -121,7 +109,7 @@ def fill(  # a command's flags are its arguments
     template couldn't be filled).
     """
     require_packages()
-    terms = FillingOptions(per_template, fill_flags.combinations, fill_flags.policies(), seed)
+    terms = FillingOptions(per_template, combinations, policies, seed)
     with Database(url, Limits(seconds)) as database, _filling() as advance:
         step = make_fillings(database, folder, terms, again=again, progress=advance)
     _show([step], as_json=as_json)
@@ -142,7 +130,8 @@ def sample(
 def build(  # noqa: PLR0913  # a command's flags are its arguments
     url: str,
     *,
-    fill_flags: FillFlags,
+    combinations: Combinations = "occurring",
+    policies: AnswerPolicies,
     plan_flags: PlanFlags,
     out: Path = Path("testset"),
     tables: str | None = None,
@@ -169,8 +158,8 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
         most=most,
         criteria=parse_names(criteria),
         per_criterion=per_criterion,
-        combinations=fill_flags.combinations,
-        policies=fill_flags.policies(),
+        combinations=combinations,
+        policies=policies,
         plan=plan_flags.plan(),
     )
     with Database(url, Limits(seconds)) as database:

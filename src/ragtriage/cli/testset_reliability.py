@@ -13,7 +13,7 @@ from ragtriage.cli.console import exit_if, print_found, tell
 from ragtriage.cli.evaluation_output import event_printer, sent_again, trial_remarks
 from ragtriage.cli.flags import command, parse_numbers
 from ragtriage.cli.input_files import check_output, print_columns, print_rejected, rereadable, writing
-from ragtriage.cli.judging import JudgeFlags, Judging
+from ragtriage.cli.judge import JudgeFlags, Judging
 from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.results import to_type
 from ragtriage.cli.testset_score import check_tolerance, deciding_judge, exit_with

@@ -12,7 +12,7 @@ from typing import TypeVar
 from ragtriage.cli.console import exit_if, print_json, show, tell
 from ragtriage.cli.flags import command, parse_names
 from ragtriage.cli.input_files import print_rejected
-from ragtriage.cli.judging import JudgeFlags, spending
+from ragtriage.cli.judge import JudgeFlags, spending
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.llm.ledger import Ledger

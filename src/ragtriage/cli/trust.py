@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ragtriage import __version__
-from ragtriage.cli.console import exit_if, print_found, print_json, tell
+from ragtriage.cli.console import exit_if, print_found, print_json, progress, tell
 from ragtriage.cli.flags import command, new_typer, parse_pairs
 from ragtriage.cli.input_files import check_output, print_rejected, rereadable, too_many, writing
-from ragtriage.cli.judging import JudgeFlags, Judging
-from ragtriage.cli.progress import progress
+from ragtriage.cli.judge import JudgeFlags, Judging
 from ragtriage.cli.trust_labels import calibrate, label
 from ragtriage.cli.trust_pairs import self_test, table1
 from ragtriage.core.errors import ConfigError

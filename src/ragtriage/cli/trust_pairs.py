@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ragtriage.cli.console import exit_if, print_found, tell
+from ragtriage.cli.console import exit_if, print_found, progress, tell
 from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import check_output, print_columns, print_rejected, rereadable, too_many
-from ragtriage.cli.judging import JudgeFlags, Judging
-from ragtriage.cli.progress import progress
+from ragtriage.cli.judge import JudgeFlags, Judging
 from ragtriage.core.case import Case
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError

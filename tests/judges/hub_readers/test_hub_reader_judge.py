@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from onnx import helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from ragtriage.cli.judging import JudgeFlags
+from ragtriage.cli.judge import JudgeFlags
 from ragtriage.config import Settings, judge_config, read_settings
 from ragtriage.core import questions as ask
 from ragtriage.core.chances import log_odds
