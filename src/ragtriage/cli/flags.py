@@ -27,8 +27,7 @@ from ragtriage.core.suggestions import near_names
 TABLES = tomllib.loads(Path(__file__).with_name("flags.toml").read_text(encoding="utf-8"))
 """A command, a group of commands, `settings` or `shared` → name of a parameter → help text, or a table with it."""
 TABLES["settings"] = {
-    name: {"help": one.help} | ({"names": [*one.setting.names]} if one.setting.names else {})
-    for name, one in SETTINGS.items()
+    name: {"help": one.text} | ({"names": [*one.names]} if one.names else {}) for name, one in SETTINGS.items()
 }
 GROUPS: dict[str, str] = {name: group for group, names in TABLES.pop("groups").items() for name in names}
 """Parameter → the group of options that it belongs to."""

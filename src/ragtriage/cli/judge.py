@@ -34,7 +34,7 @@ from ragtriage.trust.prediction_files import RowErrors, write_components, write_
 
 _SETTINGS = (
     "store", "judge", "jury", "cascade", "any_language", "matching", "protocol", "base_rate",
-    *(one.parameter for one in settings_of(LLMOptions) if one.setting.help), "batch_api", "wait",
+    *(one.parameter for one in settings_of(LLMOptions) if one.help), "batch_api", "wait",
 )  # fmt: skip
 _Flags: Any = setting_flags(*_SETTINGS)
 

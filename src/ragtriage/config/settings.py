@@ -1,6 +1,6 @@
 """All settings, each once: its key in the file, its type and default, its bounds, its flag and the flag's help.
 
-The fields of `Settings` and `LLMOptions` are the keys of the file. What isn't annotated with a `Setting` has no flag.
+The fields of `Settings` and `LLMOptions` are the keys of the file. What isn't a `setting` has no flag.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.validation import STRICT, Setting, SettingField, settings_of
+from ragtriage.core.validation import STRICT, Setting, setting, settings_of
 from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule
 from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.judges.decision_thresholds import DecisionThreshold, LabelChance
@@ -25,105 +25,80 @@ from ragtriage.judges.llm.options import LLMOptions
 class Settings:
     """What a user has set; the fields are the keys of the file, checked by their types."""
 
-    metrics: Annotated[
-        tuple[str, ...],
-        Setting(
-            "Comma-separated names of metrics or groups; -name leaves one out; FILE.py:NAME is your own [default: "
-            "thelma, and the free metrics whose fields the file has]"
-        ),
-    ] = ()
-    judge: Annotated[
-        tuple[str, ...],
-        Setting("embedded, embedded+reader:NAME or provider:model; may be repeated for a jury"),
-    ] = (EMBEDDED,)
+    metrics: tuple[str, ...] = setting(
+        "Comma-separated names of metrics or groups; -name leaves one out; FILE.py:NAME is your own [default: thelma, "
+        "and the free metrics whose fields the file has]",
+        default=(),
+    )
+    judge: tuple[str, ...] = setting(
+        "embedded, embedded+reader:NAME or provider:model; may be repeated for a jury", default=(EMBEDDED,)
+    )
     """In a file one needs no list."""
     reader: tuple[str, ...] = ()
     """Hub readers of the embedded judge: names of `ragtriage readers`, or folders. In a file one needs no list."""
-    jury: Annotated[Literal["majority"] | None, Setting("How several judges reach a verdict: majority")] = None
-    cascade: Annotated[
-        str | None,
-        Setting("The embedded judge decides what it is sure of: shipped, or the band of scores to pass on, LOW:HIGH"),
-    ] = None
+    jury: Literal["majority"] | None = setting("How several judges reach a verdict: majority")
+    cascade: str | None = setting(
+        "The embedded judge decides what it is sure of: shipped, or the band of scores to pass on, LOW:HIGH"
+    )
     llm: LLMOptions = field(default_factory=LLMOptions)
-    store: Annotated[
-        str | None,
-        Setting(
-            "Folder or database URL of the store [default: $RAGTRIAGE_STORE, else .ragtriage]",
-            empty="name a folder or the address of a database, or leave it out",
-        ),
-    ] = None
-    project: Annotated[
-        str | None,
-        Setting(
-            "Whose runs are meant: a project's, or '*' for all [default: the setting, else on a server the folder's "
-            "name]"
-        ),
-    ] = None
-    thresholds: Annotated[
-        Mapping[str, float],
-        Setting("metric=value: where a score is just good enough; may be repeated", "threshold"),
-    ] = field(default_factory=lambda: thresholds_with({}))
+    store: str | None = setting(
+        "Folder or database URL of the store [default: $RAGTRIAGE_STORE, else .ragtriage]",
+        empty="name a folder or the address of a database, or leave it out",
+    )
+    project: str | None = setting(
+        "Whose runs are meant: a project's, or '*' for all [default: the setting, else on a server the folder's name]",
+    )
+    thresholds: Mapping[str, float] = setting(
+        "metric=value: where a score is just good enough; may be repeated",
+        default=lambda: thresholds_with({}),
+        parameter="threshold",
+    )
     """Complete: defaults and the user's own."""
-    fail_below: Annotated[
-        Mapping[str, float], Setting("metric=value: exit with 1 if the mean is below; may be repeated")
-    ] = field(default_factory=dict)
-    fail_above: Annotated[
-        Mapping[str, float], Setting("The same where lower is better: exit with 1 if the mean is above")
-    ] = field(default_factory=dict)
-    baseline: Annotated[
-        str | None,
-        Setting(
-            "Compare with a run or a baseline file, for --fail-if-worse [default: that of the settings]",
-            empty="name a run or a file, or leave it out",
-        ),
-    ] = None
-    fail_if_worse: Annotated[
-        Mapping[str, float],
-        Setting(
-            "metric or metric=margin: exit with 1 if it is worse than the base by more than the margin [default: 0]; "
-            "metric@TAG:VALUE reads a slice; may be repeated"
-        ),
-    ] = field(default_factory=dict)
-    at_most: Annotated[
-        Mapping[str, float],
-        Setting(
-            "rule=share, for example unsupported_claims=2%: exit with 1 if more cases have the finding; rule:sure "
-            "counts sure ones; rule:expected=30% reads the expected number of cases and its interval; may be repeated"
-        ),
-    ] = field(default_factory=dict)
-    map: Annotated[
-        Mapping[str, str],
-        Setting(
-            "field=column, for example query=question; a path (docs[*].text) or several (context_1,context_2) are "
-            "allowed, and rows=PATH names the list of rows; may be repeated",
-            "mapping",
-            ("--map",),
-        ),
-    ] = field(default_factory=dict)
+    fail_below: Mapping[str, float] = setting(
+        "metric=value: exit with 1 if the mean is below; may be repeated", default=dict
+    )
+    fail_above: Mapping[str, float] = setting(
+        "The same where lower is better: exit with 1 if the mean is above", default=dict
+    )
+    baseline: str | None = setting(
+        "Compare with a run or a baseline file, for --fail-if-worse [default: that of the settings]",
+        empty="name a run or a file, or leave it out",
+    )
+    fail_if_worse: Mapping[str, float] = setting(
+        "metric or metric=margin: exit with 1 if it is worse than the base by more than the margin [default: 0]; "
+        "metric@TAG:VALUE reads a slice; may be repeated",
+        default=dict,
+    )
+    at_most: Mapping[str, float] = setting(
+        "rule=share, for example unsupported_claims=2%: exit with 1 if more cases have the finding; rule:sure counts "
+        "sure ones; rule:expected=30% reads the expected number of cases and its interval; may be repeated",
+        default=dict,
+    )
+    map: Mapping[str, str] = setting(
+        "field=column, for example query=question; a path (docs[*].text) or several (context_1,context_2) are allowed, "
+        "and rows=PATH names the list of rows; may be repeated",
+        default=dict,
+        parameter="mapping",
+        names=("--map",),
+    )
     rules: tuple[Rule, ...] = RULES
     """The built-in rules, then the user's own."""
-    any_language: Annotated[bool, Setting("Also judge languages that the judge was not measured on")] = False
-    matching: Annotated[Matching, Setting("soft counts every verdict with its chance, binary as 1 or 0")] = "soft"
-    base_rates: Annotated[
-        Mapping[str, float],
-        Setting(
-            "kind=share: the share of yes to expect, for example supported=0.9; for the embedded judge; may be "
-            "repeated",
-            "base_rate",
-        ),
-    ] = field(default_factory=dict)
+    any_language: bool = setting("Also judge languages that the judge was not measured on", default=False)
+    matching: Matching = setting("soft counts every verdict with its chance, binary as 1 or 0", default="soft")
+    base_rates: Mapping[str, float] = setting(
+        "kind=share: the share of yes to expect, for example supported=0.9; for the embedded judge; may be repeated",
+        default=dict,
+        parameter="base_rate",
+    )
     costs: Costs = COSTS
     """From which probability on a fault is shown."""
     application_price: float | str | None = None
     """What the application's own model takes for a million prompt tokens, in US dollars, or `PROVIDER:MODEL` of the
     list of prices; read, it is the number. Waste is shown in money then."""
-    citation_mark: Annotated[
-        str | None,
-        Setting(
-            "Regular expression for citation marks of your own; its first group, in parentheses, names the source "
-            "[default: [1] and similar marks]"
-        ),
-    ] = None
+    citation_mark: str | None = setting(
+        "Regular expression for citation marks of your own; its first group, in parentheses, names the source "
+        "[default: [1] and similar marks]",
+    )
     decision_thresholds: Mapping[str, DecisionThreshold] = field(default_factory=dict)
     """Kind of question → where its verdicts change, for the judge that is named there."""
     label_chances: Mapping[str, LabelChance] = field(default_factory=dict)
@@ -139,13 +114,8 @@ class Settings:
         return None if isinstance(self.application_price, str) else self.application_price
 
 
-SETTINGS: Mapping[str, SettingField] = MappingProxyType(
-    {
-        one.parameter: one
-        for shape in (Settings, LLMOptions, JudgeConfig)
-        for one in settings_of(shape)
-        if one.setting.help
-    }
+SETTINGS: Mapping[str, Setting] = MappingProxyType(
+    {one.parameter: one for shape in (Settings, LLMOptions, JudgeConfig) for one in settings_of(shape) if one.help}
 )
 """What commands call a setting → the setting, of those that have a flag; some are meant for one command alone."""
 _VERDICTS = frozenset({"prompts", "guidance", "batch_size", "reply"})

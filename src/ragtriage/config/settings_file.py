@@ -77,8 +77,8 @@ def read_settings(path: Path) -> Settings:
         pattern_of(found.citation_mark)
     for one in settings_of(Settings):
         given = getattr(found, one.name)
-        if one.setting.empty and given is not None and not given.strip():
-            raise ConfigError(f"{where}: {one.name} is empty: {one.setting.empty}")
+        if one.empty and given is not None and not given.strip():
+            raise ConfigError(f"{where}: {one.name} is empty: {one.empty}")
     if found.project is not None and (not found.project.strip() or found.project == "*"):
         raise ConfigError(f"{where}: project is {found.project!r}: give it a name, or leave it out")
     check_thresholds(found.decision_thresholds, where)

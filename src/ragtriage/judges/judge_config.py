@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal
+from typing import Literal
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import Kind
 from ragtriage.core.suggestions import near_names
-from ragtriage.core.validation import Setting
+from ragtriage.core.validation import setting
 from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold, LabelChance, check_base_rates
 from ragtriage.judges.judge_names import EMBEDDED, is_local, readers_of
 from ragtriage.judges.llm.model_names import split_name, suggested_name, takes_base_url
@@ -40,11 +40,11 @@ class JudgeConfig:
     """How several judges come to a verdict."""
     cascade: str | None = None
     """The embedded judge decides what it is sure of: `shipped`, or the band of scores that it passes on, LOW:HIGH."""
-    batch_api: Annotated[
-        bool,
-        Setting("Use the provider's batch API: half the price, up to a day. Give the same command again to collect"),
-    ] = False
-    wait: Annotated[bool, Setting("With --batch-api: wait until everything is answered")] = False
+    batch_api: bool = setting(
+        "Use the provider's batch API: half the price, up to a day. Give the same command again to collect",
+        default=False,
+    )
+    wait: bool = setting("With --batch-api: wait until everything is answered", default=False)
     any_language: bool = False
     """Whether to judge also in languages that the embedded judge wasn't measured on."""
     options: LLMOptions = field(default_factory=LLMOptions)
@@ -60,13 +60,11 @@ class JudgeConfig:
     """Kind → what labels say of verdicts without a probability; each counts for the judge that it names alone."""
     first: str = EMBEDDED
     """Who decides first in a cascade: the embedded judge, alone or with hub readers."""
-    protocol: Annotated[
-        Protocol,
-        Setting(
-            "How a language model is asked: shared, several questions a request, or paper, one module a request as "
-            "THELMA's paper has it"
-        ),
-    ] = "shared"
+    protocol: Protocol = setting(
+        "How a language model is asked: shared, several questions a request, or paper, one module a request as "
+        "THELMA's paper has it",
+        default="shared",
+    )
 
     def __post_init__(self) -> None:
         for name in self.models:

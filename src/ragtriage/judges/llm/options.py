@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.validation import STRICT, Setting, check_bounds
+from ragtriage.core.validation import STRICT, check_bounds, setting
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """As HTTP has it."""
@@ -65,38 +65,33 @@ class LLMOptions:
         ConfigError: a value is out of its range; says which flag.
     """
 
-    base_url: Annotated[str | None, Setting("An OpenAI-compatible server, for judges openai:NAME")] = None
-    headers: Annotated[Mapping[str, str], Setting("NAME=VALUE, sent with every request; may be repeated", "header")] = (
-        field(default_factory=dict)
+    base_url: str | None = setting("An OpenAI-compatible server, for judges openai:NAME")
+    headers: Mapping[str, str] = setting(
+        "NAME=VALUE, sent with every request; may be repeated", default=dict, parameter="header"
     )
     """May be secret, so never shown or stored."""
-    embeddings: Annotated[str, Setting("What measures repetition: embedded, or provider:model")] = "embedded"
+    embeddings: str = setting("What measures repetition: embedded, or provider:model", default="embedded")
     """It is asked for the embedded judge, too."""
-    batch_size: Annotated[int, Setting("Maximum number of questions in a request", least=1)] = 32
-    concurrency: Annotated[int, Setting("Maximum number of requests in flight", least=1)] = 16
-    timeout: Annotated[float, Setting("Seconds after which a request is tried again", least=0.01)] = 120.0
-    rpm: Annotated[int | None, Setting("Maximum number of requests per minute", least=1)] = None
-    tpm: Annotated[int | None, Setting("Maximum number of tokens per minute", least=1)] = None
+    batch_size: int = setting("Maximum number of questions in a request", default=32, least=1)
+    concurrency: int = setting("Maximum number of requests in flight", default=16, least=1)
+    timeout: float = setting("Seconds after which a request is tried again", default=120.0, least=0.01)
+    rpm: int | None = setting("Maximum number of requests per minute", least=1)
+    tpm: int | None = setting("Maximum number of tokens per minute", least=1)
     """In and out."""
-    budget: Annotated[float | None, Setting("Maximum cost of the run in US dollars", least=0)] = None
+    budget: float | None = setting("Maximum cost of the run in US dollars", least=0)
     """Over all continuations."""
-    max_requests: Annotated[int | None, Setting("Maximum number of requests that this command sends", least=0)] = None
+    max_requests: int | None = setting("Maximum number of requests that this command sends", least=0)
     """Repeated ones included."""
-    price: Annotated[
-        Price | None,
-        Setting(
-            "IN:OUT, US dollars per million tokens, for a model that no price list has; IN:OUT,EMBEDDINGS also prices "
-            "embeddings"
-        ),
-    ] = None
-    prompts: Annotated[Path | None, Setting("A folder with prompt files of your own")] = None
-    guidance: Annotated[
-        Path | None, Setting("A file about your domain: what is essential, what abbreviations mean")
-    ] = None
-    reply: Annotated[
-        Literal["auto", "schema", "text"], Setting("Form of replies: schema, text or auto, whichever works")
-    ] = "auto"
-    temperature: Annotated[float | None, Setting(least=0)] = 0.0
+    price: Price | None = setting(
+        "IN:OUT, US dollars per million tokens, for a model that no price list has; IN:OUT,EMBEDDINGS also prices "
+        "embeddings",
+    )
+    prompts: Path | None = setting("A folder with prompt files of your own")
+    guidance: Path | None = setting("A file about your domain: what is essential, what abbreviations mean")
+    reply: Literal["auto", "schema", "text"] = setting(
+        "Form of replies: schema, text or auto, whichever works", default="auto"
+    )
+    temperature: float | None = setting(default=0.0, least=0)
     """None leaves it to the model."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
