@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from ragtriage import RULES, ConfigError
-from ragtriage.cli.judge_flags import JudgeFlags, judge_config
-from ragtriage.cli.metric_flags import evaluation_config
+from ragtriage.cli.evaluation_flags import JudgeFlags, evaluation_config, judge_config
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price

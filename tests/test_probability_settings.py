@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from ragtriage import ConfigError
-from ragtriage.cli.judge_flags import JudgeFlags, judge_config
-from ragtriage.cli.metric_flags import evaluation_config
+from ragtriage.cli.evaluation_flags import JudgeFlags, evaluation_config, judge_config
 from ragtriage.config import Settings, read_settings
 from ragtriage.diagnosis import COSTS, Costs
 from ragtriage.judges.decision_thresholds import BASE_RATES, check_base_rates

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import typer
 
-from ragtriage.cli.console import ExitCode, tell
+from ragtriage.cli.console import ExitCode, progress, tell
 from ragtriage.cli.input_files import print_counts
-from ragtriage.cli.progress import progress
 from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.collect.application import ASKED, Application, replaced
 from ragtriage.collect.application_names import ApplicationSpec, open_application

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from ragtriage.cli.console import tell
+from ragtriage.cli.console import progress, tell
+from ragtriage.cli.evaluation_flags import RequestedMetrics
 from ragtriage.cli.input_files import print_counts, print_optional_metrics
-from ragtriage.cli.interrupts import graceful_ctrl_c
-from ragtriage.cli.metric_flags import RequestedMetrics
-from ragtriage.cli.progress import progress
 from ragtriage.cli.results import (
     default_report,
     print_next_steps,
@@ -34,11 +35,52 @@ from ragtriage.judges.session import JudgeSession
 from ragtriage.report.plan_document import requests_and_price
 from ragtriage.report.run_report import RepeatsReport, RunReport, spent_on, stored_run_report
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.events import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
+from ragtriage.runs.events import INTERRUPTED, CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
 from ragtriage.runs.execute import FileResult, TrialResult
 from ragtriage.runs.tally import diagnosed_records
 from ragtriage.store import StoredRun
 from ragtriage.store.store import Store
+
+
+@contextmanager
+def graceful_ctrl_c(session: JudgeSession) -> Iterator[None]:
+    """Let the first Ctrl-C wait for the requests in flight; a second one doesn't."""
+    if not session.config.paid or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, leave)
+        _in_event_loop(begin_to_stop)
+
+    def begin_to_stop() -> None:
+        tell("\nstopping when the requests in flight have come in (Ctrl-C again: don't wait for them)")
+        session.ledger.stop(INTERRUPTED)
+
+    def leave(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _in_event_loop(_interrupt)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _in_event_loop(act: Callable[[], None]) -> None:
+    """Act between two steps of the event loop, since a signal comes in the middle of one; at once where none runs."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        act()
+    else:
+        loop.call_soon_threadsafe(act)
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
 
 _WAITING = "waiting for answers that another evaluation with the same store is asking for"
 

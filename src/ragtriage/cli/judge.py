@@ -7,10 +7,10 @@ from pathlib import Path
 import typer
 
 from ragtriage.cli.console import ExitCode, tell
+from ragtriage.cli.evaluation_flags import JudgeFlags
 from ragtriage.cli.flags import command
 from ragtriage.cli.help import new_typer
 from ragtriage.cli.input_files import check_output, print_rejected
-from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.core.display import plural
 from ragtriage.trust.prediction_files import RowErrors, write_components, write_predictions
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ragtriage.cli.console import print_json, tell
+from ragtriage.cli.console import print_json, progress, tell
+from ragtriage.cli.evaluation_flags import JudgeFlags, RequestedMetrics, requested_metrics
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import (
     CaseFlags,
@@ -18,9 +19,6 @@ from ragtriage.cli.input_files import (
     print_optional_metrics,
     rereadable,
 )
-from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
-from ragtriage.cli.progress import progress
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.judge_names import in_a_sentence

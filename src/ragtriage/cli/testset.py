@@ -10,14 +10,13 @@ from rich.console import Console
 
 from ragtriage.cli.app_flags import AppFlags
 from ragtriage.cli.console import print_json, tell
+from ragtriage.cli.evaluation_flags import JudgeFlags
 from ragtriage.cli.flags import command, parse_names
 from ragtriage.cli.help import new_typer
 from ragtriage.cli.input_files import check_output, print_rejected
-from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.cli.testset_blame import BlameFlags, ask_again, further_findings, prepare
-from ragtriage.cli.testset_decisions import deciding_judge, exit_with
 from ragtriage.cli.testset_generation import COMMANDS
 from ragtriage.cli.testset_reliability import reliability
+from ragtriage.cli.testset_scoring import BlameFlags, ask_again, deciding_judge, exit_with, further_findings, prepare
 from ragtriage.cli.testset_templates import phrase_templates, write
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.report.generation_document import example_document

@@ -11,9 +11,8 @@ from typing import Any, Literal
 import typer
 from rich.console import Console
 
-from ragtriage.cli.console import ExitCode, print_json
+from ragtriage.cli.console import ExitCode, print_json, progress
 from ragtriage.cli.flags import command, parse_names, parse_numbers
-from ragtriage.cli.progress import progress
 from ragtriage.report.generation_document import counted_document, steps_document
 from ragtriage.report.terminal import print_document
 from ragtriage.testset.generation.build import BuildOptions, accuracy_half_width, count

@@ -13,13 +13,12 @@ from rich.console import Console
 
 from ragtriage.cli.app_flags import AppFlags, SampleFlags, collect_answers
 from ragtriage.cli.console import ExitCode, print_json, tell
+from ragtriage.cli.evaluation_flags import JudgeFlags, RequestedMetrics
 from ragtriage.cli.evaluation_output import event_printer, sent_again, trial_remarks
 from ragtriage.cli.flags import command, parse_numbers
 from ragtriage.cli.input_files import check_output, print_columns, print_rejected, rereadable
-from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.results import to_type
-from ragtriage.cli.testset_decisions import check_tolerance, deciding_judge, exit_with
+from ragtriage.cli.testset_scoring import check_tolerance, deciding_judge, exit_with
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS
 from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError, InputError

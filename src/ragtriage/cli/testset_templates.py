@@ -13,10 +13,10 @@ import typer
 from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json, tell
+from ragtriage.cli.evaluation_flags import JudgeFlags
+from ragtriage.cli.evaluation_output import graceful_ctrl_c
 from ragtriage.cli.flags import command, parse_names
 from ragtriage.cli.input_files import print_rejected
-from ragtriage.cli.interrupts import graceful_ctrl_c
-from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.spending import spending
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from ragtriage.cli.help import new_typer
 from ragtriage.cli.trust_agreement import agreement
-from ragtriage.cli.trust_calibrate import calibrate
 from ragtriage.cli.trust_card import card
-from ragtriage.cli.trust_label import label
+from ragtriage.cli.trust_labels import calibrate, label
 from ragtriage.cli.trust_pairs import self_test, table1
 
 trust = new_typer(help="Can the judge be trusted? Measure it on pairs, labels and your own cases.")

@@ -8,11 +8,10 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from ragtriage.cli.console import ExitCode, print_json
+from ragtriage.cli.console import ExitCode, print_json, progress
+from ragtriage.cli.evaluation_flags import JudgeFlags
 from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import check_output, print_rejected, rereadable, too_many
-from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.cli.progress import progress
 from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.evaluation.engine import evaluate_sync

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ragtriage import __version__
 from ragtriage.cli.console import print_json, tell
+from ragtriage.cli.evaluation_flags import JudgeFlags
 from ragtriage.cli.flags import command
-from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.files import atomic_write
 from ragtriage.judges.build import build_judge

@@ -10,12 +10,11 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from ragtriage.cli.console import ExitCode, print_json, tell
+from ragtriage.cli.console import ExitCode, print_json, progress, tell
+from ragtriage.cli.evaluation_flags import JudgeFlags
 from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import check_output, print_columns, print_rejected, rereadable, too_many
-from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.plan import answers_in
-from ragtriage.cli.progress import progress
 from ragtriage.config import Settings
 from ragtriage.core.case import Case
 from ragtriage.core.display import plural

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from onnx import helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from ragtriage.cli.judge_flags import JudgeFlags, judge_config
+from ragtriage.cli.evaluation_flags import JudgeFlags, judge_config
 from ragtriage.config import Settings, read_settings
 from ragtriage.core import questions as ask
 from ragtriage.core.chances import log_odds

@@ -1,8 +1,14 @@
-"""What `testset score` finds out beyond the scores: a second run, the corpus, THELMA's blame, the report."""
+"""What the commands about answered test sets do alike, and what `testset score` finds out beyond the scores.
+
+Alike are the judge that decides answers, and how they end. Beyond the scores are a second run, the corpus, THELMA's
+blame and the report.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,15 +16,19 @@ import typer
 
 from ragtriage.cli.app_flags import AppFlags, ask
 from ragtriage.cli.console import ExitCode, tell
+from ragtriage.cli.evaluation_flags import JudgeFlags
+from ragtriage.cli.input_files import too_many
 from ragtriage.cli.results import open_run
 from ragtriage.cli.stores import open_named_store
 from ragtriage.collect.answers_file import CollectedLines
+from ragtriage.config import Settings
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.protocol import Judge
+from ragtriage.judges.session import JudgeSession
 from ragtriage.readers.files import STDIN, raw_rows
 from ragtriage.runs.tally import diagnosed_records
-from ragtriage.testset.answered_rows import Row
+from ragtriage.testset.answered_rows import Row, RowsRead
 from ragtriage.testset.corpus import Corpus, look_up_gaps, read_corpus
 from ragtriage.testset.correctness import Decision, Given
 from ragtriage.testset.failure_analysis import (
@@ -29,6 +39,41 @@ from ragtriage.testset.failure_analysis import (
 )
 from ragtriage.testset.groups import TaggedRow
 from ragtriage.testset.sufficiency import SecondRun, decide_second_answers, second_questions, second_run_counts
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Refuse a tolerance that is no share."""
+    if not math.isfinite(tolerance) or not 0 <= tolerance < 1:
+        raise ConfigError(f"--tolerance {tolerance:g}: use a share from 0 to below 1, for example 0.005")
+
+
+@contextmanager
+def deciding_judge(
+    flags: JudgeFlags,
+    tolerance: float,
+    *,
+    typed_only: bool,
+    settings: Settings | None = None,
+    session: JudgeSession | None = None,
+) -> Iterator[Callable[[], Judge] | None]:
+    """What decides where the typed match can't tell; None if nobody is to."""
+    check_tolerance(tolerance)
+    if typed_only and flags.judge and session is None:
+        raise ConfigError("--typed-only asks no judge: leave it out, or --judge")
+    if typed_only:
+        yield None
+        return
+    with flags.opened(settings, session) as judge:
+        yield lambda: judge
+
+
+def exit_with(read: RowsRead, decisions: Sequence[Decision], *, incomplete: bool = False) -> None:
+    """Exit with 3 if a later call can bring more."""
+    failed = [decision.why for decision in decisions if decision.failed]
+    if failed:
+        tell(f"{len(failed):,} answers are undecided because the judge failed. The first: {failed[0]}")
+    if failed or incomplete or too_many(read.rejected, len(read.rows)):
+        raise typer.Exit(ExitCode.INCOMPLETE)
 
 
 @dataclass(frozen=True)
