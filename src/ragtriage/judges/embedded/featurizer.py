@@ -11,20 +11,20 @@ import numpy as np
 
 from ragtriage.core.questions import Question
 from ragtriage.judges.embedded import features
-from ragtriage.judges.embedded.claimed_text import asserted_text, is_short_reply, without_attribution
+from ragtriage.judges.embedded.claimed_text import (
+    asserted_text,
+    is_item,
+    is_open_ended,
+    is_short_reply,
+    is_step,
+    without_attribution,
+)
 from ragtriage.judges.embedded.contradictions import contradicting_sentence
 from ragtriage.judges.embedded.cross_encoder import Pair, response_pair
 from ragtriage.judges.embedded.encoder import Encoded, Vector
+from ragtriage.judges.embedded.features import Comparison, compare, nearest_sentences, pairwise_products, products_with
 from ragtriage.judges.embedded.passages import CachedTexts, Passages, Sentence, as_written
-from ragtriage.judges.embedded.requested_items import is_item, is_open_ended, is_step
 from ragtriage.judges.embedded.rules import RULES
-from ragtriage.judges.embedded.sentence_comparison import (
-    Comparison,
-    compare,
-    nearest_sentences,
-    pairwise_products,
-    products_with,
-)
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text import declines, split_claims
