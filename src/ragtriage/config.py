@@ -77,8 +77,8 @@ from ragtriage.judges.decision_thresholds import (
     check_thresholds,
 )
 from ragtriage.judges.judge_config import Matching
+from ragtriage.judges.llm.models import price_of
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.judges.llm.pricing import price_of
 from ragtriage.metrics import METRICS, OTHER_NAMES, custom_metrics, metric_named, unknown_metric
 from ragtriage.text.citations.marks import pattern_of
 

@@ -19,7 +19,7 @@ from ragtriage.judges.build import build_judge
 from ragtriage.judges.decision_thresholds import check_base_rates
 from ragtriage.judges.judge_config import JudgeConfig, Matching, Protocol
 from ragtriage.judges.judge_names import EMBEDDED, is_local, with_readers
-from ragtriage.judges.llm.model_names import takes_base_url
+from ragtriage.judges.llm.models import takes_base_url
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession

@@ -12,7 +12,7 @@ from ragtriage.core.questions import Kind
 from ragtriage.core.validation import near_names
 from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold, LabelChance, check_base_rates
 from ragtriage.judges.judge_names import EMBEDDED, is_local, readers_of
-from ragtriage.judges.llm.model_names import split_name, suggested_name, takes_base_url
+from ragtriage.judges.llm.models import split_name, suggested_name, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
 
 Matching = Literal["soft", "binary"]

@@ -19,7 +19,7 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.judge_names import EMBEDDED, is_local
-from ragtriage.judges.llm.model_names import takes_base_url
+from ragtriage.judges.llm.models import takes_base_url
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.store import Store, open_store, project_meant

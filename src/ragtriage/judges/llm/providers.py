@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from ragtriage.core.errors import ConfigError, MissingExtraError
-from ragtriage.judges.llm.model_names import address_of, split_name, unknown_provider
+from ragtriage.judges.llm.models import address_of, split_name, unknown_provider
 from ragtriage.judges.llm.options import LLMOptions, is_header_value
 
 if TYPE_CHECKING:

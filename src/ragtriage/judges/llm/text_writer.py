@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ragtriage.core.verdicts import Component, Failure
-from ragtriage.judges.llm.batch_queue import BatchQueue
+from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.judge import AskModel
 from ragtriage.judges.llm.messages import Prompt, Reply

@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from ragtriage.judges.llm.messages import Prompt, Reply, RequestRejected, TransientError, tokens_of
+from ragtriage.judges.llm.models import price_of
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.judges.llm.pricing import price_of
 from ragtriage.judges.llm.providers import embedder_named, fast_client, model_named
 from ragtriage.judges.llm.request_errors import Endpoint
 from ragtriage.judges.llm.request_format import (
