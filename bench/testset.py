@@ -19,8 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ragtriage.testset.generation.build import BuildOptions, build
-from ragtriage.testset.generation.build_steps import make_fillings, make_schema, make_templates
+from ragtriage.testset.generation.build import BuildOptions, build, make_fillings, make_schema, make_templates
 from ragtriage.testset.generation.database import Database
 from ragtriage.testset.generation.fillings import FillingOptions
 from ragtriage.testset.generation.query_templates import parameterized_sql

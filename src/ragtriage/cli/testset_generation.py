@@ -15,16 +15,18 @@ from ragtriage.cli.console import ExitCode, print_json, progress
 from ragtriage.cli.flags import command, parse_names, parse_numbers
 from ragtriage.report.generation_document import counted_document, steps_document
 from ragtriage.report.terminal import print_document
-from ragtriage.testset.generation.build import BuildOptions, accuracy_half_width, count
-from ragtriage.testset.generation.build import build as build_all
-from ragtriage.testset.generation.build_steps import (
+from ragtriage.testset.generation.build import (
     TEMPLATES,
+    BuildOptions,
     BuildStep,
+    accuracy_half_width,
+    count,
     make_fillings,
     make_questions,
     make_schema,
     make_templates,
 )
+from ragtriage.testset.generation.build import build as build_all
 from ragtriage.testset.generation.database import SECONDS, Database, QueryLimits
 from ragtriage.testset.generation.fillings import FillingOptions
 from ragtriage.testset.generation.optional_packages import require_packages
