@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from ragtriage.cli.app_flags import AppFlags, collect_first, default_answers_file, mark_evaluated
+from ragtriage.cli.collect import AppFlags, collect_first, default_answers_file, mark_evaluated
 from ragtriage.cli.compare_flags import GateFlags
 from ragtriage.cli.comparison_files import ComparisonFiles
 from ragtriage.cli.console import ExitCode, tell

@@ -8,7 +8,7 @@ from typing import Literal
 
 from rich.console import Console
 
-from ragtriage.cli.app_flags import AppFlags
+from ragtriage.cli.collect import AppFlags
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.evaluation_flags import JudgeFlags
 from ragtriage.cli.flags import command, parse_names

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from ragtriage.cli.app_flags import AppFlags, SampleFlags, collect_answers
+from ragtriage.cli.collect import AppFlags, SampleFlags, collect_answers
 from ragtriage.cli.console import ExitCode, print_json, tell
 from ragtriage.cli.evaluation_flags import JudgeFlags, RequestedMetrics
 from ragtriage.cli.evaluation_output import event_printer, sent_again, trial_remarks

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import typer
 
-from ragtriage.cli.app_flags import AppFlags, ask
+from ragtriage.cli.collect import AppFlags, ask
 from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.evaluation_flags import JudgeFlags
 from ragtriage.cli.input_files import too_many
