@@ -33,7 +33,7 @@ from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer, Component, Verdict
 from ragtriage.demo import DATA
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.judge_config import JudgeConfig

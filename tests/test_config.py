@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ragtriage import RULES, ConfigError
+from ragtriage.cli.evaluation_flags import evaluation_config
 from ragtriage.cli.judge import JudgeFlags
-from ragtriage.cli.metric_flags import evaluation_config
 from ragtriage.config import SETTINGS, Settings, find_settings, judge_config, named_numbers, read_settings
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price

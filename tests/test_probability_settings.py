@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ragtriage import ConfigError
+from ragtriage.cli.evaluation_flags import evaluation_config
 from ragtriage.cli.judge import JudgeFlags
-from ragtriage.cli.metric_flags import evaluation_config
 from ragtriage.config import Settings, judge_config, read_settings
 from ragtriage.diagnosis import COSTS, Costs
 from ragtriage.judges.decision_thresholds import BASE_RATES, check_base_rates

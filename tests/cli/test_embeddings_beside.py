@@ -12,8 +12,8 @@ from cli_models import Model, chats, judging
 
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.llm.models import price_of_embeddings
 from ragtriage.judges.llm.options import LLMOptions, Price
-from ragtriage.judges.llm.pricing import price_of_embeddings
 from ragtriage.judges.session import JudgeSession
 from servers import Server
 

@@ -132,4 +132,4 @@ def test_every_public_name_can_be_imported() -> None:
 def test_modules_stay_small() -> None:
     sizes = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in MODULES.items()}
 
-    assert {name: size for name, size in sizes.items() if size > 400} == {}
+    assert {name: size for name, size in sizes.items() if size > 500} == {}

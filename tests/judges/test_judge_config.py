@@ -10,7 +10,7 @@ import pytest
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges import judge_config
 from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.judges.llm.model_names import options_for
+from ragtriage.judges.llm.models import options_for
 from ragtriage.judges.llm.options import LLMOptions
 
 BUILDERS = re.compile(

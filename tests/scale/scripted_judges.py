@@ -19,12 +19,12 @@ from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import Question
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import THELMA
 from ragtriage.readers import open_cases
-from ragtriage.report.run_json import run_json
-from ragtriage.report.stored_run import stored_run_report
+from ragtriage.report.json_output import run_json
+from ragtriage.report.run_report import stored_run_report
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
 from ragtriage.runs.execute import evaluate_file
 from ragtriage.runs.prepare import fingerprints_of

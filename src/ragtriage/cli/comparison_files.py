@@ -15,7 +15,7 @@ from ragtriage.core.record import Record
 from ragtriage.report.comparison_junit import write_comparison_junit
 from ragtriage.report.comparison_markdown import write_comparison_markdown
 from ragtriage.report.comparison_page import write_comparison_page
-from ragtriage.report.comparison_verdict import Quote, Quotes
+from ragtriage.report.comparison_words import Quote, Quotes
 from ragtriage.runs.compare.choose import Chosen
 from ragtriage.runs.compare.comparison import Comparison
 from ragtriage.store import Store

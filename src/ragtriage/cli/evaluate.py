@@ -23,13 +23,12 @@ from ragtriage.cli.evaluate_comparison import (
     write_files,
 )
 from ragtriage.cli.evaluate_on import Shown, evaluate_on
+from ragtriage.cli.evaluation_flags import RequestedMetrics, ScaleFlags, refuse_beside, requested_metrics
 from ragtriage.cli.evaluation_output import event_printer, print_result, sent_again, trial_remarks
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import CaseFlags, print_columns, rereadable
 from ragtriage.cli.judge import JudgeFlags
-from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.plan import print_plan
-from ragtriage.cli.scale_flags import ScaleFlags, refuse_beside
 from ragtriage.cli.stores import answers_in, open_named_store
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS
 from ragtriage.core.errors import ConfigError

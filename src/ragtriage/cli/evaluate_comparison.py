@@ -13,14 +13,14 @@ from rich.console import Console
 from ragtriage.cli.compare_flags import GateFlags
 from ragtriage.cli.comparison_files import ComparisonFiles, check_files
 from ragtriage.cli.console import tell
+from ragtriage.cli.evaluation_flags import RequestedMetrics
 from ragtriage.cli.input_files import check_output
-from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.results import program_name
 from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError, InputError, RagtriageError
 from ragtriage.report.comparison_document import comparison_lines
-from ragtriage.report.comparison_json import comparison_json
 from ragtriage.report.comparison_words import gate_heading
+from ragtriage.report.json_output import comparison_json
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.compare.baseline_read import read_baseline
 from ragtriage.runs.compare.choose import Chosen, choose_side, earlier_run, is_run

@@ -16,11 +16,10 @@ from pathlib import Path
 import typer
 
 from ragtriage.cli.console import EVERY, ExitCode, tell
+from ragtriage.cli.evaluation_flags import RequestedMetrics, ScaleFlags
 from ragtriage.cli.input_files import CaseFlags
 from ragtriage.cli.judge import JudgeFlags
-from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.results import print_next_steps, print_run, program_name, write_html
-from ragtriage.cli.scale_flags import ScaleFlags
 from ragtriage.cli.stores import open_named_store
 from ragtriage.config import Settings
 from ragtriage.core.display import plural
@@ -28,7 +27,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
-from ragtriage.report.stored_run import stored_run_report
+from ragtriage.report.run_report import stored_run_report
 from ragtriage.runs.evaluation_config import judging_stored, to_stored
 from ragtriage.runs.prepare import fingerprints_of
 from ragtriage.runs.selection import ALL_ROWS, QUOTED, require_tag, too_many_rejected

@@ -11,9 +11,9 @@ from typing import Any
 from rich.console import Console
 
 from ragtriage.cli.console import progress, tell
+from ragtriage.cli.evaluation_flags import RequestedMetrics
 from ragtriage.cli.input_files import print_counts, print_optional_metrics
 from ragtriage.cli.judge import graceful_ctrl_c, spending
-from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.results import (
     default_report,
     print_next_steps,
@@ -30,9 +30,7 @@ from ragtriage.judges.judge_names import in_a_sentence
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.plan_document import requests_and_price
-from ragtriage.report.run_report import RepeatsReport, RunReport
-from ragtriage.report.spent import spent_on
-from ragtriage.report.stored_run import stored_run_report
+from ragtriage.report.run_report import RepeatsReport, RunReport, spent_on, stored_run_report
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.events import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
 from ragtriage.runs.execute import FileResult, TrialResult

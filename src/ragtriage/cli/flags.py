@@ -22,7 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 from ragtriage.config import SETTINGS
 from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError, RagtriageError
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 
 TABLES = tomllib.loads(Path(__file__).with_name("flags.toml").read_text(encoding="utf-8"))
 """A command, a group of commands, `settings` or `shared` → name of a parameter → help text, or a table with it."""

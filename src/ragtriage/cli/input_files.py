@@ -19,7 +19,7 @@ from ragtriage.core.files import open_private
 from ragtriage.evaluation.estimate import RowEstimate
 from ragtriage.metrics import GROUPS
 from ragtriage.metrics.optional import metrics_note
-from ragtriage.readers import CaseFile, Limits, Rejected, open_cases
+from ragtriage.readers import CaseFile, Rejected, RowLimits, open_cases
 from ragtriage.readers.files import STDIN, InputFile, InputPath, input_file
 from ragtriage.runs.selection import QUOTED, RowCounts, too_many_rejected
 from ragtriage.scale.survey import Reading
@@ -74,8 +74,8 @@ class CaseFlags:
         )
 
     @property
-    def _limits(self) -> Limits:
-        return Limits(max_text=self.max_text, max_sources=self.max_sources)
+    def _limits(self) -> RowLimits:
+        return RowLimits(max_text=self.max_text, max_sources=self.max_sources)
 
 
 @contextmanager

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from ragtriage.cli.console import print_found, progress, tell
+from ragtriage.cli.evaluation_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import CaseFlags, print_columns, print_counts, print_optional_metrics, rereadable
 from ragtriage.cli.judge import JudgeFlags
-from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.stores import answers_in
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig

@@ -14,7 +14,7 @@ from rich.console import Console
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command, new_typer
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.judges.hub_readers.families import FAMILIES
 from ragtriage.judges.hub_readers.hub import fetch
 from ragtriage.judges.hub_readers.known import MANIFEST, known_reader, known_readers, readers_folder

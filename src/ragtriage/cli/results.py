@@ -20,14 +20,11 @@ from ragtriage.config import named_numbers
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError, StoreError
 from ragtriage.report.case_document import case_document
-from ragtriage.report.case_report import case_report
-from ragtriage.report.case_rows import case_row
-from ragtriage.report.repeats_document import repeats_document
-from ragtriage.report.run_document import cases_document, run_document
-from ragtriage.report.run_json import run_json
+from ragtriage.report.case_report import case_report, listed_case
+from ragtriage.report.json_output import run_json
+from ragtriage.report.run_document import cases_document, repeats_document, run_document
 from ragtriage.report.run_page import write_run_page
-from ragtriage.report.run_report import RepeatsReport, RunReport
-from ragtriage.report.stored_run import stored_run_report
+from ragtriage.report.run_report import RepeatsReport, RunReport, stored_run_report
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.export import ExportedFields, json_row
@@ -108,7 +105,7 @@ def show(  # noqa: PLR0913  # one parameter a flag
         if not as_json:
             console.print()
             limits = config.rules, config.thresholds, config.metrics
-            rows = (case_row(record, findings, *limits) for record, findings in diagnosed_records(stored, config))
+            rows = (listed_case(record, findings, *limits) for record, findings in diagnosed_records(stored, config))
             print_document(console, cases_document(rows, most, config.metrics, console.width, config.rules))
             print_next_steps(worst_case(stored, shown, store), f"as a page: {to_type('report', stored, store)}")
 

@@ -8,7 +8,7 @@ from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.stores import open_named_store
 from ragtriage.core.display import dollars, plural
-from ragtriage.report.spent import spent_on
+from ragtriage.report.run_report import spent_on
 from ragtriage.report.words import full_title, shown_time, two_places
 from ragtriage.store import RunInfo
 from ragtriage.text.sanitize import one_line

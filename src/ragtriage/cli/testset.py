@@ -15,20 +15,22 @@ from ragtriage.cli.testset_score import score
 from ragtriage.cli.testset_templates import phrase_templates, write
 from ragtriage.report.generation_document import counted_document, example_document, steps_document
 from ragtriage.testset.example import write_example
-from ragtriage.testset.generation.build import BuildOptions, accuracy_half_width, count
-from ragtriage.testset.generation.build import build as build_all
-from ragtriage.testset.generation.build_record import BuildStep
-from ragtriage.testset.generation.build_steps import (
-    TEMPLATES,
+from ragtriage.testset.generation.build import (
+    BuildOptions,
+    BuildStep,
+    accuracy_half_width,
+    count,
     make_fillings,
     make_questions,
     make_schema,
     make_templates,
 )
-from ragtriage.testset.generation.database import SECONDS, Database, Limits
+from ragtriage.testset.generation.build import build as build_all
+from ragtriage.testset.generation.database import SECONDS, Database, QueryLimits
 from ragtriage.testset.generation.fillings import FillingOptions
 from ragtriage.testset.generation.optional_packages import require_packages
 from ragtriage.testset.generation.sampling import SamplingPlan
+from ragtriage.testset.generation.template_files import TEMPLATES
 from ragtriage.testset.generation.true_answers import AnswerPolicies
 
 Combinations = Literal["occurring", "product"]
@@ -67,7 +69,7 @@ def schema(
     The database is only read. Exit codes: 0; 2 usage or input.
     """
     require_packages()
-    with Database(url, Limits(seconds)) as database:
+    with Database(url, QueryLimits(seconds)) as database:
         _show([make_schema(database, out, parse_names(tables), parse_names(exclude), again=again)], as_json=as_json)
 
 
@@ -110,7 +112,7 @@ def fill(  # noqa: PLR0913  # a command's flags are its arguments
     """
     require_packages()
     terms = FillingOptions(per_template, combinations, policies, seed)
-    with Database(url, Limits(seconds)) as database, _filling() as advance:
+    with Database(url, QueryLimits(seconds)) as database, _filling() as advance:
         step = make_fillings(database, folder, terms, again=again, progress=advance)
     _show([step], as_json=as_json)
 
@@ -162,7 +164,7 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
         policies=policies,
         plan=plan_flags.plan(),
     )
-    with Database(url, Limits(seconds)) as database:
+    with Database(url, QueryLimits(seconds)) as database:
         if dry_run:
             counted, size, half_width = count(database, terms), terms.plan.size, accuracy_half_width(terms)
             print_found(

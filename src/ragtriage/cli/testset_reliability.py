@@ -10,11 +10,11 @@ from typing import Any
 
 from ragtriage.cli.collect import AppFlags, SampleFlags, collect_answers
 from ragtriage.cli.console import exit_if, print_found, tell
+from ragtriage.cli.evaluation_flags import RequestedMetrics
 from ragtriage.cli.evaluation_output import event_printer, sent_again, trial_remarks
 from ragtriage.cli.flags import command, parse_numbers
 from ragtriage.cli.input_files import check_output, print_columns, print_rejected, rereadable, writing
 from ragtriage.cli.judge import JudgeFlags, Judging
-from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.results import to_type
 from ragtriage.cli.testset_score import check_tolerance, deciding_judge, exit_with
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS
@@ -22,11 +22,10 @@ from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.verdicts import Score
 from ragtriage.metrics import metrics_named
-from ragtriage.metrics.samples import self_consistency
+from ragtriage.metrics.generator import self_consistency
 from ragtriage.readers import open_cases
 from ragtriage.readers.files import STDIN, InputFile
-from ragtriage.report.reliability_document import reliability_document
-from ragtriage.report.reliability_page import write_reliability_page
+from ragtriage.report.reliability import reliability_document, write_reliability_page
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.execute import evaluate_file
 from ragtriage.runs.gate import Gates

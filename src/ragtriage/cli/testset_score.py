@@ -25,14 +25,17 @@ from ragtriage.report.testset_document import failure_analysis_document, matcher
 from ragtriage.report.testset_page import write_testset_page
 from ragtriage.runs.tally import diagnosed_records
 from ragtriage.testset.answered_rows import Row, RowsRead, read_rows
-from ragtriage.testset.blame_agreement import DiagnosedComponent, blame_agreement, diagnosed_components
 from ragtriage.testset.corpus import Corpus, look_up_gaps, read_corpus
 from ragtriage.testset.correctness import Decision, Given, check_matcher, decide
-from ragtriage.testset.failure_analysis import FailureAnalysis
+from ragtriage.testset.failure_analysis import (
+    DiagnosedComponent,
+    FailureAnalysis,
+    blame_agreement,
+    diagnosed_components,
+)
 from ragtriage.testset.groups import TaggedRow, tag_rows
 from ragtriage.testset.matching import TOLERANCE
-from ragtriage.testset.modular import Average, Policy
-from ragtriage.testset.scoring import ModularScores, ScoringOptions, score_balanced, score_decided
+from ragtriage.testset.scoring import Average, ModularScores, Policy, ScoringOptions, score_balanced, score_decided
 from ragtriage.testset.sufficiency import SecondRun, decide_second_answers, second_questions, second_run_counts
 
 

@@ -17,7 +17,7 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.report.generation_document import phrasings_document, refused_document
-from ragtriage.testset.generation.filling_files import read_fillings
+from ragtriage.testset.generation.fillings import read_fillings
 from ragtriage.testset.generation.llm_templates import TemplatesWritten, write_templates
 from ragtriage.testset.generation.phrasing import (
     PhrasingResult,
@@ -28,7 +28,7 @@ from ragtriage.testset.generation.phrasing import (
     phrase_by_model,
 )
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
-from ragtriage.testset.generation.schema_file import read_schema
+from ragtriage.testset.generation.schema import read_schema
 from ragtriage.testset.generation.template_files import (
     Read,
     phrasings_text,

@@ -21,22 +21,25 @@ from ragtriage.readers import open_cases
 from ragtriage.readers.files import InputFile
 from ragtriage.readers.json_objects import first_line, write_lines
 from ragtriage.readers.problems import Rejected
-from ragtriage.report.agreement_document import agreement_document
+from ragtriage.report.document import markdown
 from ragtriage.report.judge_card import card_document, card_title
-from ragtriage.report.markdown import markdown
+from ragtriage.report.label_documents import agreement_document
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.runs.selection import require_tag
 from ragtriage.store import RunInfo, Store, open_store
 from ragtriage.store.database import store_address
 from ragtriage.store.run_writer import now
-from ragtriage.trust.agreement.labelled_cases import PREFIX, compared_cases, label_columns, read_labelled_cases
-from ragtriage.trust.agreement.labelled_rows import (
+from ragtriage.trust.agreement.labelled import (
+    PREFIX,
     agreements,
+    compared_cases,
     compared_rows,
+    label_columns,
     predict_rows,
     predictions_of,
     progress_steps,
+    read_labelled_cases,
     read_labelled_rows,
     read_predictions,
     task_named,

@@ -20,8 +20,7 @@ from ragtriage.cli.stores import open_named_store
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.record import Record
 from ragtriage.core.validation import as_builtins
-from ragtriage.report.agreement_document import PICKED, labels_document
-from ragtriage.report.calibration_document import calibration_document
+from ragtriage.report.label_documents import PICKED, calibration_document, labels_document
 from ragtriage.runs.evaluation_config import CORRECTIONS
 from ragtriage.store import StoredRun
 from ragtriage.trust.calibration.calibrate import calibrate as calibrated
@@ -35,8 +34,7 @@ from ragtriage.trust.labels.sampling import (
     random_sample,
     sample_name,
 )
-from ragtriage.trust.labels.screen import KEYS, LINES, WIDTH, screen
-from ragtriage.trust.labels.session import AskKey, LabellingSession, compare_with_judge
+from ragtriage.trust.labels.session import KEYS, LINES, WIDTH, AskKey, LabellingSession, compare_with_judge, screen
 from ragtriage.trust.settings_text import write_settings
 
 _CLEAR = "\x1b[2J\x1b[H"

@@ -36,7 +36,7 @@ from ragtriage.trust.pairs.table1 import FURTHER, OWN_PAIRS, read_table1, table1
 from ragtriage.trust.perturb import PerturbedPairs, perturb
 from ragtriage.trust.perturb.model_written import WrittenChanges, cost_of_writing, write_changes
 
-Given = tuple[list[Case], PerturbedPairs, list[Rejected]]
+PairInput = tuple[list[Case], PerturbedPairs, list[Rejected]]
 """The cases of a file, what was made of them, and the rows that can't be used."""
 
 
@@ -172,7 +172,7 @@ def _print_written(written: WrittenChanges) -> None:
         tell(f"  {written.failed:,} failed: give the same command again")
 
 
-def _pairs_of(rows: InputFile, selection: RowSelection) -> Given:
+def _pairs_of(rows: InputFile, selection: RowSelection) -> PairInput:
     """A file of pairs; of the selection only the first rows count, as pairs are drawn already."""
     if selection.sample is not None:
         raise ConfigError("--sample is for cases, and this file holds pairs: take the first ones with --limit")
@@ -187,7 +187,7 @@ def _cases_of(
     split_sources: str | None,
     file_format: str | None,
     selection: RowSelection,
-) -> Given:
+) -> PairInput:
     opened = open_cases(rows, mapping=mapping, split_sources=split_sources, format=file_format)
     print_columns(opened)
     rejected: list[Rejected] = []

@@ -12,12 +12,11 @@ from typing import Any, ClassVar, Literal
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.validation import STRICT, Setting, setting, settings_of
-from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule, thresholds_with
 from ragtriage.judges.decision_thresholds import DecisionThreshold, LabelChance
 from ragtriage.judges.judge_config import JudgeConfig, Matching
 from ragtriage.judges.judge_names import EMBEDDED, is_local, with_readers
-from ragtriage.judges.llm.model_names import takes_base_url
+from ragtriage.judges.llm.models import takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
 
 

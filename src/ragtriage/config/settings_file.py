@@ -12,14 +12,12 @@ from typing import Any, ClassVar
 from ragtriage.config.settings import Settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import why_unreadable
-from ragtriage.core.suggestions import near_names
-from ragtriage.core.validation import STRICT, Invalid, settings_of, validated
-from ragtriage.diagnosis.rules import RULES, Rule, RuleLevel
+from ragtriage.core.validation import STRICT, Invalid, near_names, settings_of, validated
+from ragtriage.diagnosis.rules import RULES, Rule, RuleLevel, thresholds_with
 from ragtriage.diagnosis.rules import Kind as FindingKind
-from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.judges.decision_thresholds import check_base_rates, check_kinds, check_label_chances, check_thresholds
+from ragtriage.judges.llm.models import price_of
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.judges.llm.pricing import price_of
 from ragtriage.metrics import METRICS, OTHER_NAMES, custom_metrics, metric_named, unknown_metric
 from ragtriage.text.citations.marks import pattern_of
 

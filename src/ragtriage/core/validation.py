@@ -7,17 +7,19 @@ and says what to write instead. Numbers, texts and booleans are never turned int
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import cache
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.suggestions import near_names
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from pydantic import TypeAdapter
     from pydantic_core import ErrorDetails
+
 
 T = TypeVar("T")
 
@@ -215,3 +217,24 @@ def check_bounds(value: DataclassInstance) -> None:
         given = getattr(value, one.name)
         if one.least is not None and given is not None and not given >= one.least:
             raise ConfigError(f"{one.name} is {given}: give at least {one.least:g}", one.name)
+
+
+CUTOFF = 0.65
+"""How alike two names are at least, by `difflib.SequenceMatcher`: one wrong letter in three of a short name."""
+
+
+def near_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """The known names that are like this one, each once, the nearest first; upper and lower case are the same."""
+    by_folded: dict[str, str] = {}
+    for one in known:
+        by_folded.setdefault(one.casefold(), one)
+    return [by_folded[one] for one in get_close_matches(name.casefold(), by_folded, most, CUTOFF)]
+
+
+def near_files(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """The same for names of files, whose endings say nothing about what was meant."""
+    stems: dict[str, list[str]] = {}
+    for one in known:
+        stems.setdefault(PurePath(one).stem.casefold(), []).append(one)
+    near = near_names(PurePath(name).stem, stems, most)
+    return [one for stem in near for one in stems[stem]][:most]

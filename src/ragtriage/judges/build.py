@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from ragtriage.core.case import WINDOW
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import KINDS, Kind
 from ragtriage.judges.decision_thresholds import BANDS
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.hub_readers.judge import HubReaderJudge, judges_of
 from ragtriage.judges.judge_config import SHIPPED, JudgeConfig
 from ragtriage.judges.judge_names import EMBEDDED, UNCALIBRATED, is_local, readers_of
-from ragtriage.judges.llm.batch_queue import BatchQueue
+from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.judge import AskModel, LLMJudge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.options import LLMOptions

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from ragtriage.core.case import WINDOW
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import Kind
-from ragtriage.core.suggestions import near_names
-from ragtriage.core.validation import setting
+from ragtriage.core.validation import near_names, setting
 from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold, LabelChance, check_base_rates
 from ragtriage.judges.judge_names import EMBEDDED, is_local, readers_of
-from ragtriage.judges.llm.model_names import split_name, suggested_name, takes_base_url
+from ragtriage.judges.llm.models import split_name, suggested_name, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
 
 Matching = Literal["soft", "binary"]

@@ -11,7 +11,7 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import metric_named
-from ragtriage.metrics.definitions import version_of
+from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.readers import CaseFile
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
 from ragtriage.runs.events import Listener, RunResumed, RunStarted

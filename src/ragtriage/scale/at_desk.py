@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragtriage.core.verdicts import Answer
-from ragtriage.judges.llm.concurrency import Reservation
+from ragtriage.judges.llm.admission import Reservation
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.scale.desk import Call
@@ -105,7 +105,7 @@ class OwnSpending:
 
 
 class DeskLimits:
-    """The limits a minute of one model, which the desk keeps; see `ragtriage.judges.llm.concurrency.MinuteLimits`.
+    """The limits a minute of one model, which the desk keeps; see `ragtriage.judges.llm.admission.MinuteLimits`.
 
     Args:
         call: asks the desk.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ragtriage.core.verdicts import Answer
-from ragtriage.judges.llm.concurrency import OwnLimits, Reservation
+from ragtriage.judges.llm.admission import OwnLimits, Reservation
 from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer
 from ragtriage.scale.places import Folder
 from ragtriage.scale.spending import Amount, Block, Limits, SharedBudget

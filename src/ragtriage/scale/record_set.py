@@ -16,7 +16,7 @@ from ragtriage.core.case import Case
 from ragtriage.core.display import listed
 from ragtriage.core.errors import InputError, NotStoredError, RagtriageError, StoreError
 from ragtriage.core.record import Record
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.runs.evaluation_config import ARITHMETIC
 from ragtriage.scale.ids import place_of
 from ragtriage.scale.layout import Double, Placed, find_doubles, ids_of, laid_out, read_doubles, starts

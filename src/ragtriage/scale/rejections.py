@@ -9,7 +9,7 @@ from typing import Protocol, get_args
 from ragtriage.core.case import Case
 from ragtriage.core.errors import StoreError
 from ragtriage.readers.case_rows import twin_problem
-from ragtriage.readers.json_lines import moved_line
+from ragtriage.readers.json_files import moved_line
 from ragtriage.scale.layout import Double, Placed
 from ragtriage.scale.markers import again
 from ragtriage.scale.places import Folder

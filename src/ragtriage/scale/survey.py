@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from ragtriage.core.errors import InputError
-from ragtriage.readers import CaseFile, Limits, open_cases
+from ragtriage.readers import CaseFile, RowLimits, open_cases
 from ragtriage.readers.files import InputFile
 from ragtriage.scale.partitions import (
     MOST_OF_A_GROUP,
@@ -35,8 +35,8 @@ class Reading:
     split_sources: str | None = None
     citation_mark: str | None = None
     format: str | None = None
-    max_text: int = Limits().max_text
-    max_sources: int = Limits().max_sources
+    max_text: int = RowLimits().max_text
+    max_sources: int = RowLimits().max_sources
 
     def open(self, address: str, name: str) -> CaseFile:
         """Open a file; its first rows are read.
@@ -51,7 +51,7 @@ class Reading:
             InputFile(path, name, opener),
             mapping=self.mapping,
             split_sources=self.split_sources,
-            limits=Limits(max_text=self.max_text, max_sources=self.max_sources),
+            limits=RowLimits(max_text=self.max_text, max_sources=self.max_sources),
             format=self.format,
             citation_mark=self.citation_mark,
         )

@@ -16,7 +16,7 @@ from ragtriage.core.record import Record
 from ragtriage.core.steps import Step
 from ragtriage.judges.wrappers import AnswerKeys
 from ragtriage.metrics import METRICS, metric_named
-from ragtriage.metrics.definitions import needs_in
+from ragtriage.metrics.custom_metrics import needs_in
 from ragtriage.planning.levels import plan
 from ragtriage.planning.questions import StepQuestions, questions_for
 from ragtriage.store.codec import DELETED, without_texts

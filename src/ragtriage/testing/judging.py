@@ -21,7 +21,7 @@ from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metric_named
-from ragtriage.metrics.definitions import version_of
+from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.spending import RunSpending

@@ -11,16 +11,15 @@ import numpy as np
 from ragtriage.core.chances import NOT_SUPPORTED, log_odds, with_chance
 from ragtriage.core.questions import Kind, Question, essential
 from ragtriage.core.verdicts import Answer, Components, Failure, Verdict
-from ragtriage.judges.embedded.attribution import without_attribution
+from ragtriage.judges.embedded.claimed_text import asserted_text, without_attribution
 from ragtriage.judges.embedded.featurizer import claimed_text
-from ragtriage.judges.embedded.short_replies import asserted_text
 from ragtriage.judges.embedded.verdict import weakest_answer
 from ragtriage.judges.hub_readers.chunks import chunks, count_words, groups, stretches
 from ragtriage.judges.hub_readers.families import Said, sigmoid
 from ragtriage.judges.hub_readers.hub_reader import PLACES, HubReader, Spans
 from ragtriage.judges.quotes import quoted
 from ragtriage.text import split_sentences
-from ragtriage.text.atomic import Marker
+from ragtriage.text.claims import Marker
 from ragtriage.text.differences import differences, likely_place
 
 SMALLEST = 32

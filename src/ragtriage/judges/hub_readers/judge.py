@@ -24,7 +24,7 @@ from ragtriage.judges.hub_readers.torch_models import torch_runtime
 from ragtriage.judges.judge_names import UNCALIBRATED, readers_of
 from ragtriage.judges.protocol import Estimate
 from ragtriage.text import split_claims
-from ragtriage.text.atomic import Marker
+from ragtriage.text.claims import Marker
 from ragtriage.text.language import language_name, language_of_text
 
 ANSWERS = 2

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.suggestions import near_names
-from ragtriage.core.validation import STRICT, validated
+from ragtriage.core.validation import STRICT, near_names, validated
 
 MANIFEST = "ragtriage-reader.json"
 """What `readers get` writes beside a model: its name, revision and checksums."""

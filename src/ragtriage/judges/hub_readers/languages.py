@@ -14,8 +14,8 @@ from ragtriage.core.questions import Kind, Question
 from ragtriage.core.validation import STRICT, validated
 from ragtriage.core.verdicts import Component, Components
 from ragtriage.text import split_claims, split_facts, split_questions, split_sentences
-from ragtriage.text.inline_markup import plain_text
 from ragtriage.text.language import language_name
+from ragtriage.text.markup import plain_text
 from ragtriage.text.sentences import TOGETHER
 
 VERSION = 2

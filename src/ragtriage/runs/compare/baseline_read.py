@@ -17,7 +17,7 @@ from ragtriage.core.errors import InputError
 from ragtriage.core.files import why_unreadable
 from ragtriage.core.validation import Invalid, validated
 from ragtriage.metrics import metric_named
-from ragtriage.metrics.definitions import metric_by_name_alone, metric_from
+from ragtriage.metrics.custom_metrics import metric_by_name_alone, metric_from
 from ragtriage.runs.compare.baseline_write import CASES, FAILED, FORMAT
 from ragtriage.runs.compare.case_table import DIGESTED, SIZE, CaseTable, Digested, FoundColumns
 from ragtriage.runs.compare.comparison import SideHeader

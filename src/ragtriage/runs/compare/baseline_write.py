@@ -17,7 +17,7 @@ from ragtriage.core.errors import ConfigError, InputError, StoreError
 from ragtriage.core.files import ORDINARY_FILE, atomic_path
 from ragtriage.core.validation import as_builtins
 from ragtriage.metrics import metric_named
-from ragtriage.metrics.definitions import definition_of
+from ragtriage.metrics.custom_metrics import definition_of
 from ragtriage.runs.compare.case_table import DIGESTED, CaseTable, FoundColumns, hashed_id
 from ragtriage.runs.compare.sides import Side
 

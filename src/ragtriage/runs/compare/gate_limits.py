@@ -10,7 +10,7 @@ from typing import Literal
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.diagnosis import Rule
 from ragtriage.metrics import metric_named
 

@@ -16,7 +16,7 @@ from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.diagnosis import COSTS, Costs, Rule
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.repeats.findings import FindingCounts
 from ragtriage.runs.repeats.flips import OccurrenceCounts, StepFlips, component_keys
