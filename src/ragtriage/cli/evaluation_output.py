@@ -10,11 +10,10 @@ from typing import Any
 
 from rich.console import Console
 
-from ragtriage.cli.console import tell
+from ragtriage.cli.console import progress, tell
+from ragtriage.cli.evaluation_flags import RequestedMetrics
 from ragtriage.cli.input_files import print_counts, print_optional_metrics
-from ragtriage.cli.interrupts import graceful_ctrl_c
-from ragtriage.cli.metric_flags import RequestedMetrics
-from ragtriage.cli.progress import progress
+from ragtriage.cli.judge import graceful_ctrl_c, spending
 from ragtriage.cli.results import (
     default_report,
     print_next_steps,
@@ -24,7 +23,6 @@ from ragtriage.cli.results import (
     worst_case,
     write_html,
 )
-from ragtriage.cli.spending import spending
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
 from ragtriage.execution.evaluate_file import FileResult, TrialResult

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 import typer
 
 from ragtriage.cli.console import ExitCode, tell
-from ragtriage.cli.flags import command, store_address
-from ragtriage.cli.help import new_typer
-from ragtriage.cli.stores import open_named_store, require_one_project
+from ragtriage.cli.flags import command, new_typer
+from ragtriage.cli.stores import open_named_store, require_one_project, store_address
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time

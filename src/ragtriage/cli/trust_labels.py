@@ -1,29 +1,30 @@
-"""`ragtriage trust label`: a person labels what the judge judged, without seeing what it said."""
+"""`ragtriage trust label` and `calibrate`: a person labels what was judged, blind; what labels correct."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Literal, TextIO
 
-import typer
-from rich.console import Console
-
-from ragtriage.cli.console import ExitCode, print_json
+from ragtriage.cli.console import exit_if, print_found, print_json, show, tell
+from ragtriage.cli.corrections import joined_with
 from ragtriage.cli.flags import command
-from ragtriage.cli.input_files import print_rejected
-from ragtriage.cli.results import tell_deleted
+from ragtriage.cli.input_files import print_rejected, too_many
+from ragtriage.cli.results import open_run, tell_deleted
 from ragtriage.cli.stores import open_named_store
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.record import Record
-from ragtriage.report.label_documents import PICKED, labels_document
-from ragtriage.report.terminal import print_document
+from ragtriage.core.validation import as_builtins
+from ragtriage.report.label_documents import PICKED, calibration_document, labels_document
+from ragtriage.runs.evaluation_config import CORRECTIONS
 from ragtriage.runs.run import Run
-from ragtriage.trust.labels.label_files import Label, LabelFile
+from ragtriage.trust.calibration.calibrate import calibrate as calibrated
+from ragtriage.trust.labels.label_files import Label, LabelFile, read_labels
 from ragtriage.trust.labels.sampling import (
     Item,
     SampledItem,
@@ -34,6 +35,7 @@ from ragtriage.trust.labels.sampling import (
     sample_name,
 )
 from ragtriage.trust.labels.session import KEYS, LINES, WIDTH, AskKey, LabellingSession, compare_with_judge, screen
+from ragtriage.trust.settings_text import write_settings
 
 _CLEAR = "\x1b[2J\x1b[H"
 _WORDS = {"yes": "y", "no": "n", "skip": "s", "back": "b", "everything": "e", "quit": "q"}
@@ -92,14 +94,14 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
         if not finished:
             left = len(sample) - len(session.labels)
             shown.write(f"\n{left} of {len(sample)} are left; the same command goes on. Labels are in {out}\n")
-            raise typer.Exit(ExitCode.INCOMPLETE)
+            exit_if(incomplete=True)
     if as_json:
         found = compare_with_judge(session.labels)
         more = {"pick": pick, "file": str(out), "disagreements": [asdict(one) for one in found.disagreements]}
         print_json({"run": stored.number, **found.as_json(), **more})
     else:
         sys.stdout.write("\n")
-        print_document(Console(), labels_document(session.labels, str(out)))
+        show(labels_document(session.labels, str(out)))
 
 
 def _items(stored: Run, metrics: tuple[str, ...]) -> list[Item]:
@@ -139,3 +141,48 @@ def _key(shown: TextIO) -> str:
         if key in _WORDS.values():
             return key
         shown.write(f"{KEYS}\n> ")
+
+
+@command("trust calibrate")
+def calibrate(
+    labels: Path,
+    *,
+    run: str | None = None,
+    write: Path | None = None,
+    threshold: list[str] | None = None,
+    as_json: bool = False,
+    store: str | None = None,
+    project: str | None = None,
+) -> None:
+    """Correct a run's means by labels, learn base rates, fit decision and metric thresholds and a cascade's bands.
+
+    Exit codes: 0; 2 usage or input; 3 incomplete (too many unusable rows).
+    """
+    usable, rejected = read_labels(labels)
+    print_rejected(rejected, len(rejected) + len(usable))
+    if not usable:
+        raise InputError(f"{labels}: holds no label: make some with `ragtriage trust label`")
+    with open_named_store(store, project) as there:
+        named = Counter(label.run for label in usable).most_common(1)[0][0]  # among equals the one named first
+        stored, config = open_run(there, run or named, threshold)
+        joined = joined_with(stored, config, usable)
+        if not joined.metrics:
+            reasons = "; ".join(f"{count} {reason}" for reason, count in joined.unused.items())
+            which = "its only label can't" if len(usable) == 1 else f"none of its {len(usable)} labels can"
+            raise InputError(f"{labels}: {which} be used for run {stored.number}: {reasons}")
+        found = calibrated(joined, config.metrics, stored.info.judge, stored.info.fingerprints, config.thresholds)
+        if write is not None and found.settings:
+            write_settings(write, found.settings)
+        corrections = {name: as_builtins(one) for name, one in found.corrections().items()}
+        before = stored.info.configuration.get(CORRECTIONS, {})
+        there.add_to_configuration(stored.number, CORRECTIONS, {**before, **corrections})
+    earlier = [name for name in before if name not in corrections]
+    if earlier:
+        tell(f"note: kept with the run by other labels, and left as it was: {', '.join(earlier)}")
+    written = None if write is None else str(write)
+    print_found(
+        lambda: {"run": stored.number, **found.as_json(), "earlier": earlier},
+        lambda: calibration_document(found, f"run {stored.number}", str(labels), written),
+        as_json=as_json,
+    )
+    exit_if(incomplete=too_many(rejected, len(usable)))

@@ -1,148 +1,32 @@
-"""The user's settings: `ragtriage.toml`, or `[tool.ragtriage]` in `pyproject.toml`.
-
-    metrics = ["thelma", "-fact_precision", "my_metrics.py:usefulness"]
-    reader = "deberta-v3-base-mnli-fever-anli"
-
-    [thresholds]
-    groundedness = 0.9
-
-    [fail_below]
-    groundedness = 0.8
-
-    [fail_if_worse]
-    groundedness = 0.03
-
-    [at_most]
-    unsupported_claims = 0.02
-    "unsupported_claims:expected" = 0.3
-
-    [llm]
-    base_url = "http://localhost:8000/v1"
-    concurrency = 4
-
-    [decision_thresholds.supported]
-    judge = "embedded"
-    yes = 0.6
-    no = 0.4
-
-    [label_chances.supported]
-    judge = "openai:gpt-5-mini"
-    yes = 0.97
-    no = 0.12
-
-    [bands]
-    supported = "0.2:0.9"
-
-    [base_rates]
-    supported = 0.9
-
-    [costs]
-    blame = 2
-    miss = 1
-
-    [map]
-    query = "question"
-
-    [[rules]]
-    name = "thin_sources"
-    kind = "quality"
-    when = { source_precision = "low", groundedness = "low" }
-    component = "retriever"
-    reading = "few sources are needed and the response isn't grounded in them"
-    advice = "Rerank the sources."
-
-Flags come before the file, the file before the defaults.
-"""
+"""Reads the settings' file: `ragtriage.toml`, or `[tool.ragtriage]` in `pyproject.toml`; flags come before it."""
 
 from __future__ import annotations
 
 import math
 import tomllib
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
+from ragtriage.config.settings import Settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import why_unreadable
-from ragtriage.core.validation import STRICT, Invalid, near_names, validated
-from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule, RuleLevel, thresholds_with
+from ragtriage.core.validation import STRICT, Invalid, near_names, settings_of, validated
+from ragtriage.diagnosis.rules import RULES, Rule, RuleLevel, thresholds_with
 from ragtriage.diagnosis.rules import Kind as FindingKind
 from ragtriage.judges.decision_thresholds import (
-    DecisionThreshold,
-    LabelChance,
     check_base_rates,
     check_kinds,
     check_label_chances,
     check_thresholds,
 )
-from ragtriage.judges.judge_config import Matching
 from ragtriage.judges.llm.models import price_of
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.metrics import METRICS, OTHER_NAMES, custom_metrics, metric_named, unknown_metric
 from ragtriage.text.citations.marks import pattern_of
 
 FILE = "ragtriage.toml"
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a user has set; the fields are the keys of the file, checked by their types."""
-
-    metrics: tuple[str, ...] = ()
-    judge: tuple[str, ...] = ("embedded",)
-    """`embedded`, `embedded+reader:NAME` or `provider:model`; several are a jury. In a file one needs no list."""
-    reader: str | None = None
-    """A hub model beside the embedded judge: a name of `ragtriage readers`, or a folder."""
-    jury: Literal["majority"] | None = None
-    cascade: str | None = None
-    """`shipped` or `LOW:HIGH`: see `ragtriage.judges.judge_config.JudgeConfig`."""
-    llm: LLMOptions = field(default_factory=LLMOptions)
-    store: str | None = None
-    project: str | None = None
-    """What new runs belong to, and whose runs are meant by `last`."""
-    thresholds: Mapping[str, float] = field(default_factory=lambda: thresholds_with({}))
-    """Complete: defaults and the user's own."""
-    fail_below: Mapping[str, float] = field(default_factory=dict)
-    """Metric name → the mean below which the command fails."""
-    fail_above: Mapping[str, float] = field(default_factory=dict)
-    """The same for metrics of which lower is better: the mean above which it fails."""
-    baseline: str | None = None
-    """What runs are compared with where nothing else is said: a run, or a baseline file."""
-    fail_if_worse: Mapping[str, float] = field(default_factory=dict)
-    """Metric name, or METRIC@TAG:VALUE → how much worse than the baseline its mean may be."""
-    at_most: Mapping[str, float] = field(default_factory=dict)
-    """Rule, RULE:sure or RULE:expected → the largest allowed share of cases that have its finding, that surely have it,
-    or that are expected to."""
-    map: Mapping[str, str] = field(default_factory=dict)
-    """Our field → the input's column."""
-    rules: tuple[Rule, ...] = RULES
-    """The built-in rules, then the user's own."""
-    any_language: bool = False
-    matching: Matching = "soft"
-    """Whether a verdict counts with its chance, or as 1 or 0."""
-    base_rates: dict[str, float] = field(default_factory=dict)
-    """Kind of question → the share of yes to expect of the embedded judge's verdicts."""
-    costs: Costs = COSTS
-    """From which probability on a fault is shown."""
-    application_price: float | str | None = None
-    """What the application's own model takes for a million prompt tokens, in US dollars, or `PROVIDER:MODEL` of the
-    list of prices; read, it is the number. Waste is shown in money then."""
-    citation_mark: str | None = None
-    """See `ragtriage.core.case.Case.citation_mark`."""
-    decision_thresholds: Mapping[str, DecisionThreshold] = field(default_factory=dict)
-    """Kind of question → where its verdicts change, for the judge that is named there."""
-    label_chances: Mapping[str, LabelChance] = field(default_factory=dict)
-    """Kind of question → what labels say of the verdicts of a judge that states no probability."""
-    bands: Mapping[str, str] = field(default_factory=dict)
-    """Kind of question → the cascade's band instead of the shipped one."""
-
-    __pydantic_config__: ClassVar[Any] = STRICT
-
-    @property
-    def prompt_price(self) -> float | None:
-        """`application_price` as it was read; None if it isn't known."""
-        return None if isinstance(self.application_price, str) else self.application_price
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +78,12 @@ def read_settings(path: Path) -> Settings:
     found, rules = _checked(table, where)
     if found.citation_mark is not None:
         pattern_of(found.citation_mark)
-    if found.store is not None and not found.store.strip():
-        raise ConfigError(f"{where}: store is empty: name a folder or the address of a database, or leave it out")
+    for one in settings_of(Settings):
+        given = getattr(found, one.name)
+        if one.empty and given is not None and not given.strip():
+            raise ConfigError(f"{where}: {one.name} is empty: {one.empty}")
     if found.project is not None and (not found.project.strip() or found.project == "*"):
         raise ConfigError(f"{where}: project is {found.project!r}: give it a name, or leave it out")
-    if found.baseline is not None and not found.baseline.strip():
-        raise ConfigError(f"{where}: baseline is empty: name a run or a file, or leave it out")
     check_thresholds(found.decision_thresholds, where)
     check_label_chances(found.label_chances, where)
     check_base_rates(found.base_rates, f"{where}: [base_rates]")
@@ -219,7 +103,6 @@ def read_settings(path: Path) -> Settings:
         reader=str(folder / found.reader) if found.reader and (folder / found.reader).exists() else found.reader,
         application_price=price,
         llm=replace(found.llm, prompts=prompts, guidance=guidance),
-        # a folder is meant beside the file that names it
         store=found.store if found.store is None or "://" in found.store else str(folder / found.store),
         thresholds=thresholds_with(_numbers(found.thresholds, "thresholds", where, names)),
         fail_below=_numbers(found.fail_below, "fail_below", where, names),
@@ -232,12 +115,7 @@ def read_settings(path: Path) -> Settings:
 
 
 def named_numbers(items: Collection[str], flag: str, also: Collection[str] = ()) -> dict[str, float]:
-    """`["groundedness=0.8"]` → `{"groundedness": 0.8}`.
-
-    Args:
-        items: as they stand on the command line.
-        flag: its name.
-        also: names of metrics beside the built-in and the installed ones.
+    """`["groundedness=0.8"]` → `{"groundedness": 0.8}`; `also` are metrics beside the built-in and the installed ones.
 
     Raises:
         ConfigError: an item isn't `metric=number`, or the metric isn't known.
@@ -312,12 +190,7 @@ def _checked(table: dict[str, Any], where: str) -> tuple[Settings, tuple[_Rule, 
 def _numbers(table: Mapping[str, float], key: str, where: str, also: Collection[str]) -> dict[str, float]:
     found: dict[str, float] = {}
     for given, value in table.items():
-        name = _metric(given, also)
-        if name is None:
-            known = list(dict.fromkeys([*(m.name for m in METRICS), *OTHER_NAMES, *also]))
-            raise ConfigError(
-                f"{where}: {key}: {unknown_metric(given, known)} (one of your own: put it under `metrics`)"
-            )
+        name = _known_metric(given, also, f"{where}: {key}", " (one of your own: put it under `metrics`)")
         # what isn't a number would pass every gate, and what lies beyond the range would never be reached
         built_in = metric_named(name)
         low, high = built_in.range if built_in else (-1.0, 1.0)
@@ -335,10 +208,7 @@ def _margins(table: Mapping[str, float], where: str, also: Collection[str]) -> d
     found: dict[str, float] = {}
     for given, margin in table.items():
         name, at, rest = given.partition("@")
-        metric = _metric(name, also)
-        if metric is None:
-            known = list(dict.fromkeys([*(m.name for m in METRICS), *OTHER_NAMES, *also]))
-            raise ConfigError(f"{where}: fail_if_worse: {unknown_metric(name, known)}")
+        metric = _known_metric(name, also, f"{where}: fail_if_worse")
         if not 0 <= margin < math.inf:
             raise ConfigError(f"{where}: fail_if_worse: {given} is {margin:g}: give a number from 0 on")
         found[metric + at + rest] = margin
@@ -371,6 +241,15 @@ def _metric(name: str, also: Collection[str]) -> str | None:
     if built_in:
         return built_in.name
     return name if name in also or name in custom_metrics.installed_metrics() else None
+
+
+def _known_metric(name: str, also: Collection[str], place: str, hint: str = "") -> str:
+    """The same, of one that must be known."""
+    found = _metric(name, also)
+    if found is None:
+        known = list(dict.fromkeys([*(m.name for m in METRICS), *OTHER_NAMES, *also]))
+        raise ConfigError(f"{place}: {unknown_metric(name, known)}{hint}")
+    return found
 
 
 def _own_rule(table: _Rule, where: str, also: Collection[str]) -> Rule:
