@@ -131,7 +131,7 @@ def export(
     kind = export_format or ("jsonl" if out is None or to_stdout else format_of(out))
     if to_stdout and kind == "parquet":
         raise ConfigError("Parquet can't be written to standard output: name a file with -o")
-    with opened_run(store, run, project) as (there, stored):
+    with opened_run(store, run, project) as (_, stored):
         config = reading_of(stored, threshold)
         limits = config.metrics, config.thresholds, config.rules
         fields = ExportedFields(*limits, texts="texts" in parts, evidence="evidence" in parts)
