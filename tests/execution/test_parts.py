@@ -16,7 +16,7 @@ from scripted_judges import parquet, row
 
 from ragtriage.core.filesystems import listed
 from ragtriage.readers import Rejected, open_cases
-from ragtriage.runs.cutting import cases_a_partition, cut_lines, cut_row_groups, lines_of, survey
+from ragtriage.runs.cutting import cases_a_part, cut_lines, cut_row_groups, lines_of, survey
 from ragtriage.runs.manifest import PartPlan, ReadOptions
 
 
@@ -70,11 +70,11 @@ def test_parts_of_a_parquet_file_are_the_file(tmp_path: Path, group: int) -> Non
     path = parquet(tmp_path / "rows.parquet", [row(i) for i in range(50)], group)
     file = open_cases(path)
     found = survey([str(path)], ReadOptions(), 6)
-    rows = [one for part in found.partitions for _, one in file.rows_in(part.part)]
+    rows = [one for part in found.parts for _, one in file.rows_in(part.part)]
 
     assert rows == list(file.rows())
-    assert found.partitions[0].first == 1
-    assert all(part == PartPlan.from_json(json.loads(json.dumps(part.as_json()))) for part in found.partitions)
+    assert found.parts[0].first == 1
+    assert all(part == PartPlan.from_json(json.loads(json.dumps(part.as_json()))) for part in found.parts)
 
 
 @given(st.lists(st.text("ab", max_size=9), max_size=40), st.booleans(), st.integers(1, 60))
@@ -105,29 +105,29 @@ def test_only_very_large_row_groups_are_cut_if_there_is_enough_to_share_out(
             writer.write_table(pa.table({name: ["t"] * size for name in schema.names}, schema))
     found = survey([str(path)], ReadOptions())
 
-    sizes = [one.rows for one in found.partitions]
+    sizes = [one.rows for one in found.parts]
     assert len(sizes) == len(parts)
     assert all(abs(size - expected) <= 1 for size, expected in zip(sizes, parts, strict=True) if size)
     assert sum(size or 0 for size in sizes) == sum(groups)
-    told = [note for note in found.notes if "has row groups of up to 20,001 rows: every partition reads" in note]
+    told = [note for note in found.notes if "has row groups of up to 20,001 rows: every part reads" in note]
     assert bool(told) is (20_001 in groups)
 
 
 def told(one: object) -> object:
     """A row; of one that can't be used what doesn't depend on where its part begins."""
-    return (one.field, one.reason.partition(" at line ")[0]) if isinstance(one, Rejected) else one
+    return (one.field, one.reason.part(" at line ")[0]) if isinstance(one, Rejected) else one
 
 
-def test_a_partition_has_a_thousand_cases_at_most_and_a_small_input_many_partitions() -> None:
-    assert [cases_a_partition(rows) for rows in (0, 100, 6_400, 64_000, 10**9)] == [16, 16, 100, 1_000, 1_000]
+def test_a_part_has_a_thousand_cases_at_most_and_a_small_input_many_parts() -> None:
+    assert [cases_a_part(rows) for rows in (0, 100, 6_400, 64_000, 10**9)] == [16, 16, 100, 1_000, 1_000]
 
 
 def test_the_same_input_is_cut_alike_and_another_file_is_not(tmp_path: Path) -> None:
     path = parquet(tmp_path / "rows.parquet", [row(i) for i in range(50)], 10)
-    first, second = (survey([str(path)], ReadOptions()).partitions for _ in range(2))
+    first, second = (survey([str(path)], ReadOptions()).parts for _ in range(2))
     assert first == second
     parquet(path, [row(i) for i in range(51)], 10)
-    assert not {one.id for one in survey([str(path)], ReadOptions()).partitions} & {one.id for one in first}
+    assert not {one.id for one in survey([str(path)], ReadOptions()).parts} & {one.id for one in first}
 
 
 def test_folders_and_globs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
