@@ -156,7 +156,7 @@ def test_an_interruption_lets_parts_end_and_a_second_one_does_not(tmp_path: Path
     out = tmp_path / "run"
 
     def interrupt(line: str) -> None:
-        if int(line.part(" ")[0]) >= 8 and not stop.gently:
+        if int(line.partition(" ")[0]) >= 8 and not stop.gently:
             stop.interrupt()
 
     result = evaluated([rows], out, judge=slow, size=4, stop=stop, show=interrupt, pool=two_processes)
@@ -227,6 +227,6 @@ def _children(pid: int) -> list[int]:
 
 def _runs(pid: int) -> bool:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpart(")")[2].split()[0] not in {"Z", "X"}
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
     except OSError:
         return False

@@ -20,6 +20,7 @@ from scripted_judges import (
 )
 
 from ragtriage.core.errors import NotStoredError
+from ragtriage.runs.identity import digest
 from ragtriage.runs.tally import tally_of
 from ragtriage.store import open_store
 from ragtriage.store.folder import open_folder
@@ -59,6 +60,8 @@ def test_json_lines_by_two_processes_and_by_one(tmp_path: Path, ids: bool) -> No
         assert result.run.rejected() == one.rejected()
         assert as_json(result.run) == as_json(one)
         assert list(result.run.rows()) == list(one.rows())
+        places = [result.run.place.position(case.id_digest) for case in result.run.facts()]
+        assert places == [*range(result.run.info.done)]
         assert [*result.run.scores("groundedness")] == [*one.scores("groundedness")]
         only_here = {"row": None, "id_digest": b"", "content": None}
         assert [replace(case, **only_here) for case in result.run.facts()] == [*one.facts()]
@@ -142,6 +145,7 @@ def test_one_case_is_found_by_its_id(tmp_path: Path) -> None:
 
     assert found.record("case 3") == next(record for record in found.records() if record.case.id == "case 3")
     assert found.record("case 99").case.query.endswith("99?")
+    assert found.place.position(digest("case 999")) is None
     with pytest.raises(NotStoredError, match="holds no case 'case 999': did you mean"):
         found.record("case 999")
 
