@@ -93,12 +93,9 @@ def test_the_advised_repair_of_a_part_works(rows: Path, out: Path, damage: Calla
     assert check_folder(str(out)) == ([whole], True)
 
 
-DUPLICATE = [7, 1, 1, 0, 0, False]
-"""Of a part that isn't there."""
-
-
 @pytest.mark.parametrize(
-    "content", [b"", b'{"state": "fin', json.dumps([DUPLICATE]).encode(), b"7", b"\xff\xfe", {"duplicates": [DUPLICATE]}]
+    "content",
+    [b"", b'{"state": "fin', b"[[7, 1, 1, 0, 0, false]]", b"7", b"\xff\xfe", {"duplicates": [[7, 1, 1, 0, 0, False]]}],
 )
 def test_a_damaged_summary_is_told_and_written_anew(rows: Path, out: Path, content: bytes | dict[str, Any]) -> None:
     before = everything(out)

@@ -46,8 +46,9 @@ def test_duplicates_are_those_that_came_before(parts: list[list[int]]) -> None:
     assert list(duplicates_in([ids_of(part) for part in parts])) == expected(parts)
 
 
-def test_ids_that_are_compared_in_several_goes_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duplicates, "AT_A_TIME", 4)
+@pytest.mark.parametrize("at_a_time", [1, 4, 99])
+def test_ids_that_are_compared_in_several_goes_give_the_same(monkeypatch: pytest.MonkeyPatch, at_a_time: int) -> None:
+    monkeypatch.setattr(duplicates, "AT_A_TIME", at_a_time)
     parts = [[0, 1, 2, 3, 4, 5], [6, 7, 0, 8], [9, 10, 11, 12, 3], [12, 0]]
     placed = [
         PlacedPart(PartPlan(f"{at}", 0, None, None), Part(f"{at}", "", "", 0, 0, len(part), 0, 0), 0, 0, 0)
