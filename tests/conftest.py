@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import signal
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 # How long an example takes says nothing on a busy machine; the whole suite has a limit of its own.
@@ -13,6 +15,14 @@ settings.load_profile("ragtriage")
 
 # All tests, and all that they load, stay: to look for garbage among them again and again takes some time.
 gc.set_threshold(50_000, 20, 20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What a store can't take isn't put into the developer's own folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 def pytest_collection_finish() -> None:

@@ -26,6 +26,7 @@ from ragtriage.report.plan_document import duration, money, plan_document, reque
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.selection import RowSelection
+from ragtriage.store import open_answers
 
 LEAN = ("--metrics", "self_distinctness")
 CONFIG = EvaluationConfig(metrics_named(["groundedness", "response_precision"]), thresholds_with({}), ())
@@ -256,11 +257,12 @@ def test_the_rest_of_a_run_that_stopped_is_what_is_asked_when_it_goes_on(tmp_pat
     cases = open_cases(str(rows))
     with open_store(tmp_path / "store") as store:
         stopped = evaluate_file(cases, Limited(agreeable), store, CONFIG, name="rows").first
-        judge = Cached(FakeJudge(agreeable), store.answers())
-        rest, counts = estimate_file(cases, [judge], CONFIG, memory=store.answers())
+        memory = open_answers(store.database)
+        judge = Cached(FakeJudge(agreeable), memory)
+        rest, counts = estimate_file(cases, [judge], CONFIG, memory=memory)
         whole = FakeJudge(agreeable)
         evaluate_file(cases, whole, store, CONFIG, name="rows")
-        nothing, _ = estimate_file(cases, [judge], CONFIG, memory=store.answers())
+        nothing, _ = estimate_file(cases, [judge], CONFIG, memory=memory)
 
     assert stopped.stopped == "enough"
     assert 0 < len(whole.asked) < 16

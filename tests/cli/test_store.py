@@ -336,7 +336,7 @@ def test_a_password_in_the_address_earns_a_note_and_is_in_nothing_that_is_printe
 
 def test_a_second_evaluator_of_the_same_file_is_refused(server, folder):
     code = (
-        "import sys; from ragtriage.cli import main; from ragtriage.store import CaseHeading, open_store\n"
+        "import sys; from ragtriage.cli import main; from ragtriage.runs.case_row import CaseHeading\nfrom ragtriage.store import open_store\n"
         "from ragtriage.store.store import Store\nmain()"
     )
     rows = [dict(ROWS[0], id=str(i), query=f"{i} {ROWS[0]['query']}") for i in range(400)]
@@ -361,7 +361,7 @@ def test_every_case_has_its_reading_under_the_criteria_of_the_run(server, folder
         assert said_by(["evaluate", "rows.jsonl", "--metrics", "thelma", "--store", place]).code == 0
         with open_store(place) as store:
             config = config_of(store.run().info)
-            expected = [config.reading(record, config.assess(record)) for record in store.run().records()]
+            expected = [config.heading(record, config.assess(record)) for record in store.run().records()]
         found = Place(place, server.rpartition("=")[2] if place is server else None).rows("readings")
         found.sort(key=lambda row: row["position"])
         told = [CaseHeading(r["kind"], r["component"], tuple(json.loads(r["rules"])), bool(r["sure"])) for r in found]
@@ -391,7 +391,7 @@ def test_a_continued_run_is_read_again_under_the_thresholds_of_now(folder):
     assert said_by([*command, "groundedness=1"]).code == 0
     with open_store(".ragtriage") as store:
         config = config_of(store.run(1).info)
-        readings = [config.reading(record, config.assess(record)) for record in store.run(1).records()]
+        readings = [config.heading(record, config.assess(record)) for record in store.run(1).records()]
     expected = [(one.kind, json.dumps(one.rules)) for one in readings]
     after = sorted(Place(".ragtriage").rows("readings"), key=lambda row: row["position"])
     assert [(row["kind"], row["rules"]) for row in after] == expected

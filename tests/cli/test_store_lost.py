@@ -91,7 +91,7 @@ def test_a_store_that_is_gone_ends_the_evaluation_and_the_loss_is_told(
     assert int(found[3]) == len(server.heard)
     assert float(found[2]) > 0
     assert "give the same command again" in err
-    assert not [path for path in tmp_path.rglob("*unsaved*") if path.is_file()]  # what was deleted stays deleted
+    assert not [path for path in tmp_path.rglob("overflow*") if path.is_file()]  # what was deleted stays deleted
 
 
 def test_a_store_whose_log_is_deleted_is_noticed_too(tmp_path: Path, rows: Path) -> None:
@@ -166,9 +166,9 @@ def test_no_answer_is_lost_when_the_store_cannot_grow(command, tmp_path: Path, r
         with begun(tmp_path, *args, before=LIMIT.format(300_000)) as child:
             _, err = child.communicate()
         asked = requests(server.heard)
-        spilled = [path for path in tmp_path.rglob("*unsaved*") if path.is_file()]
-        assert spilled
-        assert str(spilled[0]) in err
+        overflow = [*(tmp_path / "state" / "ragtriage").glob("overflow-*.sqlite")]
+        assert overflow
+        assert str(overflow[0]) in err
         listed = command("plan", rows.name, *LEAN, *judging(server), "--store", "store").json
         again = command(*args)
         whole = len(server.heard)
@@ -182,7 +182,7 @@ def test_no_answer_is_lost_when_the_store_cannot_grow(command, tmp_path: Path, r
     assert again.json["cases"] == ROWS
     assert set(requests(server.heard).values()) == {1}
     assert again.json["spent"]["requests"] == whole
-    assert not spilled[0].exists()
+    assert not [*(tmp_path / "state").rglob("overflow*")]
 
 
 FULL_DISK = """

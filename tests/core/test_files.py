@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from modes import mode_of, wide
-from ragtriage.core.files import ORDINARY_FILE, atomic_write, open_private, private_file, private_folder
+from ragtriage.core.files import ORDINARY_FILE, atomic_write, open_private, private_file, private_folder, state_folder
 
 
 def test_what_stood_there_stays_until_all_is_written(tmp_path: Path) -> None:
@@ -95,3 +96,29 @@ def test_what_lies_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(FileExistsError):
         private_folder(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("system", "folder"),
+    [("linux", ".local/state"), ("darwin", "Library/Application Support"), ("win32", "AppData/Local")],
+)
+def test_the_users_state_folder_is_where_the_system_wants_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, folder: str
+) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    assert state_folder() == tmp_path / folder / "ragtriage"
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "own"))
+    assert state_folder() == tmp_path / "own" / "ragtriage"
+
+
+def test_without_a_home_there_is_no_state_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", none)
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    assert not state_folder().exists()
+    with pytest.raises(OSError, match="null"):
+        private_folder(state_folder())

@@ -22,11 +22,10 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer
 from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.evaluate_file import evaluate_file
+from ragtriage.execution.evaluate_file import evaluate_file, fingerprints_of
 from ragtriage.execution.execute import Outcome, execute
 from ragtriage.execution.job import Job, NewJudge, checked_versions
 from ragtriage.execution.pools import Ended, Event, InProcess, LocalProcesses, Pool
-from ragtriage.execution.prepare import fingerprints_of
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import InMemory
 from ragtriage.metrics import THELMA

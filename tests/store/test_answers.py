@@ -2,25 +2,31 @@
 
 import asyncio
 import re
+import sqlite3
+import stat
+from functools import partial
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, select
 from stored_cases import answer
 
 from ragtriage.core import questions as ask
+from ragtriage.core.amount import Amount
+from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import REQUEST
 from ragtriage.judges.wrappers import AnswerKeys, Cached, CachedAnswer
-from ragtriage.store import open_store
-from ragtriage.store.answers import StoredAnswers
+from ragtriage.store import Answers, open_answers
+from ragtriage.store.schema import answers
 
 A_REQUEST = 4
 
 
 @pytest.fixture
-def store(place):
-    with open_store(place) as opened:
+def memory(place):
+    with open_answers(place) as opened:
         yield opened
 
 
@@ -54,15 +60,15 @@ async def gathered(judge, questions):
     return [pair async for pair in judge.ask(questions)]
 
 
-def test_a_request_is_committed_before_the_judge_goes_on(store, place):
+def test_a_request_is_committed_before_the_judge_goes_on(memory, place):
     found = []
-    judge = Cached(ByRequests(lambda: found.append(kept(place))), store.answers(), durable=True)
+    judge = Cached(ByRequests(lambda: found.append(kept(place))), memory, durable=True)
     asyncio.run(gathered(judge, asked(10)))
     assert found == [4, 8]
     assert kept(place) == 10
 
 
-def writes_of(store) -> list[int]:
+def writes_of(memory) -> list[int]:
     """Rows of each statement that inserts answers."""
     rows: list[int] = []
 
@@ -71,30 +77,30 @@ def writes_of(store) -> list[int]:
             # a server is given columns, each an array
             rows.append(parameters["key_"].count("x") if isinstance(parameters, dict) else len(parameters))
 
-    event.listen(store._database.engine, "before_cursor_execute", seen)
+    event.listen(memory._database.engine, "before_cursor_execute", seen)
     return rows
 
 
-def test_the_answers_of_a_request_are_one_transaction(store):
-    writes = writes_of(store)
-    asyncio.run(gathered(Cached(ByRequests(), store.answers(), durable=True), asked(10)))
+def test_the_answers_of_a_request_are_one_transaction(memory):
+    writes = writes_of(memory)
+    asyncio.run(gathered(Cached(ByRequests(), memory, durable=True), asked(10)))
     assert writes == [4, 4, 2]
 
 
-def test_they_stay_one_transaction_when_nothing_was_kept_for_a_while(store):
-    writes, hour = writes_of(store), [0.0]
+def test_they_stay_one_transaction_when_nothing_was_kept_for_a_while(memory):
+    writes, hour = writes_of(memory), [0.0]
 
     def passes():
         hour[0] += 3600.0
 
-    memory = StoredAnswers(store._database, clock=lambda: hour[0])
-    asyncio.run(gathered(Cached(ByRequests(passes), memory, durable=True), asked(8)))
+    slow = Answers(memory._database, clock=lambda: hour[0])
+    asyncio.run(gathered(Cached(ByRequests(passes), slow, durable=True), asked(8)))
     assert writes == [4, 4]
 
 
-def test_requests_that_end_in_the_same_pass_of_the_event_loop_are_one_transaction(store):
-    writes = writes_of(store)
-    judge = Cached(FakeJudge(answer, delay=0), store.answers(), durable=True)
+def test_requests_that_end_in_the_same_pass_of_the_event_loop_are_one_transaction(memory):
+    writes = writes_of(memory)
+    judge = Cached(FakeJudge(answer, delay=0), memory, durable=True)
 
     async def several():
         await asyncio.gather(*(gathered(judge, asked(1, about)) for about in ("is it", "was it", "will it")))
@@ -103,18 +109,116 @@ def test_requests_that_end_in_the_same_pass_of_the_event_loop_are_one_transactio
     assert writes == [3]
 
 
-def test_the_request_that_an_answer_travelled_in_is_recorded(store, place):
-    asyncio.run(gathered(Cached(ByRequests(), store.answers(), durable=True), asked(6)))
-    asyncio.run(gathered(Cached(FakeJudge(answer), store.answers()), asked(1, "another")))
-    store.answers().flush()
+def test_the_request_that_an_answer_travelled_in_is_recorded(memory, place):
+    asyncio.run(gathered(Cached(ByRequests(), memory, durable=True), asked(6)))
+    asyncio.run(gathered(Cached(FakeJudge(answer), memory), asked(1, "another")))
+    memory.flush()
     found = dict(place.sql("select batch, count(*) from answers group by batch"))
     assert found == {None: 1, "0": 4, "1": 2}
 
 
-def test_an_answer_that_is_there_stays_as_it_is(store, place):
+def test_an_answer_that_is_there_stays_as_it_is(memory, place):
     key = AnswerKeys(str).key(asked(1)[0])
-    with open_store(place) as other:
-        for memory, verdict in ((other.answers(), Verdict("yes")), (store.answers(), Verdict("no"))):
-            memory.remember([CachedAnswer(key, "declines", "1", verdict)])
-            memory.flush()
-        assert other.answers().recall([key]) == {key: Verdict("yes")}
+    with open_answers(place) as other:
+        for one, verdict in ((other, Verdict("yes")), (memory, Verdict("no"))):
+            one.remember([CachedAnswer(key, "declines", "1", verdict)])
+            one.flush()
+        assert other.recall([key]) == {key: Verdict("yes")}
+
+
+def entries(*letters: str) -> list[CachedAnswer]:
+    return [CachedAnswer(letter.encode() * 16, "declines", "1", Verdict("yes"), batch=letter) for letter in letters]
+
+
+@pytest.fixture
+def full(tmp_path, monkeypatch):
+    """Opens memories of a store that can't take any answer until its disk has room again."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    place = tmp_path / "store"
+    open_answers(place).close()
+    disk = sqlite3.connect(place / "runs.sqlite", isolation_level=None)
+    disk.execute("create trigger full before insert on answers begin select raise(abort, 'No space left'); end")
+    yield partial(open_answers, place), partial(disk.execute, "drop trigger full")
+    disk.close()
+
+
+def overflows(folder) -> list:
+    return [path for path in folder.rglob("*overflow*") if path.is_file()]
+
+
+def refused(memory, *found) -> str:
+    memory.remember(found)
+    with pytest.raises(StoreError, match="disk is full") as error:
+        memory.flush()
+    return str(error.value)
+
+
+def test_what_a_full_store_cannot_take_goes_into_an_overflow_that_commands_share(full, tmp_path):
+    opened, empty = full
+    a, b, c = entries("a", "b", "c")
+    one, other = opened(), opened()
+    told = refused(one, a)
+    (file,) = overflows(tmp_path)
+    assert f"1 answer that it couldn't take is in {file}, and the next command puts it into the store" in told
+    assert file.parent == tmp_path / "state" / "ragtriage"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert "2 answers that it couldn't take are in" in refused(one, b)
+    refused(other, c)
+    third = opened()
+    assert third.recall([a.key, c.key]) == {a.key: a.answer, c.key: c.answer}
+    third.close()  # it was given nothing, so nothing is told
+
+    empty()
+    one.close()
+    assert overflows(tmp_path) == [file]  # the other's answer is still in it
+    with opened() as last:
+        assert set(last.recall([a.key, b.key, c.key])) == {a.key, b.key, c.key}
+        assert last.unsaved == ""
+    assert overflows(tmp_path) == []
+    other.close()
+
+
+def test_an_answer_that_nothing_can_take_is_told(full, tmp_path):
+    (tmp_path / "state").write_text("no folder")
+    opened, empty = full
+    memory = opened()
+    (entry,) = entries("a")
+    assert "1 answer couldn't be written anywhere and is lost" in refused(memory, entry)
+
+    empty()
+    memory.close()
+    with opened() as again:
+        assert again.recall([entry.key]) == {entry.key: entry.answer}
+
+
+def test_a_damaged_overflow_holds_nothing_up(full, tmp_path):
+    opened, _ = full
+    memory = opened()
+    refused(memory, *entries("a"))
+    (file,) = overflows(tmp_path)
+    file.write_bytes(b"This is no database. " * 400)
+    with opened() as other:
+        assert other.recall([b"a" * 16]) == {}
+    assert "lost" in refused(memory, *entries("b"))
+
+
+def test_what_answers_cost_is_committed_with_them(place):
+    written = []
+
+    class Run:
+        def keep(self, connection, spent):
+            written.append((spent, len(connection.execute(select(answers)).all())))
+
+        def by_run(self, spent):
+            return {}
+
+    ledger = Ledger()
+    with open_answers(place) as memory:
+        memory.payer = Run()
+
+        def pays() -> Amount:
+            ledger.requests += 1
+            return ledger.spent
+
+        asyncio.run(gathered(Cached(ByRequests(), memory, durable=True, spent=pays), asked(6)))
+    assert written == [(Amount(requests=4), 4), (Amount(requests=6), 6)]

@@ -16,7 +16,7 @@ from ragtriage.core.errors import ConfigError, StoreError
 from ragtriage.core.questions import declines
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import AnswerKeys, CachedAnswer
-from ragtriage.store import Store, database, open_store
+from ragtriage.store import Answers, Store, database, open_answers, open_store
 
 CASES = [case(i) for i in range(10)]
 
@@ -36,11 +36,11 @@ def limited(store: Store, pages: int | None) -> None:
     def limit(dbapi, _record=None, _proxy=None):
         dbapi.execute(f"PRAGMA max_page_count={pages or 1_000_000_000}")
 
-    event.listen(store._database.engine, "checkout", limit)
+    event.listen(store.database.engine, "checkout", limit)
 
 
 def pages_of(store: Store) -> int:
-    with store._database.engine.connect() as opened:
+    with store.database.engine.connect() as opened:
         return opened.exec_driver_sql("PRAGMA page_count").scalar_one()
 
 
@@ -80,12 +80,13 @@ def test_a_full_disk_when_answers_are_kept(tmp_path):
     entry = CachedAnswer(AnswerKeys(str).key(question), "declines", "1", Verdict("yes", explanation="x" * 100_000))
     with open_store(tmp_path) as store:
         limited(store, pages_of(store))
-        store.answers().remember([entry])
+        memory = Answers(store.database)
+        memory.remember([entry])
         with pytest.raises(StoreError, match="disk is full"):
-            store.answers().flush()
+            memory.flush()
         limited(store, None)
-        store.answers().flush()
-        assert store.answers().recall([entry.key]) == {entry.key: entry.answer}
+        memory.flush()
+        assert memory.recall([entry.key]) == {entry.key: entry.answer}
 
 
 def test_a_place_below_a_file_cannot_be_written(tmp_path):
@@ -115,7 +116,7 @@ def read_only(tmp_path):
 def test_a_read_only_store_can_be_read(read_only):
     with read_only as store:
         assert len(list(store.run().records())) == 10
-        assert store.answers().recall([b"x" * 16]) == {}
+        assert open_answers(store.database).recall([b"x" * 16]) == {}
 
 
 def test_a_read_only_store_cannot_be_written_and_says_so(read_only):
@@ -214,7 +215,7 @@ def test_where_the_store_is(tmp_path, monkeypatch):
 
 def test_nothing_of_a_database_driver_comes_through(tmp_path):
     with open_store(tmp_path) as store:
-        with store._database.engine.begin() as opened:
+        with store.database.engine.begin() as opened:
             opened.exec_driver_sql("drop table rejected")
         with pytest.raises(StoreError, match="failed: no such table: rejected"):
             store.runs()

@@ -22,7 +22,7 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
-from ragtriage.store import Store, open_store
+from ragtriage.store import Store, open_answers, open_store
 from ragtriage.store.lease import STALE, Heartbeat, Lease, LeaseLostError, here
 
 CASES = [case(i) for i in range(150)]
@@ -107,24 +107,25 @@ def test_a_new_run_asks_nothing_that_is_remembered(store):
         judge = FakeJudge(answer)
         with begun(store, CASES[:10]) as run:
             cases = run.todo(CASES[:10])
-            for _ in evaluate_sync(cases, Cached(judge, store.answers()), metrics=THELMA, sink=run):
-                pass
+            with open_answers(store.database) as answers:
+                for _ in evaluate_sync(cases, Cached(judge, answers), metrics=THELMA, sink=run):
+                    pass
             run.finish()
         assert bool(judge.asked) is expected
     one, two = (list(store.run(number).records()) for number in (1, 2))
     assert [record.outcomes for record in one] == [record.outcomes for record in two]
 
 
-def test_answers_outlive_the_store_object_and_durable_ones_a_kill(place):
-    with open_store(place) as store:
-        list(evaluate_sync(CASES[:2], Cached(FakeJudge(answer), store.answers())))
+def test_answers_outlive_the_memory_object_and_durable_ones_a_kill(place):
+    with open_answers(place) as answers:
+        list(evaluate_sync(CASES[:2], Cached(FakeJudge(answer), answers)))
     judge = FakeJudge(answer)
-    with open_store(place) as store:
-        list(evaluate_sync(CASES[:2], Cached(judge, store.answers())))
+    with open_answers(place) as answers:
+        list(evaluate_sync(CASES[:2], Cached(judge, answers)))
         assert judge.asked == []
-        list(evaluate_sync(CASES[2:3], Cached(FakeJudge(answer), store.answers(), durable=True)))
-        with open_store(place) as other:
-            list(evaluate_sync(CASES[2:3], Cached(judge, other.answers())))
+        list(evaluate_sync(CASES[2:3], Cached(FakeJudge(answer), answers, durable=True)))
+        with open_answers(place) as other:
+            list(evaluate_sync(CASES[2:3], Cached(judge, other)))
     assert judge.asked == []
 
 
@@ -136,12 +137,12 @@ WRITER = textwrap.dedent(
     from ragtriage.judges.fake import FakeJudge
     from ragtriage.judges.wrappers import Cached
     from ragtriage.metrics import THELMA
-    from ragtriage.store import open_store
+    from ragtriage.store import Answers, open_store
 
     cases = CASES_FOR_THE_KILL
     with open_store(sys.argv[1]) as store:
         run = store.begin(identity_of(cases), input="a.jsonl", rows=len(cases), judge="fake")
-        judge = Cached(FakeJudge(answer), store.answers(), durable=True)
+        judge = Cached(FakeJudge(answer), Answers(store.database), durable=True)
         for count, record in enumerate(evaluate_sync(run.todo(cases), judge, metrics=THELMA, sink=run)):
             print(count, flush=True)
             time.sleep(0.002)
@@ -173,8 +174,9 @@ def test_after_kill_9_the_same_command_goes_on(place):
             left = list(run.todo(CASES))
             assert len(left) == 150 - info.done
             cases = run.todo(CASES)
-            for _ in evaluate_sync(cases, Cached(judge, store.answers()), metrics=THELMA, sink=run):
-                pass
+            with open_answers(store.database) as answers:
+                for _ in evaluate_sync(cases, Cached(judge, answers), metrics=THELMA, sink=run):
+                    pass
             run.finish()
         assert [record.case for record in store.run().records()] == CASES
         expected = {record.case.id: record.outcomes for record in evaluated(CASES)}
@@ -235,11 +237,12 @@ def test_a_process_of_the_same_name_elsewhere_is_not_taken_for_dead(store, place
     changed(place, owner="other", owner_host=other, owner_pid=process.pid, heartbeat=time.time())
     with pytest.raises(StoreError, match=rf"by process {process.pid} on {re.escape(name)} \(last sign"):
         store.resume(1)
-    claims = store.answers()
-    assert claims.claim([b"k" * 16])
+    answers = open_answers(store.database)
+    assert answers.claim([b"k" * 16])
     place.sql("update claims set owner = 'other', owner_host = ?, owner_pid = ?", other, process.pid)
-    with open_store(place) as another:
-        assert not another.answers().claim([b"k" * 16])
+    with open_answers(place) as another:
+        assert not another.claim([b"k" * 16])
+    answers.close()
     with pytest.raises(StoreError, match="taken over"):
         run.interrupt()
 

@@ -20,7 +20,7 @@ from ragtriage.core.case import Case
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.runs.case_row import CaseHeading
-from ragtriage.runs.place import RejectedRow
+from ragtriage.runs.run import RejectedRow
 from ragtriage.store import CopiedRun, RunBusyError, Store, open_store
 from ragtriage.store.forgetting import delete_unheld_texts
 
@@ -150,7 +150,7 @@ def test_a_run_that_is_being_written_waits(two):
 
 def test_the_run_of_a_dead_process_is_copied_as_interrupted(two):
     code = (
-        "import os, sys; from ragtriage.store import RunIdentity, open_store; store = open_store(sys.argv[1]); "
+        "import os, sys; from ragtriage.runs.identity import RunIdentity; from ragtriage.store import open_store; store = open_store(sys.argv[1]); "
         "store.begin(RunIdentity('r', ()), input='a', rows=0, judge='f'); os.kill(os.getpid(), 9)"
     )
     with Child(two[0], code=code) as child:
@@ -191,7 +191,7 @@ from sqlalchemy import event
 import os
 with open_store(sys.argv[1]) as source, open_store(sys.argv[2]) as target:
     seen = []
-    @event.listens_for(target._database.engine, "before_cursor_execute")
+    @event.listens_for(target.database.engine, "before_cursor_execute")
     def kill(connection, cursor, statement, *_):
         seen.extend([1] if "INTO" in statement and "scores" in statement else [])
         if len(seen) == 2:
@@ -223,7 +223,7 @@ class Held:
     def __init__(self, store: Store, table: str) -> None:
         self.reached, self.go_on = threading.Event(), threading.Event()
 
-        @event.listens_for(store._database.engine, "before_cursor_execute")
+        @event.listens_for(store.database.engine, "before_cursor_execute")
         def hold(connection, cursor, statement, *_):
             if re.search(rf"INSERT INTO \S*\b{table}\b", statement) and not self.reached.is_set():
                 self.reached.set()
@@ -261,7 +261,7 @@ def test_texts_are_inserted_in_the_order_of_their_keys_over_the_whole_run(to_ser
         many(source, shared)
         seen: list[str] = []
 
-        @event.listens_for(target._database.engine, "before_cursor_execute")
+        @event.listens_for(target.database.engine, "before_cursor_execute")
         def note(connection, cursor, statement, parameters, *_):
             if re.search(r"INSERT INTO \S*\btexts\b", statement):
                 seen.extend(re.findall(r"[0-9a-f]{32}", parameters["hash_"]))
@@ -294,7 +294,7 @@ def test_a_text_that_is_forgotten_before_its_run_has_come_is_sent_again(to_serve
         held, found = Held(target, "runs"), []
         thread = in_a_thread(lambda: source.copy_to(target, [1]), found)
         assert held.reached.wait(30)
-        delete_unheld_texts(other._database)
+        delete_unheld_texts(other.database)
         assert to_server[1].sql("SELECT count(*) FROM texts") == [(0,)]
         held.go_on.set()
         thread.join()
@@ -308,7 +308,7 @@ def test_whoever_forgets_waits_for_the_end_of_a_copy(to_server):
         held, found = Held(target, "case_texts"), []
         thread = in_a_thread(lambda: source.copy_to(target, [1]), found)
         assert held.reached.wait(30)
-        second = in_a_thread(lambda: delete_unheld_texts(other._database), found)
+        second = in_a_thread(lambda: delete_unheld_texts(other.database), found)
         try:
             until(waits)
         finally:

@@ -29,6 +29,7 @@ from ragtriage.core.verdicts import Answer, Component, Failure, Part
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics.definitions import definition_of
 from ragtriage.runs.codec import custom_parts, with_custom_parts
+from ragtriage.store import open_answers
 
 SENTENCES = Decompose("response", "sentences")
 
@@ -60,9 +61,10 @@ def stored(place: Place, cases: list[Case], metrics: list[Metric]) -> list[Recor
     identity = type(identity)(identity.rows, tuple(m.name for m in metrics), identity.fingerprints)
     with (
         open_store(place) as store,
+        open_answers(store.database) as answers,
         store.begin(identity, input="a", rows=len(cases), judge="f", configuration=definitions) as run,
     ):
-        judge = Cached(FakeJudge(told), store.answers())
+        judge = Cached(FakeJudge(told), answers)
         records = list(evaluate_sync(run.todo(cases), judge, metrics=metrics, sink=run))
         run.finish()
     return records

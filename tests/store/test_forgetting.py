@@ -16,8 +16,8 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
 from ragtriage.runs.codec import DELETED
-from ragtriage.runs.place import RejectedRow
-from ragtriage.store import Store, open_store
+from ragtriage.runs.run import RejectedRow
+from ragtriage.store import Store, open_answers, open_store
 from ragtriage.store.database import open_database
 
 SHARED = Source("All of the trains have a place for a bicycle.", "bikes")
@@ -51,8 +51,12 @@ def kept(place):
 
 
 def filled(place):
-    with open_store(place) as store, store.begin(identity_of([SECRET, OTHER]), input="a", rows=2, judge="f") as run:
-        judge = Cached(FakeJudge(explained), store.answers())
+    with (
+        open_store(place) as store,
+        open_answers(store.database) as answers,
+        store.begin(identity_of([SECRET, OTHER]), input="a", rows=2, judge="f") as run,
+    ):
+        judge = Cached(FakeJudge(explained), answers)
         for _ in evaluate_sync(run.todo([SECRET, OTHER]), judge, metrics=THELMA, sink=run):
             pass
         run.finish()
@@ -205,12 +209,16 @@ def test_what_a_judge_made_of_a_conversation_goes_too(place):
             return (Component("What is the pin of Zebulon, the user?"),)
         return Verdict("no", explanation=question.subject) if question.kind == "supported" else explained(question)
 
-    with open_store(place) as store, store.begin(identity_of([spoken]), input="a", rows=1, judge="f") as run:
-        judge = Cached(FakeJudge(understanding), store.answers())
+    with (
+        open_store(place) as store,
+        open_answers(store.database) as answers,
+        store.begin(identity_of([spoken]), input="a", rows=1, judge="f") as run,
+    ):
+        judge = Cached(FakeJudge(understanding), answers)
         for _ in evaluate_sync(run.todo([spoken]), judge, metrics=THELMA, also=also, sink=run):
             pass
         run.finish()
-        store.answers().flush()
+        answers.flush()
         assert "Zebulon" in held(place)
         store.forget_texts("last", ["case 1"], also=also)
         assert "Zebulon" not in held(place)

@@ -13,7 +13,7 @@ from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached, CachedAnswer, InMemory
 from ragtriage.runs.case_row import CaseHeading
-from ragtriage.store import Store, open_store, project_meant
+from ragtriage.store import Store, open_answers, open_store, project_meant
 
 CASES = [case(0), case(1)]
 
@@ -105,7 +105,7 @@ def test_readings_are_written_with_the_record_and_replaced_with_it(place):
             run.flush()
             assert [row["position"] for row in place.rows("readings")] == [0]
             run.keep(first, CaseHeading("no-fault", "none", (), sure=True))
-            run.read_again([(second, READ), (next(evaluated([case(99)])), READ)])
+            run.head_anew([(second.case, READ), (case(99), READ)])
             run.finish()
         rows = sorted(place.rows("readings"), key=lambda row: row["position"])
         assert [(row["kind"], row["component"], row["rules"], row["sure"]) for row in rows] == [
@@ -121,14 +121,13 @@ def test_readings_are_written_with_the_record_and_replaced_with_it(place):
 
 
 def test_what_costs_nothing_is_remembered_by_the_process_alone_on_a_server(place):
-    with open_store(place) as store:
-        judge = Cached(FakeJudge(answer), store.free_answers())
-        list(evaluated(CASES, judge))
-        store.free_answers().flush()
+    with open_answers(place) as answers:
+        list(evaluated(CASES, Cached(FakeJudge(answer), answers.free)))
+        answers.free.flush()
         known = place.sql("SELECT count(*) FROM answers")[0][0]
         assert (known == 0) is place.on_server
         again = FakeJudge(answer)
-        list(evaluated(CASES, Cached(again, store.free_answers())))
+        list(evaluated(CASES, Cached(again, answers.free)))
         assert again.asked == []
 
 

@@ -22,8 +22,7 @@ from ragtriage.metrics import CITATIONS
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.runs.codec import DELETED, decode_answer, decode_steps, encode_answer, encode_steps, without_texts
 from ragtriage.runs.identity import RunIdentity, content_hash
-from ragtriage.runs.place import RejectedRow
-from ragtriage.runs.run import ScoredCase
+from ragtriage.runs.run import RejectedRow, ScoredCase
 from ragtriage.store import open_store
 
 CASES = [
@@ -434,6 +433,6 @@ def test_weights_that_no_reader_takes_any_more_count_as_the_nearest_that_it_take
         assert store.means([1])[1]["groundedness"] == pytest.approx(expected)
         for found in (
             [row.weight for row in store.run().rows()],
-            [row[3] for row in store.run().columns().cases()],
+            [row.weight for row in store.run().facts()],
         ):
             assert found == [1e9, 1e9, 1e-9]

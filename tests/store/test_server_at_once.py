@@ -18,9 +18,9 @@ from ragtriage.core.case import Source
 from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import CachedAnswer
-from ragtriage.store import Store, open_store
-from ragtriage.store.claims import Claims
+from ragtriage.store import Answers, Store, open_answers, open_store
 from ragtriage.store.lease import STALE, Lease
+from ragtriage.store.question_locks import QuestionLocks
 from ragtriage.store.retries import CONFLICTS
 from ragtriage.store.schema import SCHEMA_VERSION, answers, texts
 
@@ -64,11 +64,11 @@ def test_of_two_that_take_a_run_at_the_same_moment_one_gets_it(server_place):
         mine, theirs = Lease(1, host="here"), Lease(1, host="there")
 
         def second():
-            with other._database.writing() as connection:
-                theirs.take(connection, other._database)
+            with other.database.writing() as connection:
+                theirs.take(connection, other.database)
 
-        with one._database.writing() as connection:
-            mine.take(connection, one._database)
+        with one.database.writing() as connection:
+            mine.take(connection, one.database)
             found: list[Any] = []
             thread = threading.Thread(target=lambda: found.extend(at_once(second)))
             thread.start()
@@ -82,9 +82,9 @@ def test_of_two_that_take_a_run_at_the_same_moment_one_gets_it(server_place):
 def test_the_time_of_the_server_counts_and_not_that_of_a_machine_a_day_ahead(server_place):
     code = (
         "import os, sys, time; real = time.time; time.time = lambda: real() + 86400\n"
-        "from ragtriage.store import RunIdentity, open_store\n"
+        "from ragtriage.runs.identity import RunIdentity\nfrom ragtriage.store import Answers, open_store\n"
         "store = open_store(sys.argv[1]); store.begin(RunIdentity('r', ()), input='a', rows=0, judge='f')\n"
-        "store.answers().claim([b'a' * 16]); print('begun', flush=True); os.kill(os.getpid(), 9)"
+        "Answers(store.database).claim([b'a' * 16]); print('begun', flush=True); os.kill(os.getpid(), 9)"
     )
     with Child(server_place, code=code) as child:
         assert child.communicate()[0] == "begun\n"
@@ -95,7 +95,8 @@ def test_the_time_of_the_server_counts_and_not_that_of_a_machine_a_day_ahead(ser
     server_place.sql("UPDATE claims SET owner_host = 'elsewhere', heartbeat = heartbeat - 61")
     with open_store(server_place) as store:
         store.resume(1).interrupt()
-        assert store.answers().claim([b"a" * 16])
+        with open_answers(store.database) as answers:
+            assert answers.claim([b"a" * 16])
 
 
 @pytest.mark.parametrize("old", [False, True], ids=["made", "migrated"])
@@ -126,8 +127,8 @@ def test_writers_that_share_texts_in_another_order_do_not_meet(server_place):
                 sources = (*shared[::turn], Source(f"The rounds are {i}, each with texts that are new."))
                 written(store, [case(i, sources=sources), case(i + 1, sources=sources[::-1])])
                 keys = [bytes([i, j]) * 8 for j in range(100)][::turn]
-                store.answers().remember(CachedAnswer(key, "declines", "1", Verdict("yes")) for key in keys)
-                store.answers().flush()
+                with open_answers(store.database) as answers:
+                    answers.remember(CachedAnswer(key, "declines", "1", Verdict("yes")) for key in keys)
 
     assert at_once(lambda: write(1), lambda: write(-1), lambda: write(1), lambda: write(-1)) == [None] * 4
     assert deadlocks() == before
@@ -143,11 +144,11 @@ def test_two_ways_to_the_same_tables_meet_at_the_same_locks(server_place):
         assert [info.number for info in other.runs()] == [1]
 
         def forget():
-            with other._database.writing() as connection:
-                other._database.lock(connection, "texts")
+            with other.database.writing() as connection:
+                other.database.lock(connection, "texts")
 
-        with one._database.writing() as connection:
-            one._database.lock(connection, "texts", shared=True)
+        with one.database.writing() as connection:
+            one.database.lock(connection, "texts", shared=True)
             thread = threading.Thread(target=forget)
             thread.start()
             until(waits)
@@ -172,16 +173,16 @@ def test_rows_are_inserted_in_the_order_of_their_keys(server_place):
     with open_store(server_place) as one, open_store(server_place) as other:
 
         def write():
-            with other._database.writing() as connection:
-                other._database.insert(connection, texts, [high, low], replace=False)
+            with other.database.writing() as connection:
+                other.database.insert(connection, texts, [high, low], replace=False)
 
-        with one._database.writing() as connection:
-            one._database.insert(connection, texts, [low], replace=False)
+        with one.database.writing() as connection:
+            one.database.insert(connection, texts, [low], replace=False)
             found: list[Any] = []
             thread = threading.Thread(target=lambda: found.extend(at_once(write)))
             thread.start()
             until(waits)
-            one._database.insert(connection, texts, [high], replace=False)
+            one.database.insert(connection, texts, [high], replace=False)
         thread.join()
     assert found == [None]
     assert server_place.sql("SELECT count(*) FROM texts") == [(2,)]
@@ -215,7 +216,7 @@ def test_a_text_that_is_forgotten_while_somebody_writes_it_stays_for_him(server_
         written(one, CASES[:1])
         second = begun(other, CASES[1:2])  # its cases say some of the same
         second.keep(next(evaluated([case(0, id="the same")])))
-        with other._database.writing() as connection:
+        with other.database.writing() as connection:
             second._write(connection)
             found: list[Any] = []
             thread = threading.Thread(target=lambda: found.extend(at_once(lambda: one.forget_texts(1))))
@@ -230,16 +231,16 @@ def test_a_text_that_is_forgotten_while_somebody_writes_it_stays_for_him(server_
 def test_a_question_whose_answer_is_just_being_kept_is_not_claimed(server_place):
     key = b"k" * 16
     with open_store(server_place) as one, open_store(server_place) as other:
-        mine, theirs = one.answers(), Claims(other._database)
+        mine, theirs = Answers(one.database), QuestionLocks(other.database)
         assert mine.claim([key])
         mine.remember([CachedAnswer(key, "declines", "1", Verdict("yes"))])
 
         def claim():
-            return other._database.write(lambda connection: theirs._claim(connection, [key], []))
+            return other.database.write(lambda connection: theirs._claim(connection, [key], []))
 
-        with one._database.writing() as connection:
-            connection.execute(one._database.insert_or_ignore(answers), [ANSWER | {"key": key}])
-            mine._claims.answered(connection, [key])
+        with one.database.writing() as connection:
+            connection.execute(one.database.insert_or_ignore(answers), [ANSWER | {"key": key}])
+            mine._locks.answered(connection, [key])
             found: list[Any] = []
             thread = threading.Thread(target=lambda: found.extend(at_once(claim)))
             thread.start()
@@ -258,14 +259,14 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
-from ragtriage.store import open_store
+from ragtriage.store import Answers, open_store
 
 cases = [case(i) for i in range(15)][:: 1 if int(sys.argv[2]) % 2 else -1]
 with open_store(sys.argv[1]) as store:
     for number in range(2):
         identity = identity_of(cases, version=f"{sys.argv[2]} {number}")
         with store.begin(identity, input="a.jsonl", rows=15, judge="fake") as run:
-            judge = Cached(FakeJudge(answer), store.answers(), durable=True)
+            judge = Cached(FakeJudge(answer), Answers(store.database), durable=True)
             for record in evaluate_sync(run.todo(cases), judge, metrics=THELMA, sink=run):
                 run.flush()
             run.finish()

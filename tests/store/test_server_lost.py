@@ -22,7 +22,7 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached, CachedAnswer
 from ragtriage.metrics import THELMA
-from ragtriage.store import Store, open_store
+from ragtriage.store import Answers, Store, open_answers, open_store
 from ragtriage.store.database import open_database, store_address
 from ragtriage.store.migrations import prepare
 from ragtriage.store.retries import Retries
@@ -47,7 +47,7 @@ def opened(address: str, patience: float, told=lambda _: None) -> Store:
 
 def evaluate(store: Store, each=lambda run: run.flush()) -> None:
     with store.begin(identity_of(CASES), input="a.jsonl", rows=len(CASES), judge="fake") as run:
-        judge = Cached(FakeJudge(answer), store.answers(), durable=True)
+        judge = Cached(FakeJudge(answer), Answers(store.database), durable=True)
         for _ in evaluate_sync(run.todo(CASES), judge, metrics=THELMA, sink=run):
             each(run)
         run.finish()
@@ -182,7 +182,7 @@ def test_a_connection_that_goes_silent_is_noticed_by_the_system(server_place):
     options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT, socket.TCP_USER_TIMEOUT)
 
     def options_of(more: str) -> list[int]:
-        with opened(through(proxy.port, server_place) + more, 1) as store, store._database.reading() as connection:
+        with opened(through(proxy.port, server_place) + more, 1) as store, store.database.reading() as connection:
             raw = connection.connection.driver_connection
             with socket.socket(fileno=os.dup(raw.fileno())) as used:
                 assert used.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
@@ -223,9 +223,9 @@ def test_behind_a_pooler_every_transaction_may_have_another_session(server_place
     address = through(pooler.port, server_place)
     with open_store(address) as store:
         evaluate(store)
-        store.answers().remember([CachedAnswer(b"k" * 16, "declines", "1", Verdict("yes"))])
-        store.answers().flush()
-        store.tickets().put({b"k" * 16: "batch"})
+        with open_answers(store.database) as answers:
+            answers.remember([CachedAnswer(b"k" * 16, "declines", "1", Verdict("yes"))])
+            answers.tickets().put({b"k" * 16: "batch"})
         assert store.run().info.complete
         assert store.check().sound
     assert_whole(server_place)

@@ -17,7 +17,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
 from ragtriage.runs.case_row import CaseHeading
-from ragtriage.store import initialise_store, open_store, schema_in_use
+from ragtriage.store import Answers, initialise_store, open_store, schema_in_use
 from ragtriage.store.roles import NUMBERS, READER, WRITER, roles_sql
 from ragtriage.store.schema import SCHEMA_VERSION
 
@@ -28,7 +28,7 @@ _users = count(1)
 
 def evaluated(place: object, cases=CASES, judge=None) -> None:
     with open_store(place) as store, store.begin(identity_of(cases), input="a", rows=len(cases), judge="f") as run:
-        asked = Cached(judge or FakeJudge(answer), store.answers(), durable=True)
+        asked = Cached(judge or FakeJudge(answer), Answers(store.database), durable=True)
         for record in evaluate_sync(run.todo(cases), asked, metrics=THELMA):
             run.keep(record, READ)
         run.finish()

@@ -27,8 +27,8 @@ from ragtriage.core.verdicts import (
 from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.identity import RunIdentity
-from ragtriage.runs.place import RejectedRow
-from ragtriage.store import open_store
+from ragtriage.runs.run import RejectedRow
+from ragtriage.store import open_answers, open_store
 
 EXPECTED = Path(__file__).parent / "stored_rows.json"
 CHANGING = {"created", "finished", "versions", "seconds", "submitted", "heartbeat", "author"}
@@ -77,11 +77,12 @@ def rows_after_a_run(place: Place) -> dict[str, list[dict[str, Any]]]:
         run.reject(RejectedRow(7, None, "it is no object"), RejectedRow(8, "sources", "is null"))
         run.cost = 0.25
         run.finish()
-        store.answers().remember(
-            CachedAnswer(key, "supported", "1", answer, batch="b" * (i % 2))
-            for i, (key, answer) in enumerate(zip(KEYS, ANSWERS, strict=True))
-        )
-        store.tickets("f").put({b"k" * 16: "batch"})
+        with open_answers(store.database) as answers:
+            answers.remember(
+                CachedAnswer(key, "supported", "1", answer, batch="b" * (i % 2))
+                for i, (key, answer) in enumerate(zip(KEYS, ANSWERS, strict=True))
+            )
+            answers.tickets("f").put({b"k" * 16: "batch"})
     tables = ("runs", "cases", "texts", "case_texts", "scores", "rejected", "readings", "answers", "tickets")
     return {table: [_readable(row) for row in place.rows(table)] for table in tables}
 
@@ -107,4 +108,4 @@ def test_rows_are_written_as_they_always_were_and_read_as_they_were_given(place:
     with open_store(place) as store:
         read = list(store.run().records())
         assert [(one.case, one.steps) for one in read] == [(one.case, one.steps) for one in RECORDS]
-        assert store.answers().recall(KEYS) == dict(zip(KEYS, ANSWERS, strict=True))
+        assert open_answers(store.database).recall(KEYS) == dict(zip(KEYS, ANSWERS, strict=True))

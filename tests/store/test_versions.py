@@ -16,8 +16,8 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.runs.case_row import CaseHeading
-from ragtriage.runs.place import RejectedRow
-from ragtriage.store import open_store
+from ragtriage.runs.run import RejectedRow
+from ragtriage.store import open_answers, open_store
 from ragtriage.store.database import open_database, store_address
 from ragtriage.store.schema import SCHEMA_VERSION, metadata
 
@@ -184,8 +184,9 @@ def test_postgresql_keeps_a_run_answers_and_tickets_and_goes_on(server_place, tm
             for record in evaluated(list(run.todo(cases))[:2]):
                 run.keep(record)
             run.requests += 3
-        store.answers().remember([CachedAnswer(KEY, "declines", "1", NO, batch="abc")])
-        store.tickets().put({KEY: "{}"})
+        with open_answers(store.database) as answers:
+            answers.remember([CachedAnswer(KEY, "declines", "1", NO, batch="abc")])
+        answers.tickets().put({KEY: "{}"})
     with open_store(server_place) as store:
         assert store.unfinished(identity_of(cases)) == run.number
         with store.resume(run.number) as again:
@@ -194,8 +195,9 @@ def test_postgresql_keeps_a_run_answers_and_tickets_and_goes_on(server_place, tm
             again.finish()
         assert [record.case for record in store.run().records()] == cases
         assert (store.run().info.requests, store.run().info.complete) == (3, True)
-        assert store.answers().recall([KEY]) == {KEY: NO}
-        assert store.tickets().get([KEY]) == {KEY: "{}"}
+        answers = open_answers(store.database)
+        assert answers.recall([KEY]) == {KEY: NO}
+        assert answers.tickets().get([KEY]) == {KEY: "{}"}
         assert scan.hexdigest() == identity_of(cases).rows
     open_store(tmp_path / "other").close()
     assert columns_of(server_place) == columns_of(tmp_path / "other")

@@ -28,10 +28,16 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.filesystems import REMOTE, Folder, folder_at
 from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.execute import Outcome, Resumed, Share, Stop, execute
+from ragtriage.execution.evaluate_file import fingerprints_of
+from ragtriage.execution.execute import (
+    Outcome,
+    Resumed,
+    Share,
+    Stop,
+    execute,
+)
 from ragtriage.execution.job import Job, checked_versions, loadable_name
 from ragtriage.execution.pools import LocalProcesses, Pool
-from ragtriage.execution.prepare import fingerprints_of
 from ragtriage.execution.ray_actors import RayActors
 from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.build import build_judge
@@ -43,6 +49,7 @@ from ragtriage.runs.evaluation_config import judging_stored, to_stored
 from ragtriage.runs.manifest import InputFile, Manifest, parts_digest
 from ragtriage.runs.selection import ALL_ROWS, QUOTED, require_tag, too_many_rejected
 from ragtriage.runs.tally import diagnosed_records, tally_of
+from ragtriage.store import open_answers
 from ragtriage.store.database import store_address as read_address
 from ragtriage.store.registering import register
 
@@ -104,12 +111,15 @@ def evaluate_on(
     job = Job(folder, manifest, judge, metrics, config.thresholds, config.rules, config.costs)
     store_address = everywhere(judge_flags.store_address(settings))
     stop = Stop()
-    with open_named_store(judge_flags.store, shown.project, settings, create=True) as store:
+    with (
+        open_named_store(judge_flags.store, shown.project, settings, create=True) as store,
+        open_answers(store.database) as answers,
+    ):
 
         def new_pool(folder: Folder, most: int) -> Pool:
             if kind == "ray":
                 return RayActors(job, count, most, store_address, limits, share)
-            return LocalProcesses(job, min(count or 1, most), Coordinator(store.answers(), folder, limits, share))
+            return LocalProcesses(job, min(count or 1, most), Coordinator(answers, folder, limits, share))
 
         with _ctrl_c(stop), _line() as show:
             outcome = execute(

@@ -18,10 +18,9 @@ from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.core.filesystems import REMOTE
 from ragtriage.report.words import shown_time
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.runs.place import RunInfo
 from ragtriage.runs.repeats import trials_of
-from ragtriage.runs.run import Run
-from ragtriage.store import Store
+from ragtriage.runs.run import Run, RunInfo
+from ragtriage.store import Store, open_answers
 from ragtriage.store.folder import FolderPlace, folder_of
 from ragtriage.store.folder_forgetting import cases_with_texts, forget_in_folder
 from ragtriage.text.sanitize import one_line
@@ -108,9 +107,9 @@ def _forget(
     if store is not None:
         if runs:
             store.forget_texts([one.number for one in runs], () if nothing else cases or None, also=steps)
-        if not nothing:
-            for one in folders:
-                store.forget_answers(one, cases or None, also=steps)  # while the questions can be found by the texts
+        with open_answers(store.database) as answers:
+            for one in [] if nothing else folders:
+                answers.forget(one, cases or None, also=steps)  # while the questions can be found by the texts
     for _, place in _placed(folders):
         forget_in_folder(place.folder.address, cases or None)
 

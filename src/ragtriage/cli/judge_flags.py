@@ -22,7 +22,7 @@ from ragtriage.judges.llm.options import Price
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import custom_metrics
-from ragtriage.store import open_store
+from ragtriage.store import open_answers
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ class JudgeFlags:
             yield free.judge
             return
         try:
-            with open_store(self.store_address(settings)) as store:
-                built = build_judge(session, store.answers(), free=store.free_answers(), tickets=store.tickets())
+            with open_answers(self.store_address(settings)) as answers:
+                built = build_judge(session, answers, free=answers.free, tickets=answers.tickets())
                 built.open()
                 yield built.judge
                 built.close()

@@ -31,7 +31,7 @@ from ragtriage.readers import CaseFile
 from ragtriage.report.plan_document import plan_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.selection import RowSelection, require_tag_of
-from ragtriage.store import open_store
+from ragtriage.store import open_answers
 from ragtriage.store.database import store_address
 
 
@@ -130,8 +130,8 @@ def answers_in(store: str | None) -> Iterator[AnswerMemory]:
     if "://" not in address and not Path(address).exists():
         yield InMemory()
         return
-    with open_store(store, create=False) as opened:
-        yield opened.answers()
+    with open_answers(store, create=False) as opened:
+        yield opened
 
 
 def _notes(choice: JudgeConfig) -> list[str]:

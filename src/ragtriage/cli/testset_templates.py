@@ -24,7 +24,7 @@ from ragtriage.judges.build import build_writer
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.report.generation_document import phrasings_document, refused_document
 from ragtriage.report.terminal import print_document
-from ragtriage.store import open_store
+from ragtriage.store import open_answers
 from ragtriage.testset.generation.filling_files import read_fillings
 from ragtriage.testset.generation.llm_templates import TemplatesWritten, write_templates
 from ragtriage.testset.generation.phrasing import (
@@ -75,8 +75,8 @@ def write(
     schema = read_schema(folder / "schema.yaml")
     target = folder / "templates.yaml"
     there = _existing(target, partial(read_templates, schema=schema))
-    with open_store(judge_flags.store_address(settings)) as store:
-        writer = build_writer(session, store.answers(), tickets=store.tickets())
+    with open_answers(judge_flags.store_address(settings)) as answers:
+        writer = build_writer(session, answers, tickets=answers.tickets())
         with graceful_ctrl_c(session):
             written = write_templates(writer, schema, require or (), per_table=per_table)
         writer.close()
@@ -143,8 +143,8 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     values = _values(folder / "fillings.jsonl", read)
     open_ones = lacking(read, wanted, there, maker, per_criterion)
     if session:
-        with open_store(judge_flags.store_address(settings)) as store, graceful_ctrl_c(session):
-            writer = build_writer(session, store.answers(), tickets=store.tickets())
+        with open_answers(judge_flags.store_address(settings)) as answers, graceful_ctrl_c(session):
+            writer = build_writer(session, answers, tickets=answers.tickets())
             phrased = phrase_by_model(
                 writer,
                 schema,

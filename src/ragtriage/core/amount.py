@@ -38,3 +38,6 @@ class Amount:
             return {}
         names = ("requests", "tokens_in", "tokens_out")
         return {"spent": {name: getattr(self, name) for name in names} | {"cost": self.cost or None}}
+
+
+NOTHING = Amount()

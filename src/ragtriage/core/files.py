@@ -2,13 +2,15 @@
 
 Most of them hold customers' texts. So a file is made with the mode 0600 and a folder with 0700, whatever the umask, and
 from the first moment on. What is there already keeps its mode. Windows knows no such modes: there, the folder's rights
-count. Beside that: why a file can't be read.
+count. Beside that: the user's folder for
+them, and why a file can't be read.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import EISDIR
@@ -19,6 +21,21 @@ PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 ORDINARY_FILE = 0o666
 """What a file that holds no text of a case is made with; the umask takes away from it, as everywhere."""
+
+
+def state_folder() -> Path:
+    """Where this user's files stand that no folder of work holds: by `XDG_STATE_HOME`, else where the system wants it.
+
+    Where the user has no home, nothing can be written there.
+    """
+    if given := os.environ.get("XDG_STATE_HOME"):
+        return Path(given) / "ragtriage"
+    try:
+        home = Path.home()
+    except RuntimeError:
+        home = Path(os.devnull)
+    of_system = {"darwin": "Library/Application Support", "win32": "AppData/Local"}
+    return home / of_system.get(sys.platform, ".local/state") / "ragtriage"
 
 
 def private_folder(path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragtriage.core.amount import Amount
+from ragtriage.core.amount import NOTHING, Amount
 from ragtriage.core.filesystems import Folder
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.budget import Block, SharedBudget, SpendingLimits
@@ -170,7 +170,7 @@ class OwnSpending:
 
     def so_far(self) -> Amount:
         """What was spent since the process was started."""
-        return Amount(self._ledger.cost, self._ledger.requests, self._ledger.tokens_in, self._ledger.tokens_out)
+        return self._ledger.spent
 
     def begin(self) -> None:
         """A part is begun."""
@@ -262,17 +262,15 @@ class SharedMemory:
 
     call: Call
     who: str
-    spent: Callable[[], Amount] = Amount
-    """What this process has spent since it was started."""
 
     def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
         """See `AnswerMemory`."""
         return self.call("recall", self.who, keys) if keys else {}
 
-    def remember(self, entries: Iterable[CachedAnswer]) -> None:
+    def remember(self, entries: Iterable[CachedAnswer], spent: Amount = NOTHING) -> None:
         """See `AnswerMemory`."""
         if entries := list(entries):
-            self.call("remember", self.who, entries, self.spent())
+            self.call("remember", self.who, entries, spent)
 
     def flush(self) -> None:
         """See `AnswerMemory`; nothing ever waits."""

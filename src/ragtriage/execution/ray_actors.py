@@ -23,7 +23,7 @@ from ragtriage.execution.pools import Ended, Event, Lost
 from ragtriage.execution.worker import Worker, new_worker
 from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.store import open_store
+from ragtriage.store import open_answers
 
 NO_REPORTS = "RAY_USAGE_STATS_ENABLED"
 """Ray reports its use over the network unless this is 0 before it is imported."""
@@ -290,17 +290,17 @@ class _Worker:
 
 
 class _Coordinator:
-    """The coordinator on the driver's machine, where the store is."""
+    """The coordinator on the driver's machine, where the answers are."""
 
     def __init__(self, store: str | None, folder: str, limits: SpendingLimits, share: tuple[int, int] | None) -> None:
-        self._store = open_store(store)
-        self._coordinator = Coordinator(self._store.answers(), folder_at(folder), limits, share)
+        self._answers = open_answers(store)
+        self._coordinator = Coordinator(self._answers, folder_at(folder), limits, share)
 
     def call(self, name: str, *given: Any) -> Any:
         """See `Coordinator.call`."""
         return self._coordinator.call(name, *given)
 
     def close(self) -> None:
-        """Keep what was spent, and let the store go."""
+        """Keep what was spent, and let the answers go."""
         self._coordinator.close()
-        self._store.close()
+        self._answers.close()

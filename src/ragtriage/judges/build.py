@@ -101,7 +101,7 @@ def build_judge(
             isn't there or can't be used, or one that measures similarity beside embeddings.
         MissingExtraError: what runs a hub reader isn't installed.
     """
-    config, remembered = session.config, memory or InMemory()
+    config, ledger, remembered = session.config, session.ledger, memory or InMemory()
     judging = config.judging
     local = {n: EmbeddedJudge(any_language=config.any_language, threads=threads) for n in judging if is_local(n)}
     with_readers = {
@@ -116,7 +116,7 @@ def build_judge(
     queues = _queues(session, tickets, trial)
 
     def remembering(judge: Judge, *, paid: bool, kept: AnswerMemory = remembered) -> Judge:
-        return Cached(judge, kept, durable=paid, trial=trial, before_waiting=session.ledger.wait)
+        return Cached(judge, kept, durable=paid, trial=trial, before_waiting=ledger.wait, spent=lambda: ledger.spent)
 
     def cached(name: str) -> Judge:
         if name not in local:
@@ -142,7 +142,7 @@ def build_judge(
     return BuiltJudge(
         Reweighed(whole, {}, binary=True) if config.matching == "binary" else whole,
         remembered,
-        session.ledger if config.paid else None,
+        ledger if config.paid else None,
         config.window,
         cascade,
         ", ".join(filter(None, [config.counting, _uncalibrated(config, members)])),
@@ -178,7 +178,9 @@ def build_writer(
     (model,) = session.models.values()
     queue = _queues(session, tickets).get(model.name)
     ask, kept = _ask(model, queue), memory or InMemory()
-    return Writer(model.name, ask, kept, model.identity, read_guidance(options.guidance), queue)
+    return Writer(
+        model.name, ask, kept, model.identity, read_guidance(options.guidance), lambda: session.ledger.spent, queue
+    )
 
 
 def judge_named(name: str, *, any_language: bool = False, options: LLMOptions | None = None) -> Judge:

@@ -1,6 +1,6 @@
-"""Where runs are kept: every record as it comes, every answer that was paid for, read back as they were.
+"""Where runs are kept, every record as it comes, and every answer that was paid for, read back as they were.
 
-with open_store() as store:
+with open_store() as store, open_answers(store.database) as answers:
     scan = store.scan("answers.jsonl")
     for case in read("answers.jsonl"):
         scan.add(case)
@@ -8,13 +8,14 @@ with open_store() as store:
     number = store.unfinished(identity)
     run = store.resume(number) if number else store.begin(identity, input="answers.jsonl", rows=scan.rows, …)
     with run:
-        for record in evaluate_sync(run.todo(read("answers.jsonl")), Cached(judge, store.answers()), sink=run):
+        for record in evaluate_sync(run.todo(read("answers.jsonl")), Cached(judge, answers), sink=run):
             …
         run.finish()
     for record in store.run("last").records():
         …
 """
 
+from ragtriage.store.answers import Answers, open_answers
 from ragtriage.store.checking import StoreCheck
 from ragtriage.store.copying import CopiedRun
 from ragtriage.store.initialising import initialise_store, schema_in_use
@@ -25,6 +26,7 @@ from ragtriage.store.store_file import StoreLostError
 
 __all__ = [
     "EVERY_PROJECT",
+    "Answers",
     "CopiedRun",
     "RunBusyError",
     "RunWriter",
@@ -32,6 +34,7 @@ __all__ = [
     "StoreCheck",
     "StoreLostError",
     "initialise_store",
+    "open_answers",
     "open_store",
     "project_meant",
     "schema_in_use",

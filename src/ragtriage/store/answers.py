@@ -1,24 +1,38 @@
-"""What judges remember: answers, so that nothing is asked or paid twice, and tickets of requests that run elsewhere."""
+"""The memory of answers: what judges remember, so that nothing is asked or paid twice; by default where the runs are.
+
+with open_answers() as answers:
+    judge = Cached(judge, answers, durable=True)
+    …
+"""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import Protocol
+from contextlib import closing, contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, func, select
 
+from ragtriage.core.amount import NOTHING, Amount
 from ragtriage.core.display import plural
 from ragtriage.core.errors import StoreError
+from ragtriage.core.files import private_folder, state_folder
+from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Answer
-from ragtriage.judges.wrappers import CachedAnswer
+from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer, InMemory
 from ragtriage.runs.codec import decode_answer, encode_answer
-from ragtriage.store.claims import Claims
-from ragtriage.store.database import Database, in_chunks
+from ragtriage.runs.run import Run
+from ragtriage.store.database import Database, in_chunks, open_database, store_address
+from ragtriage.store.forgetting import forget_answers
+from ragtriage.store.migrations import prepare
+from ragtriage.store.question_locks import QuestionLocks
 from ragtriage.store.run_writer import raise_spending
-from ragtriage.store.schema import answers, tickets
-from ragtriage.store.spill import Spilled, SpillFile, delete_files
+from ragtriage.store.schema import answers, meta, tickets
 from ragtriage.store.store_file import StoreLostError
 
 BATCH = 500
@@ -27,55 +41,94 @@ BATCH = 500
 SECONDS = 0.5
 """The longest that an answer waits while others follow."""
 
+KEPT_FREE = 20_000
+"""Answers that cost nothing which a process remembers by itself where the memory is a server's."""
 
-class Spending(Protocol):
-    """What the answers that are being kept have cost."""
+_SPENT_ON = "spent on run "
+"""What the key of a run's spending begins with in the `meta` of an overflow; the run's number follows."""
 
-    def keep(self, connection: Connection) -> None:
-        """Write it in the transaction of the answers."""
+Spendings = Mapping[int, Mapping[str, float]]
+"""The number of a run → what was spent on it, by column."""
+
+
+class Payer(Protocol):
+    """Where it is written what answers have cost, such as a run."""
+
+    def keep(self, connection: Connection, spent: Amount) -> None:
+        """Write it in the transaction of the answers; `spent` is what they were remembered with."""
         ...
 
-    def by_run(self) -> Mapping[int, Mapping[str, float]]:
-        """The same as values: the number of the run → its columns."""
+    def by_run(self, spent: Amount) -> Spendings:
+        """The same as values."""
         ...
 
 
-class StoredAnswers:
-    """Answers in a store; see `ragtriage.judges.wrappers.AnswerMemory`.
+def open_answers(where: str | Path | Database | None = None, *, create: bool = True) -> Answers:
+    """Open a memory of answers, and put into it what earlier commands couldn't.
 
-    Every method raises a `StoreError` where the store can't be read or written. Answers that it can't take go to a file
-    elsewhere, which the next command reads (`take_back`), unless the store was deleted.
+    Args:
+        where: as for `open_store`; or the open database of a store, which stays open when the memory is closed.
+        create: False for what only reads: a memory that isn't there is an error then.
+
+    Raises:
+        StoreError: it can't be opened.
+    """
+    if isinstance(where, Database):
+        opened = Answers(where)
+    else:
+        database = open_database(store_address(where), create=create)
+        try:
+            prepare(database)
+        except BaseException:
+            database.close()
+            raise
+        opened = Answers(database, owned=True)
+    opened.take_back()
+    return opened
+
+
+class Answers:
+    """Answers in a database; see `ragtriage.judges.wrappers.AnswerMemory`.
+
+    Every method raises a `StoreError` where the database can't be read or written. Answers that it can't take go into
+    an overflow, which the next command takes back, unless the database was deleted.
+
+    Args:
+        database: where they are.
+        owned: whether the database is closed with the memory.
+        clock: gives the time in seconds.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, database: Database, *, owned: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._database = database
-        self.spending: Spending | None = None
-        """Written in the same transaction."""
+        self._owned = owned
+        self.payer: Payer | None = None
+        """What the answers cost is written there, in the same transaction."""
         self.on_failure: Callable[[StoreError], None] = lambda _: None
-        """Called when the store can't be read or written, before the error is raised: nothing more should be asked."""
+        """Called when the database can't be read or written, before the error is raised: nothing more should be asked.
+        """
+        self.free: AnswerMemory = self if database.is_sqlite else InMemory(KEPT_FREE)
+        """For answers that cost nothing: on a server they stay in this process, since asking is quicker."""
         self._waiting: dict[bytes, CachedAnswer] = {}
-        file = database.file
-        self._spill = SpillFile(str(file.path) if file else database.where, file.path.parent if file else None)
-        self._spilled: dict[bytes, CachedAnswer] = {}
-        self._spent: dict[int, Mapping[str, float]] = {}
-        self._left: Spilled | None = None
-        self._claims = Claims(database)
+        self._spent = NOTHING
+        self._overflow = Overflow(database)
+        self._overflown: dict[bytes, CachedAnswer] = {}
+        self._spent_on: Spendings = {}
+        self._refused = False
+        self._locks = QuestionLocks(database)
         self._clock = clock
         self._since = clock()
 
     @property
     def unsaved(self) -> str:
-        """What became of answers that the store couldn't take, a part of a sentence; "" if there are none."""
-        if self._spilled:
-            number = len(self._spilled)
-            told = (
-                f"{plural(number, 'answer')} that it couldn't take {_are(number)} in {self._spill.path}, and the next"
-            )
-            return f"{told} command puts {'it' if number == 1 else 'them'} into the store"
-        if self._waiting:
-            number = len(self._waiting)
-            return f"{plural(number, 'answer')} couldn't be written anywhere and {_are(number)} lost"
-        return ""
+        """What became of answers that the database couldn't take, a part of a sentence; "" if there are none."""
+        told = []
+        if number := len(self._overflown):
+            where = f"{plural(number, 'answer')} that it couldn't take {_are(number)} in {self._overflow.path}"
+            told.append(f"{where}, and the next command puts {'it' if number == 1 else 'them'} into the store")
+        if number := len(self._waiting):
+            told.append(f"{plural(number, 'answer')} couldn't be written anywhere and {_are(number)} lost")
+        return "; ".join(told)
 
     def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
         """The answers that are known to these keys."""
@@ -90,8 +143,8 @@ class StoredAnswers:
                     found |= {key: decode_answer(body) for key, body in rows}
         return found
 
-    def remember(self, entries: Iterable[CachedAnswer]) -> None:
-        """Keep answers, none of them a failure; a key that is known stays as it is.
+    def remember(self, entries: Iterable[CachedAnswer], spent: Amount = NOTHING) -> None:
+        """Keep answers, none of them a failure, with what they cost; a key that is known stays as it is.
 
         They are safe after `flush`, or a moment later.
         """
@@ -99,91 +152,93 @@ class StoredAnswers:
             self._since = self._clock()
         for entry in entries:
             self._waiting.setdefault(entry.key, entry)
+        self._spent = spent
         if len(self._waiting) >= BATCH or self._clock() - self._since >= SECONDS:
             self.flush()
 
     def flush(self) -> None:
-        """Commit what waits; what can't be stored is written elsewhere and goes on waiting."""
-        if self._waiting or self._spilled:
+        """Commit what waits; what the database can't take goes into the overflow."""
+        if self._waiting or self._refused:
             with self._failures_told():
                 try:
                     self._write()
                 except StoreError as error:
-                    self._write_elsewhere(error)
+                    self._refused = True
+                    self._let_overflow(error)
                     raise
 
     def claim(self, keys: Sequence[bytes]) -> Collection[bytes]:
-        """Claim questions that nobody else is asking; see `ragtriage.store.claims`."""
+        """Claim questions that nobody else is asking; see `ragtriage.store.question_locks`."""
         with self._failures_told():
-            return self._claims.claim(keys)
+            return self._locks.claim(keys)
 
     def release(self, keys: Collection[bytes]) -> None:
         """Let others ask what wasn't answered."""
         unwritten = self._unwritten()
-        self._claims.release({key for key in keys if key not in unwritten})
+        self._locks.release({key for key in keys if key not in unwritten})
+
+    def tickets(self, fingerprint: str = "") -> StoredTickets:
+        """The tickets of requests that a provider answers later; the judge's fingerprint is written beside each."""
+        return StoredTickets(self._database, fingerprint)
+
+    def forget(self, run: Run, case_ids: Collection[str] | None = None, *, also: Sequence[Step] = ()) -> None:
+        """Delete the answers about a run whose records lie elsewhere; see `forgetting.forget_answers`."""
+        self.flush()
+        forget_answers(self._database, run, case_ids, also)
+
+    def take_back(self) -> None:
+        """Put into the database what earlier commands couldn't, or know it at least where that is still so."""
+        if self._overflow.exists():
+            with suppress(StoreError):
+                self._overflown, self._spent_on = self._overflow.read()
+                self._write()
 
     def close(self) -> None:
         """Commit what waits, and give up all claims."""
         try:
             self.flush()
         finally:
-            self._claims.close()
+            self._locks.close()
+            if self._owned:
+                self._database.close()
 
-    def take_back(self) -> None:
-        """Put into the store what earlier commands couldn't, or know it at least where that is still so."""
-        if self._left is None:
-            self._left = self._spill.read_all()
-            if self._left.files:
-                with suppress(StoreError):
-                    self._write()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        try:
+            self.close()
+        except StoreError:
+            if error is None:
+                raise
 
     def _unwritten(self) -> Mapping[bytes, CachedAnswer]:
-        """What isn't in the store."""
-        left = {entry.key: entry for entry in self._left.answers} if self._left else {}
-        return left | self._spilled | self._waiting if left or self._spilled else self._waiting
+        """What isn't in the database."""
+        return self._overflown | self._waiting if self._overflown else self._waiting
 
     def _write(self) -> None:
-        moment = time.time()
-        rows = [
-            {
-                "key": entry.key,
-                "kind": entry.kind,
-                "fingerprint": entry.fingerprint,
-                "trial": entry.trial,
-                "body": encode_answer(entry.answer),
-                "created": moment,
-                "batch": entry.batch or None,
-            }
-            for entry in self._unwritten().values()
-        ]
+        unwritten = self._unwritten()
 
         def write(connection: Connection) -> None:
-            self._database.insert(connection, answers, rows, replace=False)
-            self._claims.answered(connection, self._unwritten())
-            if self.spending:
-                self.spending.keep(connection)
-            for spent in (self._left.spent if self._left else {}, self._spent):
-                raise_spending(connection, spent)
+            _insert(connection, self._database, unwritten.values())
+            self._locks.answered(connection, unwritten)
+            if self.payer:
+                self.payer.keep(connection, self._spent)
+            raise_spending(connection, self._spent_on)
 
         self._database.write(write)
-        self._claims.forget(self._unwritten())
-        self._waiting.clear()
-        self._spilled.clear()
-        self._spent.clear()
-        self._spill.remove()
-        if self._left:
-            delete_files(self._left.files)
-            self._left = Spilled()
+        self._locks.forget(unwritten)
+        self._overflow.remove(unwritten)
+        self._waiting, self._overflown, self._spent_on, self._refused = {}, {}, {}, False
 
-    def _write_elsewhere(self, error: StoreError) -> None:
-        """Make safe what the store couldn't take, and say so in the error; not where the user deleted the store."""
+    def _let_overflow(self, error: StoreError) -> None:
+        """Make safe what the database couldn't take, and say so in the error; not where the user deleted it."""
         if isinstance(error, StoreLostError) and error.deleted:
             return
-        unsafe = self._spilled | self._waiting
-        self._spent |= self.spending.by_run() if self.spending else {}
-        if self._spill.write(unsafe.values(), self._spent):
-            self._spilled = unsafe
-            self._waiting = {}
+        spent_on = {**self._spent_on, **(self.payer.by_run(self._spent) if self.payer else {})}
+        with suppress(StoreError, OSError):
+            self._overflow.add(self._unwritten().values(), spent_on)
+            self._overflown, self._spent_on, self._waiting = dict(self._unwritten()), spent_on, {}
         error.args = (f"{error}; {self.unsaved}",)
 
     @contextmanager
@@ -193,6 +248,88 @@ class StoredAnswers:
         except StoreError as error:
             self.on_failure(error)
             raise
+
+
+class Overflow:
+    """A second memory, in the user's state folder, for what a full or lost one can't take.
+
+    It is there only while it holds something. Several commands may use it at the same time.
+
+    Args:
+        database: that of the first memory.
+    """
+
+    def __init__(self, database: Database) -> None:
+        where = str(database.file.path) if database.file else database.where
+        of = blake2b(where.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        self.path = state_folder() / f"overflow-{of}.sqlite"
+
+    def exists(self) -> bool:
+        """Whether there is one."""
+        try:
+            return self.path.exists()
+        except OSError:  # the folder of somebody else
+            return False
+
+    def read(self) -> tuple[dict[bytes, CachedAnswer], Spendings]:
+        """All that is in it."""
+        with self._opened() as database, database.reading() as connection:
+            found = connection.execute(select(answers)).all()
+            noted = connection.execute(select(meta).where(meta.c.key.startswith(_SPENT_ON))).all()
+        kept = (
+            CachedAnswer(row.key, row.kind, row.fingerprint, decode_answer(row.body), row.trial, row.batch or "")
+            for row in found
+        )
+        spent_on = {int(row.key.removeprefix(_SPENT_ON)): json.loads(row.value) for row in noted}
+        return {entry.key: entry for entry in kept}, spent_on
+
+    def add(self, entries: Iterable[CachedAnswer], spent_on: Spendings) -> None:
+        """Keep answers and what was spent on runs.
+
+        Raises:
+            StoreError, OSError: the user's state folder can't be written.
+        """
+        private_folder(self.path.parent)
+        with self._opened() as database, database.writing() as connection:
+            _insert(connection, database, entries)
+            rows = [{"key": f"{_SPENT_ON}{run}", "value": json.dumps(dict(spent))} for run, spent in spent_on.items()]
+            database.insert(connection, meta, rows, replace=True)
+
+    def remove(self, keys: Iterable[bytes]) -> None:
+        """Take out these answers, which the first memory holds now; with the last one the files go."""
+        if not self.exists():
+            return
+        # while the transaction lasts nobody else adds any; that its file is gone is told at its end
+        with suppress(StoreError, OSError), self._opened() as database, database.writing() as connection:
+            for some in in_chunks(keys):
+                connection.execute(delete(answers).where(answers.c.key.in_(some)))
+            if not connection.execute(select(func.count()).select_from(answers)).scalar():
+                for path in self.path.parent.glob(f"{self.path.name}*"):
+                    with suppress(OSError):  # where an open file can't be deleted, an empty one is left
+                        path.unlink()
+
+    @contextmanager
+    def _opened(self) -> Iterator[Database]:
+        with closing(open_database(str(self.path), create=True)) as database:
+            prepare(database)
+            yield database
+
+
+def _insert(connection: Connection, database: Database, entries: Iterable[CachedAnswer]) -> None:
+    moment = time.time()
+    rows = [
+        {
+            "key": entry.key,
+            "kind": entry.kind,
+            "fingerprint": entry.fingerprint,
+            "trial": entry.trial,
+            "body": encode_answer(entry.answer),
+            "created": moment,
+            "batch": entry.batch or None,
+        }
+        for entry in entries
+    ]
+    database.insert(connection, answers, rows, replace=False)
 
 
 def _are(count: int) -> str:

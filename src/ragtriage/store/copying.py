@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, Table, func, insert, select
 
 from ragtriage.core.errors import NotStoredError
-from ragtriage.runs.place import FINISHED, INTERRUPTED, RUNNING
+from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING
 from ragtriage.store.database import Database, in_chunks
 from ragtriage.store.lease import STALE, Lease, RunBusyError, surely_dead
 from ragtriage.store.run_writer import SPENT

@@ -15,8 +15,7 @@ from ragtriage.core.record import Record
 from ragtriage.runs.codec import DELETED
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.identity import RunIdentity
-from ragtriage.runs.place import FINISHED, RunInfo
-from ragtriage.runs.run import Run
+from ragtriage.runs.run import FINISHED, Run, RunInfo
 from ragtriage.runs.tally import tally_of
 from ragtriage.store.folder import FolderPlace, folder_of
 from ragtriage.store.run_writer import RunWriter

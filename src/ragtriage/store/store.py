@@ -15,28 +15,22 @@ from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.steps import Step
-from ragtriage.judges.wrappers import AnswerMemory, InMemory
 from ragtriage.runs.identity import RunIdentity
-from ragtriage.runs.place import FINISHED, RUNNING, RunInfo
-from ragtriage.runs.run import Run
-from ragtriage.store.alone import alone
-from ragtriage.store.answers import StoredAnswers, StoredTickets
+from ragtriage.runs.run import FINISHED, RUNNING, Run, RunInfo
+from ragtriage.store.answers import open_answers
 from ragtriage.store.checking import StoreCheck, check_store
 from ragtriage.store.copying import CopiedRun, copy_runs
 from ragtriage.store.database import Database, open_database, store_address
 from ragtriage.store.folder import open_folder
-from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget_answers, forget_texts, held_elsewhere
+from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget_texts, held_elsewhere
 from ragtriage.store.lease import Lease
 from ragtriage.store.migrations import prepare, require_owner
 from ragtriage.store.postgresql import Told
+from ragtriage.store.question_locks import exclusive
 from ragtriage.store.run_writer import RunWriter, now
 from ragtriage.store.schema import RECORDS_AT, of_project, runs
 from ragtriage.store.tables import InputScan, TablePlace, no_run, read_means, read_run, read_runs, shared_cases
 from ragtriage.store.written_files import files_with_texts, note_file
-
-KEPT_FREE = 20_000
-"""Answers that a process remembers by itself where its store is a server's."""
-
 
 EVERY_PROJECT = "*"
 """What is given for a project to mean all of them."""
@@ -92,28 +86,25 @@ def open_store(
 
 
 class Store:
-    """Runs and remembered answers in one database; open it with `open_store`, close it with `close` or `with`.
+    """Runs in one database; open it with `open_store`, close it with `close` or `with`.
 
     Every method raises a `StoreError` where the store can't be read or written.
 
     Attributes:
         where: the file or URL, for people; without a password.
         project: whose runs are meant; None for those of all projects.
-        on_server: whether it is a server's, which others may use at the same time.
+        database: where they are; so are remembered answers, by default (see `ragtriage.store.answers`).
     """
 
     def __init__(self, database: Database, project: str | None = None) -> None:
         self.where = database.where
         self.project = project
-        self.on_server = not database.is_sqlite
-        self._database = database
-        self._answers = StoredAnswers(database)
-        self._free_answers = InMemory(KEPT_FREE)
+        self.database = database
         self._writing: list[RunWriter] = []
 
     def scan(self, input: str) -> InputScan:  # noqa: A002  # the word for it everywhere in the store
         """Gather the identity of a file's rows, and how many changed since its last finished run, in one pass."""
-        return InputScan(self._database, input, self.project)
+        return InputScan(self.database, input, self.project)
 
     def unfinished(self, identity: RunIdentity) -> int | None:
         """The newest run with this identity that wasn't finished, None if there is none. See `resume`."""
@@ -126,11 +117,11 @@ class Store:
 
     def _newest(self, same: ColumnElement[bool]) -> int | None:
         found = select(runs.c.number).where(same, of_project(self.project)).order_by(runs.c.number.desc()).limit(1)
-        return self._database.read(lambda connection: connection.execute(found).scalar())
+        return self.database.read(lambda connection: connection.execute(found).scalar())
 
-    def alone(self, what: str, *, party: str, patience: float) -> AbstractContextManager[None]:
-        """Do something that no other process with this store does at the same time; see `ragtriage.store.alone`."""
-        return alone(self._database, what, party=party, patience=patience)
+    def exclusive(self, what: str, *, party: str, patience: float) -> AbstractContextManager[None]:
+        """Do something that no other process with this store does meanwhile; see `ragtriage.store.question_locks`."""
+        return exclusive(self.database, what, party=party, patience=patience)
 
     def begin(
         self,
@@ -168,7 +159,7 @@ class Store:
             "trial": identity.trial if trial is None else trial,
             "repeats": repeats,
             "project": self.project or folder_project(),
-            "author": None if self._database.is_sqlite else func.current_user(),
+            "author": None if self.database.is_sqlite else func.current_user(),
             "owner": secrets.token_hex(8),
         }
 
@@ -177,14 +168,14 @@ class Store:
             begun = connection.execute(select(runs.c.number).where(mine)).scalar()
             if begun is not None:
                 return int(begun)  # an earlier try was committed, though nobody heard of it
-            self._database.lock(connection, "begin")
+            self.database.lock(connection, "begin")
             # no two runs with one identity have the same moment: by the two a run is known in other stores
             taken = select(runs.c.created).where(runs.c.identity == row["identity"])
             created = now(connection.execute(taken).scalars().all())
             (number,) = connection.execute(insert(runs).values(**row, created=created)).inserted_primary_key or (0,)
             return int(number)
 
-        return self._written_by(Lease(self._database.write(begin), owner=str(row["owner"])))
+        return self._written_by(Lease(self.database.write(begin), owner=str(row["owner"])))
 
     def resume(self, number: int, *, configuration: Mapping[str, Any] | None = None) -> RunWriter:
         """Go on writing a run and take its lease, which no other process may hold; `todo` leaves out what is done.
@@ -199,13 +190,13 @@ class Store:
         return run
 
     def _written_by(self, lease: Lease) -> RunWriter:
-        run = RunWriter(self._database, lease)
+        run = RunWriter(self.database, lease)
         self._writing.append(run)
         return run
 
     def _configure(self, number: int, configuration: Mapping[str, Any]) -> None:
         changed = update(runs).where(runs.c.number == number).values(configuration=dict(configuration))
-        self._database.write(lambda connection: connection.execute(changed))
+        self.database.write(lambda connection: connection.execute(changed))
 
     def add_to_configuration(self, number: int, key: str, value: Any) -> None:
         """Keep a value that JSON can hold in the configuration of a finished run, until the run is resumed."""
@@ -217,18 +208,18 @@ class Store:
     def runs(self, *, everywhere: bool = False) -> list[RunInfo]:
         """The runs of the store's project, the newest first; with `everywhere` those of all projects."""
         project = None if everywhere else self.project
-        return self._database.read(lambda connection: read_runs(connection, project=project))
+        return self.database.read(lambda connection: read_runs(connection, project=project))
 
     def no_run(self) -> str:
         """That the store's project has no run, and which projects have; for messages."""
-        return self._database.read(lambda connection: no_run(connection, self.project))
+        return self.database.read(lambda connection: no_run(connection, self.project))
 
     def means(self, numbers: Sequence[int]) -> dict[int, dict[str, float]]:
         """The mean of every metric of these runs, weighted by the cases' weights: run → metric → mean.
 
         Scores that are undefined don't count; a metric without a defined score is left out.
         """
-        return self._database.read(lambda connection: read_means(connection, numbers))
+        return self.database.read(lambda connection: read_means(connection, numbers))
 
     def run(self, number: int | str = "last") -> Run:
         """One run to read, by its number, also as a text, or `last`, which is the store's project's.
@@ -236,29 +227,13 @@ class Store:
         Raises:
             NotStoredError: there is no such run; says which there are.
         """
-        info = self._database.read(lambda connection: read_run(connection, number, self.project))
+        info = self.database.read(lambda connection: read_run(connection, number, self.project))
         kept = info.configuration.get(RECORDS_AT)
-        return open_folder(kept["address"], info) if kept else Run(TablePlace(self._database, info))
+        return open_folder(kept["address"], info) if kept else Run(TablePlace(self.database, info))
 
     def shared_cases(self, run: int, other: int, enough: float) -> int:
         """How many cases two runs have in common: by ids or, where fewer than enough are, by queries."""
-        return shared_cases(self._database, run, other, enough)
-
-    def answers(self) -> StoredAnswers:
-        """The memory of answers, for `ragtriage.judges.wrappers.Cached`."""
-        self._answers.take_back()
-        return self._answers
-
-    def free_answers(self) -> AnswerMemory:
-        """The memory of the answers that cost nothing: on a server they stay in this process, since asking is quicker.
-
-        It holds the latest `KEPT_FREE` of them then.
-        """
-        return self._free_answers if self.on_server else self.answers()
-
-    def tickets(self, fingerprint: str = "") -> StoredTickets:
-        """The tickets of requests that a provider answers later; the judge's fingerprint is written beside each."""
-        return StoredTickets(self._database, fingerprint)
+        return shared_cases(self.database, run, other, enough)
 
     def note_file(self, path: Path, run: Run, *, added: bool = False) -> None:
         """Note that a file was written with the texts that a run has now, if any; see `files_with_texts`.
@@ -268,7 +243,7 @@ class Store:
             run: whose texts.
             added: the file goes on holding what it held of other runs.
         """
-        note_file(self._database, path, [run.number] if self.cases_with_texts(run.number) else [], added=added)
+        note_file(self.database, path, [run.number] if self.cases_with_texts(run.number) else [], added=added)
 
     def files_with_texts(self, runs: Collection[int], unnoted: Iterable[Path] = ()) -> list[Path]:
         """The files, as far as they are still there, that hold texts of any of these runs by what was noted.
@@ -277,15 +252,15 @@ class Store:
             runs: their numbers.
             unnoted: files that count too if nothing was noted about them.
         """
-        return files_with_texts(self._database, runs, unnoted)
+        return files_with_texts(self.database, runs, unnoted)
 
     def cases_with_texts(self, run: int) -> list[str]:
         """The ids of a run's cases whose texts weren't deleted, in the order of the input."""
-        return cases_with_texts(self._database, run)
+        return cases_with_texts(self.database, run)
 
     def held_elsewhere(self, chosen: Mapping[int, Iterable[str]]) -> dict[int, int]:
         """Cases beside the chosen ones (run → ids) that say some of the same, sources apart: run → how many."""
-        return held_elsewhere(self._database, chosen)
+        return held_elsewhere(self.database, chosen)
 
     def forget_texts(
         self, run: int | str | Sequence[int], case_ids: Collection[str] | None = None, *, also: Sequence[Step] = ()
@@ -304,20 +279,13 @@ class Store:
             NotStoredError: there is no such run, or no such case in any of them; nothing is deleted then.
             StoreError: the records of a run lie in a folder; see `ragtriage.store.folder_forgetting`.
         """
-        self._answers.take_back()  # what stands in a file elsewhere is to be deleted too
-        self._answers.flush()
+        open_answers(self.database).close()  # what this store couldn't take before is to be deleted too
         numbers = [run] if isinstance(run, int | str) else run
-        return forget_texts(self._database, [self.run(number) for number in numbers], case_ids, also)
-
-    def forget_answers(self, run: Run, case_ids: Collection[str] | None = None, *, also: Sequence[Step] = ()) -> None:
-        """Delete the remembered answers about a run whose records lie elsewhere; see `forgetting.forget_answers`."""
-        self._answers.take_back()
-        self._answers.flush()
-        forget_answers(self._database, run, case_ids, also)
+        return forget_texts(self.database, [self.run(number) for number in numbers], case_ids, also)
 
     def check(self) -> StoreCheck:
         """Whether the store holds together."""
-        return check_store(self._database)
+        return check_store(self.database)
 
     def copy_to(
         self,
@@ -328,11 +296,11 @@ class Store:
         copied: Callable[[CopiedRun], None] = lambda _: None,
     ) -> list[CopiedRun]:
         """Copy runs to another store; see `ragtriage.store.copying.copy_runs`."""
-        return copy_runs(self._database, other._database, runs, project=project, copied=copied)
+        return copy_runs(self.database, other.database, runs, project=project, copied=copied)
 
     def require_owner(self, what: str) -> None:
         """Raise a StoreError where only the owner of a server's tables may do something, and this user isn't."""
-        require_owner(self._database, what)
+        require_owner(self.database, what)
 
     def delete(self, run: int | Sequence[int]) -> None:
         """Delete runs with all that belongs to them; their answers and texts go as by `forget_texts`.
@@ -346,18 +314,15 @@ class Store:
         known = {info.number: info for info in self.runs(everywhere=True)}
         # a run in a folder isn't the store's: it stays where it is
         self.forget_texts([one for one in numbers if one not in known or RECORDS_AT not in known[one].configuration])
-        delete_runs(self._database, numbers)
+        delete_runs(self.database, numbers)
 
     def close(self) -> None:
         """Commit what waits, mark runs that weren't finished as interrupted, and let the database go in any case."""
         try:
-            self._answers.close()
+            for run in self._writing:
+                run.interrupt()
         finally:
-            try:
-                for run in self._writing:
-                    run.interrupt()
-            finally:
-                self._database.close()
+            self.database.close()
 
     def __enter__(self) -> Self:
         return self

@@ -183,7 +183,7 @@ class Batch:
         policy = RequestPolicy()
         application = open_application(ApplicationSpec(app), ("query", "id", *tags), policy.concurrency)
         with (
-            store.alone(f"asking {self.cases.name}", party=options.session, patience=PATIENCE),
+            store.exclusive(f"asking {self.cases.name}", party=options.session, patience=PATIENCE),
             CollectedLines(path) as lines,
         ):
             without_event_loop(lambda: ask_all(asked, application, lines, policy, lambda: None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from ragtriage.core.amount import NOTHING, Amount
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer
 
@@ -34,11 +35,11 @@ class CountingMemory:
         self.remembered += len(found)
         return found
 
-    def remember(self, entries: Iterable[CachedAnswer]) -> None:
+    def remember(self, entries: Iterable[CachedAnswer], spent: Amount = NOTHING) -> None:
         """Count answers, and keep them."""
         kept = list(entries)
         self.judged += len(kept)
-        self._memory.remember(kept)
+        self._memory.remember(kept, spent)
 
     def flush(self) -> None:
         """See `AnswerMemory`."""

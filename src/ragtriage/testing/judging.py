@@ -17,8 +17,7 @@ from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import KINDS
 from ragtriage.core.record import Record
 from ragtriage.evaluation.engine import evaluate_sync
-from ragtriage.execution.evaluating import Evaluation
-from ragtriage.execution.spending import RunSpending
+from ragtriage.execution.evaluating import Evaluation, RunSpending
 from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
@@ -26,11 +25,10 @@ from ragtriage.metrics import metric_named
 from ragtriage.metrics.definitions import version_of
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
 from ragtriage.runs.identity import RowsHash, RunIdentity
-from ragtriage.runs.place import MADE_BY, TESTS
-from ragtriage.runs.run import Run
+from ragtriage.runs.run import MADE_BY, TESTS, Run
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.tally import SlicedTally
-from ragtriage.store import RunWriter, Store
+from ragtriage.store import Answers, RunWriter, Store
 from ragtriage.testing.counting import CountingMemory
 from ragtriage.testing.session_budget import spending_marks, written_in
 from ragtriage.testing.session_judge import Judges
@@ -92,7 +90,7 @@ def judge_cases(
         JudgeError: the judge can't work at all.
         StoreError: the store can't be used, or another session is judging the same cases for too long.
     """
-    built, memory = judges.built(store)
+    built, memory, answers = judges.built(store)
     spent = _Spent(memory, built.ledger)
     identity = _identity(cases, config, built.judge)
     number = store.newest(identity)
@@ -100,7 +98,7 @@ def judge_cases(
         return spent.on(number)
     # what is paid for is asked by one process at a time, so that a session keeps its budget
     what = f"judging {name}" if built.ledger is None else "asking models for tests"
-    with store.alone(what, party=session, patience=PATIENCE):
+    with store.exclusive(what, party=session, patience=PATIENCE):
         number = store.newest(identity)
         missing = set(wanted) if number is None else _missing(store.run(number), wanted, session)
         if number is not None and not missing:
@@ -118,7 +116,7 @@ def judge_cases(
             judges.budget.leave_room(built.ledger, store, session)
         with run:
             try:
-                without_event_loop(lambda: _write(run, cases, missing, built, config, store))
+                without_event_loop(lambda: _write(run, cases, missing, built, config, answers))
             except Stopped as error:
                 stopped = str(error)
             held = _ids(store.run(run.number))
@@ -131,7 +129,7 @@ def judge_cases(
 
 def judge_case(case: Case, judges: Judges, store: Store, config: EvaluationConfig) -> tuple[Record, Judged]:
     """One case, judged at once. Its answers are remembered; no run holds it. Raises as `judge_cases`."""
-    built, memory = judges.built(store)
+    built, memory, _ = judges.built(store)
     spent = _Spent(memory, built.ledger)
 
     def record() -> Record:
@@ -185,19 +183,19 @@ def _write(
     missing: Collection[str],
     built: BuiltJudge,
     config: EvaluationConfig,
-    store: Store,
+    answers: Answers,
 ) -> None:
     """Judge what is missing, in its place among all cases, with what it cost."""
-    ledger, answers = built.ledger or Ledger(), store.answers()
-    spending = RunSpending(run, ledger)
+    ledger = built.ledger or Ledger()
+    spending = RunSpending(run, ledger.spent)
     if built.ledger:
-        answers.spending = spending  # a kill must not lose what the answers that are kept have cost
+        answers.payer = spending  # a kill must not lose what the answers that are kept have cost
     try:
         todo = (case for case in run.todo(cases) if case.id in missing)
-        Evaluation(built, config, run, SlicedTally(config)).run(todo, lambda *_: spending.count())
+        Evaluation(built, config, run, SlicedTally(config)).run(todo, lambda *_: spending.count(ledger.spent))
     finally:
-        spending.count()
-        answers.spending = None
+        spending.count(ledger.spent)
+        answers.payer = None
         run.flush()
         built.memory.flush()
 

@@ -12,15 +12,13 @@ import pytest
 from compared_runs import ScriptedJudge, answers, store_run
 from ragtriage import open_store
 from ragtriage.core.errors import ConfigError, InputError, StoreError
-from ragtriage.runs.compare.baseline_read import read_baseline
-from ragtriage.runs.compare.baseline_write import BaselineOptions, write_baseline
-from ragtriage.runs.compare.choose import Chosen, choose_side
+from ragtriage.runs.compare.baseline import BaselineOptions, read_baseline, write_baseline
+from ragtriage.runs.compare.choose import Chosen, choose_side, compare_chosen
 from ragtriage.runs.compare.compare import CompareOptions
 from ragtriage.runs.compare.comparison import Comparison
 from ragtriage.runs.compare.found import NOTE, FoundRows, packed, unpacked
-from ragtriage.runs.compare.gate_limits import CompareGates, worse_limits
+from ragtriage.runs.compare.gates import CompareGates, worse_limits
 from ragtriage.runs.compare.sides import side_of
-from ragtriage.runs.compare.stored import compare_chosen
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 
 ROWS = answers(24, bad=(1, 2), topic=lambda i: f"t{i % 3}")
@@ -209,10 +207,10 @@ def test_what_was_found_on_a_large_run_is_kept_and_read_alike(folder: Path) -> N
         rows = FoundRows(reading.rules)
         for record in run.records():
             rows.add(record, reading.assess(record), reading)
-        run.notes().write(NOTE, "a", packed(rows.cases))
-        run.notes().write(NOTE, "b", packed(rows.cases))
-        again = list(unpacked(run.notes().read(NOTE, "b") or ""))
+        run.place.note(NOTE, "a", packed(rows.cases))
+        run.place.note(NOTE, "b", packed(rows.cases))
+        again = list(unpacked(run.place.note(NOTE, "b") or ""))
 
         assert again == rows.cases
-        assert run.notes().read(NOTE, "a") is None
-        assert store.run(1).notes().read(NOTE, "b") is None
+        assert run.place.note(NOTE, "a") is None
+        assert store.run(1).place.note(NOTE, "b") is None

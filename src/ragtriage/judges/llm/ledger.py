@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.display import dollars
 from ragtriage.core.errors import Stopped
 from ragtriage.judges.llm.messages import Reply
@@ -76,6 +77,11 @@ class Ledger:
                 f"give the same command with a larger --budget to go on"
             )
         return False
+
+    @property
+    def spent(self) -> Amount:
+        """What was spent so far."""
+        return Amount(self.cost, self.requests, self.tokens_in, self.tokens_out)
 
     @property
     def reserved(self) -> float:

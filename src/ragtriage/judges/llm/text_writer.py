@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.verdicts import Component, Failure
 from ragtriage.judges.llm.batch_queue import BatchQueue
 from ragtriage.judges.llm.channel import RetriesExhausted
@@ -38,6 +39,8 @@ class Writer:
     """What else they depend on: the server's address, parameters."""
     guidance: str = ""
     """What is put behind every head."""
+    spent: Callable[[], Amount] = Amount
+    """What was spent so far, which is kept with a reply."""
     queue: BatchQueue | None = None
     """What prompts go through; None where requests are sent one by one."""
 
@@ -60,7 +63,8 @@ class Writer:
             """Read a reply and keep it, before another request starts in its place."""
             found = _read(reply.text, members)
             kept = (Component(json.dumps(found, ensure_ascii=False)),)
-            self.memory.remember([CachedAnswer(key, "written", f"llm:{self.name[:80]}:{method}", kept)])
+            entry = CachedAnswer(key, "written", f"llm:{self.name[:80]}:{method}", kept)
+            self.memory.remember([entry], self.spent())
             self.memory.flush()
             return found
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager, suppress
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
@@ -34,6 +35,7 @@ class Cached:
             half a second at most, and are lost with a killed process.
         trial: which repetition of the same questions this is.
         before_waiting: called again and again while another evaluation is waited for; what it raises ends the waiting.
+        spent: says what was spent so far, which is kept with the answers.
     """
 
     def __init__(
@@ -44,12 +46,14 @@ class Cached:
         durable: bool = False,
         trial: int = 0,
         before_waiting: Callable[[], None] = lambda: None,
+        spent: Callable[[], Amount] = Amount,
     ) -> None:
         self._judge = judge
         self._memory = memory
         self._durable = durable
         self._trial = trial
         self._before_waiting = before_waiting
+        self._spent = spent
         self._underway: dict[bytes, asyncio.Future[Answer]] = {}
         self._flushing: asyncio.Future[StoreError | None] | None = None
         self._kept: set[bytes] = set()
@@ -176,11 +180,11 @@ class Cached:
         if not entries:
             return
         if not self._durable:
-            self._memory.remember(entries)
+            self._memory.remember(entries, self._spent())
             return
         self._kept |= {entry.key for entry in entries}
         with suppress(StoreError):  # other answers are on their way: the flush that follows raises it again
-            self._memory.remember(entries)
+            self._memory.remember(entries, self._spent())
         loop = asyncio.get_running_loop()
         if self._flushing is None or self._flushing.get_loop() is not loop:
             self._flushing = loop.create_future()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, Protocol
 
+from ragtriage.core.amount import NOTHING, Amount
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer
 
@@ -41,10 +42,14 @@ class AnswerMemory(Protocol):
         """The answers that are known to these keys; keys without one are left out."""
         ...
 
-    def remember(self, entries: Iterable[CachedAnswer]) -> None:
-        """Keep answers, none of them a failure; a key that is known stays as it is.
+    def remember(self, entries: Iterable[CachedAnswer], spent: Amount = NOTHING) -> None:
+        """Keep answers, none of them a failure, with what they cost; a key that is known stays as it is.
 
         They may wait for others for a moment, at most to `flush`.
+
+        Args:
+            entries: the answers.
+            spent: what was spent so far by whoever gives them, on these and all before.
         """
         ...
 
@@ -79,7 +84,7 @@ class InMemory:
         """See `AnswerMemory`."""
         return {key: self.entries[key].answer for key in keys if key in self.entries}
 
-    def remember(self, entries: Iterable[CachedAnswer]) -> None:
+    def remember(self, entries: Iterable[CachedAnswer], spent: Amount = NOTHING) -> None:  # noqa: ARG002  # not kept
         """See `AnswerMemory`."""
         for entry in entries:
             self.entries.setdefault(entry.key, entry)

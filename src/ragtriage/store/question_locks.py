@@ -1,22 +1,30 @@
-"""Who is asking which question now, so that two evaluations that share a store don't pay for the same answer."""
+"""Locks on questions that are being asked, so that two evaluations that share a store don't pay for the same answer.
+
+A test session holds such a lock too, on what one process at a time does (`exclusive`).
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, Double, and_, delete, literal, or_, select, update
 
 from ragtriage.core.errors import StoreError
+from ragtriage.runs.identity import digest
 from ragtriage.store.database import Database, in_chunks
-from ragtriage.store.lease import STALE, Heartbeat, here, surely_dead
+from ragtriage.store.lease import STALE, Heartbeat, here, host_of, surely_dead
 from ragtriage.store.schema import answers, claims
 
 LONGEST = 3600.0
 """Seconds after which a claim lapses though its owner lives, so that nobody waits for ever."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
+"""Seconds between two looks whether a lock is free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +40,7 @@ class Holder:
     """Seconds since its last sign of life."""
 
 
-class Claims:
+class QuestionLocks:
     """The questions that one process asks, claimed by the keys of their answers.
 
     A claim lapses when its owner gave no sign of life for a minute, or is a process that is surely dead.
@@ -150,3 +158,46 @@ class Claims:
 
     def _now(self) -> ColumnElement[float]:
         return literal(self._clock(), Double) if self._clock else self._database.time()
+
+
+@contextmanager
+def exclusive(
+    database: Database,
+    what: str,
+    *,
+    party: str,
+    patience: float,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[None]:
+    """Let one process at a time do something; it ends with its process, as every claim does.
+
+    Args:
+        database: where the claim stands.
+        what: is done by one process at a time, in a few words.
+        party: the processes that this one belongs to: one of them is waited for as long as it lives.
+        patience: seconds that another party is waited for.
+        sleep: waits.
+
+    Raises:
+        StoreError: another party takes longer; says which process it is.
+    """
+    locks, key = QuestionLocks(database, party=party), digest(f"exclusive\0{what}")
+    waited, pause = 0.0, FIRST_PAUSE
+    try:
+        while not locks.claim([key]):
+            holder = locks.holder(key)
+            if holder and holder.party != party and waited >= patience:
+                raise StoreError(_held_up(what, holder))
+            sleep(pause)
+            waited += pause
+            pause = min(2 * pause, LONGEST_PAUSE)
+        yield
+    finally:
+        locks.close()
+
+
+def _held_up(what: str, holder: Holder) -> str:
+    return (
+        f"{what} is being done by process {holder.pid} on {host_of(holder.host)} (last sign of life "
+        f"{max(0.0, holder.since):.0f} seconds ago): wait until it ends, or stop it"
+    )

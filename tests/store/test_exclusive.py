@@ -7,23 +7,22 @@ import pytest
 from places import Place
 from ragtriage import NotStoredError, StoreError, open_store
 from ragtriage.runs.identity import RunIdentity, digest
-from ragtriage.runs.place import MADE_BY, TESTS
-from ragtriage.store.alone import alone
-from ragtriage.store.claims import Claims
+from ragtriage.runs.run import MADE_BY, TESTS
 from ragtriage.store.database import open_database, store_address
+from ragtriage.store.question_locks import QuestionLocks, exclusive
 
 
 def test_another_party_is_waited_for_and_then_named(place: Place) -> None:
     with open_store(place):
         database = open_database(store_address(place), create=False)
     waits: list[float] = []
-    with alone(database, "judging a.jsonl", party="one", patience=5):
+    with exclusive(database, "judging a.jsonl", party="one", patience=5):
         with (
             pytest.raises(StoreError, match=r"judging a\.jsonl is being done by process \d+ on .*: wait until it ends"),
-            alone(database, "judging a.jsonl", party="other", patience=5, sleep=waits.append),
+            exclusive(database, "judging a.jsonl", party="other", patience=5, sleep=waits.append),
         ):
             pass
-        with alone(database, "judging b.jsonl", party="other", patience=0):
+        with exclusive(database, "judging b.jsonl", party="other", patience=0):
             pass  # something else isn't held up
     database.close()
 
@@ -33,8 +32,8 @@ def test_another_party_is_waited_for_and_then_named(place: Place) -> None:
 def test_the_same_party_is_waited_for_as_long_as_it_lives(place: Place) -> None:
     with open_store(place):
         database = open_database(store_address(place), create=False)
-    holder = Claims(database, party="one")
-    holder.claim([digest("alone\0judging")])
+    holder = QuestionLocks(database, party="one")
+    holder.claim([digest("exclusive\0judging")])
     waits: list[float] = []
 
     def sleep(seconds: float) -> None:
@@ -42,7 +41,7 @@ def test_the_same_party_is_waited_for_as_long_as_it_lives(place: Place) -> None:
         if len(waits) == 50:
             holder.close()
 
-    with alone(database, "judging", party="one", patience=0, sleep=sleep):
+    with exclusive(database, "judging", party="one", patience=0, sleep=sleep):
         assert len(waits) == 50
     database.close()
 

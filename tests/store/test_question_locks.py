@@ -12,9 +12,9 @@ from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.wrappers import Cached, CachedAnswer
-from ragtriage.store import open_store
-from ragtriage.store.claims import LONGEST, Claims
+from ragtriage.store import Answers, open_answers
 from ragtriage.store.lease import STALE
+from ragtriage.store.question_locks import LONGEST, QuestionLocks
 
 KEYS = [bytes([i]) * 16 for i in range(4)]
 A, B, C, D = KEYS
@@ -38,16 +38,16 @@ def clock():
 
 
 @pytest.fixture
-def stores(place):
-    with open_store(place) as one, open_store(place) as other:
+def memories(place):
+    with open_answers(place) as one, open_answers(place) as other:
         yield one, other
 
 
 @pytest.fixture
-def two(stores, clock):
-    claims = [Claims(store._database, clock) for store in stores]
-    yield claims
-    for one in claims:
+def two(memories: tuple[Answers, Answers], clock):
+    locks = [QuestionLocks(memory._database, clock) for memory in memories]
+    yield locks
+    for one in locks:
         one.close()
 
 
@@ -64,8 +64,8 @@ def test_a_question_is_claimed_by_one_until_it_is_released(two):
     assert set(other.claim([A, B])) == {B}
 
 
-def test_what_is_answered_is_not_claimed_and_its_claim_is_gone(stores, place):
-    one, other = (store.answers() for store in stores)
+def test_what_is_answered_is_not_claimed_and_its_claim_is_gone(memories, place):
+    one, other = memories
     assert set(one.claim([A, B])) == {A, B}
     one.remember([CachedAnswer(A, "declines", "1", Verdict("yes"))])
     one.flush()
@@ -74,8 +74,8 @@ def test_what_is_answered_is_not_claimed_and_its_claim_is_gone(stores, place):
     assert set(other.recall([A, B])) == {A}
 
 
-def test_what_waits_for_its_transaction_stays_claimed(stores):
-    one, other = (store.answers() for store in stores)
+def test_what_waits_for_its_transaction_stays_claimed(memories):
+    one, other = memories
     one.claim([A, B])
     one.remember([CachedAnswer(A, "declines", "1", Verdict("yes"))])
     one.release([A, B])
@@ -91,7 +91,7 @@ def test_closing_gives_up_all_claims(two):
     assert set(other.claim(KEYS)) == set(KEYS)
 
 
-def test_a_claim_lapses_without_a_sign_of_life(two, clock, stores):
+def test_a_claim_lapses_without_a_sign_of_life(two, clock, memories):
     one, other = two
     one.claim([A])
     clock.now += STALE - 1
@@ -110,25 +110,25 @@ def test_a_claim_lapses_at_last_though_its_owner_lives(two, clock):
     assert set(other.claim([A])) == {A}
 
 
-def test_the_claim_of_a_dead_process_is_taken_over_at_once(place, stores):
+def test_the_claim_of_a_dead_process_is_taken_over_at_once(place, memories):
     script = (
-        "import os, sys; from ragtriage.store import open_store; store = open_store(sys.argv[1]); "
-        "print(len(store.answers().claim([b'a' * 16])), flush=True); os.kill(os.getpid(), 9)"
+        "import os, sys; from ragtriage.store import open_answers; answers = open_answers(sys.argv[1]); "
+        "print(len(answers.claim([b'a' * 16])), flush=True); os.kill(os.getpid(), 9)"
     )
     with Child(place, code=script) as child:
         out, err = child.communicate()
     assert out == "1\n", err
     assert claimed_in(place) == 1
-    assert set(stores[0].answers().claim([b"a" * 16])) == {b"a" * 16}
+    assert set(memories[0].claim([b"a" * 16])) == {b"a" * 16}
 
 
 async def gathered(judge, questions):
     return {questions[position]: found async for position, found in judge.ask(questions)}
 
 
-def test_two_judges_on_one_store_ask_each_question_once(stores, place):
-    inner = [FakeJudge(answer, delay=0.005) for _ in stores]
-    judges = [Cached(judge, store.answers(), durable=True) for judge, store in zip(inner, stores, strict=True)]
+def test_two_judges_on_one_store_ask_each_question_once(memories, place):
+    inner = [FakeJudge(answer, delay=0.005) for _ in memories]
+    judges = [Cached(judge, memory, durable=True) for judge, memory in zip(inner, memories, strict=True)]
 
     async def both():
         return await asyncio.gather(
@@ -144,9 +144,9 @@ def test_two_judges_on_one_store_ask_each_question_once(stores, place):
     assert claimed_in(place) == 0
 
 
-def test_two_judges_with_the_same_memory_ask_each_question_once(stores):
+def test_two_judges_with_the_same_memory_ask_each_question_once(memories):
     inner = [FakeJudge(answer, delay=0.005) for _ in range(2)]
-    judges = [Cached(judge, stores[0].answers(), durable=True) for judge in inner]
+    judges = [Cached(judge, memories[0], durable=True) for judge in inner]
 
     async def both():
         return await asyncio.gather(*(gathered(judge, QUESTIONS) for judge in judges))
@@ -156,11 +156,11 @@ def test_two_judges_with_the_same_memory_ask_each_question_once(stores):
     assert sorted(q.subject for judge in inner for q in judge.asked) == sorted(q.subject for q in QUESTIONS)
 
 
-def test_what_fails_for_one_is_asked_by_the_other(stores, place):
+def test_what_fails_for_one_is_asked_by_the_other(memories, place):
     failing = FakeJudge(lambda question: Failure("too long"), delay=0.01)
     good = FakeJudge(answer)
-    one = Cached(failing, stores[0].answers(), durable=True)
-    other = Cached(good, stores[1].answers(), durable=True)
+    one = Cached(failing, memories[0], durable=True)
+    other = Cached(good, memories[1], durable=True)
 
     async def both():
         first = asyncio.create_task(gathered(one, QUESTIONS))
@@ -172,8 +172,8 @@ def test_what_fails_for_one_is_asked_by_the_other(stores, place):
     assert claimed_in(place) == 0
 
 
-def test_who_waits_stops_when_nothing_more_may_be_asked(stores):
-    stores[0].answers().claim(_keys(stores))
+def test_who_waits_stops_when_nothing_more_may_be_asked(memories):
+    memories[0].claim(_keys(memories))
     ledger = Ledger()
     looks = []
 
@@ -183,18 +183,18 @@ def test_who_waits_stops_when_nothing_more_may_be_asked(stores):
             ledger.stop("enough")
 
     ledger.on_wait = third_look_stops
-    judge = Cached(FakeJudge(answer), stores[1].answers(), durable=True, before_waiting=ledger.wait)
+    judge = Cached(FakeJudge(answer), memories[1], durable=True, before_waiting=ledger.wait)
     with pytest.raises(Stopped, match="enough"):
         asyncio.run(gathered(judge, QUESTIONS))
     assert len(looks) == 3
 
 
-def _keys(stores):
-    return list(Cached(FakeJudge(answer), stores[1].answers())._places(QUESTIONS))
+def _keys(memories):
+    return list(Cached(FakeJudge(answer), memories[1])._places(QUESTIONS))
 
 
-def test_what_costs_nothing_claims_nothing(stores):
-    asyncio.run(gathered(Cached(FakeJudge(answer), stores[0].answers()), QUESTIONS))
-    stores[0].answers().claim(_keys(stores))
-    found = asyncio.run(gathered(Cached(FakeJudge(answer), stores[1].answers()), QUESTIONS))
+def test_what_costs_nothing_claims_nothing(memories):
+    asyncio.run(gathered(Cached(FakeJudge(answer), memories[0]), QUESTIONS))
+    memories[0].claim(_keys(memories))
+    found = asyncio.run(gathered(Cached(FakeJudge(answer), memories[1]), QUESTIONS))
     assert len(found) == len(QUESTIONS)
