@@ -127,7 +127,7 @@ class ScaleFlags:
     def needs_out(self) -> str:
         """Where the folder goes."""
         if self.out is None:
-            raise ConfigError("--on needs --out: the folder of the folder, a path or URL, for example run-42/")
+            raise ConfigError("--on needs --out: the folder of the run, a path or URL, for example run-42/")
         return self.out
 
 

@@ -120,8 +120,7 @@ class FolderPlace:
     def _numbers(self, place: int, metrics: Sequence[str]) -> dict[str, tuple[Any, Any]]:
         """The scores of metrics on the cases of a part, and the cases' weights."""
         columns = {name: columns_of(name)[0] for name in metrics}
-        wanted = ["position", "weight", *columns.values()]
-        found = self._read(self.placed[place], lambda file: read_numbers(file, wanted))
+        found = self._read(self.placed[place], lambda file: read_numbers(file, ["weight", *columns.values()]))
         kept = ~np.isin(found["position"], [*self.left_out.get(place, ())])
         there = {name: kept & ~np.isnan(found[column]) for name, column in columns.items()}
         return {name: (found[columns[name]][own], found["weight"][own]) for name, own in there.items()}

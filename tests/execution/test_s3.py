@@ -1,4 +1,4 @@
-"""Record sets and inputs in S3, against a real server of it on this machine."""
+"""Runs and inputs in S3, against a real server of it on this machine."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 from pyarrow import fs
-from scripted_judges import by_one_process, evaluated, parquet, row, timeless, until, written
+from scripted_judges import by_one_process, evaluated, parquet, place_of, row, timeless, until, written
 
 from in_process import said_by
 from ragtriage.core.errors import InputError, StoreError
 from ragtriage.core.filesystems import folder_at, stamp_of
 from ragtriage.store import open_store
 from ragtriage.store.folder import open_folder, orphans
-from ragtriage.store.folder_checking import check_record_set
+from ragtriage.store.folder_checking import check_folder
 from ragtriage.store.lease import FolderLease
 
 
@@ -56,7 +56,7 @@ def put(system: fs.S3FileSystem, path: Path, name: str) -> None:
         stream.write(path.read_bytes())
 
 
-def test_an_input_and_a_record_set_in_s3(bucket: fs.S3FileSystem, tmp_path: Path) -> None:
+def test_an_input_and_a_folder_in_s3(bucket: fs.S3FileSystem, tmp_path: Path) -> None:
     rows = [row(i) for i in range(60)]
     put(bucket, parquet(tmp_path / "a.parquet", rows[:30], 10), "cases/a.parquet")
     put(bucket, parquet(tmp_path / "b.parquet", rows[30:], 100), "cases/sub/b.parquet")
@@ -64,17 +64,17 @@ def test_an_input_and_a_record_set_in_s3(bucket: fs.S3FileSystem, tmp_path: Path
     result = evaluated(["s3://quality/cases"], "s3://quality/run-1")
 
     assert result.complete
-    names = [file.name for file in result.records.plan.files]
+    names = [file.name for file in place_of(result.run).manifest.files]
     assert names == ["s3://quality/cases/a.parquet", "s3://quality/cases/sub/b.parquet"]
     found = open_folder("s3://quality/run-1/")
     with open_store(tmp_path / "store") as store:
         one = by_one_process(parquet(tmp_path / "whole.parquet", rows, 100), store)
         assert timeless(found.records()) == timeless(one.records())
     assert found.record("case 45").case.query.endswith("45?")
-    assert orphans(folder_at("s3://quality/run-1"), found.markers.values()) == []
+    assert orphans(folder_at("s3://quality/run-1"), place_of(found).parts.values()) == []
 
     # nothing is left: the same again is a matter of reading
-    assert evaluated(["s3://quality/cases"], "s3://quality/run-1").driven.repeated == 0
+    assert evaluated(["s3://quality/cases"], "s3://quality/run-1").repeated == 0
 
 
 def test_a_file_that_was_written_again_is_another_input(bucket: fs.S3FileSystem, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_file_that_was_written_again_is_another_input(bucket: fs.S3FileSystem,
     address = "s3://quality/lines/rows.jsonl"
     before = stamp_of(address)
     result = evaluated(["s3://quality/lines/*.jsonl"], "s3://quality/run-2", size=10)
-    assert len(result.records.plan.partitions) >= 3
+    assert len(place_of(result.run).manifest.plan) >= 3
     # of the same size, in the same second
     put(bucket, written(path, [*(row(i) for i in range(39)), row(40)]), "lines/rows.jsonl")
 
@@ -107,7 +107,7 @@ def test_the_command_reads_and_writes_s3(bucket: fs.S3FileSystem, tmp_path: Path
     assert (tmp_path / ".ragtriage" / "runs.sqlite").exists()
 
 
-def test_drivers_of_a_record_set_in_s3_keep_each_other_out(bucket: fs.S3FileSystem, tmp_path: Path) -> None:
+def test_drivers_of_a_folder_in_s3_keep_each_other_out(bucket: fs.S3FileSystem, tmp_path: Path) -> None:
     put(bucket, written(tmp_path / "rows.jsonl", [row(i) for i in range(20)]), "shared/rows.jsonl")
     out = "s3://quality/run-5/"
     first = evaluated(["s3://quality/shared"], out, size=4, share=(1, 2))
@@ -117,13 +117,13 @@ def test_drivers_of_a_record_set_in_s3_keep_each_other_out(bucket: fs.S3FileSyst
             with pytest.raises(StoreError, match=r"works on share 2/2 of s3://quality/run-5/ "):
                 evaluated(["s3://quality/shared"], out, size=4, share=share)
         with pytest.raises(StoreError, match=r"works on share 2/2 of s3://quality/run-5/ "):
-            check_record_set(out)
+            check_folder(out)
     assert open_folder(out).info.state == "interrupted"
     second = evaluated(["s3://quality/shared"], out, size=4, share=(2, 2))
 
     assert (first.complete, second.complete) == (False, True)
-    assert (first.left, first.left_to_others) == (0, len(first.records.plan.partitions) // 2)
-    assert check_record_set(out)[1]
+    assert (first.left, first.left_to_others) == (0, len(place_of(first.run).manifest.plan) // 2)
+    assert check_folder(out)[1]
     assert [name for name in folder_at(out).names() if name.startswith(("driver", "clock"))] == []
 
 

@@ -1,4 +1,4 @@
-"""What a store says of a record set follows it: one row, its present numbers, and whether its texts are there."""
+"""What a store says of a run in a folder follows it: one row, its present numbers, and whether its texts are there."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_failed_scores_that_are_asked_again_reach_the_store(command: Command, ro
         assert "run 1 of the store holds it\n3 cases that had failed there were replaced\n" in second.err
 
 
-def test_a_record_set_that_is_held_needs_no_row_that_names_it(command: Command, rows: Path) -> None:
+def test_a_folder_that_is_held_needs_no_row_that_names_it(command: Command, rows: Path) -> None:
     held = command("evaluate", rows, *LEAN, *ON, "--into-store")
     again = command("evaluate", rows, *LEAN, *ON)
 
@@ -90,7 +90,7 @@ def test_a_record_set_that_is_held_needs_no_row_that_names_it(command: Command, 
     assert [number for number, *_ in listed(command)] == [1]
 
 
-def test_another_record_set_of_the_same_input_is_another_run(command: Command, rows: Path) -> None:
+def test_another_folder_of_the_same_input_is_another_run(command: Command, rows: Path) -> None:
     first = command("evaluate", rows, *LEAN, *ON, "--into-store")
     second = command("evaluate", rows, *LEAN, "--on", "local:1", "--out", "set-2/", "--threshold", "groundedness=.3")
     assert (first.code, second.code) == (0, 0), second.err

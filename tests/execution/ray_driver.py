@@ -13,11 +13,11 @@ from typing import Any
 
 from scripted_judges import as_json, by_one_process, evaluated, killed_once, quick
 
+from ragtriage.core.filesystems import Folder
 from ragtriage.execution.job import Job
 from ragtriage.execution.pools import Pool
 from ragtriage.execution.ray_actors import RayActors
 from ragtriage.runs.run import Run
-from ragtriage.runs.tally import tally_of
 from ragtriage.store import open_store
 
 
@@ -27,14 +27,14 @@ def told(run: Run) -> dict[str, Any]:
     return {
         "cases": len(whole),
         "records": blake2b(repr(whole).encode("utf-8", "replace")).hexdigest(),
-        "json": as_json(run, tally_of),
+        "json": as_json(run),
         "rejected": str(run.rejected()),
     }
 
 
-def two_actors(orders: Job, most: int) -> Pool:
+def two_actors(job: Job, _: Folder, most: int) -> Pool:
     """The pool."""
-    return RayActors(orders, 2, most)
+    return RayActors(job, 2, most)
 
 
 def main(rows: Path, folder: Path) -> None:
@@ -42,8 +42,8 @@ def main(rows: Path, folder: Path) -> None:
     found: dict[str, Any] = {}
     for name, judge in (("actors", quick), ("killed", killed_once)):
         result = evaluated([rows], folder / name, judge=judge, pool=two_actors)
-        assert result.complete, (result.driven.failures, result.driven.stopped)
-        found[name] = [told(result.records), result.driven.repeated]
+        assert result.complete, (result.failures, result.stopped)
+        found[name] = [told(result.run), result.repeated]
     with open_store(folder / "store") as store:
         found["one"] = told(by_one_process(rows, store))
     sys.stdout.write(json.dumps(found) + "\n")

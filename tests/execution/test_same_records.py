@@ -1,13 +1,26 @@
-"""A record set says what one process says, to the digit: records, scores, rejected rows, summary."""
+"""A run in a folder says what one process says, to the digit: records, scores, rejected rows, summary."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scripted_judges import CONFIG, as_json, by_one_process, evaluated, parquet, row, timeless, written
+from scripted_judges import (
+    CONFIG,
+    as_json,
+    by_one_process,
+    evaluated,
+    parquet,
+    place_of,
+    row,
+    timeless,
+    two_processes,
+    written,
+)
 
 from ragtriage.core.errors import NotStoredError
+from ragtriage.runs.identity import digest
 from ragtriage.runs.tally import tally_of
 from ragtriage.store import open_store
 from ragtriage.store.folder import open_folder
@@ -37,19 +50,22 @@ def without_ids(found: list[object]) -> list[object]:
 def test_json_lines_by_two_processes_and_by_one(tmp_path: Path, ids: bool) -> None:
     given = rows(100) if ids else without_ids(rows(100))
     path = written(tmp_path / "rows.jsonl", given)
-    result = evaluated([path], tmp_path / "set")
+    result = evaluated([path], tmp_path / "run", pool=two_processes)
 
     assert result.complete
-    assert len(result.records.plan.partitions) >= 4
+    assert len(place_of(result.run).manifest.plan) >= 4
     with open_store(tmp_path / "store") as store:
         one = by_one_process(path, store)
-        assert timeless(result.records.records()) == timeless(one.records())
-        assert result.records.rejected() == one.rejected()
-        assert as_json(result.records) == as_json(one, tally_of)
-        assert list(result.records.rows()) == list(one.rows())
-        assert [*result.records.columns().scores("groundedness")] == [*one.columns().scores("groundedness")]
-        assert [*result.records.columns().cases()] == [*one.columns().cases()]
-        info, other = result.records.info, one.info
+        assert timeless(result.run.records()) == timeless(one.records())
+        assert result.run.rejected() == one.rejected()
+        assert as_json(result.run) == as_json(one)
+        assert list(result.run.rows()) == list(one.rows())
+        places = [result.run.place.position(case.id_digest) for case in result.run.facts()]
+        assert places == [*range(result.run.info.done)]
+        assert [*result.run.scores("groundedness")] == [*one.scores("groundedness")]
+        only_here = {"row": None, "id_digest": b"", "content": None}
+        assert [replace(case, **only_here) for case in result.run.facts()] == [*one.facts()]
+        info, other = result.run.info, one.info
         assert (info.rows, info.done, info.failed, info.rejected) == (
             other.rows,
             other.done,
@@ -60,11 +76,11 @@ def test_json_lines_by_two_processes_and_by_one(tmp_path: Path, ids: bool) -> No
 
 def test_it_is_the_same_with_its_texts_and_without_its_input(tmp_path: Path) -> None:
     path = written(tmp_path / "rows.jsonl", rows(100))
-    evaluated([path], tmp_path / "set", texts=True)
+    evaluated([path], tmp_path / "run", texts=True)
     with open_store(tmp_path / "store") as store:
         one = timeless(by_one_process(path, store).records())
     path.unlink()
-    found = open_folder(str(tmp_path / "set"))
+    found = open_folder(str(tmp_path / "run"))
 
     assert timeless(found.records()) == one
     assert found.texts_deleted() == 0
@@ -75,26 +91,26 @@ def test_parquet_by_row_groups_and_by_rows(tmp_path: Path, group: int) -> None:
     given = [row(i) for i in range(100)]
     given[61] = row(3)
     path = parquet(tmp_path / "rows.parquet", given, group)
-    result = evaluated([path], tmp_path / "set")
+    result = evaluated([path], tmp_path / "run", pool=two_processes)
 
-    assert len(result.records.plan.partitions) >= 4
+    assert len(place_of(result.run).manifest.plan) >= 4
     with open_store(tmp_path / "store") as store:
         one = by_one_process(path, store)
-        assert timeless(result.records.records()) == timeless(one.records())
-        assert result.records.rejected() == one.rejected()
+        assert timeless(result.run.records()) == timeless(one.records())
+        assert result.run.rejected() == one.rejected()
 
 
-def test_a_csv_file_is_one_partition(tmp_path: Path) -> None:
+def test_a_csv_file_is_one_part(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     lines = [f"q{i},What costs ticket {i}?,It costs six.,The ticket {i} costs six." for i in range(40)]
     path.write_text("\n".join(["id,question,contexts,answer", *lines, lines[0], "too,few"]), encoding="utf-8")
-    result = evaluated([path], tmp_path / "set")
+    result = evaluated([path], tmp_path / "run")
 
-    assert len(result.records.plan.partitions) == 1
+    assert len(place_of(result.run).manifest.plan) == 1
     with open_store(tmp_path / "store") as store:
         one = by_one_process(path, store)
-        assert timeless(result.records.records()) == timeless(one.records())
-        assert result.records.rejected() == one.rejected()
+        assert timeless(result.run.records()) == timeless(one.records())
+        assert result.run.rejected() == one.rejected()
 
 
 def test_several_files_are_one_run_and_ids_are_unique_in_all(tmp_path: Path) -> None:
@@ -103,39 +119,40 @@ def test_several_files_are_one_run_and_ids_are_unique_in_all(tmp_path: Path) -> 
     written(tmp_path / "c.jsonl", [{"frage": "x"}, {"frage": "y"}])
     # other columns, and an id that came before
     written(tmp_path / "d.jsonl", [{"id": "case 40", "query": "Q?", "sources": ["S."], "response": "R."}])
-    result = evaluated([tmp_path / "*.jsonl"], tmp_path / "set", size=8)
+    result = evaluated([tmp_path / "*.jsonl"], tmp_path / "run", size=8)
     whole = [row(i) for i in range(50)]
 
     assert result.complete
     with open_store(tmp_path / "store") as store:
         one = by_one_process(written(tmp_path / "whole.jsonl", whole), store)
-        assert timeless(result.records.records()) == timeless(one.records())
-    told = [(one.row, one.reason) for one in result.records.rejected()]
+        assert timeless(result.run.records()) == timeless(one.records())
+    told = [(one.row, one.reason) for one in result.run.rejected()]
     unique = "make ids unique (--map id= makes them from the content)"
     a, b, d = (f"{tmp_path}/{name}.jsonl" for name in "abd")
     broken = "broken JSON at line 22, column 2: Expecting property name enclosed in double quotes"
     assert told == [
         (31, f"{b}, row 1: 'case 3' is the id of row 4 of {a} too: {unique}"),
         (52, f"{b}, row 22: {broken}"),
-        (53, result.records.plan.files[2].problem),
+        (53, place_of(result.run).manifest.files[2].problem),
         (54, f"{d}, row 1: 'case 40' is the id of row 12 of {b} too: {unique}"),
     ]
-    assert "no column holds the query" in result.records.plan.files[2].problem
+    assert "no column holds the query" in place_of(result.run).manifest.files[2].problem
 
 
 def test_one_case_is_found_by_its_id(tmp_path: Path) -> None:
     path = written(tmp_path / "rows.jsonl", rows(100))
-    found = evaluated([path], tmp_path / "set").records
+    found = evaluated([path], tmp_path / "run").run
 
     assert found.record("case 3") == next(record for record in found.records() if record.case.id == "case 3")
     assert found.record("case 99").case.query.endswith("99?")
+    assert found.place.position(digest("case 999")) is None
     with pytest.raises(NotStoredError, match="holds no case 'case 999': did you mean"):
         found.record("case 999")
 
 
 def test_sums_in_the_place_of_scores_give_the_same_mean(tmp_path: Path) -> None:
     path = written(tmp_path / "rows.jsonl", [row(i, weight=1 + i % 4) for i in range(200)])
-    found = evaluated([path], tmp_path / "set").records
+    found = evaluated([path], tmp_path / "run").run
     exact = tally_of(found, CONFIG).summary()
     sums = tally_of(found, CONFIG, most_drawn_from=10).summary()
 
@@ -152,11 +169,11 @@ def test_sums_in_the_place_of_scores_give_the_same_mean(tmp_path: Path) -> None:
             assert other.high == pytest.approx(one.high, abs=0.02)
 
 
-def test_a_set_without_its_input_keeps_its_scores(tmp_path: Path) -> None:
+def test_a_run_without_its_input_keeps_its_scores(tmp_path: Path) -> None:
     path = written(tmp_path / "rows.jsonl", [row(i) for i in range(40)])
-    before = list(evaluated([path], tmp_path / "set").records.rows())
+    before = list(evaluated([path], tmp_path / "run").run.rows())
     path.unlink()
-    found = open_folder(str(tmp_path / "set"))
+    found = open_folder(str(tmp_path / "run"))
 
     assert list(found.rows()) == before
     assert found.texts_deleted() == 40

@@ -1,4 +1,4 @@
-"""Partitions cover an input once, begin where a row does, and are read as the whole file is."""
+"""Parts cover an input once, begin where a row does, and are read as the whole file is."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from scripted_judges import parquet, row
 
 from ragtriage.core.filesystems import listed
 from ragtriage.readers import Rejected, open_cases
-from ragtriage.runs.cutting import cases_a_partition, cut_lines, cut_row_groups, lines_of, survey
-from ragtriage.runs.manifest import PartPlan, ReadOptions
+from ragtriage.runs.cutting import cases_a_part, cut_lines, cut_row_groups, survey
+from ragtriage.runs.manifest import PartPlan, ReadOptions, lines_of
 
 
 @given(st.lists(st.integers(0, 300), max_size=30), st.integers(1, 100))
@@ -69,11 +69,11 @@ def test_parts_of_a_parquet_file_are_the_file(tmp_path: Path, group: int) -> Non
     path = parquet(tmp_path / "rows.parquet", [row(i) for i in range(50)], group)
     file = open_cases(path)
     found = survey([str(path)], ReadOptions(), 6)
-    rows = [one for part in found.partitions for _, one in file.rows_in(part.part)]
+    rows = [one for part in found.plan for _, one in file.rows_in(part.part)]
 
     assert rows == list(file.rows())
-    assert found.partitions[0].first == 1
-    assert all(part == PartPlan.from_json(json.loads(json.dumps(part.as_json()))) for part in found.partitions)
+    assert found.plan[0].first == 1
+    assert all(part == PartPlan.from_json(json.loads(json.dumps(part.as_json()))) for part in found.plan)
 
 
 @given(st.lists(st.text("ab", max_size=9), max_size=40), st.booleans(), st.integers(1, 60))
@@ -104,11 +104,11 @@ def test_only_very_large_row_groups_are_cut_if_there_is_enough_to_share_out(
             writer.write_table(pa.table({name: ["t"] * size for name in schema.names}, schema))
     found = survey([str(path)], ReadOptions())
 
-    sizes = [one.rows for one in found.partitions]
+    sizes = [one.rows for one in found.plan]
     assert len(sizes) == len(parts)
     assert all(abs(size - expected) <= 1 for size, expected in zip(sizes, parts, strict=True) if size)
     assert sum(size or 0 for size in sizes) == sum(groups)
-    told = [note for note in found.notes if "has row groups of up to 20,001 rows: every partition reads" in note]
+    told = [note for note in found.notes if "has row groups of up to 20,001 rows: every part reads" in note]
     assert bool(told) is (20_001 in groups)
 
 
@@ -117,16 +117,16 @@ def told(one: object) -> object:
     return (one.field, one.reason.partition(" at line ")[0]) if isinstance(one, Rejected) else one
 
 
-def test_a_partition_has_a_thousand_cases_at_most_and_a_small_input_many_partitions() -> None:
-    assert [cases_a_partition(rows) for rows in (0, 100, 6_400, 64_000, 10**9)] == [16, 16, 100, 1_000, 1_000]
+def test_a_part_has_a_thousand_cases_at_most_and_a_small_input_many_parts() -> None:
+    assert [cases_a_part(rows) for rows in (0, 100, 6_400, 64_000, 10**9)] == [16, 16, 100, 1_000, 1_000]
 
 
 def test_the_same_input_is_cut_alike_and_another_file_is_not(tmp_path: Path) -> None:
     path = parquet(tmp_path / "rows.parquet", [row(i) for i in range(50)], 10)
-    first, second = (survey([str(path)], ReadOptions()).partitions for _ in range(2))
+    first, second = (survey([str(path)], ReadOptions()).plan for _ in range(2))
     assert first == second
     parquet(path, [row(i) for i in range(51)], 10)
-    assert not {one.id for one in survey([str(path)], ReadOptions()).partitions} & {one.id for one in first}
+    assert not {one.id for one in survey([str(path)], ReadOptions()).plan} & {one.id for one in first}
 
 
 def test_folders_and_globs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,37 +143,3 @@ def test_folders_and_globs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert names("a/**/*.parquet") == ["a/b/2.parquet"]
     assert names("c[d/6.jsonl") == ["c[d/6.jsonl"]
     assert names("*/1.jsonl") == ["a/1.jsonl"]
-
-
-@given(st.lists(st.tuples(st.binary(min_size=16, max_size=16), st.booleans()), max_size=50))
-def test_ids_that_are_gathered_packed_are_the_same_file(ids: list[tuple[bytes, bool]]) -> None:
-    placed = [(own, at, at + 1, made_up) for at, (own, made_up) in enumerate(ids)]
-    packed = b"".join(entry_of(own, at, row, made_up=made_up) for own, at, row, made_up in placed)
-
-    assert sorted_entries(packed) == entries_of(placed)
-    some = placed[1::2]
-    renumbered = [(own, at, row, made_up) for at, (own, _, row, made_up) in enumerate(some)]
-    kept = kept_entries(bytearray(packed), [at for _, at, _, _ in some])
-    assert sorted_entries(kept) == entries_of(renumbered)
-
-
-@given(st.lists(st.lists(st.integers(0, 12), max_size=12, unique=True), max_size=5))
-def test_doubles_are_those_that_came_before(parts: list[list[int]]) -> None:
-    digests = {number: bytes([number]) * 8 + bytes([0, number]) * 4 for number in range(13)}
-    files = [
-        read_entries(entries_of([(digests[number], at, at + 1, False) for at, number in enumerate(part)]))
-        for part in parts
-    ]
-    seen: dict[int, tuple[int, int]] = {}
-    expected = []
-    for place, part in enumerate(parts):
-        for at, number in enumerate(part):
-            if number in seen:
-                expected.append((place, at, at + 1, *seen[number], False))
-            else:
-                seen[number] = (place, at + 1)
-
-    assert list(doubles_in(files)) == expected
-    for part, file in zip(parts, files, strict=True):
-        assert [place_of(file, digests[number]) for number in part] == list(range(len(part)))
-        assert all(place_of(file, digests[number]) is None for number in digests if number not in part)

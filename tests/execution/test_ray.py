@@ -18,7 +18,7 @@ from servers import Server
 
 HERE = Path(__file__).parent
 CLUSTER = """
-from ragtriage.scale.ray_pool import ray_module
+from ragtriage.execution.ray_actors import ray_module
 ray = ray_module()
 ray.init("local", num_cpus=2, include_dashboard=False, object_store_memory=80_000_000, log_to_driver=False)
 print(ray.get_runtime_context().gcs_address, flush=True)
@@ -26,7 +26,7 @@ input()
 """
 REPORTS = """
 import sys
-from ragtriage.scale.ray_pool import ray_module
+from ragtriage.execution.ray_actors import ray_module
 assert "ray" not in sys.modules
 ray_module()
 from ray._common.usage import usage_lib
@@ -78,7 +78,7 @@ def test_the_command_on_a_cluster_prints_what_it_prints_without(cluster: dict[st
     written(tmp_path / "rows.jsonl", [row(i) for i in range(4)])
     flags = ["-m", "ragtriage", "evaluate", "rows.jsonl", "--metrics", "groundedness", "--json"]
     one = run([*flags], cluster, tmp_path)
-    on_ray = run([*flags, "--on", "ray:2", "--out", "set/"], cluster, tmp_path)
+    on_ray = run([*flags, "--on", "ray:2", "--out", "run/"], cluster, tmp_path)
     local = run([*flags, "--on", "local:2", "--out", "other/"], cluster, tmp_path)
 
     assert [one.returncode, on_ray.returncode, local.returncode] == [0, 0, 0], on_ray.stderr
@@ -91,7 +91,7 @@ def test_actors_share_a_budget_and_the_limits_a_minute(cluster: dict[str, str], 
     flags = ["-m", "ragtriage", "evaluate", "rows.jsonl", "--metrics", "groundedness", "--json", "--price", "1000:2000"]
     limits = ["--rpm", "100000", "--tpm", "1000000000", "--budget", "32"]
     with Server(Model()) as server:
-        done = run([*flags, *judging(server), *limits, "--on", "ray:2", "--out", "set/"], cluster, tmp_path)
+        done = run([*flags, *judging(server), *limits, "--on", "ray:2", "--out", "run/"], cluster, tmp_path)
 
     assert done.returncode == 3, done.stderr
     assert "stopped before the budget of" in done.stderr
@@ -109,7 +109,7 @@ def test_ray_sends_no_reports_of_its_use(tmp_path: Path) -> None:
 
 def test_a_cluster_that_is_not_there_is_told_in_a_sentence(tmp_path: Path) -> None:
     written(tmp_path / "rows.jsonl", [row(1)])
-    command = ["-m", "ragtriage", "evaluate", "rows.jsonl", "--on", "ray", "--out", "set/"]
+    command = ["-m", "ragtriage", "evaluate", "rows.jsonl", "--on", "ray", "--out", "run/"]
     done = run(command, {**os.environ, "RAY_ADDRESS": "127.0.0.1:1"}, tmp_path)
 
     assert done.returncode == 2, done.stderr

@@ -1,4 +1,4 @@
-"""Which drivers may work on a record set at the same time, and when one counts as gone."""
+"""Which drivers may work on a run in a folder at the same time, and when one counts as gone."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import time
 from pathlib import Path
 
 import pytest
-from scripted_judges import row, until, wanted, written
+from scripted_judges import evaluated as evaluated_into
+from scripted_judges import place_of, row, until, written
 
-from inline_pool import InlinePool
 from ragtriage.core.errors import StoreError
 from ragtriage.core.filesystems import Folder, folder_at
-from ragtriage.execution.execute import evaluate_partitioned
 from ragtriage.store.folder import open_folder
-from ragtriage.store.folder_checking import check_record_set
+from ragtriage.store.folder_checking import check_folder
 from ragtriage.store.lease import FolderLease, here, host_of, worked_on
 
 SHARE = re.compile(r"-(\d+)-of-(\d+)")
@@ -26,9 +25,9 @@ SHARE = re.compile(r"-(\d+)-of-(\d+)")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    """An empty record set."""
-    (tmp_path / "set").mkdir()
-    return folder_at(str(tmp_path / "set"))
+    """An empty folder."""
+    (tmp_path / "run").mkdir()
+    return folder_at(str(tmp_path / "run"))
 
 
 def signed(folder: Folder, part: str, pid: int, *, host: str = "", age: float = 0.0) -> Path:
@@ -41,7 +40,7 @@ def signed(folder: Folder, part: str, pid: int, *, host: str = "", age: float = 
 
 
 def evaluated(rows: Path, out: Path, **more: object) -> None:
-    evaluate_partitioned(wanted([rows], out, size=4, pool=lambda orders, _: InlinePool(orders), **more))
+    evaluated_into([rows], out, size=4, **more)
 
 
 @pytest.mark.parametrize("first", ["", "-1-of-2", "-2-of-2", "-1-of-3"])
@@ -106,9 +105,9 @@ def _lost(life: FolderLease) -> bool:
     return False
 
 
-def test_a_share_keeps_out_whoever_would_work_on_its_partitions(tmp_path: Path) -> None:
+def test_a_share_keeps_out_whoever_would_work_on_its_parts(tmp_path: Path) -> None:
     rows = written(tmp_path / "rows.jsonl", [row(i) for i in range(20)])
-    out = tmp_path / "set"
+    out = tmp_path / "run"
     evaluated(rows, out, share=(1, 2))
     assert open_folder(str(out)).info.state == "interrupted"
     with FolderLease(folder_at(str(out)), "-2-of-2"):
@@ -119,11 +118,11 @@ def test_a_share_keeps_out_whoever_would_work_on_its_partitions(tmp_path: Path) 
         evaluated(rows, out, share=(1, 2))
 
         # a part that this driver will commit next
-        part = out / "records" / f"{open_folder(str(out)).plan.partitions[1].id}-cafe.parquet"
+        part = out / "records" / f"{place_of(open_folder(str(out))).manifest.plan[1].id}-cafe.parquet"
         part.write_bytes(b"whole")
         with pytest.raises(StoreError, match="works on share 2/2 of "):
-            check_record_set(str(out))
+            check_folder(str(out))
         assert part.exists()
-    assert check_record_set(str(out))[0][0] == "1 file that nobody committed: deleted"
+    assert check_folder(str(out))[0][0] == "1 file that nobody committed: deleted"
     evaluated(rows, out)
     assert open_folder(str(out)).info.state == "finished"

@@ -16,28 +16,31 @@ import pytest
 from scripted_judges import (
     by_one_process,
     evaluated,
+    executed,
+    job,
     killed_by_case_7,
     killed_once,
+    place_of,
     quick,
     row,
     slow,
     timeless,
+    two_processes,
     until,
-    wanted,
     written,
 )
 
 from ragtriage.core.errors import InputError, StoreError
-from ragtriage.execution.execute import Stop, evaluate_partitioned
+from ragtriage.execution.execute import Stop
 from ragtriage.store import open_store
 from ragtriage.store.folder import open_folder, orphans
 
 DRIVER = """
 import sys
 sys.path[:0] = {path!r}
-from scripted_judges import evaluated, slow
+from scripted_judges import evaluated, slow, two_processes
 if __name__ == "__main__":
-    evaluated([sys.argv[1]], sys.argv[2], judge=slow, size=4)
+    evaluated([sys.argv[1]], sys.argv[2], judge=slow, size=4, pool=two_processes)
 """
 
 
@@ -66,31 +69,31 @@ def expect_whole(tmp_path: Path, rows: Path, out: Path) -> None:
         assert timeless(open_folder(str(out)).records()) == timeless(one.records())
 
 
-def test_a_process_that_is_killed_costs_its_partition_once_more(
+def test_a_process_that_is_killed_costs_its_part_once_more(
     tmp_path: Path, rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KILLED_ONCE", str(tmp_path / "killed"))
-    result = evaluated([rows], tmp_path / "set", judge=killed_once)
+    result = evaluated([rows], tmp_path / "run", judge=killed_once, pool=two_processes)
 
     assert result.complete
-    assert result.driven.repeated == 1
-    expect_whole(tmp_path, rows, tmp_path / "set")
+    assert result.repeated == 1
+    expect_whole(tmp_path, rows, tmp_path / "run")
 
 
-def test_a_partition_that_kills_every_process_is_a_failure_that_names_its_rows(tmp_path: Path, rows: Path) -> None:
-    out = tmp_path / "set"
-    result = evaluated([rows], out, judge=killed_by_case_7, size=10)
+def test_a_part_that_kills_every_process_is_a_failure_that_names_its_rows(tmp_path: Path, rows: Path) -> None:
+    out = tmp_path / "run"
+    result = evaluated([rows], out, judge=killed_by_case_7, size=10, pool=two_processes)
 
     assert not result.complete
-    assert result.driven.repeated == 2
-    (failure,) = result.driven.failures
-    first = result.records.plan.partitions[0]
+    assert result.repeated == 2
+    (failure,) = result.failures
+    first = place_of(result.run).manifest.plan[0]
     lost = rows.read_bytes()[: first.part.end].count(b"\n")
     assert failure.startswith(
         f"{rows}, lines 1 to {lost} (bytes 0 to {first.part.end:,}): failed 3 times: its process was killed by signal 9"
     )
-    assert [record.case.id for record in result.records.records()] == [f"case {i}" for i in range(lost, 40)]
-    assert result.records.info.state != "finished"
+    assert [record.case.id for record in result.run.records()] == [f"case {i}" for i in range(lost, 40)]
+    assert result.run.info.state != "finished"
 
     # by a judge that can judge it, the rest is done; the fingerprint is the same, so it is the same run
     assert evaluated([rows], out, judge=quick, size=10).complete
@@ -98,7 +101,7 @@ def test_a_partition_that_kills_every_process_is_a_failure_that_names_its_rows(t
 
 
 def test_a_driver_that_is_killed_goes_on_with_what_is_committed(tmp_path: Path, rows: Path) -> None:
-    out = tmp_path / "set"
+    out = tmp_path / "run"
     for _ in range(2):
         with driver(tmp_path, rows, out) as child:
             done = len(list((out / "done").glob("*"))) if (out / "done").exists() else 0
@@ -115,7 +118,7 @@ def test_a_driver_that_is_killed_goes_on_with_what_is_committed(tmp_path: Path, 
 
 
 def test_processes_end_with_a_driver_that_is_killed(tmp_path: Path, rows: Path) -> None:
-    out = tmp_path / "set"
+    out = tmp_path / "run"
     with driver(tmp_path, rows, out) as child:
         until(lambda: len(_children(child.pid)) >= 2)
         own = _children(child.pid)
@@ -125,7 +128,7 @@ def test_processes_end_with_a_driver_that_is_killed(tmp_path: Path, rows: Path) 
 
 
 def test_a_second_driver_is_refused_until_the_first_is_gone(tmp_path: Path, rows: Path) -> None:
-    out = tmp_path / "set"
+    out = tmp_path / "run"
     with driver(tmp_path, rows, out) as child:
         until(lambda: (out / "driver.json").exists() and (out / "plan.json").exists())
         with pytest.raises(StoreError, match=f"process {child.pid} on "):
@@ -136,7 +139,7 @@ def test_a_second_driver_is_refused_until_the_first_is_gone(tmp_path: Path, rows
 
 
 def test_a_driver_of_another_machine_is_taken_over_after_a_minute(tmp_path: Path, rows: Path) -> None:
-    out = tmp_path / "set"
+    out = tmp_path / "run"
     out.mkdir()
     sign = out / "driver.json"
     # whatever its own clock says, what counts is when its sign was written
@@ -148,19 +151,19 @@ def test_a_driver_of_another_machine_is_taken_over_after_a_minute(tmp_path: Path
     assert evaluated([rows], out).complete
 
 
-def test_an_interruption_lets_partitions_end_and_a_second_one_does_not(tmp_path: Path, rows: Path) -> None:
+def test_an_interruption_lets_parts_end_and_a_second_one_does_not(tmp_path: Path, rows: Path) -> None:
     stop = Stop()
-    out = tmp_path / "set"
+    out = tmp_path / "run"
 
     def interrupt(line: str) -> None:
         if int(line.partition(" ")[0]) >= 8 and not stop.gently:
             stop.interrupt()
 
-    result = evaluate_partitioned(wanted([rows], out, judge=slow, size=4, stop=stop, show=interrupt))
-    assert result.driven.stopped.startswith("interrupted")
-    done = len(result.driven.markers)
+    result = evaluated([rows], out, judge=slow, size=4, stop=stop, show=interrupt, pool=two_processes)
+    assert result.stopped.startswith("interrupted")
+    done = len(result.parts)
     assert 2 <= done < 10
-    assert not orphans(result.records.folder, result.driven.markers.values())
+    assert not orphans(place_of(result.run).folder, result.parts.values())
 
     again = Stop()
 
@@ -168,14 +171,14 @@ def test_an_interruption_lets_partitions_end_and_a_second_one_does_not(tmp_path:
         again.interrupt()
         again.interrupt()
 
-    result = evaluate_partitioned(wanted([rows], out, judge=slow, size=4, stop=again, show=at_once))
-    assert len(result.driven.markers) == done
+    result = evaluated([rows], out, judge=slow, size=4, stop=again, show=at_once, pool=two_processes)
+    assert len(result.parts) == done
     assert evaluated([rows], out, size=4).complete
     expect_whole(tmp_path, rows, out)
 
 
-def test_shares_of_several_commands_make_one_record_set(tmp_path: Path, rows: Path) -> None:
-    out = tmp_path / "set"
+def test_shares_of_several_commands_make_one_run(tmp_path: Path, rows: Path) -> None:
+    out = tmp_path / "run"
     results = [evaluated([rows], out, size=4, share=(which, 3)) for which in (3, 1, 2)]
 
     assert [result.complete for result in results] == [False, False, True]
@@ -183,7 +186,7 @@ def test_shares_of_several_commands_make_one_record_set(tmp_path: Path, rows: Pa
 
 
 def test_a_changed_input_is_another_run(tmp_path: Path, rows: Path) -> None:
-    out = tmp_path / "set"
+    out = tmp_path / "run"
     evaluated([rows], out)
     with rows.open("a") as file:
         file.write(json.dumps(row(99)) + "\n")
@@ -193,23 +196,23 @@ def test_a_changed_input_is_another_run(tmp_path: Path, rows: Path) -> None:
 
 
 def test_an_input_that_changes_while_it_is_read_is_not_committed(tmp_path: Path, rows: Path) -> None:
-    given = wanted([rows], tmp_path / "set", size=10)
+    given = job([rows], tmp_path / "run", size=10)
     with rows.open("a") as file:
         file.write(json.dumps(row(99)) + "\n")
-    result = evaluate_partitioned(given)
+    result = executed(given)
 
-    assert result.driven.changed == [str(rows)]
-    assert not result.driven.markers
+    assert result.changed == [str(rows)]
+    assert not result.parts
     assert not result.complete
 
 
 def test_what_was_lost_between_part_and_commit_is_an_orphan(tmp_path: Path, rows: Path) -> None:
-    out = tmp_path / "set"
-    found = evaluated([rows], out).records
-    lost = out / "records" / f"{found.plan.partitions[0].id}-deadbeef.parquet"
+    out = tmp_path / "run"
+    found = evaluated([rows], out).run
+    lost = out / "records" / f"{place_of(found).manifest.plan[0].id}-deadbeef.parquet"
     lost.write_bytes(b"half")
 
-    assert [*orphans(found.folder, found.markers.values())] == [f"records/{lost.name}"]
+    assert [*orphans(place_of(found).folder, place_of(found).parts.values())] == [f"records/{lost.name}"]
     expect_whole(tmp_path, rows, out)
 
 

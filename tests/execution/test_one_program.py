@@ -1,4 +1,4 @@
-"""One record set is the work of one program on one kind of processor, or it is told that it isn't."""
+"""One run is the work of one program on one kind of processor, or it is told that it isn't."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_judges import as_json, evaluated, row, wanted, written
+from scripted_judges import as_json, evaluated, executed, in_process, job, place_of, row, written
 
-from inline_pool import InlinePool
 from ragtriage.core.errors import InputError
-from ragtriage.execution.execute import PartitionedResult, evaluate_partitioned
-from ragtriage.execution.job import Job, Task, TaskResult, checked_versions
+from ragtriage.core.filesystems import folder_at
+from ragtriage.execution.execute import Outcome
+from ragtriage.execution.job import checked_versions
 from ragtriage.execution.pools import Ended, Event
 from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.store.folder import open_folder
+from ragtriage.store.folder import open_folder, write_manifest
 
 
 @pytest.fixture
@@ -25,15 +25,16 @@ def rows(tmp_path: Path) -> Path:
     return written(tmp_path / "rows.jsonl", [row(i) for i in range(60)])
 
 
-def half_done(rows: Path, out: Path, versions: Mapping[str, str] | None = None, **more: Any) -> PartitionedResult:
+def half_done(rows: Path, out: Path, versions: Mapping[str, str] | None = None, **more: Any) -> Outcome:
     """The first of two shares, as a program with these versions does it."""
-    given = wanted([rows], out, share=(1, 2), pool=lambda orders, _: InlinePool(orders), **more)
-    plan = given.plan if versions is None else replace(given.plan, versions={**given.plan.versions, **versions})
-    return evaluate_partitioned(replace(given, plan=plan))
+    result = evaluated([rows], out, share=(1, 2), **more)
+    known = place_of(result.run).manifest
+    write_manifest(folder_at(str(out)), replace(known, versions={**known.versions, **(versions or {})}))
+    return result
 
 
 def test_what_is_left_is_not_judged_by_another_version(tmp_path: Path, rows: Path) -> None:
-    out = tmp_path / "set"
+    out = tmp_path / "run"
     half_done(rows, out, {"ragtriage": "0.0.1", "onnxruntime": "1.2"})
     before = sorted((out / "done").iterdir())
 
@@ -45,8 +46,8 @@ def test_what_is_left_is_not_judged_by_another_version(tmp_path: Path, rows: Pat
         evaluated([rows], out)
 
 
-def test_a_complete_set_is_read_by_any_version(tmp_path: Path, rows: Path) -> None:
-    out = tmp_path / "set"
+def test_a_complete_run_is_read_by_any_version(tmp_path: Path, rows: Path) -> None:
+    out = tmp_path / "run"
     evaluated([rows], out)
     plan = out / "plan.json"
     told = json.loads(plan.read_text())
@@ -55,8 +56,8 @@ def test_a_complete_set_is_read_by_any_version(tmp_path: Path, rows: Path) -> No
     assert evaluated([rows], out).complete
 
 
-def test_a_set_that_was_begun_before_goes_on_with_its_own_partitions(tmp_path: Path, rows: Path) -> None:
-    out = tmp_path / "set"
+def test_a_run_that_was_begun_before_goes_on_with_its_own_parts(tmp_path: Path, rows: Path) -> None:
+    out = tmp_path / "run"
     half_done(rows, out, size=10)
     plan = out / "plan.json"
     told = json.loads(plan.read_text())
@@ -66,7 +67,7 @@ def test_a_set_that_was_begun_before_goes_on_with_its_own_partitions(tmp_path: P
     result = evaluated([rows], out, size=20)
 
     assert result.complete
-    assert [one.id for one in result.records.plan.partitions] == [one[0] for one in told["partitions"]]
+    assert [one.id for one in place_of(result.run).manifest.plan] == [one[0] for one in told["plan"]]
 
 
 def test_versions_are_those_of_whoever_judges() -> None:
@@ -76,19 +77,16 @@ def test_versions_are_those_of_whoever_judges() -> None:
     assert "pydantic-ai-slim" in checked_versions(JudgeConfig(("openai:gpt-5-mini",)))
 
 
-def other_arithmetic(task: Task, who: str, worked: TaskResult) -> Event:
+def own_arithmetic(ended: Ended) -> Event:
     """Every process computes in its own way."""
-    return Ended(task, replace(worked, marker={**worked.marker, "probe": who}), who)
-
-
-def two(orders: Job, _: int) -> InlinePool:
-    return InlinePool(orders, other_arithmetic, ("aa", "bb"))
+    assert ended.result.part is not None
+    return replace(ended, result=replace(ended.result, part=replace(ended.result.part, probe=ended.who)))
 
 
 def test_strictly_nothing_is_added_to_what_was_computed_in_two_ways(tmp_path: Path, rows: Path) -> None:
-    out = tmp_path / "set"
-    evaluated([rows], out, pool=two, share=(1, 2), size=4)
-    with pytest.raises(InputError, match=r"--strict: .* 2 kinds of arithmetic \(aa in \d+ partitions and bb in \d+"):
+    out = tmp_path / "run"
+    evaluated([rows], out, pool=in_process(own_arithmetic, ("aa", "bb")), share=(1, 2), size=4)
+    with pytest.raises(InputError, match=r"--strict: .* 2 kinds of arithmetic \(aa in \d+ parts and bb in \d+"):
         evaluated([rows], out, strict=True, size=4)
 
     assert evaluated([rows], out, size=4).complete
@@ -103,22 +101,22 @@ def test_strictly_nothing_is_added_to_what_was_computed_in_two_ways(tmp_path: Pa
     ],
 )
 def test_other_criteria_are_told_by_name(tmp_path: Path, rows: Path, change: dict[str, Any], told: str) -> None:
-    given = wanted([rows], tmp_path / "set", pool=lambda orders, _: InlinePool(orders))
-    known = given.plan.configuration
+    given = job([rows], tmp_path / "run")
+    known = given.manifest.configuration
     first = {**known, "thresholds": {**known["thresholds"], "groundedness": 0.9}}
-    evaluate_partitioned(replace(given, plan=replace(given.plan, configuration=first)))
+    executed(replace(given, manifest=replace(given.manifest, configuration=first)))
     merged = {name: {**first.get(name, {}), **value} for name, value in change.items()}
 
     with pytest.raises(InputError) as raised:
-        evaluate_partitioned(replace(given, plan=replace(given.plan, configuration={**first, **merged})))
+        executed(replace(given, manifest=replace(given.manifest, configuration={**first, **merged})))
     assert told in str(raised.value)
     assert "--max-text" not in str(raised.value)
 
 
 def test_files_that_are_read_in_another_way_are_told_by_the_flag(tmp_path: Path, rows: Path) -> None:
-    given = wanted([rows], tmp_path / "set", pool=lambda orders, _: InlinePool(orders))
-    evaluate_partitioned(given)
-    other = replace(given.plan, reading=replace(given.plan.reading, max_text=7), texts=True)
+    given = job([rows], tmp_path / "run")
+    executed(given)
+    other = replace(given.manifest, read_options=replace(given.manifest.read_options, max_text=7), texts=True)
 
     with pytest.raises(InputError, match=r"in another way \(--max-text\) and it doesn't hold the texts \(--texts\);"):
-        evaluate_partitioned(replace(given, plan=other))
+        executed(replace(given, manifest=other))

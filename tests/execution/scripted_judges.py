@@ -1,4 +1,4 @@
-"""Judges that spawned processes can import, rows for them, and what a record set is compared with."""
+"""Judges that spawned processes can import, rows for them, and what a run in a folder is compared with."""
 
 from __future__ import annotations
 
@@ -16,28 +16,30 @@ import pyarrow.parquet as pq
 from stored_cases import answer
 
 from ragtriage.core.errors import Stopped
-from ragtriage.core.filesystems import Folder
+from ragtriage.core.filesystems import Folder, folder_at
 from ragtriage.core.questions import Question
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer
 from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import evaluate_file, fingerprints_of
-from ragtriage.execution.execute import PartitionedResult, Wanted, evaluate_partitioned
-from ragtriage.execution.job import Job, NewJudge
-from ragtriage.execution.pools import LocalProcesses, Pool
+from ragtriage.execution.execute import Outcome, execute
+from ragtriage.execution.job import Job, NewJudge, checked_versions
+from ragtriage.execution.pools import Ended, Event, InProcess, LocalProcesses, Pool
 from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.wrappers import InMemory
 from ragtriage.metrics import THELMA
 from ragtriage.readers import open_cases
 from ragtriage.report.json_output import run_json
 from ragtriage.report.run_report import stored_run_report
 from ragtriage.runs.cutting import survey
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
-from ragtriage.runs.manifest import ReadOptions, planned
+from ragtriage.runs.manifest import Manifest, ReadOptions, parts_digest
 from ragtriage.runs.run import Run
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.tally import tally_of
 from ragtriage.store import Store
+from ragtriage.store.folder import FolderPlace, folder_of
 
 METRICS = tuple(metric.name for metric in THELMA)
 CONFIG = EvaluationConfig(THELMA, thresholds_with({}))
@@ -123,53 +125,72 @@ def parquet(path: Path, rows: Sequence[dict[str, Any]], group: int) -> Path:
     return path
 
 
-def wanted(
+def job(
     inputs: Sequence[str | Path],
     out: Path | str,
     *,
     judge: NewJudge = quick,
-    processes: int = 2,
     size: int | None = 16,
-    reading: ReadOptions = ReadOptions(),  # noqa: B008  # frozen
     texts: bool = False,
-    pool: Callable[[Job, int], Pool] | None = None,
-    **more: Any,
-) -> Wanted:
-    """What evaluates these inputs, by processes of this machine if nothing else is said."""
-    names = [str(one) for one in inputs]
-    orders = Job(
-        folder=str(out), reading=reading, metrics=METRICS, thresholds=CONFIG.thresholds, judge=judge, texts=texts
-    )
-    plan = planned(
-        survey(names, reading, size),
+) -> Job:
+    """What evaluates these inputs into a folder."""
+    names, options = [str(one) for one in inputs], ReadOptions()
+    found = survey(names, options, size)
+    manifest = Manifest(
         inputs=tuple(names),
-        reading=reading,
+        input_digest=parts_digest(found.plan),
         metrics=METRICS,
         judge="fake",
         fingerprints=fingerprints_of(CONFIG, judge()),
         configuration=to_stored(CONFIG, ALL_ROWS, {}),
-        versions=orders.versions,
+        versions=checked_versions(),
+        files=found.files,
+        plan=found.plan,
+        read_options=options,
+        rows=found.rows,
         texts=texts,
     )
-
-    def new_pool(folder: Folder, most: int) -> Pool:
-        return (
-            pool(orders, most)
-            if pool
-            else LocalProcesses(orders, min(processes, most), Coordinator(no_memory(), folder))
-        )
-
-    return Wanted(str(out), plan, orders, new_pool, **more)
+    return Job(folder_at(str(out)).address, manifest, judge, METRICS, CONFIG.thresholds)
 
 
-def no_memory() -> Any:
-    """No process asks the desk for answers."""
-    return None
+NewPool = Callable[[Job, Folder, int], Pool]
 
 
-def evaluated(inputs: Sequence[str | Path], out: Path | str, **more: Any) -> PartitionedResult:
-    """Evaluate inputs into a record set."""
-    return evaluate_partitioned(wanted(inputs, out, **more))
+def in_process(
+    worked: Callable[[Ended], Event] = lambda ended: ended, names: Sequence[str] = ("this process",)
+) -> NewPool:
+    """This process works on the parts; see `InProcess`."""
+    return lambda given, folder, _: InProcess(given, Coordinator(InMemory(), folder), worked, names)
+
+
+def two_processes(given: Job, folder: Folder, most: int) -> Pool:
+    """Two processes of this machine."""
+    return LocalProcesses(given, min(2, most), Coordinator(InMemory(), folder))
+
+
+def executed(given: Job, *, pool: NewPool = in_process(), **more: Any) -> Outcome:  # noqa: B008  # a function
+    """Execute a job."""
+    return execute(given, given.folder, lambda folder, most: pool(given, folder, most), **more)
+
+
+def evaluated(
+    inputs: Sequence[str | Path],
+    out: Path | str,
+    *,
+    judge: NewJudge = quick,
+    size: int | None = 16,
+    texts: bool = False,
+    **more: Any,
+) -> Outcome:
+    """Evaluate inputs into a folder, in this process if nothing else is said."""
+    return executed(job(inputs, out, judge=judge, size=size, texts=texts), **more)
+
+
+def place_of(found: Run) -> FolderPlace:
+    """The folder that a run lies in."""
+    place = folder_of(found)
+    assert place is not None
+    return place
 
 
 def by_one_process(path: Path, store: Store, judge: NewJudge = quick, **reading: Any) -> Run:
@@ -182,9 +203,9 @@ def timeless(records: Iterable[Record]) -> list[Record]:
     return [replace(record, seconds=0.0) for record in records]
 
 
-def as_json(run: Run, tally: Callable[..., Any] = tally_of) -> str:
+def as_json(run: Run) -> str:
     """What `--json` prints of a run, without which run it is."""
-    told = run_json(stored_run_report(run, CONFIG, tally(run, CONFIG)))
+    told = run_json(stored_run_report(run, CONFIG, tally_of(run, CONFIG)))
     return json.dumps({**told, "run": 0, "input": ""})
 
 

@@ -1,4 +1,4 @@
-"""A record set is read by the commands that read runs, and goes into stores."""
+"""A run in a folder is read by the commands that read runs, and goes into stores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ON = ("--on", "local:1", "--out", "set/")
 
 @pytest.fixture
 def whole(command: Command, tmp_path: Path) -> Said:
-    """The record set `set/` of `rows.jsonl`, which is run 1 of the store; run 2 is the same without processes."""
+    """The run in `set/`, of `rows.jsonl`, which is run 1 of the store; run 2 is the same without processes."""
     written(tmp_path / "rows.jsonl", [*(row(i) for i in range(5)), row(5, answer="The moon is made of cheese.")])
     said = command("evaluate", "rows.jsonl", *LEAN, *ON)
     assert said.code == 0, said.err

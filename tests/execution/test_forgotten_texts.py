@@ -1,4 +1,4 @@
-"""Forgetting what a record set holds of texts: by any case, after a kill, in sets of earlier versions."""
+"""Forgetting what a run in a folder holds of texts: by any case, and after a kill."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import shutil
 from pathlib import Path
 
 import pytest
-from scripted_judges import CONFIG, as_json, evaluated, row, timeless, written
+from scripted_judges import CONFIG, as_json, evaluated, place_of, row, timeless, written
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.filesystems import folder_at
 from ragtriage.runs.tally import tally_of
 from ragtriage.store.folder import open_folder
-from ragtriage.store.folder_checking import check_record_set
-from ragtriage.store.folder_forgetting import cases_with_texts, forget_in_record_set
+from ragtriage.store.folder_checking import check_folder
+from ragtriage.store.folder_forgetting import cases_with_texts, forget_in_folder
 from ragtriage.store.lease import FolderLease
 
 
 @pytest.fixture
 def whole(tmp_path: Path) -> Path:
-    """A record set of 58 cases in partitions, with two twins far apart and a row that can't be used."""
+    """A run in a folder of 58 cases in parts, with two twins far apart and a row that can't be used."""
     given: list[object] = [row(i) for i in range(60)]
     given[50], given[20] = row(3, answer="Another answer."), "{broken"
-    out = tmp_path / "set"
+    out = tmp_path / "run"
     assert evaluated([written(tmp_path / "rows.jsonl", given)], out, texts=True, size=8).complete
     return out
 
@@ -34,49 +34,36 @@ def scores(out: Path) -> dict[str, object]:
 
 def test_numbers_stay_and_whoever_counts_again_comes_to_the_same(whole: Path) -> None:
     before = scores(whole)
-    assert forget_in_record_set(str(whole), ["case 3", "case 17"]) == 2
+    assert forget_in_folder(str(whole), ["case 3", "case 17"]) == 2
     some = open_folder(str(whole))
-    assert (cases_with_texts(some), some.texts_deleted()) == (56, 2)
-    assert cases_with_texts(some, ["case 3", "case 4"]) == 1
+    assert (cases_with_texts(place_of(some)), some.texts_deleted()) == (56, 2)
+    assert cases_with_texts(place_of(some), ["case 3", "case 4"]) == 1
     assert scores(whole) == before
 
-    assert forget_in_record_set(str(whole)) == 56
+    assert forget_in_folder(str(whole)) == 56
     found = open_folder(str(whole))
-    assert (cases_with_texts(found), found.texts_deleted(), found.forgotten()) == (0, 58, 58)
+    assert (cases_with_texts(place_of(found)), place_of(found).texts_deleted()) == (0, (58, 58))
     assert scores(whole) == before
     assert tally_of(found, CONFIG).summary() == tally_of(found, CONFIG).summary()
     assert {record.case.query for record in found.records()} == {"[text deleted]"}
     assert next(one.reason for one in found.rejected()) == "[text deleted]"
-    assert forget_in_record_set(str(whole)) == 0
+    assert forget_in_folder(str(whole)) == 0
 
 
-def test_a_call_that_was_killed_leaves_a_sound_set_and_the_same_call_ends_it(whole: Path, tmp_path: Path) -> None:
+def test_a_call_that_was_killed_leaves_a_sound_run_and_the_same_call_ends_it(whole: Path, tmp_path: Path) -> None:
     records = timeless(open_folder(str(whole)).records())
     other = shutil.copytree(whole, tmp_path / "other")
-    forget_in_record_set(str(other))
-    # killed before the file of all markers was written: new parts and markers lie beside the old ones
+    forget_in_folder(str(other))
+    # killed before the summary was written: new parts lie beside the old ones
     for folder in ("records", "done"):
         shutil.copytree(other / folder, whole / folder, dirs_exist_ok=True)
     assert timeless(open_folder(str(whole)).records()) == records
 
-    assert forget_in_record_set(str(whole)) == 58
+    assert forget_in_folder(str(whole)) == 58
     assert len(list((whole / "records").glob("*.parquet"))) == len(list((whole / "done").iterdir()))
-    assert check_record_set(str(whole))[1]
-
-
-def test_a_set_whose_markers_say_nothing_of_it_is_one_with_its_texts(whole: Path) -> None:
-    def without(line: str) -> str:
-        return json.dumps({key: value for key, value in json.loads(line).items() if key != "forgotten"})
-
-    for marker in (whole / "done").iterdir():
-        marker.write_text(without(marker.read_text()))
-    parts = whole / "parts.jsonl"
-    parts.write_text("\n".join(map(without, parts.read_text().splitlines())))
-
-    assert open_folder(str(whole)).texts_deleted() == 0
-    assert forget_in_record_set(str(whole)) == 58
+    assert check_folder(str(whole))[1]
 
 
 def test_what_is_being_written_is_not_forgotten(whole: Path) -> None:
     with FolderLease(folder_at(str(whole))), pytest.raises(StoreError, match="works on"):
-        forget_in_record_set(str(whole))
+        forget_in_folder(str(whole))

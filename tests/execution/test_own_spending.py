@@ -28,7 +28,7 @@ def desk(tmp_path: Path) -> Coordinator:
 def process(
     call: Callable[..., Any], who: str, sleep: Callable[[float], None] = pytest.fail, limits: SpendingLimits = LIMITS
 ) -> tuple[OwnSpending, Ledger]:
-    """A process that has begun a partition; it mustn't wait unless that is said."""
+    """A process that has begun a part; it mustn't wait unless that is said."""
     ledger, spending = Ledger(), OwnSpending(call, who, sleep)
     spending.keep(ledger, limits)
     spending.begin()
@@ -52,7 +52,7 @@ def test_one_process_spends_the_budget_request_by_request(desk: Coordinator, tmp
     assert ledger.stopped is not None
     assert ledger.stopped.startswith("stopped before the budget of $10")
     assert spending.settle() == spent_on(folder_at(str(tmp_path))) == Amount(9.25, 37, 370, 185)
-    # the next partition isn't begun with more
+    # the next part isn't begun with more
     spending.begin()
     assert not sent(ledger, 1.0, 0.25)
     assert spending.settle() == Amount()
