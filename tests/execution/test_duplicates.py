@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ragtriage.readers import Rejected
 from ragtriage.runs.case_row import CaseRow
 from ragtriage.runs.manifest import PartPlan
-from ragtriage.runs.part import Part
+from ragtriage.runs.manifest import Part
 from ragtriage.store import duplicates
 from ragtriage.store.duplicates import Duplicate, PlacedPart, duplicates_in, find_duplicates
 from ragtriage.store.part_file import Entries, PartFile, read_ids
