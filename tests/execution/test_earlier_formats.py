@@ -1,32 +1,31 @@
-"""A record set that was written in the form of version 0.1.0 is read as it was written."""
+"""A run in a folder that an earlier version wrote is refused with what to do."""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterable, Iterator
+import json
 from pathlib import Path
 
-from ragtriage import Record, Score
-from ragtriage.scale.checking import check_record_set
-from ragtriage.scale.record_set import open_record_set
+import pytest
 
-WRITTEN = Path(__file__).parent / "format_2"
-"""Three cases by the embedded judge with `--on local:1 --texts`; the input isn't there any more."""
-
-
-def test_a_record_set_of_format_2_is_read(tmp_path: Path) -> None:
-    folder = str(shutil.copytree(WRITTEN, tmp_path / "set"))
-    found = open_record_set(folder)
-
-    assert (found.info.done, found.info.state, found.info.judge) == (3, "finished", "embedded")
-    assert [record.case.id for record in found.records()] == ["t0", "t1", "t2"]
-    assert found.record("t1").case.response == "Ticket 1 costs 4 euros. It includes a free lunch on board."
-    assert [outcome.value < 0.8 for outcome in _grounded(found.records())] == [False, True, False]
-    assert check_record_set(folder) == (["1 part looked through: nothing is missing"], True)
+from ragtriage import StoreError
+from ragtriage.core.filesystems import folder_at
+from ragtriage.store.folder import open_folder
+from ragtriage.store.folder_checking import check_folder
+from ragtriage.store.lease import FolderLease
 
 
-def _grounded(records: Iterable[Record]) -> Iterator[Score]:
-    for record in records:
-        outcome = record.outcomes["groundedness"]
-        assert isinstance(outcome, Score)
-        yield outcome
+@pytest.mark.parametrize("earlier", [1, 2])
+def test_a_folder_of_an_earlier_format_is_refused(earlier: int, tmp_path: Path) -> None:
+    plan = {"inputs": ["rows.jsonl"], "files": [], "partitions": [], "reading": {}, "format": earlier}
+    (tmp_path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    told = (
+        f"{tmp_path} was written by another version of ragtriage: evaluate again with another --out (answers that were "
+        "paid for are remembered), or copy it into a store with the version that wrote it"
+    )
+
+    for opened in (open_folder, check_folder):
+        with pytest.raises(StoreError) as error:
+            opened(str(tmp_path))
+        assert str(error.value) == told
+    with FolderLease(folder_at(str(tmp_path))):  # nothing was left behind
+        assert sorted(one.name for one in tmp_path.iterdir()) == ["driver.json", "plan.json"]

@@ -42,7 +42,7 @@ def forget(
     """Delete the texts of a run, of some of its cases, or of old runs; scores and verdicts stay.
 
     With the texts go components, explanations and remembered answers; ids and tags stay. Nothing can bring them back.
-    The trials of a repeated run are forgotten with it. A run in a folder is named by that.
+    The trials of a repeated run are forgotten with it. A run in a folder is named by its folder or URL.
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the store is in use, or can't be written).
     """
