@@ -16,6 +16,7 @@ from ragtriage.cli.testset_templates import phrase_templates, write
 from ragtriage.report.generation_document import counted_document, example_document, steps_document
 from ragtriage.testset.example import write_example
 from ragtriage.testset.generation.build import (
+    TEMPLATES,
     BuildOptions,
     BuildStep,
     accuracy_half_width,
@@ -30,7 +31,6 @@ from ragtriage.testset.generation.database import SECONDS, Database, QueryLimits
 from ragtriage.testset.generation.fillings import FillingOptions
 from ragtriage.testset.generation.optional_packages import require_packages
 from ragtriage.testset.generation.sampling import SamplingPlan
-from ragtriage.testset.generation.template_files import TEMPLATES
 from ragtriage.testset.generation.true_answers import AnswerPolicies
 
 Combinations = Literal["occurring", "product"]
