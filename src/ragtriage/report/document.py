@@ -1,4 +1,4 @@
-"""A report as a value: headings, lines and tables that every renderer reads (`terminal`, `markdown`, HTML pages)."""
+"""A report as a value: headings, lines and tables that every renderer reads (the terminal, Markdown, HTML pages)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Claims that one sentence of the evidence contradicts in a single detail, or negates in the same words.
 
 The models weigh what two texts share, so one differing detail hardly counts for them. A sentence with (nearly) all
-words of a claim is therefore checked for what differs: a "not" (see also `denials`), an opposite ("open", "closed"),
+words of a claim is therefore checked for what differs: a "not" (see below), an opposite ("open", "closed"),
 or another value of the same thing ("30 days", "14 days"). Only clear cases count, and only if no other sentence with
 many of the claim's words agrees with the claim.
 
