@@ -13,10 +13,6 @@ from ragtriage.runs.case_row import CaseRow
 from ragtriage.runs.manifest import Part, PartPlan
 from ragtriage.store import layout
 from ragtriage.store.layout import Duplicate, PlacedPart, duplicates_in, find_duplicates
-from ragtriage.runs.manifest import PartPlan
-from ragtriage.runs.manifest import Part
-from ragtriage.store import duplicates
-from ragtriage.store.duplicates import Duplicate, PlacedPart, duplicates_in, find_duplicates
 from ragtriage.store.part_file import Entries, PartFile, read_ids
 
 DIGESTS = [bytes([number * 19]) * 8 + bytes([0, number]) * 4 for number in range(13)]
