@@ -158,7 +158,7 @@ def test_a_store_of_version_2_reads_and_goes_on_as_it_was_written(place):
         with store.resume(2) as run:
             assert [one.id for one in run.todo(cases)] == ["full", "case 3"]
             for record in evaluated(cases[1:]):
-                run.keep(record, Reading("no-fault", "none", (), sure=True))
+                run.keep(record, CaseHeading("no-fault", "none", (), sure=True))
             run.finish()
         assert untimed(store.run("last").records()) == untimed(evaluated(cases))
         assert store.forget_texts(1) == 3

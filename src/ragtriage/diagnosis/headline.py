@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -93,7 +94,7 @@ def headline(
     if first and first.kind not in ("waste", "right"):
         about = component if first.kind == "doubt" else first.component
         return Headline(first.kind, component, about, first.reading, first.sure)
-    if low := sorted(_unread_low_scores(record, findings, thresholds, rules, metrics), reverse=True):
+    if low := sorted(_unread_low_scores(record, findings, thresholds, rules, metrics), key=itemgetter(0), reverse=True):
         titles = [title for _, title, _ in low]
         more = f" and {len(low) - MOST_LOW} more" if len(low) > MOST_LOW else ""
         reading = f"no fault found, but {', '.join(said for *_, said in low[:MOST_LOW])}{more}"
@@ -167,7 +168,12 @@ def _unread_low_scores(
         level = BAD[metric.better]
         if bad and (_reads_response(metric) or (name, level) in blamed):
             beyond = distance_past_threshold(outcome.value, threshold, metric.better)
-            yield beyond, metric.title, f"{metric.title} is {level} ({outcome.value:.2f}, threshold {threshold:g})"
+            # rounded, so that of equally bad ones the order of the metrics decides on every processor
+            yield (
+                round(beyond, 6),
+                metric.title,
+                f"{metric.title} is {level} ({outcome.value:.2f}, threshold {threshold:g})",
+            )
 
 
 def _reads_response(metric: Metric) -> bool:
