@@ -1,10 +1,10 @@
 """How far judges agree with people on labelled sets, as a table.
 
     python bench/agreement.py DATA OUT [--judge NAME …] [--only TASK_OR_SET …] [--model FOLDER --fold N]
-    python bench/agreement.py DATA OUT --judge embedded embedded+reader:hhem-2.1-open
+    python bench/agreement.py DATA OUT --judge embedded embedded+reader:deberta-v3-base-mnli-fever-anli
     python bench/agreement.py DATA OUT --judge openai:m --base-url http://127.0.0.1:8000/v1
 
-A judge is whatever `--judge` of the commands takes, a jury aside: the embedded one, with hub readers, a language model.
+A judge is whatever `--judge` of the commands takes, a jury aside: the embedded one, with a hub model, a language model.
 
 DATA/<task>/<set>.jsonl[.gz] holds the rows, as `ragtriage judge ask TASK` takes them, with a `label` of 0 or 1.
 DATA/score.py scores predictions; without one a shorter table of the sets with labels is printed.
@@ -42,7 +42,7 @@ from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.judge_names import EMBEDDED
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.protocol import Judge
-from ragtriage.trust.agreement.labelled_rows import predict_rows, read_labelled_rows
+from ragtriage.trust.agreement.labelled import predict_rows, read_labelled_rows
 from ragtriage.trust.pairs.pair_files import SHORT
 from ragtriage.trust.prediction_files import write_components, write_predictions
 

@@ -45,7 +45,7 @@ from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import InMemory
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.aggregate import share
-from ragtriage.metrics.response import DECLINES
+from ragtriage.metrics.thelma import DECLINES
 
 METRICS = metrics_named(["thelma", "-self_distinctness", "-fact_precision"])
 THRESHOLDS = thresholds_with({})

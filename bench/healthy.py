@@ -26,7 +26,7 @@ from ragtriage import Case, Source, Undefined, Verdict, Verdicts, diagnose, eval
 from ragtriage.diagnosis import RULES
 from ragtriage.judges.build import judge_named
 from ragtriage.metrics import metrics_named
-from ragtriage.metrics.groundedness import SUPPORTED
+from ragtriage.metrics.thelma import SUPPORTED
 
 HEALTHY = Path(__file__).parents[1] / "tests" / "healthy"
 METRICS = metrics_named(["thelma", "-self_distinctness", "-fact_precision"])

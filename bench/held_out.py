@@ -28,7 +28,7 @@ from ragtriage.diagnosis import RULES
 from ragtriage.judges.build import judge_named
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metrics_named
-from ragtriage.metrics.groundedness import SUPPORTED
+from ragtriage.metrics.thelma import SUPPORTED
 
 FOLDER = Path(__file__).parents[1] / "tests" / "held_out"
 METRICS = metrics_named(["thelma", "-fact_precision"])

@@ -46,13 +46,12 @@ from pydantic_ai.settings import ModelSettings
 from speed import varied
 
 from ragtriage.core.questions import supported
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price
-from ragtriage.judges.llm.prompt_rendering import render
 from ragtriage.judges.llm.prompts import read_prompts
-from ragtriage.judges.llm.request_grouping import group_questions
+from ragtriage.judges.llm.requests import group_questions, render
 from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import metrics_named
 from ragtriage.readers import open_cases

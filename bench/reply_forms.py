@@ -23,10 +23,8 @@ from llguidance import LLMatcher, LLTokenizer
 
 from ragtriage.core.questions import Question
 from ragtriage.judges.llm.messages import MalformedReply, Reply
-from ragtriage.judges.llm.prompt_rendering import render
 from ragtriage.judges.llm.prompts import read_prompts
-from ragtriage.judges.llm.reply_parsing import parse_reply
-from ragtriage.judges.llm.request_grouping import Request, group_questions
+from ragtriage.judges.llm.requests import Request, group_questions, parse_reply, render
 
 REQUESTS = Path(__file__).parents[1] / "tests" / "judges" / "llm" / "golden_requests.json"
 LONGEST = 20_000

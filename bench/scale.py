@@ -33,7 +33,7 @@ from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer, Component, Verdict
 from ragtriage.demo import DATA
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import evaluate_file, fingerprints_of
 from ragtriage.execution.execute import Outcome, execute

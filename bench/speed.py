@@ -24,7 +24,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.build import judge_named
 from ragtriage.metrics import THELMA

@@ -40,7 +40,7 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
 from ragtriage.demo import CASES
 from ragtriage.diagnosis import RULES, needs_of
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.build import judge_named
 from ragtriage.metrics import THELMA

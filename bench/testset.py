@@ -19,11 +19,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ragtriage.testset.generation.build import BuildOptions, build
-from ragtriage.testset.generation.build_steps import make_fillings, make_schema, make_templates
+from ragtriage.testset.generation.build import BuildOptions, build, make_fillings, make_schema, make_templates
 from ragtriage.testset.generation.database import Database
 from ragtriage.testset.generation.fillings import FillingOptions
-from ragtriage.testset.generation.placeholders import parameterized_sql
+from ragtriage.testset.generation.query_templates import parameterized_sql
 from ragtriage.testset.generation.reflection import reflect
 from ragtriage.testset.generation.sampling import SamplingPlan
 from ragtriage.testset.generation.sql_checks import check_template

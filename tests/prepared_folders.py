@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import random
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import chdir, closing, suppress
+from functools import cache
 from pathlib import Path
 
 from cli_rows import row, written
-from compared_runs import answers, store_run
+from compared_runs import ScriptedJudge, answers, store_run
 from library_database import sqlite_library
-from ragtriage import Component, FakeJudge, Verdict, open_cases, open_store, thresholds_with
+from ragtriage import Component, FakeJudge, JudgeError, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.execution.evaluate_file import evaluate_file
@@ -143,6 +147,69 @@ def compared_runs() -> None:
     write_baseline(Path("base.json"), side, [rule.name for rule in reading.rules], BaselineOptions())
 
 
+def versions() -> None:
+    """Runs of one set of questions, a sort of side each."""
+    shutil.copytree(_versions(), Path(), dirs_exist_ok=True)
+
+
+@cache
+def _versions() -> Path:
+    """A folder with them, made once; their numbers are those of the comments."""
+    folder = Path(tempfile.mkdtemp(prefix="versions"))
+    atexit.register(shutil.rmtree, folder)
+    with chdir(folder):
+        _store_versions()
+    return folder
+
+
+def _store_versions() -> None:
+    tags = {"topic": lambda i: f"t{i % 2}", "doc": lambda i: f"d{i % 10}"}
+    bad = tuple(range(3, 14))
+    store_run(answers(30, **tags), "v1.jsonl")  # 1
+    store_run(answers(30, bad, **tags), "v2.jsonl")  # 2
+    store_run(answers(30, (*bad, 20), **tags), "v3.jsonl", trials=2)  # 3 and 4
+    store_run(answers(30, bad, **tags), "prompt.jsonl", judge=ScriptedJudge(("supported",)))  # 5
+    store_run(answers(30, bad, **tags), "judge.jsonl", judge=ScriptedJudge(name="other"))  # 6
+    store_run([*answers(29), {**answers(30)[29], "answer": "broken; claim"}], "failed.jsonl")  # 7
+    store_run(answers(8, range(6)), "few.jsonl")  # 8
+    no_ids = [{name: value for name, value in one.items() if name != "id"} for one in answers(30, range(9))]
+    store_run(no_ids[::-1], "no-ids.jsonl")  # 9
+    mixed = answers(30, contexts=lambda i: [f"Fact {i}", f"Other {i}"][: 1 if i % 5 == 0 else 2])
+    mixed[3]["question"] = "Something else?"
+    store_run([*mixed[1:28], {**mixed[0], "id": "new"}], "mixed.jsonl", metrics=("thelma", "answer_f1"))  # 10
+
+
+def two_files() -> None:
+    """Two versions of a dozen answers, in files, of which nothing was evaluated."""
+    first = [row(i, answer=f"Ticket {i} costs {i + 3} euros. It is valid for {i + 1} days.") for i in range(12)]
+    second = [dict(one) for one in first]
+    for i in (1, 4, 5, 8):
+        second[i]["answer"] = f"{second[i]['answer']} It includes a free lunch on day {i}."
+    second[9]["contexts"] = ["The office is closed."]
+    second[11] = row(12)
+    written(Path("v1.jsonl"), first)
+    written(Path("v2.jsonl"), second)
+    Path("cases").mkdir()
+    for part in range(3):
+        written(Path(f"cases/{'abc'[part]}.jsonl"), first[4 * part : 4 * part + 4])
+
+
+def unfinished_run() -> None:
+    """A dozen rows, a run of them, and one of another version of them that ended at the seventh."""
+
+    def broken(question: Question) -> Answer:
+        if "ticket 7" in question.subject.lower():
+            raise JudgeError("the judge is gone")
+        return _drawn(question)
+
+    rows = [row(i) for i in range(12)]
+    _stored(rows, ["thelma"])
+    config = EvaluationConfig(metrics_named(["thelma"]), thresholds_with({}))
+    changed = written(Path("rows.jsonl"), [{**one, "answer": f"{one['answer']}; it is blue"} for one in rows])
+    with open_store(Path(".ragtriage")) as store, suppress(JudgeError):
+        evaluate_file(open_cases(changed), FakeJudge(broken, name="embedded"), store, config, name="rows.jsonl")
+
+
 PREPARED: Mapping[str, Callable[[], None]] = {
     "another database": another_database,
     "compared runs": compared_runs,
@@ -152,7 +219,10 @@ PREPARED: Mapping[str, Callable[[], None]] = {
     "newer store": newer_store,
     "rows": rows,
     "ticket run": ticket_run,
+    "two files": two_files,
     "two runs": two_runs,
     "library": library,
+    "unfinished run": unfinished_run,
+    "versions": versions,
 }
 """Name in a table → what is done in the present folder."""

@@ -25,8 +25,7 @@ from onnx import numpy_helper
 from train import Reader
 from transformers import AutoModel
 
-from ragtriage.judges.embedded.encoder import MODEL
-from ragtriage.judges.embedded.wordpiece import WordPieces
+from ragtriage.judges.embedded.encoder import MODEL, WordPieces
 
 CHECK = (
     ("The refund is paid within 14 days of the return, by the same means of payment.", "Refunds take two weeks."),

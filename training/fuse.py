@@ -32,12 +32,11 @@ from sklearn.model_selection import GroupKFold
 from splits import GROUPS, split_of
 
 from ragtriage.core.chances import CHECK, NOT_SUPPORTED
+from ragtriage.judges.embedded.cross_encoder import HEADS, Logits
 from ragtriage.judges.embedded.encoder import MODEL
 from ragtriage.judges.embedded.features import columns
 from ragtriage.judges.embedded.featurizer import Featurized
-from ragtriage.judges.embedded.fitted_models import fused_inputs
-from ragtriage.judges.embedded.reader import HEADS, Logits
-from ragtriage.judges.embedded.scorer import Scorer
+from ragtriage.judges.embedded.scorer import Scorer, fused_inputs
 
 UNSUPPORTED = 0.1
 """The share of unsupported claims at which precision is told."""

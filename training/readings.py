@@ -28,9 +28,9 @@ from rows import Row, agreement_questions, agreement_rows, authored_rows, kept_q
 from splits import AKIN, GROUPS, PUBLIC, split_of
 from twins import twins
 
-from ragtriage.judges.embedded.attribution import without_attribution
+from ragtriage.judges.embedded.claimed_text import without_attribution
 from ragtriage.judges.embedded.readings import read
-from ragtriage.text.placed_words import content_words
+from ragtriage.text.words import content_words
 
 AUTHORED = Path(__file__).parent / "authored"
 BUDGETS = (40, 60, 80, 110)

@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 
 from ragtriage.text.dates import WEEKDAYS
-from ragtriage.text.details import details
+from ragtriage.text.differences import details
 from ragtriage.text.lexicon import DETAILS, WORDS
-from ragtriage.text.placed_words import content_words
+from ragtriage.text.words import content_words
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _MONTHS = (

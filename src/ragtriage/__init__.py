@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ragtriage.core.steps import Decompose, Match, OnlyWhere, only_where_not
     from ragtriage.core.verdicts import Component, Failure, Outcome, Part, Score, Undefined, Verdict, Verdicts, highest
     from ragtriage.diagnosis import RULES, Evidence, Finding, Headline, Rule, diagnose, headline, needs_of
-    from ragtriage.diagnosis.thresholds import thresholds_with
+    from ragtriage.diagnosis.rules import thresholds_with
     from ragtriage.evaluation.engine import evaluate, evaluate_sync
     from ragtriage.judges.build import judge_named
     from ragtriage.judges.embedded import EmbeddedJudge
@@ -68,7 +68,7 @@ _HOMES = {
     "core.steps": ("Decompose", "Match", "OnlyWhere", "only_where_not"),
     "store": ("open_store",),
     "runs.summary": ("Summary", "Tally"),
-    "diagnosis.thresholds": ("thresholds_with",),
+    "diagnosis.rules": ("thresholds_with",),
     "core.verdicts": (
         "Component",
         "Failure",

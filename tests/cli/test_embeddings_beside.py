@@ -12,12 +12,12 @@ from cli_models import Model, chats, judging
 
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.llm.models import price_of_embeddings
 from ragtriage.judges.llm.options import LLMOptions, Price
-from ragtriage.judges.llm.pricing import price_of_embeddings
 from ragtriage.judges.session import JudgeSession
 from servers import Server
 
-sys.path.append(str(Path(__file__).parents[1] / "judges" / "hub_readers"))
+sys.path.append(str(Path(__file__).parents[1] / "judges" / "hub_models"))
 
 import tiny_onnx
 
@@ -86,22 +86,13 @@ def test_a_run_and_its_plan_say_whose_embeddings_measure_repetition(command, row
     assert not any("embeddings" in found for found in (free.json, not_measured, planned_free))
 
 
-def test_an_encoder_that_is_named_is_not_displaced(command, rows: str, tmp_path: Path) -> None:
-    tiny_onnx.encoder(tmp_path / "encoder")
+def test_embeddings_measure_similarity_beside_a_hub_model(command, rows: str, tmp_path: Path) -> None:
     tiny_onnx.entailment(tmp_path / "nli")
     with Server(Model()) as server:
-        named = ("--judge", "embedded+reader:encoder")
-        said = command("evaluate", rows, *named, *beside(server))
-        cascade = command("plan", rows, *named, *judging(server, "--cascade", "0:1", "--embeddings", "openai:e"))
-        alone = command("evaluate", rows, *named, "--json")
-        other = command("evaluate", rows, "--judge", "embedded+reader:nli", *beside(server), "--json")
+        said = command("evaluate", rows, "--judge", "embedded+reader:nli", *beside(server), "--json")
 
-    for refused in (said, cascade):
-        assert refused.code == 2
-        assert "the reader 'encoder' and the embeddings openai:e are both for 'similarity'" in refused.err
-        assert "--embeddings" in refused.err
-    assert (alone.code, "embeddings" in alone.json) == (0, False), alone.err
-    assert (other.code, other.json["judge"], other.json["embeddings"]) == (0, "embedded+reader:nli", "openai:e")
+    assert (said.code, said.json["judge"], said.json["embeddings"]) == (0, "embedded+reader:nli", "openai:e")
+    assert len(sent(server)) == 4
 
 
 def test_the_plan_counts_and_prices_them(command, rows: str) -> None:

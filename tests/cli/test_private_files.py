@@ -70,7 +70,7 @@ COMMANDS: dict[str, list[tuple[object, ...]]] = {
     "testset": [
         ("testset", "build", "library.db", "-o", "set"),
         ("testset", "phrase", "set", "-o", "own/phrasings.yaml"),
-        ("testset", "example", "firm", "--size", "6"),
+        ("testset", "example", "firm"),
     ],
 }
 

@@ -57,17 +57,17 @@ def there(command, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_example_is_written_and_said_in_80_columns(command) -> None:
-    said = command("testset", "example", "firm", "--size", "6")
+    said = command("testset", "example", "firm")
 
     assert (said.code, said.err) == (0, "")
     assert max(map(len, said.out.splitlines())) <= 80
-    for part in ("6 projects", "documents/", "no document states", "--app firm/app.py:answer"):
+    for part in ("30 projects", "documents/", "no document states", "--app firm/app.py:answer"):
         assert part in said.out
-    assert command("testset", "example", "firm", "--size", "6", "--json").json["projects"] == 6
+    assert command("testset", "example", "firm", "--json").json["projects"] == 30
 
 
 def test_an_example_can_be_asked_and_scored_at_once(command) -> None:
-    command("testset", "example", "firm", "--size", "12")
+    command("testset", "example", "firm")
     facts = [json.loads(line) for line in Path("firm/stated.jsonl").read_text("utf-8").splitlines()]
     asked = [fact for fact in facts if fact["attribute"] in {"manager", "client", "start date"}][:20]
     wordings = {

@@ -6,7 +6,7 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Component, Part, Score, Undefined, Verdict
 from ragtriage.diagnosis import diagnose
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.metrics import metrics_named
 from ragtriage.runs.summary import Tally
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.core.suggestions import near_files, near_names
+from ragtriage.core.validation import near_files, near_names
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from ragtriage.core.case import Case
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Component, Score, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import KIND_WORDS, Headline, diagnose, headline
-from ragtriage.diagnosis.thresholds import is_bad, thresholds_with
+from ragtriage.diagnosis.rules import is_bad, thresholds_with
 from ragtriage.metrics import METRICS, THELMA
-from ragtriage.metrics.response import DECLINES
+from ragtriage.metrics.thelma import DECLINES
 
 THRESHOLDS = thresholds_with({})
 GOOD = {m.name: 1.0 for m in THELMA}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ragtriage import Component, Score, Verdict, thresholds_with
 from ragtriage.core.chances import count_distribution, with_chance
 from ragtriage.diagnosis.likelihood import ENUMERATED, Likelihood, score_interval
-from ragtriage.diagnosis.thresholds import Level, level_of
+from ragtriage.diagnosis.rules import Level, level_of
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.aggregate import share, share_of_faults
 

@@ -39,10 +39,9 @@ from ragtriage.core.verdicts import Answer, Known, Outcome, Part
 from ragtriage.diagnosis import component_of, declined
 from ragtriage.diagnosis.rules import KINDS, Rule
 from ragtriage.metrics import THELMA
-from ragtriage.metrics.aggregate import CONTRADICTED
+from ragtriage.metrics.aggregate import CONTRADICTED, SEGMENTS
 from ragtriage.metrics.citations import FALSE
-from ragtriage.metrics.decompositions import SEGMENTS
-from ragtriage.metrics.response import DECLINES
+from ragtriage.metrics.thelma import DECLINES
 
 WORKED = Path(__file__).parent.parent / "worked" / "diagnosis.jsonl"
 ROWS = [json.loads(line) for line in WORKED.read_text(encoding="utf-8").splitlines()]

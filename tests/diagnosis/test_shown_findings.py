@@ -16,7 +16,7 @@ from ragtriage.core.verdicts import Known, Outcome
 from ragtriage.diagnosis import COSTS, Costs
 from ragtriage.diagnosis.findings import Assessment, assess
 from ragtriage.metrics.aggregate import share
-from ragtriage.metrics.response import DECLINES
+from ragtriage.metrics.thelma import DECLINES
 
 THRESHOLDS = thresholds_with({})
 RULE = {rule.name: rule for rule in RULES}

@@ -16,24 +16,23 @@ import pytest
 import quickstart_output
 
 import ragtriage
-from ragtriage.cli import app
-from ragtriage.cli.app import COMMANDS
+from ragtriage.cli import COMMANDS, app
 from ragtriage.cli.console import ExitCode
 from ragtriage.config import Settings, read_settings
-from ragtriage.core.options import WINDOW
+from ragtriage.core.case import WINDOW
 from ragtriage.core.statistics import RESAMPLES
 from ragtriage.core.steps import Relation, Target, Unit
 from ragtriage.diagnosis import KINDS, RULES
-from ragtriage.diagnosis.thresholds import DEFAULTS
+from ragtriage.diagnosis.rules import DEFAULTS
 from ragtriage.judges.decision_thresholds import BANDS, NEVER_NO, NEVER_YES
 from ragtriage.judges.embedded.encoder import LENGTH
 from ragtriage.judges.judge_config import BATCH_WINDOW, EMBEDDED_WINDOW
-from ragtriage.judges.llm import channel, concurrency, embedding_judge, prompt_rendering
+from ragtriage.judges.llm import admission, channel, embedding_judge, requests
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.prompts import ASKED, HEAD
 from ragtriage.metrics import GROUPS, METRICS
-from ragtriage.readers.field_names import ALIASES
-from ragtriage.readers.problems import Limits
+from ragtriage.readers.field_values import ALIASES
+from ragtriage.readers.problems import RowLimits
 from ragtriage.readers.shapes import SHAPES
 from ragtriage.report import run_page
 
@@ -179,7 +178,7 @@ def test_every_extra_has_a_heading() -> None:
 def test_every_limit_of_a_row_is_listed() -> None:
     page = text("operations.md")
 
-    for field in fields(Limits):
+    for field in fields(RowLimits):
         assert field.name.replace("_", "-") in page or field.name in page
         assert f"{field.default:,}" in page
 
@@ -228,9 +227,9 @@ def test_every_setting_of_language_models_stands_with_its_flag_and_default() -> 
 def test_numbers_about_language_models_are_those_of_the_code() -> None:
     operations, judges = (" ".join(text(name).split()) for name in ("operations.md", "llm-judge.md"))
 
-    assert f"It starts with {concurrency.FIRST_LIMIT}," in operations
-    assert f"some {prompt_rendering.THOUGHT:,} tokens and four times the usual" in operations
-    assert prompt_rendering.LONGEST == channel.GROWTH == 4
+    assert f"It starts with {admission.FIRST_LIMIT}," in operations
+    assert f"some {requests.THOUGHT:,} tokens and four times the usual" in operations
+    assert requests.LONGEST == channel.GROWTH == 4
     assert f"by a batch API it is {BATCH_WINDOW:,}" in operations
     assert (channel.ATTEMPTS, channel.READINGS, channel.FIRST_REQUESTS, channel.PATIENCE) == (6, 5, 5, 900)
     assert "up to six times in all" in operations

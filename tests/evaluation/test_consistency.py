@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from ragtriage import Case, Component, FakeJudge, Score, Source, Verdict, Verdicts, evaluate_sync, metrics_named
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Cell, Failure, Known, Missing
-from ragtriage.evaluation.consistency import BASE, WEIGHT, consistent
-from ragtriage.metrics.groundedness import SUPPORTED
-from ragtriage.metrics.response import DECLINES
-from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
+from ragtriage.evaluation.engine import BASE, WEIGHT, consistent
+from ragtriage.metrics.thelma import ANSWERED_BY_ONE, ANSWERED_TOGETHER, DECLINES, SUPPORTED
 
 QUESTION = Component("What does it cost?")
 EVEN = Verdict("yes", 0.5, 0.5, "because", chance=0.5)

@@ -41,9 +41,9 @@ from ragtriage.core.steps import Match
 from ragtriage.core.verdicts import Answer, Components, Failure, Outcome, Verdicts
 from ragtriage.diagnosis import UNDETERMINED, component_of, declined, diagnose
 from ragtriage.diagnosis.findings import BY_CONVERSATION
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.metrics import THELMA
-from ragtriage.metrics.decompositions import CLAIMS
+from ragtriage.metrics.aggregate import CLAIMS
 
 YES = Verdict("yes", 0.9, 0.9)
 NO = Verdict("no", 0.1, 0.9)

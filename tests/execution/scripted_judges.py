@@ -20,7 +20,7 @@ from ragtriage.core.filesystems import Folder, folder_at
 from ragtriage.core.questions import Question
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import evaluate_file, fingerprints_of
 from ragtriage.execution.execute import Outcome, execute
@@ -30,8 +30,8 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import InMemory
 from ragtriage.metrics import THELMA
 from ragtriage.readers import open_cases
-from ragtriage.report.run_json import run_json
-from ragtriage.report.stored_run import stored_run_report
+from ragtriage.report.json_output import run_json
+from ragtriage.report.run_report import stored_run_report
 from ragtriage.runs.cutting import survey
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
 from ragtriage.runs.manifest import Manifest, ReadOptions, parts_digest

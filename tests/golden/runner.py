@@ -1,6 +1,6 @@
-"""Runs the rows of commands.toml in this process, normalises what they leave, and compares it field by field.
+"""Runs the rows of the tables here in this process, normalises what they leave, and compares it field by field.
 
-The test and record.py share it; neither knows a flag of a command.
+The test and record.py share it; neither knows a flag of a command, but those that name the scripted model.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import shutil
 import sys
 import tempfile
+import threading
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,15 +23,20 @@ from typing import Any, Self
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(folder) for folder in (ROOT / "tests", ROOT / "tests" / "cli") if str(folder) not in sys.path]
+TESTS = ROOT / "tests"
+sys.path[:0] = [str(folder) for folder in (TESTS, TESTS / "cli", TESTS / "testing") if str(folder) not in sys.path]
 
 from cli_models import KEY  # noqa: E402  # it lies beside the tests of the commands
+from inner_sessions import PLUGIN  # noqa: E402  # it lies beside the tests of the plugin
 from scripted import answers  # noqa: E402  # see above
 
-from in_process import plain_environment, said_by  # noqa: E402  # see above
+from forked import Child  # noqa: E402  # see above
+from in_process import Said, plain_environment, said_by  # noqa: E402  # see above
 from modes import wide  # noqa: E402  # see above
+from postgresql_server import new_schema  # noqa: E402  # see above
 from prepared_folders import PREPARED  # noqa: E402  # see above
-from servers import Server  # noqa: E402  # see above
+from servers import Heard, Server  # noqa: E402  # see above
+from servers import Said as Reply  # noqa: E402  # see above
 
 EXPECTED = HERE / "expected"
 DEMO = ROOT / "src" / "ragtriage" / "demo" / "data" / "cases.jsonl"
@@ -40,6 +46,15 @@ NEAR = 0.02
 """How far probabilities, and means of them, may lie apart on another processor; of sums, relatively."""
 NEAR_PERCENT = 2
 _EPSILON = 1e-9
+PYTEST = "pytest"
+"""Instead of a command: pytest, in a process of its own."""
+_SESSION = """
+import os, sys, pytest
+for name in [name for name in os.environ if name.startswith("PYTEST_")]:
+    del os.environ[name]
+os.environ["CI"] = "1"  # no line of the summary is cut
+sys.exit(pytest.main(sys.argv[1:]))
+"""
 
 TEXT_PLACEHOLDERS: tuple[tuple[str, str], ...] = (
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(\+00:00| UTC|Z)", "<time>"),
@@ -48,10 +63,18 @@ TEXT_PLACEHOLDERS: tuple[tuple[str, str], ...] = (
     (r"(embedded[\w:]*-)[0-9a-f]{12}\b", r"\1<digest>"),
     (r"\b[0-9a-f]{32,}\b", "<digest>"),
     (r"(collected-)[0-9a-f]{12}\b", r"\1<digest>"),
-    (r"(?m)^\d+ of \d+ (?:cases|templates)(?:, .*)?\n", ""),
+    (r"(?m)^\d+ of (?:about )?\d+ (?:cases|templates)(?:, .*)?\n", ""),
+    (r"(?m)^(- )?note: .* newer than .*\n", ""),  # not within the same second
     (r"(ragtriage|python|onnxruntime|numpy)([ =]+)\d+(\.\d+)+\S*", r"\1\2<version>"),
     (r"(seconds an answer: ).*", r"\1<seconds>"),
     (r"[\d.]+ seconds a case", "<seconds> seconds a case"),
+    (r"postgresql://\S*?schema=test_\d+", "<store>"),
+    (r"(  |\(|· )\d{4}-\d\d-\d\d(?=  |\)| ·)", r"\1<date>"),
+    (r"( timestamp=\")[\dT:-]+\"", r'\1<time>"'),
+    (r"\b\d+\.\d\ds\b|(?<=remembered\) in )[\d.]+ s", "<seconds>"),
+    (r" hostname=\"[^\"]*\"", ' hostname="<host>"'),
+    (r"\bragtriage(\.[a-z_]+)+\.(?=[A-Z])", "<module>."),
+    (r"( time=\")[\d.]+\"", r'\1<seconds>"'),
 )
 """What differs from run to run, or from machine to machine, in any text."""
 FIELD_PLACEHOLDERS = frozenset(
@@ -68,7 +91,7 @@ _SHOWN = ("title", "aria-label", "id", "href", "open")
 class Step:
     """One command of a case."""
 
-    command: Sequence[str]
+    command: str
     exit: int = 0
     typed: str = ""
     """What comes on standard input."""
@@ -76,6 +99,10 @@ class Step:
     """Files that it wrote and that are compared."""
     compared: bool = True
     """Whether its output is compared, and not only its exit code."""
+    removed: Sequence[str] = ()
+    """Files and folders that somebody deletes before it."""
+    killed_after: int = 0
+    """Kill it when the scripted model has given so many answers and is asked again."""
 
 
 @dataclass(frozen=True)
@@ -89,16 +116,21 @@ class Row:
     prepared: str = ""
     """What is done before the first command: a name in prepared_folders.py."""
     server: bool = False
-    """Whether a scripted model listens at {server}."""
+    """Whether a scripted model listens at {server}; {model} are the flags that make it the judge."""
+    postgresql: bool = False
+    """Whether {store} is an empty store on a PostgreSQL server."""
+    exact: bool = False
+    """Whether nothing may differ, not the last digit: for scripted judges, which are the same on every processor."""
+    public: Sequence[str] = ()
+    """Files that others than their owner may read, since they hold no text of a case."""
 
 
 def rows() -> dict[str, Row]:
-    """The table."""
-    read = tomllib.loads((HERE / "commands.toml").read_text(encoding="utf-8"))
+    """All tables."""
     found = {}
-    for name, given in read.items():
-        steps = [Step(**{**step, "command": step["command"].split()}) for step in given.pop("steps")]
-        found[name] = Row(name, steps, **given)
+    for table in sorted(HERE.glob("*.toml")):
+        for name, given in tomllib.loads(table.read_text(encoding="utf-8")).items():
+            found[name] = Row(name, [Step(**step) for step in given.pop("steps")], **given)
     return found
 
 
@@ -119,7 +151,11 @@ def outcome_of(row: Row) -> Outcome:
     """Run a case."""
     with contextlib.ExitStack() as open_now:
         folder = Path(open_now.enter_context(tempfile.TemporaryDirectory(prefix="golden"))).resolve()
-        server = open_now.enter_context(Server(answers)) if row.server else None
+        model = _Model()
+        url = open_now.enter_context(Server(model)).url if row.server else ""
+        named = {"server": url, "model": f"--judge openai:m --base-url {url} --concurrency 1"}
+        if row.postgresql:
+            named["store"] = new_schema()[0]
         open_now.enter_context(contextlib.chdir(folder))
         open_now.enter_context(plain_environment(OPENAI_API_KEY=KEY))
         for name, given in row.files.items():
@@ -130,8 +166,9 @@ def outcome_of(row: Row) -> Outcome:
         codes, told, outputs = [], [], {}
         hide = _hider(folder)
         for number, step in enumerate(row.steps, 1):
-            command = [part.format(server=server.url if server else "") for part in step.command]
-            said = said_by(command, step.typed.encode())
+            for name in step.removed:
+                _remove(Path(name))
+            said = _said(step.command.format(**named).split(), step, model)
             codes.append(said.code)
             told.append(said.err)
             if step.compared:
@@ -140,6 +177,62 @@ def outcome_of(row: Row) -> Outcome:
                 kept = f"{number}.{name.replace('/', '-')}"
                 outputs |= _kept(kept, Path(name).read_text(encoding="utf-8"), hide)
         return Outcome(codes, outputs, told, wide(folder, given_files))
+
+
+class _Model:
+    """The scripted model; it can be told to answer so many requests only, and to let all others wait."""
+
+    def __init__(self) -> None:
+        self.waited_for = threading.Event()
+        self._left: int | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self, heard: Heard) -> Reply:
+        with self._lock:
+            held = self._left == 0
+            if self._left:
+                self._left -= 1
+        if held:
+            self.waited_for.set()
+            return Reply("{}", after=60)
+        return answers(heard)
+
+    @contextlib.contextmanager
+    def answering(self, count: int) -> Iterator[None]:
+        """Answer so many requests."""
+        self.waited_for.clear()
+        self._left = count
+        try:
+            yield
+        finally:
+            self._left = None
+
+
+def _said(command: Sequence[str], step: Step, model: _Model) -> Said:
+    """What a step says: a command in this process, one that is killed in its own, or pytest."""
+    if command[0] == PYTEST:
+        with Child("-p", "no:cacheprovider", *PLUGIN, *command[1:], code=_SESSION) as session:
+            return _ended(session)
+    if step.killed_after:
+        with model.answering(step.killed_after), Child(*command) as child:
+            assert model.waited_for.wait(60), "the model wasn't asked so often"
+            child.kill()
+            return _ended(child)
+    return said_by(command, step.typed.encode())
+
+
+def _ended(child: Child) -> Said:
+    """What a process of its own said, when it is at its end."""
+    out, err = child.communicate()
+    return Said(child.wait(), out, err)
+
+
+def _remove(path: Path) -> None:
+    """Delete a file or a folder."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _place(path: Path, given: str | list[str]) -> None:
@@ -159,7 +252,8 @@ def _hider(folder: Path) -> Callable[[str], str]:
     """What puts placeholders for all that differs from run to run."""
 
     def hide(text: str) -> str:
-        text = text.replace(str(folder), "<folder>").replace(str(ROOT), "<root>")
+        for own, placeholder in ((str(folder), "<folder>"), (folder.name, "<project>"), (str(ROOT), "<root>")):
+            text = text.replace(own, placeholder)
         for pattern, placeholder in TEXT_PLACEHOLDERS:
             text = re.sub(pattern, placeholder, text)
         return text
@@ -261,15 +355,25 @@ class Page(HTMLParser):
 # ---- comparing
 
 
-def differences(name: str, expected: str, found: str) -> list[str]:
-    """Where an output differs from the expected one, each with both values; empty if nowhere."""
+def differences(name: str, expected: str, found: str, *, exact: bool = False) -> list[str]:
+    """Where an output differs from the expected one, each with both values; empty if nowhere.
+
+    Args:
+        name: of the file that keeps it.
+        expected: the output as it was.
+        found: as it is.
+        exact: the last digits of shares and percents may not differ either.
+    """
+    if exact and expected == found:
+        return []
     if name.endswith((".json", ".jsonl")):
-        return list(_fields("", parsed(name, expected), parsed(name, found)))
+        same = _equal if exact else _same
+        return list(_fields("", parsed(name, expected), parsed(name, found), same))
     ours, theirs = expected.splitlines(), found.splitlines()
     told = [
         f"line {at}: {one!r} became {other!r}"
         for at, (one, other) in enumerate(zip(ours, theirs, strict=False), 1)
-        if not same_text(one, other)
+        if (one != other if exact else not same_text(one, other))
     ]
     return told + ([f"{len(ours)} lines became {len(theirs)}"] if len(ours) != len(theirs) else [])
 
@@ -279,7 +383,7 @@ def parsed(name: str, text: str) -> Any:
     return [json.loads(line) for line in text.splitlines()] if name.endswith(".jsonl") else json.loads(text)
 
 
-def _fields(path: str, expected: Any, found: Any) -> Iterator[str]:
+def _fields(path: str, expected: Any, found: Any, same: Callable[[Any, Any], bool]) -> Iterator[str]:
     """The differing fields below `path`."""
     if isinstance(expected, dict) and isinstance(found, dict):
         counted = all(type(value) is int for value in expected.values())  # equal counts stand as the cases came
@@ -291,14 +395,21 @@ def _fields(path: str, expected: Any, found: Any) -> Iterator[str]:
             elif key not in expected:
                 yield f"{path}.{key}: {_brief(found[key])} is new"
             else:
-                yield from _fields(f"{path}.{key}", expected[key], found[key])
+                yield from _fields(f"{path}.{key}", expected[key], found[key], same)
     elif isinstance(expected, list) and isinstance(found, list):
         if len(expected) != len(found):
             yield f"{path or '.'}: {len(expected)} entries became {len(found)}"
         for at, (one, other) in enumerate(zip(expected, found, strict=False)):
-            yield from _fields(f"{path}[{at}]", one, other)
-    elif not _same(expected, found):
+            yield from _fields(f"{path}[{at}]", one, other, same)
+    elif not same(expected, found):
         yield f"{path}: {_brief(expected)} became {_brief(found)}"
+
+
+def _equal(expected: Any, found: Any) -> bool:
+    """The same value; of numbers up to what another order of the sum makes."""
+    if isinstance(expected, float) and isinstance(found, float):
+        return abs(expected - found) <= _EPSILON * max(1.0, abs(expected))
+    return type(expected) is type(found) and bool(expected == found)
 
 
 def _same(expected: Any, found: Any) -> bool:
@@ -363,7 +474,7 @@ def record(row: Row) -> list[str]:
 def wrong_codes(row: Row, found: Outcome) -> list[str]:
     """The commands that ended with another exit code than the table says."""
     return [
-        f"{' '.join(step.command)}: exit code {code} instead of {step.exit}: {told[-500:]}"
+        f"{step.command}: exit code {code} instead of {step.exit}: {told[-500:]}"
         for step, code, told in zip(row.steps, found.codes, found.told, strict=True)
         if code != step.exit
     ]

@@ -10,11 +10,11 @@ import pytest
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges import judge_config
 from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.judges.llm.model_names import options_for
+from ragtriage.judges.llm.models import options_for
 from ragtriage.judges.llm.options import LLMOptions
 
 BUILDERS = re.compile(
-    r"^from ragtriage\.judges\.(?!decision_thresholds|judge_names|llm\.options|llm\.model_names)", re.MULTILINE
+    r"^from ragtriage\.judges\.(?!decision_thresholds|judge_names|llm\.options|llm\.models)", re.MULTILINE
 )
 OWN = LLMOptions(base_url="http://127.0.0.1:1/v1", headers={"X-Gate": "secret"})
 

@@ -18,7 +18,7 @@ from ragtriage.core.steps import Decompose, Match
 from ragtriage.core.verdicts import Cell, Known, Missing, Outcome
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.generator import query_similarity_of
-from ragtriage.metrics.response import self_distinctness_at
+from ragtriage.metrics.thelma import self_distinctness_at
 
 ALL = (*METRICS, self_distinctness_at(0.9), self_distinctness_at(None), query_similarity_of(5))
 APART = {

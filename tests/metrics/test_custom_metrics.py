@@ -11,7 +11,7 @@ import pytest
 
 from ragtriage import ConfigError, metrics_named
 from ragtriage.metrics.custom_metrics import installed_metric, names_in, resolved_in
-from ragtriage.metrics.groundedness import groundedness
+from ragtriage.metrics.thelma import groundedness
 
 GOOD = '''
 from ragtriage import Decompose, Match, metric, share

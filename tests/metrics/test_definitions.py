@@ -10,8 +10,8 @@ import pytest
 from ragtriage import METRICS, Metric, Undefined, metrics_named
 from ragtriage.core.steps import Decompose, Match
 from ragtriage.diagnosis import RULES, needs_of
-from ragtriage.metrics.definitions import definition_of, metric_by_name_alone, metric_from, needs_in, version_of
-from ragtriage.metrics.groundedness import groundedness
+from ragtriage.metrics.custom_metrics import definition_of, metric_by_name_alone, metric_from, needs_in, version_of
+from ragtriage.metrics.thelma import groundedness
 
 FILE = '''
 from ragtriage import Decompose, Match, metric, share

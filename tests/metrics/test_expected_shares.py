@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ragtriage.core.chances import chance_of, with_chance
 from ragtriage.core.verdicts import Cell, Component, Failure, Outcome, Score, Undefined, Verdict, Verdicts, highest
 from ragtriage.metrics.aggregate import UNLIKELY_TOGETHER, conjunction, negated, share, share_of_faults
-from ragtriage.metrics.samples import self_consistency
+from ragtriage.metrics.generator import self_consistency
 
 Good = Literal["yes", "no"]
 GOOD = st.sampled_from(["yes", "no"])

@@ -7,9 +7,9 @@ import pytest
 from ragtriage import METRICS, Case, ConfigError, Score, Source, metrics_named
 from ragtriage.core.verdicts import Component, Verdict, Verdicts
 from ragtriage.metrics import GROUPS, OTHER_NAMES, THELMA, metric_named
+from ragtriage.metrics.generator import self_consistency
+from ragtriage.metrics.names import VARIANTS
 from ragtriage.metrics.optional import OPTIONAL_DATA, default_groups, metrics_note, optional_data_of
-from ragtriage.metrics.samples import self_consistency
-from ragtriage.metrics.variants import VARIANTS
 
 
 def names(*given: str) -> list[str]:

@@ -13,7 +13,7 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Cell, Failure, Outcome
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.aggregate import conjunction, negated
-from ragtriage.metrics.noise import irrelevant_noise_sensitivity, relevant_noise_sensitivity
+from ragtriage.metrics.reference import irrelevant_noise_sensitivity, relevant_noise_sensitivity
 
 YES, NO, UNKNOWN = Verdict("yes", 1.0), Verdict("no", 0.0), Verdict("unknown")
 FAILED = Failure("time-out after 30 s")

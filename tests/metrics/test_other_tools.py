@@ -6,7 +6,7 @@ import pytest
 
 from ragtriage import METRICS, ConfigError, metrics_named
 from ragtriage.metrics import GROUPS
-from ragtriage.metrics.other_tools import named_elsewhere, normalized_name, other_metrics
+from ragtriage.metrics.names import named_elsewhere, normalized_name, other_metrics
 
 OURS = {m.name for m in METRICS}
 

@@ -10,7 +10,7 @@ from ragtriage.core import questions as ask
 from ragtriage.core.verdicts import Outcome
 from ragtriage.judges.llm.judge import LLMJudge
 from ragtriage.metrics import metrics_named
-from ragtriage.metrics.decompositions import SAMPLES, WHOLE_RESPONSE
+from ragtriage.metrics.aggregate import SAMPLES, WHOLE_RESPONSE
 
 REFUSALS = ("I don't know.", "I can't answer that.")
 CASE = Case("c", "How tall is it?", (), REFUSALS[0], reference=REFUSALS[0], samples=(REFUSALS[1], REFUSALS[0]))

@@ -23,7 +23,7 @@ from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.steps import Decompose, Unit
 from ragtriage.core.verdicts import Answer
 from ragtriage.metrics import THELMA
-from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
+from ragtriage.metrics.thelma import ANSWERED_BY_ONE, ANSWERED_TOGETHER
 from ragtriage.planning.levels import dependencies, plan
 
 

@@ -26,8 +26,8 @@ from ragtriage.core.metric import ORDER
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.steps import Condition, Field, Relation, Step, Target, Unit
 from ragtriage.core.verdicts import Answer, Missing
+from ragtriage.metrics.aggregate import CLAIMS, FACTS, SOURCES
 from ragtriage.metrics.citations import ROUND_ONE
-from ragtriage.metrics.decompositions import CLAIMS, FACTS, SOURCES
 from ragtriage.planning.relations import (
     CONDITIONS,
     FIELDS,

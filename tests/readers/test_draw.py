@@ -11,7 +11,7 @@ import pytest
 
 from cli_rows import row, written
 from ragtriage.core.case import Case
-from ragtriage.readers import Limits, Rejected, open_cases
+from ragtriage.readers import Rejected, RowLimits, open_cases
 from ragtriage.readers.cases import CaseSample
 
 
@@ -73,7 +73,7 @@ def test_rows_that_come_again_are_counted_and_drawn_once(tmp_path: Path) -> None
 def test_rows_that_are_too_long_are_rows(tmp_path: Path) -> None:
     path = written(tmp_path / "c.jsonl", [row(0), *(row(i, answer="long " * 99) for i in range(1, 4))])
 
-    found = open_cases(path, limits=Limits(max_row=300)).draw(9)
+    found = open_cases(path, limits=RowLimits(max_row=300)).draw(9)
 
     assert found is not None
     assert (found.rows, found.repeated, len(ids(found))) == (4, 0, 1)

@@ -9,7 +9,7 @@ import pytest
 
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers import open_cases
-from ragtriage.readers.field_names import ALIASES, field_named
+from ragtriage.readers.field_values import ALIASES, field_named
 
 GOOD = {"query": "q", "sources": ["s"], "response": "r"}
 

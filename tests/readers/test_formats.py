@@ -17,7 +17,7 @@ import pytest
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError, MissingExtraError
-from ragtriage.readers import Limits, open_cases
+from ragtriage.readers import RowLimits, open_cases
 
 ROWS = [{"id": str(n), "query": f"q {n}", "sources": [f"s {n}", "ö"], "response": "r, “x”\n"} for n in range(3)]
 
@@ -229,7 +229,7 @@ def test_bad_table_rows(read: Any, row: str, says: str) -> None:
 def test_a_quote_that_is_not_closed(read: Any) -> None:
     content = 'query,sources,response\nq,[],r\nq2,[],"open\n' + "x,[],y\n" * 100
     before = csv.field_size_limit()
-    _, cases, rejected = read(content, "c.csv", limits=Limits(max_row=300))
+    _, cases, rejected = read(content, "c.csv", limits=RowLimits(max_row=300))
     assert rejected[0].row == 2
     assert "is a quote not closed?" in rejected[0].reason
     assert cases

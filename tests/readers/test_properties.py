@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers import Rejected, open_cases
-from ragtriage.readers.field_names import ALIASES
+from ragtriage.readers.field_values import ALIASES
 from ragtriage.readers.paths import NotThere, path_from
 from ragtriage.readers.shapes import SHAPES
 

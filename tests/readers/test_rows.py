@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.readers import Limits, open_cases
+from ragtriage.readers import RowLimits, open_cases
 
 GOOD = {"query": "q", "sources": ["s"], "response": "r"}
 
@@ -198,7 +198,7 @@ def test_a_deep_tag_is_rejected(make: Any) -> None:
 
 def test_a_row_that_is_too_long(read: Any) -> None:
     rows = [GOOD, GOOD | {"query": "x" * 500}, GOOD | {"id": 1}]
-    _, cases, [rejected] = read(rows, limits=Limits(max_row=200))
+    _, cases, [rejected] = read(rows, limits=RowLimits(max_row=200))
     assert len(cases) == 2
     assert "row 2: is longer than 200 bytes" in str(rejected)
 

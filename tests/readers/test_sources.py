@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ragtriage.core.errors import InputError
-from ragtriage.readers import Limits, open_cases
+from ragtriage.readers import RowLimits, open_cases
 
 SHAPES: list[tuple[str, Any, list[tuple[str, str | None]]]] = [
     ("none retrieved", [], []),
@@ -140,7 +140,7 @@ def test_limits(read: Any) -> None:
         {"query": "q", "sources": [], "response": "x" * 11},
         {"query": "q", "sources": ["x" * 10] * 3},
     ]
-    _, cases, rejected = read(rows, limits=Limits(max_text=10, max_sources=3))
+    _, cases, rejected = read(rows, limits=RowLimits(max_text=10, max_sources=3))
     assert len(cases) == 1
     assert "source 1 has 11 characters, more than 10" in str(rejected[0])
     assert "--max-text" in str(rejected[0])
@@ -151,7 +151,7 @@ def test_limits(read: Any) -> None:
 def test_ten_thousand_sources_are_fine_if_they_are_wanted(read: Any) -> None:
     rows = [{"query": "q", "sources": [f"s{n}" for n in range(10_000)]}]
     _, _, [rejected] = read(rows)
-    _, [case], _ = read(rows, limits=Limits(max_sources=10_000))
+    _, [case], _ = read(rows, limits=RowLimits(max_sources=10_000))
 
     assert "has 10,000 sources" in str(rejected)
     assert len(case.sources) == 10_000

@@ -13,12 +13,19 @@ from ragtriage.core.record import Record
 from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Cell, Component, Failure, Known, Missing, Verdict, Verdicts
 from ragtriage.diagnosis import Finding, diagnose
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.metrics import THELMA
-from ragtriage.metrics.decompositions import CLAIMS, FACTS, QUESTIONS, SENTENCES, SOURCES
-from ragtriage.metrics.groundedness import groundedness
-from ragtriage.metrics.response import ANSWERED_BY_RESPONSE, REPEATED, response_precision
-from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER, fact_precision, source_precision
+from ragtriage.metrics.aggregate import CLAIMS, FACTS, QUESTIONS, SENTENCES, SOURCES
+from ragtriage.metrics.thelma import (
+    ANSWERED_BY_ONE,
+    ANSWERED_BY_RESPONSE,
+    ANSWERED_TOGETHER,
+    REPEATED,
+    fact_precision,
+    groundedness,
+    response_precision,
+    source_precision,
+)
 
 YES = Verdict("yes", 0.9, 0.9, "it stands there")
 NO = Verdict("no", 0.1, 0.9, "it isn't there")

@@ -13,7 +13,7 @@ import pytest
 from ragtriage import Case, Score, metrics_named
 from ragtriage.core.record import Record
 from ragtriage.diagnosis import Finding, diagnose
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.metrics import THELMA
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, run_report

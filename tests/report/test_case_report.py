@@ -11,13 +11,11 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Component, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import Finding
-from ragtriage.diagnosis.ranking import rank_of
-from ragtriage.diagnosis.thresholds import is_bad
-from ragtriage.metrics.source import ANSWERED_BY_ONE
-from ragtriage.report.case_report import LISTED_SOURCES, case_report, legend_of
-from ragtriage.report.case_rows import case_row, worst_first
-from ragtriage.report.claims import look_of
-from ragtriage.report.coverage import MOST_COLUMNS, coverage_of
+from ragtriage.diagnosis.headline import rank_of
+from ragtriage.diagnosis.rules import is_bad
+from ragtriage.metrics.thelma import ANSWERED_BY_ONE
+from ragtriage.report.case_report import LISTED_SOURCES, case_report, legend_of, listed_case, look_of, worst_first
+from ragtriage.report.citations import MOST_COLUMNS, coverage_of
 from ragtriage.report.marks import Look
 from ragtriage.report.words import title_of
 
@@ -145,6 +143,6 @@ def test_the_worst_cases_come_first(many: Many, rich_record: Record) -> None:
     ranks = [rank_of("c", f) for f in (severe, slight, unsure, (), waste)]
 
     assert sorted(ranks) == [ranks[0], ranks[1], ranks[2], ranks[4], ranks[3]]
-    good, bad = case_row(rich_record, ()), case_row(rich_record, severe)
+    good, bad = listed_case(rich_record, ()), listed_case(rich_record, severe)
     assert worst_first([good, bad]) == [bad, good]
     assert (bad.kind, bad.component) == ("failure", failure.component)

@@ -9,7 +9,7 @@ import pytest
 
 from made_comparison import HOSTILE, SHARE, UNSURE, WORSE, made_comparison
 from ragtriage.report.comparison_junit import comparison_junit
-from ragtriage.report.comparison_verdict import Quote
+from ragtriage.report.comparison_words import Quote
 
 ATTRIBUTES = {
     "testsuites": (set(), {"name", "time", "tests", "failures", "disabled", "errors"}),

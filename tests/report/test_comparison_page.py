@@ -10,7 +10,7 @@ import pytest
 
 from made_comparison import HOSTILE, made_comparison
 from ragtriage.report.comparison_page import word_diff, write_comparison_page
-from ragtriage.report.comparison_verdict import Quote
+from ragtriage.report.comparison_words import Quote
 
 
 def test_it_holds_every_part(tmp_path: Path) -> None:

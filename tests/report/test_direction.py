@@ -26,16 +26,13 @@ from ragtriage import (
 )
 from ragtriage.core.verdicts import Undefined
 from ragtriage.diagnosis import Finding, Rule
-from ragtriage.diagnosis.thresholds import is_bad, level_of
+from ragtriage.diagnosis.rules import is_bad, level_of
 from ragtriage.report.case_document import case_document
-from ragtriage.report.case_report import case_report
-from ragtriage.report.case_rows import CaseRow, case_row, worst_first
-from ragtriage.report.repeats_document import repeats_document
-from ragtriage.report.run_document import cases_document, run_document
+from ragtriage.report.case_report import ListedCase, case_report, listed_case, worst_first
+from ragtriage.report.run_document import cases_document, repeats_document, run_document
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, run_report
-from ragtriage.report.table_width import MOST_NAMES
-from ragtriage.report.terminal import print_document
+from ragtriage.report.terminal import MOST_NAMES, print_document
 from ragtriage.report.words import SHORT_TITLES, short_title
 from ragtriage.runs.repeats import Repeats
 from ragtriage.runs.summary import Summary
@@ -49,7 +46,7 @@ def print_summary(shown: Console, header: Header, summary: Summary, slices: dict
     print_document(shown, run_document(run_report(header, summary, slices), shown.width))
 
 
-def print_cases(shown: Console, rows: Iterable[CaseRow], most: int | None = None) -> None:
+def print_cases(shown: Console, rows: Iterable[ListedCase], most: int | None = None) -> None:
     print_document(shown, cases_document(rows, most, width=shown.width))
 
 
@@ -124,7 +121,7 @@ def test_the_list_of_cases_and_what_further_scores_found_show_the_direction(tmp_
     outcomes = {"hallucination": Score(1.0, 1), "irrelevant_noise_sensitivity": Score(1.0, 1, 0, (part,))}
     record = Record(Case("c", "What?"), {}, outcomes)
     file = io.StringIO()
-    print_cases(Console(file=file, width=120), [case_row(record, ())])
+    print_cases(Console(file=file, width=120), [listed_case(record, ())])
     print_case(Console(file=file, width=120), record, (), THRESHOLDS)
     write_run_page(tmp_path / "r.html", run_report(HEADER, summary_of(record)), lambda: iter([(record, ())]))
 
@@ -195,7 +192,7 @@ def test_every_metric_has_a_short_title_of_its_own() -> None:
 def test_a_line_holds_as_many_scores_as_fit(width: int) -> None:
     record = Record(Case("c", "What?"), {}, {m.name: Score(0.5, 1) for m in METRICS})
     file = io.StringIO()
-    print_cases(Console(file=file, width=width), [case_row(record, ())])
+    print_cases(Console(file=file, width=width), [listed_case(record, ())])
 
     lines = file.getvalue().splitlines()
     assert max(map(len, lines)) <= width
@@ -227,7 +224,7 @@ def test_scores_that_no_rule_reads_are_said_to_be_so_and_rank_the_cases(tmp_path
     assert "no fault found" not in shown
 
     records = [replace(record_of(value), case=Case(f"c{value}", "What?")) for value in (0.1, 0.6, 1.0, 0.3)]
-    rows = [case_row(record, (), thresholds=THRESHOLDS) for record in records]
+    rows = [listed_case(record, (), thresholds=THRESHOLDS) for record in records]
     assert [row.id for row in worst_first(rows)] == ["c1.0", "c0.6", "c0.3", "c0.1"]
     assert {row.reading for row in rows} == {"no rule reads these scores"}
 

@@ -16,15 +16,15 @@ from ragtriage.report.document import (
     Bar,
     Block,
     Line,
-    Span,
+    StyledText,
     Table,
     line,
+    markdown,
     number_columns,
     table,
     text_columns,
     title_line,
 )
-from ragtriage.report.markdown import markdown
 from ragtriage.report.run_document import run_document
 from ragtriage.report.run_report import Header, run_report
 from ragtriage.report.terminal import print_document
@@ -75,7 +75,7 @@ def test_terminal_and_markdown_show_every_text(documents: list[tuple[Block, ...]
 
 
 def test_a_table_is_laid_out_by_its_columns() -> None:
-    rows = [("a", "1"), (Span("longer", "failure"), "1,000"), ("none",)]
+    rows = [("a", "1"), (StyledText("longer", "failure"), "1,000"), ("none",)]
 
     assert printed(table((*text_columns("name"), *number_columns("count")), rows)) == [
         "name    count",

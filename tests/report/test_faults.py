@@ -12,8 +12,7 @@ from ragtriage import Case, Component, Record, Score, Tally, Verdict, metrics_na
 from ragtriage.core.verdicts import Part
 from ragtriage.diagnosis import Finding
 from ragtriage.report.case_document import case_document
-from ragtriage.report.case_report import case_report
-from ragtriage.report.faults import PartReport
+from ragtriage.report.case_report import PartReport, case_report
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, run_report
 from ragtriage.report.terminal import print_document

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragtriage import METRICS, Record, Score, Tally
-from ragtriage.report.repeats_document import ALIKE, ALWAYS, repeats_report
+from ragtriage.report.run_document import ALIKE, ALWAYS, repeats_report
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, RepeatsReport, run_report
 from ragtriage.runs.repeats import Repeats, RepeatSummary

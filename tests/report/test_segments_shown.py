@@ -16,7 +16,7 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.diagnosis import Finding
 from ragtriage.metrics import CITATIONS
-from ragtriage.metrics.decompositions import SEGMENTS
+from ragtriage.metrics.aggregate import SEGMENTS
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report
 from ragtriage.report.citations import segment_reports

@@ -15,8 +15,7 @@ from ragtriage.core.verdicts import Undefined
 from ragtriage.diagnosis import Finding, diagnose
 from ragtriage.metrics import THELMA
 from ragtriage.report.case_document import case_document
-from ragtriage.report.case_report import case_report
-from ragtriage.report.case_rows import CaseRow, case_row
+from ragtriage.report.case_report import ListedCase, case_report, listed_case
 from ragtriage.report.run_document import cases_document, run_document
 from ragtriage.report.run_report import Header, run_report
 from ragtriage.report.terminal import print_document
@@ -30,7 +29,7 @@ def print_summary(shown: Console, header: Header, summary: Summary, slices: dict
     print_document(shown, run_document(run_report(header, summary, slices), shown.width))
 
 
-def print_cases(shown: Console, rows: Iterable[CaseRow], most: int | None = None) -> None:
+def print_cases(shown: Console, rows: Iterable[ListedCase], most: int | None = None) -> None:
     print_document(shown, cases_document(rows, most, width=shown.width))
 
 
@@ -83,7 +82,7 @@ def test_nothing_is_wider_than_the_terminal(width: int, many: Many, thresholds: 
     header = Header("7", "rows.jsonl", "embedded", thresholds=thresholds)
 
     print_summary(shown, header, summary, {"fees": summary, "ships": summary})
-    print_cases(shown, (case_row(*each) for each in records), 10)
+    print_cases(shown, (listed_case(*each) for each in records), 10)
     print_case(shown, *records[0], thresholds)
 
     assert max(len(line) for line in lines(file)) <= width
@@ -135,7 +134,7 @@ def test_a_users_text_controls_neither_the_terminal_nor_the_markup(thresholds: d
         shown, file = console(colour=colour)
 
         print_case(shown, record, (), thresholds)
-        print_cases(shown, [case_row(record, ())])
+        print_cases(shown, [listed_case(record, ())])
         header = Header(evil, evil, evil, evil, thresholds=thresholds, rejected=1, rejections=(evil,))
         print_summary(shown, header, summary_of([record], thresholds), {evil: summary_of([record], thresholds)})
 
@@ -151,7 +150,7 @@ def test_a_terminal_without_unicode_gets_other_signs(rich_record: Record, thresh
 
     print_case(shown, rich_record, diagnose(rich_record, thresholds), thresholds)
     print_summary(shown, Header("1", thresholds=thresholds), summary_of([rich_record], thresholds))
-    print_cases(shown, [case_row(rich_record, ())])
+    print_cases(shown, [listed_case(rich_record, ())])
     shown.file.flush()
 
     assert b"it is due today[x2].[+1]" in raw.getvalue()
@@ -160,7 +159,7 @@ def test_a_terminal_without_unicode_gets_other_signs(rich_record: Record, thresh
 def test_the_list_of_cases_is_worst_first_and_says_what_is_left_out(many: Many) -> None:
     shown, file = console(80)
 
-    print_cases(shown, (case_row(*each) for each in many(20)), 3)
+    print_cases(shown, (listed_case(*each) for each in many(20)), 3)
 
     found = lines(file)
     assert found[0].startswith("case")
@@ -171,7 +170,7 @@ def test_the_list_of_cases_is_worst_first_and_says_what_is_left_out(many: Many) 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_component_to_repair_is_shown_whole_and_scores_give_way(width: int, many: Many) -> None:
     shown, file = console(width)
-    rows = [case_row(*each) for each in many(20)]
+    rows = [listed_case(*each) for each in many(20)]
     whole = next(row for row in rows if row.component == "prompt or generator")
     longest = replace(whole, about="prompt or source chunking", kind="quality", sure=False)
 
@@ -190,7 +189,7 @@ def test_the_component_to_repair_is_shown_whole_and_scores_give_way(width: int, 
 
 def test_a_component_that_no_line_holds_is_wrapped(many: Many) -> None:
     shown, file = console(60)
-    (row,) = (case_row(*each) for each in many(1))
+    (row,) = (listed_case(*each) for each in many(1))
 
     print_cases(shown, [replace(row, kind="failure", about="the second index of the retriever of the archive " * 2)])
 

@@ -14,13 +14,11 @@ import pytest
 from ragtriage.report.testset_document import difference_of
 from ragtriage.report.testset_page import REASONS, group_reports, write_testset_page
 from ragtriage.testset.answered_rows import Row
-from ragtriage.testset.blame_agreement import DiagnosedComponent, blame_agreement
-from ragtriage.testset.cluster_comparison import Difference
 from ragtriage.testset.corpus import GapLookup
 from ragtriage.testset.correctness import Decision, SecondAnswer, decide
-from ragtriage.testset.failure_analysis import FailureAnalysis
+from ragtriage.testset.failure_analysis import DiagnosedComponent, FailureAnalysis, blame_agreement
 from ragtriage.testset.groups import RULES, tag_rows
-from ragtriage.testset.scoring import score_decided
+from ragtriage.testset.scoring import Difference, score_decided
 from ragtriage.testset.sufficiency import SecondRun
 
 if TYPE_CHECKING:

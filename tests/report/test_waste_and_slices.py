@@ -15,7 +15,7 @@ from ragtriage.collect.application import asked_row
 from ragtriage.config import read_settings
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.readers import open_cases
 from ragtriage.report.run_document import run_document
 from ragtriage.report.run_report import Header, run_report

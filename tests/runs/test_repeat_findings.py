@@ -14,7 +14,7 @@ from rich.console import Console
 from ragtriage import Case, Component, Record, Rule, Verdict, metrics_named, thresholds_with
 from ragtriage.core.chances import with_chance
 from ragtriage.metrics.aggregate import share
-from ragtriage.report.repeats_document import repeats_document
+from ragtriage.report.run_document import repeats_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.metric_tally import ExpectedCount
 from ragtriage.runs.repeats import Repeats, RepeatSummary

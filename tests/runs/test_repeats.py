@@ -15,7 +15,7 @@ from rich.console import Console
 
 from ragtriage import METRICS, Case, Component, ConfigError, Failure, Record, Score, Undefined, Verdict, metrics_named
 from ragtriage.core.verdicts import Cell, Known, Outcome, Part, Verdicts
-from ragtriage.report.repeats_document import ALIKE, ALWAYS, repeats_document
+from ragtriage.report.run_document import ALIKE, ALWAYS, repeats_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.repeats import MetricRepeat, Repeats, RepeatSummary
 from ragtriage.runs.repeats.counting import WORST

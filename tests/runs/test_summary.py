@@ -13,7 +13,7 @@ from ragtriage.core.chances import with_chance
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.verdicts import Component, Outcome, Part, Verdict
 from ragtriage.metrics import THELMA
-from ragtriage.report.case_rows import case_row, worst_first
+from ragtriage.report.case_report import listed_case, worst_first
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.metric_tally import weighted_interval
 from ragtriage.runs.summary import Gates, Tally
@@ -104,7 +104,7 @@ def test_the_worst_case_is_the_one_that_the_list_of_cases_begins_with() -> None:
     ]
     tally = SlicedTally(config)
     found = [(one, tally.add(one)) for one in records]
-    rows = worst_first(case_row(one, findings, config.rules, config.thresholds) for one, findings in found)
+    rows = worst_first(listed_case(one, findings, config.rules, config.thresholds) for one, findings in found)
 
     assert [row.id for row in rows] == ["c2", "c10", "c1", "c3"]
     summary = tally.summary()

@@ -27,7 +27,7 @@ from ragtriage.core.questions import Question
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer, Component, Failure, Part
 from ragtriage.judges.wrappers import Cached
-from ragtriage.metrics.definitions import definition_of
+from ragtriage.metrics.custom_metrics import definition_of
 from ragtriage.runs.codec import custom_parts, with_custom_parts
 from ragtriage.store import open_answers
 

@@ -16,10 +16,10 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Component, Failure, Missing, Score, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import assess
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import CITATIONS
-from ragtriage.metrics.decompositions import SEGMENTS
+from ragtriage.metrics.aggregate import SEGMENTS
 from ragtriage.runs.codec import DELETED, decode_answer, decode_steps, encode_answer, encode_steps, without_texts
 from ragtriage.runs.identity import RunIdentity, content_hash
 from ragtriage.runs.run import RejectedRow, ScoredCase

@@ -99,13 +99,12 @@ def untimed(records: Iterable[Record]) -> dict[str, Record]:
     return {record.case.id: replace(record, seconds=0.0) for record in records}
 
 
-def of_version_1(place: Place) -> Place:
-    """A store as the first version of the tables was written: runs of the cases below, the second interrupted."""
-    script = (Path(__file__).parent / f"version_1.{'postgresql' if place.on_server else 'sqlite'}.sql").read_text(
-        "utf-8"
-    )
+def of_version(number: int, place: Place) -> Place:
+    """A store as an earlier version of the tables was written: runs of the cases below, the second interrupted."""
+    kind = "postgresql" if place.on_server else "sqlite"
+    script = (Path(__file__).parent / f"version_{number}.{kind}.sql").read_text("utf-8")
     if place.on_server:
-        place.sql(script)
+        place.sql(script.replace("{schema}", str(place.schema)))
     else:
         Path(str(place)).mkdir()
         connection = sqlite3.connect(Path(str(place)) / "runs.sqlite")
@@ -116,7 +115,7 @@ def of_version_1(place: Place) -> Place:
 
 def test_a_store_of_version_1_is_brought_up_to_date_and_reads_as_it_was_written(place, tmp_path):
     cases = [case(0), FULL, case(3)]
-    of_version_1(place)
+    of_version(1, place)
     told: list[str] = []
     with open_store(place, told=told.append) as store:
         assert [record.case for record in store.run(1).records()] == cases
@@ -141,8 +140,33 @@ def test_a_store_of_version_1_is_brought_up_to_date_and_reads_as_it_was_written(
     assert made_of(place) == made_of(fresh)
 
 
+def test_a_store_of_version_2_reads_and_goes_on_as_it_was_written(place):
+    cases = [case(0), FULL, case(3)]
+    of_version(2, place)
+    with open_store(place, project="shop") as store:
+        assert [record.case for record in store.run(1).records()] == cases
+        assert untimed(store.run(1).records()) == untimed(evaluated(cases))
+        assert [(info.number, info.state, info.project, info.done, info.failed) for info in store.runs()] == [
+            (2, "interrupted", "shop", 1, 1),
+            (1, "finished", "shop", 3, 0),
+        ]
+        assert (store.run(1).info.tokens_in, store.run(1).info.cost) == (3_000_000_000, 0.25)
+        assert [(row.row, row.reason) for row in store.run(2).rejected()] == [(7, "is null")]
+        assert store.tickets().get([KEY]) == {KEY: "batch"}
+        assert [row["kind"] for row in place.rows("readings")] == [*["failure"] * 4, "low-score"]
+        assert len(place.rows("answers")) == 26
+        with store.resume(2) as run:
+            assert [one.id for one in run.todo(cases)] == ["full", "case 3"]
+            for record in evaluated(cases[1:]):
+                run.keep(record, Reading("no-fault", "none", (), sure=True))
+            run.finish()
+        assert untimed(store.run("last").records()) == untimed(evaluated(cases))
+        assert store.forget_texts(1) == 3
+        assert store.check().sound
+
+
 def test_runs_of_version_1_belong_to_every_project(place):
-    of_version_1(place)
+    of_version(1, place)
     with open_store(place, project="shop") as store:
         assert [info.number for info in store.runs()] == [2, 1]
         assert store.unfinished(identity_of([case(0), FULL, case(3)], version="1")) == 2
@@ -163,7 +187,7 @@ def test_numbers_beyond_32_bits_are_kept(place):
 
 
 def test_a_migration_that_is_broken_off_changes_nothing(place):
-    of_version_1(place)
+    of_version(1, place)
     place.sql("CREATE TABLE readings (x INTEGER)")  # stands in the way of the last step
     with pytest.raises(StoreError, match="readings"):
         open_store(place)

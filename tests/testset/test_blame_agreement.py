@@ -6,7 +6,7 @@ import pytest
 from answered_rows import answers, decided
 
 from ragtriage.diagnosis import RULES
-from ragtriage.testset.blame_agreement import DiagnosedComponent, blame_agreement, side_of
+from ragtriage.testset.failure_analysis import DiagnosedComponent, blame_agreement, side_of
 from ragtriage.testset.groups import tag_rows
 
 

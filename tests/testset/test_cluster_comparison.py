@@ -9,8 +9,7 @@ from answered_rows import answers, scored, scored_evenly
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.testset.answered_rows import Row
-from ragtriage.testset.cluster_comparison import Difference, balanced
-from ragtriage.testset.modular import METRICS, Metric
+from ragtriage.testset.scoring import METRICS, Difference, Metric, balanced
 
 
 def of(rows: list[Row], metric: Metric = "accuracy", **terms: object) -> Difference:

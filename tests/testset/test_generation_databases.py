@@ -10,9 +10,9 @@ import pytest
 
 from library_database import COPIES, LINES, LOOK_ALIKE, ODD, library
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.testset.generation.database import Database, Limits, TooSlow
+from ragtriage.testset.generation.database import Database, QueryLimits, TooSlow
 from ragtriage.testset.generation.fillings import FilledTemplate, Filling, FillingOptions, fill_template
-from ragtriage.testset.generation.placeholders import fill_placeholders
+from ragtriage.testset.generation.query_templates import fill_placeholders
 from ragtriage.testset.generation.reflection import reflect
 from ragtriage.testset.generation.schema import Schema
 from ragtriage.testset.generation.sql_checks import check_template
@@ -65,7 +65,7 @@ def test_nothing_can_be_written(database, sql):
 
 
 def test_a_statement_is_cut_off_at_its_time(place):
-    with Database(place[0], Limits(seconds=0.3)) as database:
+    with Database(place[0], QueryLimits(seconds=0.3)) as database:
         begin = time.monotonic()
         with pytest.raises(TooSlow, match=r"longer than 0\.3 s"):
             database.rows(
@@ -77,7 +77,7 @@ def test_a_statement_is_cut_off_at_its_time(place):
 
 
 def test_a_result_is_cut_off_at_its_rows(place):
-    with Database(place[0], Limits(rows=2)) as database:
+    with Database(place[0], QueryLimits(rows=2)) as database:
         assert len(database.rows("SELECT title FROM book")) == 2
 
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from library_database import sqlite_library
 from ragtriage.testset.generation.database import Database
-from ragtriage.testset.generation.display_names import column_words, reference_words, words_of
 from ragtriage.testset.generation.english import singular
-from ragtriage.testset.generation.placeholders import fill_placeholders, parameterized_sql
-from ragtriage.testset.generation.reflection import reflect
+from ragtriage.testset.generation.query_templates import fill_placeholders, parameterized_sql
+from ragtriage.testset.generation.reflection import column_words, reference_words, reflect, words_of
 from ragtriage.testset.generation.schema import Column, Schema, Table
 from ragtriage.testset.generation.sql_checks import RefusedSql, check_template
 from ragtriage.testset.generation.template_enumeration import enumerate_templates

@@ -12,7 +12,7 @@ from ragtriage.testset.generation.english import is_plural, plural
 from ragtriage.testset.generation.phrasing import criteria_named, phrase
 from ragtriage.testset.generation.phrasing.nouns import sort_of
 from ragtriage.testset.generation.phrasing.questions import wordings_of
-from ragtriage.testset.generation.placeholders import shown_value
+from ragtriage.testset.generation.query_templates import shown_value
 from ragtriage.testset.generation.schema import Column, ColumnType, Schema, Table
 from ragtriage.testset.generation.template_enumeration import enumerate_templates
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.groups import tag_rows
-from ragtriage.testset.modular import METRICS, Metric
+from ragtriage.testset.scoring import METRICS, Metric
 
 SMALL = answers(
     "gap short - d9", "gap long - d9", "gap long - d8",

@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 from ferry_schema import template
 
-from ragtriage.testset.generation.phrasing.criteria import Refusal, Requirements, criteria_named
-from ragtriage.testset.generation.phrasing.text_measures import ValueLeakDetector, edits_between
+from ragtriage.testset.generation.phrasing.criteria import (
+    Refusal,
+    Requirements,
+    ValueLeakDetector,
+    criteria_named,
+    edits_between,
+)
 
 SHIP = template("ship.length", "ship.name")
 PLAIN = "How long is the ship [ship.name]?"

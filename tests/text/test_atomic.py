@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragtriage.core.verdicts import Span
 from ragtriage.text import split_claims
-from ragtriage.text.atomic import Cut, Marks, PartKind, Span, parts_of
+from ragtriage.text.claims import Cut, Marks, PartKind, parts_of
 
 LETTERS: dict[str, Cut] = {
     "c": "clause", "p": "predicate", "r": "relative", "a": "complement", "l": "item", "e": "rest", "m": "remark",

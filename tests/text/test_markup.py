@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage.text import split_claims, split_facts, split_sentences
-from ragtriage.text.html import visible_text
+from ragtriage.text.markup import visible_text
 
 PAGE = (
     "<p>The fee is 5&nbsp;euros.</p><p>You can pay in <b>cash</b> &amp; by card.</p>"

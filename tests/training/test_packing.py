@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ragtriage.judges.embedded import reader
-from ragtriage.judges.embedded.encoder import MODEL
-from ragtriage.judges.embedded.wordpiece import WordPieces
+from ragtriage.judges.embedded import cross_encoder
+from ragtriage.judges.embedded.encoder import MODEL, WordPieces
 
 TEXT = "The fee is 2 euros. It is due on Friday, and the reader's café opens at 9:30."
 LETTERS = {
@@ -38,9 +37,9 @@ def shown(packed: Any, number: int, low: int, high: int) -> str:
 def test_the_judge_reads_what_was_trained() -> None:
     arrays = module("arrays")
 
-    assert (arrays.HEADS, arrays.KINDS) == (reader.HEADS, reader.KINDS)
-    assert tuple(LETTERS[letter] for letter in arrays.CUTS) == reader.CUTS
-    assert (arrays.LENGTH, arrays.FIRST) == (reader.LENGTH, reader.FIRST)
+    assert (arrays.HEADS, arrays.KINDS) == (cross_encoder.HEADS, cross_encoder.KINDS)
+    assert tuple(LETTERS[letter] for letter in arrays.CUTS) == cross_encoder.CUTS
+    assert (arrays.LENGTH, arrays.FIRST) == (cross_encoder.LENGTH, cross_encoder.FIRST)
 
 
 @pytest.mark.parametrize("text", [TEXT, "Ümlaut — “quoted” 3.5 t, e.g. naïve 你好!", "x" * 300, "", "A.  B\n\nC"])
@@ -50,8 +49,11 @@ def test_a_text_is_broken_into_the_pieces_that_the_judge_sees(text: str) -> None
 
     second = packed.pieces[packed.second[0] : -1].tolist()
 
-    assert second == [i for token in reader._TOKEN.findall(text) for i in pieces.of_token(token)][: reader.LENGTH]
-    assert packed.pieces[: packed.second[0]].tolist() == pieces.encode("When?", reader.FIRST)
+    assert (
+        second
+        == [i for token in cross_encoder._TOKEN.findall(text) for i in pieces.of_token(token)][: cross_encoder.LENGTH]
+    )
+    assert packed.pieces[: packed.second[0]].tolist() == pieces.encode("When?", cross_encoder.FIRST)
 
 
 def test_a_target_lies_on_the_pieces_of_its_words() -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from ragtriage.config import Settings, named_numbers
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.metrics import GROUPS, metric_named
 from ragtriage.runs.compare.gates import CompareGates, share_limits, worse_limits
 

@@ -9,13 +9,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ragtriage.collect.application import Application, asked_row, source_rows
+from ragtriage.collect.application import Application, ReplyPaths, asked_row, source_rows
 from ragtriage.collect.callables import callable_named
 from ragtriage.collect.http import MAX_REPLY, HttpApplication, headers_from
-from ragtriage.collect.replies import ReplyPaths
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.readers.paths import path_from
 
 CHAT = "/chat/completions"

@@ -16,11 +16,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ragtriage.collect.application import Reply, Unanswered, asked_row, source_rows
-from ragtriage.collect.replies import read_reply
+from ragtriage.collect.application import Reply, Unanswered, asked_row, read_reply, source_rows
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.text.sanitize import one_line
 
 _LONGEST = 300

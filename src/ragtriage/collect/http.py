@@ -12,8 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from ragtriage.collect.application import Reply, Unanswered
-from ragtriage.collect.replies import UNREADABLE, ReplyPaths, read_reply
+from ragtriage.collect.application import UNREADABLE, Reply, ReplyPaths, Unanswered, read_reply
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, MissingExtraError
 from ragtriage.text.sanitize import one_line

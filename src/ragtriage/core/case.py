@@ -29,6 +29,8 @@ class Turn:
 
 LEAST_WEIGHT, MOST_WEIGHT = 1e-9, 1e9
 """Of a case: beyond these, sums of weights and of their squares lose the other cases, or overflow."""
+WINDOW = 64
+"""Cases in flight: enough to fill an API's concurrency."""
 
 
 def counted_weight(weight: float) -> float:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Answered = Literal["yes", "no", "unknown"]
+Span = tuple[int, int]
+"""A place in a text: `[start, end)` in characters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ragtriage.core.case import Case
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Cell, Component, Verdict, highest
+from ragtriage.metrics.aggregate import SEGMENTS
 from ragtriage.metrics.citations import (
     EACH_ALONE,
     ELSEWHERE,
@@ -17,7 +18,6 @@ from ragtriage.metrics.citations import (
     citations_needed,
     fault_kind,
 )
-from ragtriage.metrics.decompositions import SEGMENTS
 
 _QUOTE = re.compile(r"“([^“”]{8,})”")
 _ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.)\s*")

@@ -10,12 +10,10 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Missing, Part, Score, Verdict, Verdicts, is_yes
 from ragtriage.diagnosis.likelihood import Likelihood, doubt_of
-from ragtriage.diagnosis.rules import BLAMING, COSTS, KINDS, RULES, SURE, Costs, Kind, Rule
-from ragtriage.diagnosis.thresholds import BAD, is_bad
+from ragtriage.diagnosis.rules import BAD, BLAMING, COSTS, KINDS, RULES, SURE, Costs, Kind, Rule, is_bad
 from ragtriage.metrics import METRICS
-from ragtriage.metrics.decompositions import CLAIMS, SEGMENTS
-from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
-from ragtriage.metrics.response import ANSWERED_BY_RESPONSE, DECLINES
+from ragtriage.metrics.aggregate import CLAIMS, SEGMENTS
+from ragtriage.metrics.thelma import ANSWERED_BY_RESPONSE, DECLINES, SUPPORTED_BY_CONVERSATION
 
 MOST_EVIDENCE = 3
 """Pieces of evidence that a finding quotes when it is printed."""

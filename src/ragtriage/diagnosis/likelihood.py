@@ -16,7 +16,7 @@ from types import MappingProxyType
 from ragtriage.core.chances import chance_of, count_distribution
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.verdicts import Cell, Part, Score, Verdict
-from ragtriage.diagnosis.thresholds import Level, level_of
+from ragtriage.diagnosis.rules import Level, level_of
 
 ENUMERATED = 12
 """Verdicts up to which all outcomes of scores that share some are gone through; beyond, they are drawn."""

@@ -1,7 +1,9 @@
-"""The diagnosis table: THELMA's table 2, and what it lacks, as data in `rules.toml`.
+"""The diagnosis table: THELMA's table 2, and what it lacks, and from which value on a score counts as good.
 
 A rule names the pattern of low and high scores that it reads, what the pattern means, which component to repair and
 which scores' bad components are quoted as evidence. A user's own rules are further rows.
+
+The default thresholds, each with its reason, stand in `thresholds.toml`, the rules in `rules.toml`.
 """
 
 from __future__ import annotations
@@ -11,13 +13,79 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any, Literal
 
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.metric import Better
 from ragtriage.core.steps import Step
-from ragtriage.diagnosis.thresholds import BAD
 from ragtriage.metrics import metric_named
-from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
-from ragtriage.metrics.response import DECLINES
+from ragtriage.metrics.thelma import DECLINES, SUPPORTED_BY_CONVERSATION
+
+Level = Literal["low", "high"]
+BAD: Mapping[Better, Level] = MappingProxyType({"higher": "low", "lower": "high"})
+"""Which direction is good → the level that is bad."""
+
+_ROUNDING = 1e-9
+"""A mean of verdicts such as 4/5 must not fall below 0.8 by rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The value at which a score is just good enough; see `level_of`."""
+
+    value: float
+    why: str
+
+
+def _read_thresholds() -> Mapping[str, Threshold]:
+    rows = tomllib.loads(files(__package__).joinpath("thresholds.toml").read_text("utf-8"))
+    return MappingProxyType({name: Threshold(**row) for name, row in rows.items()})
+
+
+DEFAULTS: Mapping[str, Threshold] = _read_thresholds()
+"""Metric name → default threshold; a metric that isn't here has none and can't be low or high."""
+
+
+def level_of(value: float, threshold: float, better: Better = "higher") -> Level:
+    """Whether a score is low or high. One that lies at its threshold is good, whichever direction that is.
+
+    Where higher is better: low below the threshold, high at or above it. Where lower is better: high above the
+    threshold, low at or below it.
+    """
+    if better == "higher":
+        return "low" if value < threshold - _ROUNDING else "high"
+    return "high" if value > threshold + _ROUNDING else "low"
+
+
+def is_bad(value: float | None, threshold: float | None, better: Better = "higher") -> bool:
+    """Whether a value lies on the wrong side of its threshold; False if either isn't there."""
+    return value is not None and threshold is not None and level_of(value, threshold, better) == BAD[better]
+
+
+def distance_past_threshold(value: float | None, threshold: float | None, better: Better = "higher") -> float:
+    """How far a value lies on the wrong side of its threshold; 0 if it doesn't, or either isn't there."""
+    if value is None or threshold is None or not is_bad(value, threshold, better):
+        return 0.0
+    return abs(value - threshold)
+
+
+def thresholds_with(own: Mapping[str, object]) -> dict[str, float]:
+    """The defaults, overridden by a user's own values.
+
+    Args:
+        own: metric name → value; a name without a default is added.
+
+    Raises:
+        ConfigError: a value isn't a number in [-1, 1].
+    """
+    chosen: dict[str, float] = {}
+    for name, value in own.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
+            raise ConfigError(f"the threshold of {name!r} is {value!r}: give a number between -1 and 1")
+        chosen[name] = float(value)
+    return {name: threshold.value for name, threshold in DEFAULTS.items()} | chosen
+
 
 Kind = Literal["failure", "quality", "doubt", "waste", "right"]
 KINDS: tuple[Kind, ...] = ("failure", "quality", "doubt", "waste", "right")
@@ -98,13 +166,13 @@ class Rule:
         return not self.faults or any(level == BAD[better.get(name, "higher")] for name, level in self.when.items())
 
 
-def _read() -> tuple[Rule, ...]:
+def _read_rules() -> tuple[Rule, ...]:
     rows: list[dict[str, Any]] = tomllib.loads(files(__package__).joinpath("rules.toml").read_text("utf-8"))["rule"]
     tuples = ({key: tuple(value) for key, value in row.items() if isinstance(value, list)} for row in rows)
     return tuple(Rule(**{**row, **found}) for row, found in zip(rows, tuples, strict=True))
 
 
-RULES: tuple[Rule, ...] = _read()
+RULES: tuple[Rule, ...] = _read_rules()
 """The table, `rules.toml`."""
 
 

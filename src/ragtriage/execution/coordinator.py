@@ -14,7 +14,7 @@ from ragtriage.core.amount import NOTHING, Amount
 from ragtriage.core.filesystems import Folder
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.budget import Block, SharedBudget, SpendingLimits
-from ragtriage.judges.llm.concurrency import OwnLimits, Reservation
+from ragtriage.judges.llm.admission import OwnLimits, Reservation
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer
 
@@ -222,7 +222,7 @@ class OwnSpending:
 
 
 class SharedLimits:
-    """The limits a minute of one model, kept by the coordinator; see `ragtriage.judges.llm.concurrency.MinuteLimits`.
+    """The limits a minute of one model, kept by the coordinator; see `ragtriage.judges.llm.admission.MinuteLimits`.
 
     Args:
         call: asks the coordinator.

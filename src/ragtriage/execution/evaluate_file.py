@@ -36,7 +36,7 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import metric_named
-from ragtriage.metrics.definitions import version_of
+from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.planning.relations import REPLACING_KINDS
 from ragtriage.readers import CaseFile
 from ragtriage.runs.case_row import CaseHeading
@@ -114,7 +114,7 @@ def prepare(job: FileJob, trial: int, first: int | None) -> PreparedRun:
     """Read the file once, and begin a run or resume the one that was cut off.
 
     Raises:
-        ConfigError: a hub reader can't be loaded.
+        ConfigError: a hub model can't be loaded.
         InputError: no row can be used.
     """
     built = job.build_judge(trial)

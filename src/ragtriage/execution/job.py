@@ -12,7 +12,7 @@ from typing import Literal
 from ragtriage.core.metric import Metric
 from ragtriage.diagnosis import COSTS, RULES, Costs, Rule
 from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.judges.judge_names import readers_of
+from ragtriage.judges.judge_names import hub_model_of
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.custom_metrics import name_in
@@ -26,7 +26,7 @@ CHECKED = ("ragtriage", "onnxruntime", "numpy", "py3langid")
 """The packages that must have the same version everywhere, whoever judges: records depend on them."""
 OF_MODELS = ("pydantic-ai-slim",)
 OF_READERS = ("tokenizers", "torch", "transformers")
-"""Those that must too where language models, or hub readers, judge."""
+"""Those that must too where language models, or hub models, judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def checked_versions(judge: JudgeConfig | None = None) -> dict[str, str]:
     packages = list(CHECKED)
     if judge and judge.paid:
         packages += OF_MODELS
-    if judge and any(readers_of(name) for name in (*judge.local, judge.first)):
+    if judge and any(hub_model_of(name) for name in (*judge.local, judge.first)):
         packages += OF_READERS
     return versions_of([PYTHON, *packages])
 

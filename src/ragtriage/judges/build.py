@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from ragtriage.core.case import WINDOW
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import KINDS, Kind
-from ragtriage.judges.decision_thresholds import BANDS
 from ragtriage.judges.embedded import EmbeddedJudge
-from ragtriage.judges.hub_readers.judge import HubReaderJudge, judges_of
+from ragtriage.judges.hub_models.judge import HubModelJudge, beside
+from ragtriage.judges.hub_models.known import open_model
 from ragtriage.judges.judge_config import SHIPPED, JudgeConfig
-from ragtriage.judges.judge_names import EMBEDDED, UNCALIBRATED, is_local, readers_of
-from ragtriage.judges.llm.batch_queue import BatchQueue
+from ragtriage.judges.judge_names import EMBEDDED, UNCALIBRATED, hub_model_of, is_local
+from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.judge import AskModel, LLMJudge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.options import LLMOptions
@@ -46,23 +46,23 @@ class BuiltJudge:
     counting: str = ""
     """How its verdicts count: see `JudgeConfig.counting`."""
     embeddings: str = ""
-    """The provider's model that measures similarity; empty for the embedded encoder, or a hub reader."""
-    resources: tuple[EmbeddedJudge | HubReaderJudge | BatchQueue, ...] = ()
+    """The provider's model that measures similarity; empty for the embedded encoder."""
+    resources: tuple[EmbeddedJudge | HubModelJudge | BatchQueue, ...] = ()
     """What `close` lets go of."""
 
     @property
-    def readers(self) -> tuple[HubReaderJudge, ...]:
-        """The hub readers that it asks."""
-        return tuple(one for one in self.resources if isinstance(one, HubReaderJudge))
+    def hub_models(self) -> tuple[HubModelJudge, ...]:
+        """The hub models that it asks."""
+        return tuple(one for one in self.resources if isinstance(one, HubModelJudge))
 
     def open(self) -> None:
-        """Load the hub readers: one that can't be used is known before anything is judged or kept.
+        """Load the hub models: one that can't be used is known before anything is judged or kept.
 
         Raises:
             ConfigError: one can't be loaded.
         """
-        for reader in self.readers:
-            reader.open()
+        for one in self.hub_models:
+            one.open()
 
     def close(self) -> None:
         """Make the answers safe, then let go of the embedded model and of the tickets of these answers.
@@ -97,20 +97,18 @@ def build_judge(
         threads: of the embedded judge.
 
     Raises:
-        ConfigError: `batch_api` without tickets, a decision threshold that doesn't fit the judge, a hub reader that
-            isn't there or can't be used, or one that measures similarity beside embeddings.
-        MissingExtraError: what runs a hub reader isn't installed.
+        ConfigError: `batch_api` without tickets, a decision threshold that doesn't fit the judge, or a hub model
+            that isn't there or can't be used.
+        MissingExtraError: what runs a hub model isn't installed.
     """
     config, ledger, remembered = session.config, session.ledger, memory or InMemory()
     judging = config.judging
     local = {n: EmbeddedJudge(any_language=config.any_language, threads=threads) for n in judging if is_local(n)}
-    with_readers = {
-        name: judges_of(name, judge, any_language=config.any_language)
+    hub_models = {
+        name: HubModelJudge(open_model(typed), judge, any_language=config.any_language)
         for name, judge in local.items()
-        if readers_of(name)
+        if (typed := hub_model_of(name))
     }
-    readers = tuple(reader for _, some in with_readers.values() for reader in some)
-    _check_embeddings(config, readers)
     # beside a model it only compares sentences, since the requests need the processor more
     embedded = [*local.values()] or [EmbeddedJudge(any_language=config.any_language, threads=1, kept=COMPARING_CACHE)]
     queues = _queues(session, tickets, trial)
@@ -121,22 +119,23 @@ def build_judge(
     def cached(name: str) -> Judge:
         if name not in local:
             model = _routed(session.models[name], queues.get(name), session, embedded[0])
-            return _thresholded(config, name, remembering(model, paid=True), [])
-        if name in with_readers:
-            own = remembering(Routed(with_readers[name][0], name), paid=False)
+            return _thresholded(config, name, remembering(model, paid=True))
+        hub_model = hub_models.get(name)
+        if hub_model:
+            by_kind = beside(hub_model, local[name], any_language=config.any_language)
+            own = remembering(Routed(by_kind, name), paid=False)
         else:
             own = remembering(local[name], paid=False, kept=remembered if free is None else free)
         if session.embeddings is not None:
-            by_kind: dict[Kind, Judge] = dict.fromkeys(KINDS, own)
-            by_kind["similarity"] = remembering(session.embeddings, paid=True)
-            own = Routed(by_kind, name)
-        return _thresholded(config, name, own, [one for one in readers if one.name() in readers_of(name)])
+            similarity = remembering(session.embeddings, paid=True)
+            own = Routed({**dict.fromkeys(KINDS, own), "similarity": similarity}, name)
+        return _thresholded(config, name, own, hub_model)
 
     members = {name: cached(name) for name in judging}
     voting = [members[name] for name in config.names]
     judge = voting[0] if len(voting) == 1 else Jury(voting)
     if config.cascade is not None:
-        _check_bands(config, readers)
+        _check_bands(config, hub_models.values())
     cascade = None if config.cascade is None else Cascade(members[config.first], judge, config.bands())
     whole: Judge = cascade or judge
     return BuiltJudge(
@@ -147,7 +146,7 @@ def build_judge(
         cascade,
         ", ".join(filter(None, [config.counting, _uncalibrated(config, members)])),
         config.embeddings or "",
-        (*embedded, *readers, *queues.values()),
+        (*embedded, *hub_models.values(), *queues.values()),
     )
 
 
@@ -244,7 +243,7 @@ def _routed(model: ModelConnection, queue: BatchQueue | None, session: JudgeSess
 
 
 def _uncalibrated(config: JudgeConfig, members: Mapping[str, Judge]) -> str:
-    """Which kinds hub readers answer with scores that aren't calibrated chances; "" if none do."""
+    """Which kinds hub models answer with scores that aren't calibrated chances; "" if none do."""
     known = config.label_chances
     raw = {
         # where labels say what another member's verdicts are worth, it is told whose these are
@@ -256,43 +255,29 @@ def _uncalibrated(config: JudgeConfig, members: Mapping[str, Judge]) -> str:
     return f"uncalibrated: {' and '.join(raw)}" if raw else ""
 
 
-def _check_embeddings(config: JudgeConfig, readers: Iterable[HubReaderJudge]) -> None:
-    """A hub reader that was named must not be displaced silently."""
-    for reader in readers:
-        if config.embeddings is not None and "similarity" in reader.folder.family.kinds:
-            raise ConfigError(
-                f"the reader {reader.name()!r} and the embeddings {config.embeddings} are both for 'similarity': name "
-                "one of them",
-                "embeddings",
-            )
-
-
-def _check_bands(config: JudgeConfig, readers: Iterable[HubReaderJudge]) -> None:
+def _check_bands(config: JudgeConfig, hub_models: Iterable[HubModelJudge]) -> None:
     """The shipped bands are for the embedded judge's own scores."""
-    for reader in readers:
-        lacking = [kind for kind in reader.folder.family.kinds if kind in BANDS and kind not in config.own_bands]
-        if config.cascade == SHIPPED and lacking:
+    for one in hub_models:
+        if config.cascade == SHIPPED and "supported" not in config.own_bands:
             raise ConfigError(
-                f"the shipped bands were fitted to the embedded judge's own scores, and the reader {reader.name()!r} "
-                f"answers {' and '.join(lacking)}: set a band for it under [bands], or give one for all, LOW:HIGH",
+                f"the shipped bands were fitted to the embedded judge's own scores, and the hub model {one.name()!r} "
+                "answers supported: set a band for it under [bands], or give one for all, LOW:HIGH",
                 "cascade",
             )
 
 
-def _thresholded(config: JudgeConfig, name: str, judge: Judge, readers: Iterable[HubReaderJudge]) -> Judge:
+def _thresholded(config: JudgeConfig, name: str, judge: Judge, hub_model: HubModelJudge | None = None) -> Judge:
     """The judge with the user's decision thresholds, base rates and what labels say, where there is any for it."""
     given = config.decision_thresholds
     own = {kind: given[kind] for kind in KINDS if kind in given and given[kind].judge == name}
     decided = Rethresholded(judge, own) if own else judge
     # a threshold of the user's own says already where the odds are even
     rates = {kind: rate for kind, rate in config.base_rates.items() if kind not in own} if is_local(name) else {}
-    for reader in readers:
-        for kind in rates:
-            if kind in reader.folder.family.kinds:
-                raise ConfigError(
-                    f"the base rate of {kind} moves calibrated chances, and the verdicts of the reader "
-                    f"{reader.name()!r} have none: leave it out"
-                )
+    if hub_model and "supported" in rates:
+        raise ConfigError(
+            "the base rate of supported moves calibrated chances, and the verdicts of the hub model "
+            f"{hub_model.name()!r} have none: leave it out"
+        )
     told = config.label_chances
     labels = {kind: told[kind] for kind in KINDS if kind in told and told[kind].judge == name}
     return Reweighed(decided, rates, labels) if rates or labels else decided

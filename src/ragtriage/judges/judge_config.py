@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from ragtriage.core.case import WINDOW
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import Kind
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names, setting
 from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold, LabelChance, check_base_rates
-from ragtriage.judges.judge_names import EMBEDDED, is_local, readers_of
-from ragtriage.judges.llm.model_names import split_name, suggested_name, takes_base_url
+from ragtriage.judges.judge_names import EMBEDDED, hub_model_of, is_local
+from ragtriage.judges.llm.models import split_name, suggested_name, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
 
 Matching = Literal["soft", "binary"]
@@ -39,10 +39,11 @@ class JudgeConfig:
     """How several judges come to a verdict."""
     cascade: str | None = None
     """The embedded judge decides what it is sure of: `shipped`, or the band of scores that it passes on, LOW:HIGH."""
-    batch_api: bool = False
-    """Whether requests go through the provider's batch API."""
-    wait: bool = False
-    """Batch API: whether to wait until everything is answered."""
+    batch_api: bool = setting(
+        "Use the provider's batch API: half the price, up to a day. Give the same command again to collect",
+        default=False,
+    )
+    wait: bool = setting("With --batch-api: wait until everything is answered", default=False)
     any_language: bool = False
     """Whether to judge also in languages that the embedded judge wasn't measured on."""
     options: LLMOptions = field(default_factory=LLMOptions)
@@ -57,9 +58,12 @@ class JudgeConfig:
     label_chances: Mapping[str, LabelChance] = field(default_factory=dict)
     """Kind → what labels say of verdicts without a probability; each counts for the judge that it names alone."""
     first: str = EMBEDDED
-    """Who decides first in a cascade: the embedded judge, alone or with hub readers."""
-    protocol: Protocol = "shared"
-    """How language models are asked."""
+    """Who decides first in a cascade: the embedded judge, alone or with a hub model."""
+    protocol: Protocol = setting(
+        "How a language model is asked: shared, several questions a request, or paper, one module a request as "
+        "THELMA's paper has it",
+        default="shared",
+    )
 
     def __post_init__(self) -> None:
         for name in self.models:
@@ -68,7 +72,7 @@ class JudgeConfig:
                 hint = f"; did you mean {near}?" if near else ", for example openai:gpt-5-mini"
                 raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED} or PROVIDER:MODEL{hint}")
         for name in (*self.local, self.first):
-            readers_of(name)
+            hub_model_of(name)
         for name in sorted(self.names):
             if self.names.count(name) > 1:
                 raise ConfigError(

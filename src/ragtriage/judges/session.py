@@ -7,18 +7,16 @@ from dataclasses import dataclass, replace
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.judges.llm.batch_api import check_batch_support
+from ragtriage.judges.llm.admission import MinuteLimits
+from ragtriage.judges.llm.batches import check_batch_support
 from ragtriage.judges.llm.channel import Channel
-from ragtriage.judges.llm.concurrency import MinuteLimits
 from ragtriage.judges.llm.embedding_judge import EmbeddingJudge
 from ragtriage.judges.llm.ledger import Ledger
-from ragtriage.judges.llm.model_names import address_of, options_for
-from ragtriage.judges.llm.offline import Offline
+from ragtriage.judges.llm.models import address_of, options_for, price_of, price_of_embeddings
 from ragtriage.judges.llm.options import LLMOptions, Price
-from ragtriage.judges.llm.pricing import price_of, price_of_embeddings
 from ragtriage.judges.llm.prompts import Prompts, read_prompts
 from ragtriage.judges.llm.providers import model_named
-from ragtriage.judges.llm.transport import ModelTransport
+from ragtriage.judges.llm.transport import ModelTransport, Offline
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,25 +7,41 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.metrics import custom_metrics
 from ragtriage.metrics.citations import citation_groundedness, citation_precision, citation_recall
-from ragtriage.metrics.generator import claim_relevancy, hallucination, query_similarity
-from ragtriage.metrics.groundedness import groundedness
-from ragtriage.metrics.noise import irrelevant_noise_sensitivity, relevant_noise_sensitivity
-from ragtriage.metrics.other_tools import named_elsewhere
+from ragtriage.metrics.generator import (
+    claim_relevancy,
+    hallucination,
+    query_similarity,
+    sample_agreement,
+    self_consistency,
+)
+from ragtriage.metrics.names import named_elsewhere, variant_named
 from ragtriage.metrics.ragas import (
     ragas_answer_relevance,
     ragas_context_relevance,
     ragas_faithfulness,
     ragas_library_answer_relevance,
 )
-from ragtriage.metrics.reference import answer_f1, answer_precision, answer_recall, context_recall
-from ragtriage.metrics.response import response_precision, response_query_coverage, self_distinctness
+from ragtriage.metrics.reference import (
+    answer_f1,
+    answer_precision,
+    answer_recall,
+    context_recall,
+    irrelevant_noise_sensitivity,
+    relevant_noise_sensitivity,
+)
 from ragtriage.metrics.retrieval import retrieval_mrr, retrieval_ndcg, retrieval_precision, retrieval_recall
-from ragtriage.metrics.samples import sample_agreement, self_consistency
-from ragtriage.metrics.source import fact_precision, source_precision, source_query_coverage
-from ragtriage.metrics.variants import variant_named
+from ragtriage.metrics.thelma import (
+    fact_precision,
+    groundedness,
+    response_precision,
+    response_query_coverage,
+    self_distinctness,
+    source_precision,
+    source_query_coverage,
+)
 
 THELMA: tuple[Metric, ...] = (
     source_precision,

@@ -1,4 +1,4 @@
-"""From verdicts to a number."""
+"""What metrics share: decompositions, each computed once per text, and how verdicts become a number."""
 
 from __future__ import annotations
 
@@ -8,7 +8,34 @@ from dataclasses import replace
 from typing import Literal
 
 from ragtriage.core.chances import chance_of, good_chances, with_chance
+from ragtriage.core.steps import Decompose
 from ragtriage.core.verdicts import Cell, Component, Failure, Outcome, Part, Score, Undefined, Verdict
+
+SOURCES = Decompose("sources", "sources")
+"""The sources as retrieved."""
+FACTS = Decompose("sources", "facts")
+"""Stand-alone facts of each source."""
+CLAIMS = Decompose("response", "claims")
+"""Stand-alone claims of the response; remarks about the sources are kept apart."""
+SEGMENTS = Decompose("response", "segments")
+"""The response cut where its citation marks stand, each segment with what it cites."""
+SENTENCES = Decompose("response", "sentences")
+"""The response's sentences."""
+WHOLE_RESPONSE = Decompose("response", "whole")
+"""The response as it is."""
+QUESTIONS = Decompose("query", "questions")
+"""Stand-alone sub-questions of the query."""
+TRUE_CLAIMS = Decompose("reference", "claims")
+"""Stand-alone claims of the reference."""
+SAMPLES = Decompose("samples", "samples")
+"""Further responses to the same query, as they were given."""
+RELEVANT_IDS = Decompose("relevant ids", "ids")
+"""The ids of the sources that should have been retrieved, each once."""
+SENTENCES_OF_SOURCES = Decompose("sources", "sentences")
+"""The sources' sentences."""
+NEEDED_SENTENCES = Decompose("sources", "needed_sentences")
+"""The sentences that a judge picks from each source as needed for the query."""
+
 
 UNTOLD = "the judge could not tell for any of {}"
 """Why a score is undefined where every verdict is unknown."""

@@ -19,8 +19,7 @@ from ragtriage.core.verdicts import (
     highest,
     is_yes,
 )
-from ragtriage.metrics.aggregate import negated, share
-from ragtriage.metrics.decompositions import SEGMENTS
+from ragtriage.metrics.aggregate import SEGMENTS, negated, share
 
 ROUND_ONE = Match(SEGMENTS, "supported", "cited sources")
 """Each segment with marks against what it cites, taken together."""

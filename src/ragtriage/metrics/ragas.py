@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from ragtriage.core.metric import metric
 from ragtriage.core.verdicts import Component, Components, Outcome, Part, Score, Undefined, Verdict, Verdicts
-from ragtriage.metrics.aggregate import failure_of, mean_cosine, parts, share
-from ragtriage.metrics.decompositions import NEEDED_SENTENCES, SENTENCES_OF_SOURCES
+from ragtriage.metrics.aggregate import NEEDED_SENTENCES, SENTENCES_OF_SOURCES, failure_of, mean_cosine, parts, share
 from ragtriage.metrics.generator import WRITTEN, likeness_of
-from ragtriage.metrics.groundedness import SUPPORTED
-from ragtriage.metrics.response import DECLINES
+from ragtriage.metrics.thelma import DECLINES, SUPPORTED
 
 
 @metric(title="RAGAs faithfulness", fault="not supported by the sources", support=SUPPORTED)

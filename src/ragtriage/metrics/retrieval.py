@@ -14,8 +14,7 @@ from math import log2
 from ragtriage.core.metric import Metric, metric
 from ragtriage.core.steps import Match
 from ragtriage.core.verdicts import Outcome, Score, Undefined, Verdict, Verdicts
-from ragtriage.metrics.aggregate import parts
-from ragtriage.metrics.decompositions import RELEVANT_IDS
+from ragtriage.metrics.aggregate import RELEVANT_IDS, parts
 
 RETRIEVED = Match(RELEVANT_IDS, "retrieved", "each source")
 FAULT = "relevant, and not retrieved"

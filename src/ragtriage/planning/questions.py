@@ -13,7 +13,6 @@ from ragtriage.core.case import Case
 from ragtriage.core.questions import Question
 from ragtriage.core.steps import Decompose, Match, Step, conditions
 from ragtriage.core.verdicts import Answer, Cell, Component, Components, Failure, Known, Missing, Verdict, Verdicts
-from ragtriage.planning.citation_targets import Against
 from ragtriage.planning.relations import (
     CONDITIONS,
     FIELDS,
@@ -23,6 +22,7 @@ from ragtriage.planning.relations import (
     REPLACING,
     TARGETS,
     UNITS,
+    Against,
     Matching,
     Pair,
     Replace,

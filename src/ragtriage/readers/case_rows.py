@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 from ragtriage.core.case import Case, Source, Turn
 from ragtriage.core.display import plural
-from ragtriage.readers.columns import Layout
-from ragtriage.readers.field_names import field_named
+from ragtriage.readers.columns import Layout, find_layout
 from ragtriage.readers.field_values import (
     NO_TIME,
     PARSERS,
     SEVERAL_REFERENCES,
+    field_named,
     is_message_list,
     messages_of,
+    sources_of,
+    with_ids,
 )
-from ragtriage.readers.paths import NotThere
-from ragtriage.readers.places import Place, column_place, is_missing
+from ragtriage.readers.paths import NotThere, Place, column_place, is_missing
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowProblem
 from ragtriage.readers.shapes import number_of
-from ragtriage.readers.source_values import sources_of, with_ids
 from ragtriage.readers.text_values import as_json_value, clean, described, text_of
 from ragtriage.text.sanitize import one_line
 
@@ -244,3 +244,27 @@ def made_up_id(query: str, sources: tuple[Source, ...], response: str | None, hi
     turns = [[turn.role, turn.text] for turn in history]
     content = json.dumps([query, texts, response, turns], ensure_ascii=True, separators=(",", ":"))
     return sha256(content.encode()).hexdigest()[:16]
+
+
+def cases_from(
+    rows: Sequence[Mapping[str, Any]],
+    name: str,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    citation_mark: str | None = None,
+) -> list[Case | Rejected]:
+    """Each row as a case, or rejected with the reason.
+
+    Args:
+        rows: column → value, at least one row.
+        name: what messages call them.
+        mapping: our field → its column: see `ragtriage.readers.open_cases`.
+        citation_mark: see `Case.citation_mark`.
+
+    Raises:
+        InputError: no column holds the query or the sources.
+        ConfigError: `mapping` is wrong.
+    """
+    layout = find_layout(list(rows), dict(mapping or {}), name)
+    reader = RowReader(layout, RowContext(), name, empty_is_missing=False, citation_mark=citation_mark)
+    return [reader.read(RawRow(number, values=row)) for number, row in enumerate(rows, 1)]

@@ -14,7 +14,7 @@ from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers.case_rows import RowReader
 from ragtriage.readers.columns import Layout, find_layout
-from ragtriage.readers.field_names import ALIASES
+from ragtriage.readers.field_values import ALIASES, kind_of
 from ragtriage.readers.files import (
     Format,
     InputFile,
@@ -28,10 +28,9 @@ from ragtriage.readers.files import (
     raw_rows,
     rows_in,
 )
-from ragtriage.readers.json_lines import DrawnRows
+from ragtriage.readers.json_files import DrawnRows
 from ragtriage.readers.paths import path_from
-from ragtriage.readers.problems import Limits, RawRow, Rejected, RowContext
-from ragtriage.readers.source_values import kind_of
+from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowLimits
 from ragtriage.text.citations.marks import pattern_of
 from ragtriage.text.sanitize import one_line
 
@@ -59,7 +58,7 @@ def open_cases(
     *,
     mapping: Mapping[str, str] | None = None,
     split_sources: str | None = None,
-    limits: Limits = Limits(),  # noqa: B008 - frozen
+    limits: RowLimits = RowLimits(),  # noqa: B008 - frozen
     format: str | None = None,  # noqa: A002 - the word that users know
     citation_mark: str | None = None,
     questions: bool = False,

@@ -16,14 +16,12 @@ from typing import Any, BinaryIO, Literal, cast
 
 from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.suggestions import near_files
-from ragtriage.readers.json_documents import json_document
-from ragtriage.readers.json_lines import DrawnRows, drawn_lines, json_lines
-from ragtriage.readers.json_values import parse
-from ragtriage.readers.nested_rows import rows_within
-from ragtriage.readers.paths import ValuePath
-from ragtriage.readers.problems import Limits, RawRow
+from ragtriage.core.validation import near_files
+from ragtriage.readers.json_files import DrawnRows, drawn_lines, json_document, json_lines
+from ragtriage.readers.paths import ValuePath, rows_within
+from ragtriage.readers.problems import RawRow, RowLimits
 from ragtriage.readers.table_files import csv_table, parquet_table
+from ragtriage.readers.text_values import parse
 
 Format = Literal["jsonl", "json", "csv", "parquet"]
 FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "parquet")
@@ -201,7 +199,7 @@ def _check_text(file: InputFile, head: bytes) -> None:
 def raw_rows(
     path: InputPath,
     form: Format = "jsonl",
-    limits: Limits = Limits(),  # noqa: B008  # frozen
+    limits: RowLimits = RowLimits(),  # noqa: B008  # frozen
     stream: io.BufferedReader | None = None,
     nested: ValuePath | None = None,
 ) -> Generator[RawRow, None, None]:
@@ -263,7 +261,7 @@ RowRange = ByteRange | RowGroups | None
 def rows_in(
     file: InputFile,
     form: Format,
-    limits: Limits,
+    limits: RowLimits,
     nested: ValuePath | None,
     part: RowRange,
     counted: Callable[[int], None],
@@ -321,7 +319,7 @@ def _unreadable(error: Exception) -> str:
     return f"the file can't be read any further ({str(error) or 'it ends early'}): nothing after was read"
 
 
-def drawn_rows(file: InputFile, limits: Limits, most: int, advance: Callable[[int], None]) -> DrawnRows | None:
+def drawn_rows(file: InputFile, limits: RowLimits, most: int, advance: Callable[[int], None]) -> DrawnRows | None:
     """Some rows of a JSONL file, drawn at random; see `drawn_lines`.
 
     Returns:
@@ -338,7 +336,7 @@ def drawn_rows(file: InputFile, limits: Limits, most: int, advance: Callable[[in
 
 
 def _parsed(
-    file: InputFile, stream: io.BufferedReader, form: Format, limits: Limits, nested: ValuePath | None
+    file: InputFile, stream: io.BufferedReader, form: Format, limits: RowLimits, nested: ValuePath | None
 ) -> Generator[RawRow, None, None]:
     if form == "json":
         yield from json_document(stream, limits, nested)
@@ -347,7 +345,7 @@ def _parsed(
     yield from rows if nested is None else rows_within(rows, nested)
 
 
-def _flat(file: InputFile, stream: io.BufferedReader, form: Format, limits: Limits) -> Iterator[RawRow]:
+def _flat(file: InputFile, stream: io.BufferedReader, form: Format, limits: RowLimits) -> Iterator[RawRow]:
     if form == "parquet" and not can_be_read_again(file):
         raise InputError(f"{file}: Parquet can't be read from a pipe: give a file")
     match form:

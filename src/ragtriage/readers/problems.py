@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RowLimits:
     """How much one row may hold; a row above a limit is rejected, the rest of the file is read."""
 
     max_text: int = 1_000_000
@@ -94,7 +94,7 @@ class RowProblem(Exception):
 class RowContext:
     """How one row is read."""
 
-    limits: Limits = Limits()
+    limits: RowLimits = RowLimits()
     split: str | None = None
     """What stands between the sources in one text; None takes it as one source."""
     remarks: list[str] = field(default_factory=list)

@@ -10,10 +10,8 @@ from importlib.resources import files
 from typing import Any
 
 from ragtriage.core.errors import InputError
-from ragtriage.readers.field_names import ALIASES, normalized
-from ragtriage.readers.field_values import is_usable
-from ragtriage.readers.paths import NotThere, keys_of
-from ragtriage.readers.places import Place, is_missing, place_from
+from ragtriage.readers.field_values import ALIASES, is_usable, normalized
+from ragtriage.readers.paths import NotThere, Place, is_missing, keys_of, place_from
 from ragtriage.readers.text_values import unpacked
 
 Rows = Sequence[Mapping[str, Any]]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError, MissingExtraError
-from ragtriage.readers.field_names import field_named
-from ragtriage.readers.problems import Limits, RawRow
+from ragtriage.readers.field_values import field_named
+from ragtriage.readers.problems import RawRow, RowLimits
 from ragtriage.readers.text_values import first_invalid_byte
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _BATCH_ROWS = 256
 _BUFFER = 1 << 20
 
 
-def csv_table(stream: io.BufferedReader, limits: Limits, name: str) -> Iterator[RawRow]:
+def csv_table(stream: io.BufferedReader, limits: RowLimits, name: str) -> Iterator[RawRow]:
     """The rows of a CSV stream.
 
     Raises:
@@ -41,7 +41,7 @@ def csv_table(stream: io.BufferedReader, limits: Limits, name: str) -> Iterator[
         text.detach()  # so that whoever opened the stream closes it
 
 
-def _csv_lines(rows: Reader, limits: Limits) -> Iterator[tuple[int, list[str], str | None]]:
+def _csv_lines(rows: Reader, limits: RowLimits) -> Iterator[tuple[int, list[str], str | None]]:
     """Line number, cells and what is wrong of every row that isn't blank, the header among them."""
     while True:
         line, problem = rows.line_num + 1, None

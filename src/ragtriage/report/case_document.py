@@ -7,10 +7,8 @@ from dataclasses import replace
 
 from ragtriage.core.display import dollars, plural
 from ragtriage.diagnosis import KIND_WORDS
-from ragtriage.report.case_report import CaseReport, ScoreReport, SourceReport, looks_of
-from ragtriage.report.citations import CitationReport, SegmentReport
-from ragtriage.report.claims import ClaimReport
-from ragtriage.report.coverage import Coverage, VerdictReport
+from ragtriage.report.case_report import CaseReport, ClaimReport, ScoreReport, SourceReport, looks_of
+from ragtriage.report.citations import CitationReport, Coverage, SegmentReport, VerdictReport
 from ragtriage.report.document import (
     Bar,
     Block,
@@ -18,7 +16,7 @@ from ragtriage.report.document import (
     Column,
     Heading,
     Line,
-    Span,
+    StyledText,
     line,
     note,
     number_columns,
@@ -84,12 +82,12 @@ def _response(case: CaseReport) -> Line:
     looks, said = looks_of(case.claims), []
     for piece in case.response:
         if piece.left_out:
-            said.append(Span(f" [… {piece.left_out:,} characters left out …] ", "quiet"))
+            said.append(StyledText(f" [… {piece.left_out:,} characters left out …] ", "quiet"))
             continue
-        said.append(Span(piece.text, f"{piece.look} repeated" if piece.repeated else piece.look))
-        said += [Span(f"[{SIGNS[looks[number]]}{number}]", looks[number]) for number in piece.ends]
+        said.append(StyledText(piece.text, f"{piece.look} repeated" if piece.repeated else piece.look))
+        said += [StyledText(f"[{SIGNS[looks[number]]}{number}]", looks[number]) for number in piece.ends]
         if piece.repeat_ends:
-            said.append(Span(f"[{REPEATED_SIGN}]"))
+            said.append(StyledText(f"[{REPEATED_SIGN}]"))
     return Line(tuple(said))
 
 
@@ -208,18 +206,18 @@ def _coverage(case: CaseReport, coverage: Coverage, width: int) -> Iterator[Bloc
     yield line(legend, tone="quiet", indent=2, hang=0)
 
 
-def _state(place: VerdictReport) -> Span:
-    return Span(SIGNS[place.state], place.state.replace(" ", "-"))
+def _state(place: VerdictReport) -> StyledText:
+    return StyledText(SIGNS[place.state], place.state.replace(" ", "-"))
 
 
 def _source(source: SourceReport) -> Iterator[Line]:
-    said = [Span(f"{source.number} {source.name}", "strong")]
+    said = [StyledText(f"{source.number} {source.name}", "strong")]
     state = source.needed.state
     if state != "not asked":
         words = {"yes": "needed", "no": "not needed", "check": "probably not needed"}
-        said.append(Span(f" {SIGNS[state]} {words.get(state, STATE_WORDS[state])}", f"strong {state}"))
+        said.append(StyledText(f" {SIGNS[state]} {words.get(state, STATE_WORDS[state])}", f"strong {state}"))
     if source.facts:
-        said.append(Span(f" · {source.essential} of {plural(source.facts, 'fact')} needed", "strong quiet"))
+        said.append(StyledText(f" · {source.essential} of {plural(source.facts, 'fact')} needed", "strong quiet"))
     yield Line(tuple(said))
     yield _excerpt(source.pieces)
 
@@ -227,19 +225,19 @@ def _source(source: SourceReport) -> Iterator[Line]:
 def _excerpt(pieces: Sequence[Piece]) -> Line:
     """The source's first marked part with a little before it, on a few lines."""
     marked = next((i for i, piece in enumerate(pieces) if piece.look == "essential"), None)
-    said, room = [Span("   ")], SHORT_SOURCE
+    said, room = [StyledText("   ")], SHORT_SOURCE
     if marked is not None and sum(len(p.text) for p in pieces[:marked]) > SHORT_SOURCE // 3:
-        said.append(Span("… ", "quiet"))
+        said.append(StyledText("… ", "quiet"))
         pieces = pieces[marked:]
     for piece in pieces:
         if room <= 0 or piece.left_out:
-            said.append(Span(" …", "quiet"))
+            said.append(StyledText(" …", "quiet"))
             break
         shown = one_line(piece.text, room)
         star = SIGNS["essential"] if piece.look == "essential" else ""
-        said.append(Span(" " if piece.text[:1].isspace() else ""))
-        said.append(Span(star + shown, piece.look))
-        said.append(Span(" " if shown and piece.text[-1:].isspace() else ""))
+        said.append(StyledText(" " if piece.text[:1].isspace() else ""))
+        said.append(StyledText(star + shown, piece.look))
+        said.append(StyledText(" " if shown and piece.text[-1:].isspace() else ""))
         room -= len(shown)
     return Line(tuple(said))
 
@@ -247,14 +245,14 @@ def _excerpt(pieces: Sequence[Piece]) -> Line:
 def _score(score: ScoreReport) -> tuple[Cell, ...]:
     title = titled(score.title, score.better)
     if score.value is None:
-        reason = Span(f"failed: {score.reason}", "error") if score.failed else None
-        return title, DASH, reason or Span(f"undefined: {score.reason}", "quiet")
+        reason = StyledText(f"failed: {score.reason}", "error") if score.failed else None
+        return title, DASH, reason or StyledText(f"undefined: {score.reason}", "quiet")
     tone, beside = "beyond" if score.bad else "", []
     if score.bad:
-        beside.append(Span(f" {score.beyond}", tone))
+        beside.append(StyledText(f" {score.beyond}", tone))
     if score.counted:
-        beside.append(Span(f"  {score.counted}", "quiet"))
+        beside.append(StyledText(f"  {score.counted}", "quiet"))
     if score.unknown:
-        beside.append(Span(f"  {plural(score.unknown, 'component')} left out", "quiet"))
+        beside.append(StyledText(f"  {plural(score.unknown, 'component')} left out", "quiet"))
     bar = Bar(score.value, score.range, tone or "bar", 10, tuple(beside))
-    return Span(title, tone), Span(two_places(score.value), tone), bar
+    return StyledText(title, tone), StyledText(two_places(score.value), tone), bar

@@ -1,30 +1,190 @@
-"""One case as it is shown, in the terminal and in HTML alike: a pure reading of a record."""
+"""One case as it is shown, in the terminal and in HTML alike, and cases as rows: a pure reading of a record."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ragtriage.core.display import price_of_tokens
 from ragtriage.core.metric import Better, Metric
-from ragtriage.core.record import Record
-from ragtriage.core.record_text import counted_text
-from ragtriage.core.verdicts import Component, Score, Undefined
-from ragtriage.diagnosis import RULES, Finding, Headline, Rule, headline
+from ragtriage.core.record import Record, counted_text
+from ragtriage.core.verdicts import Component, Score, Span, Undefined, Verdict
+from ragtriage.diagnosis import RULES, Finding, Headline, HeadlineKind, Rule, headline
+from ragtriage.diagnosis.findings import claims_from_conversation
+from ragtriage.diagnosis.headline import Rank, case_rank
 from ragtriage.diagnosis.likelihood import score_interval
-from ragtriage.metrics import metric_named
-from ragtriage.metrics.decompositions import SEGMENTS
-from ragtriage.metrics.source import fact_precision, source_precision
+from ragtriage.metrics import CITATIONS, THELMA, metric_named
+from ragtriage.metrics.aggregate import CLAIMS, SEGMENTS
+from ragtriage.metrics.generator import hallucination
+from ragtriage.metrics.ragas import ragas_faithfulness
+from ragtriage.metrics.reference import answer_f1, answer_precision
+from ragtriage.metrics.thelma import REPEATED, fact_precision, groundedness, response_precision, source_precision
 from ragtriage.planning.questions import as_read
-from ragtriage.report.citations import SegmentReport, segment_reports
-from ragtriage.report.claims import MOST_CLAIMS, ClaimReport, claim_reports, repeats_of
-from ragtriage.report.coverage import Coverage, State, VerdictReport, coverage_of, judged, state_of, verdict_report
-from ragtriage.report.faults import FaultReport, fault_reports
+from ragtriage.report.citations import (
+    Coverage,
+    SegmentReport,
+    State,
+    VerdictReport,
+    coverage_of,
+    judged,
+    segment_reports,
+    state_of,
+    verdict_report,
+)
 from ragtriage.report.marks import LOOKS, Look, Mark, Piece, pieces
 from ragtriage.report.words import bad_level, title_of
 from ragtriage.text.citations.segments import unrecognized_marks
 from ragtriage.text.sanitize import one_line, sanitize
+
+MOST_CLAIMS = 150
+"""Claims listed for one case; of more, the pressing ones come first."""
+CONVERSED = "the conversation before the query supports it"
+SUPPORT = groundedness.needs["support"]
+NEEDED = response_precision.needs["needed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimReport:
+    """One claim, or a remark, of the response."""
+
+    number: int
+    """From 1, in the order of the text; remarks are numbered along."""
+    text: str
+    span: Span | None
+    look: Look
+    support: VerdictReport
+    needed: VerdictReport
+    repeated: bool
+    """Whether it stands in a sentence that says again what another says."""
+    confidence: float | None
+    """Of the verdict on its support."""
+
+    @property
+    def notable(self) -> bool:
+        """Whether a reader should look at it even though it may be visible in the text."""
+        return self.look in ("unsupported", "check", "unknown") or self.span is None
+
+
+def claim_reports(record: Record) -> tuple[ClaimReport, ...]:
+    """The claims in the order of the text, empty where the response wasn't broken into claims."""
+    support, needed = record.verdicts(SUPPORT), record.verdicts(NEEDED)
+    listed, either = record.components(CLAIMS), support or needed
+    if listed is None:
+        listed = either.components if either else ()
+    repeats = [span for span, _ in repeats_of(record)]
+    conversed = claims_from_conversation(record)
+    supported, wanted = (iter(one.best() if one else ()) for one in (support, needed))
+    found = []
+    for number, component in enumerate(listed, 1):
+        cell, need = (None, None) if component.remark else (next(supported, None), next(wanted, None))
+        about, use, span = verdict_report(cell), verdict_report(need), component.span
+        if component.text in conversed:
+            about = replace(about, note=f"{CONVERSED}; {about.note}" if about.note else CONVERSED)
+        found.append(
+            ClaimReport(
+                number,
+                one_line(component.text, 600),
+                span,
+                look_of(about.state, use.state, remark=component.remark),
+                about,
+                use,
+                span is not None and any(span[0] < end and start < span[1] for start, end in repeats),
+                cell.confidence if isinstance(cell, Verdict) else None,
+            )
+        )
+    return tuple(found)
+
+
+def repeats_of(record: Record) -> tuple[tuple[Span, str], ...]:
+    """The sentences that say again what another says: where they stand, and the judge's words."""
+    return tuple(
+        (component.span, verdict_report(cell).note)
+        for component, cell in judged(record, REPEATED)
+        if component.span and isinstance(cell, Verdict) and cell.value == "yes"
+    )
+
+
+def look_of(support: State, needed: State, *, remark: bool = False) -> Look:
+    """How a claim is shown.
+
+    Red (`unsupported`) only where the judge is sure; a no that it isn't sure of is *check this*. Whether a claim was
+    needed is shown only on one that nothing worse is said about.
+    """
+    if remark:
+        return "remark"
+    match support:
+        case "no":
+            return "unsupported"
+        case "check":
+            return "check"
+        case "unknown" | "failed":
+            return "unknown"
+        case "yes" | "not asked":
+            if needed in ("no", "check"):
+                return "extraneous"
+            return "supported" if support == "yes" else "plain"
+
+
+ELSEWHERE = frozenset(m.name for m in (*THELMA, *CITATIONS, hallucination, ragas_faithfulness))
+"""The claims, the segments, the sources and the table of sub-questions show what these rest on."""
+MOST = 8
+"""Components that are listed for one metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartReport:
+    """One component that speaks against the answer."""
+
+    text: str
+    note: str
+    """Why, in the judge's words; empty if it gave none."""
+    sure: bool
+    """Whether the judge is sure of its verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultReport:
+    """One metric's bad components, of one kind where it tells several apart."""
+
+    title: str
+    better: Better
+    fault: str
+    """What is wrong with each, in plain words; empty where the metric doesn't say."""
+    parts: tuple[PartReport, ...]
+    left_out: int
+
+
+def fault_reports(record: Record, metrics: Sequence[Metric] = ()) -> tuple[FaultReport, ...]:
+    """The bad components of the scores that are shown nowhere else; metrics that found the same are listed once.
+
+    Args:
+        record: the case.
+        metrics: where those stand that aren't built in.
+    """
+    found: dict[tuple[str, tuple[str, ...]], FaultReport] = {}
+    for name, outcome in record.outcomes.items():
+        metric = metric_named(name, metrics)
+        if metric is None or name in ELSEWHERE or not isinstance(outcome, Score):
+            continue
+        if name == answer_f1.name and answer_precision.name in record.outcomes:
+            continue  # the two that it is the mean of are listed
+        bad = [part for part in outcome.parts if part.good is False]
+        for fault in dict.fromkeys(metric.fault_of(part) for part in bad):
+            alike = [part for part in bad if metric.fault_of(part) == fault]
+            key = fault or name, tuple(part.component.text for part in alike)
+            shown = tuple(
+                PartReport(
+                    one_line(part.component.text, 300),
+                    verdict_report(part.cell).note,
+                    part.cell.sure if isinstance(part.cell, Verdict) else True,
+                )
+                for part in alike[:MOST]
+            )
+            title, left_out = one_line(metric.title, 60), len(alike) - len(shown)
+            found.setdefault(key, FaultReport(title, metric.better, one_line(fault, 80), shown, left_out))
+    return tuple(found.values())
+
 
 MOST_RESPONSE = 8_000
 """Characters of a response that are shown; a longer one is cut around its most pressing claims."""
@@ -235,3 +395,57 @@ def _sources(record: Record) -> tuple[SourceReport, ...]:
             )
         )
     return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedCase:
+    """One case on one line."""
+
+    id: str
+    query: str
+    kind: HeadlineKind
+    component: str
+    """Under which it is counted, or what wastes."""
+    about: str
+    """What is named beside the kind: see `ragtriage.diagnosis.Headline`."""
+    reading: str
+    sure: bool
+    scores: Mapping[str, float | None]
+    """Metric name → value, None where it is undefined."""
+    rank: Rank
+
+
+def listed_case(
+    record: Record,
+    findings: Sequence[Finding],
+    rules: Sequence[Rule] = RULES,
+    thresholds: Mapping[str, float] | None = None,
+    metrics: Sequence[Metric] = (),
+) -> ListedCase:
+    """A case on one line.
+
+    Args:
+        record: the case.
+        findings: what was found on it.
+        rules: those that the findings come from.
+        thresholds: by which a score is low, and a case is ranked that no rule decides.
+        metrics: where those stand that aren't built in: they say which direction is good.
+    """
+    head = headline(record, findings, thresholds or {}, rules, metrics)
+    scores = {name: o.value if isinstance(o, Score) else None for name, o in record.outcomes.items()}
+    return ListedCase(
+        one_line(record.case.id, 80),
+        one_line(record.case.query, 140),
+        head.kind,
+        head.about if head.kind == "waste" else head.component,
+        one_line(head.about, 120),
+        one_line(head.reading, 200),
+        head.sure,
+        scores,
+        case_rank(record, findings, head, thresholds or {}, metrics),
+    )
+
+
+def worst_first(rows: Iterable[ListedCase]) -> list[ListedCase]:
+    """Rows in the order of their rank."""
+    return sorted(rows, key=lambda row: row.rank)

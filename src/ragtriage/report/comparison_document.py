@@ -29,7 +29,7 @@ from ragtriage.report.document import (
     Cell,
     Column,
     Heading,
-    Span,
+    StyledText,
     line,
     note,
     number_columns,
@@ -142,10 +142,10 @@ def _metric(row: MetricComparison) -> tuple[Cell, ...]:
         return (f"  {_title(row)}",)
     p = _p(row.p_adjusted) + (f" perhaps {row.perhaps}" if row.perhaps else "")
     return (
-        Span(_mark(row.verdict) + _title(row), tone),
+        StyledText(_mark(row.verdict) + _title(row), tone),
         two_places(own.base),
         two_places(own.new),
-        Span(signed(own.difference), tone),
+        StyledText(signed(own.difference), tone),
         interval(own),
         p,
         "" if own.sees is None else f"{own.sees:.3f}",
@@ -176,12 +176,12 @@ def _findings(found: Comparison) -> Iterator[Block]:
 def _finding(row: FindingComparison) -> tuple[Cell, ...]:
     tone, own = TONES.get(row.verdict, ""), row.paired
     return (
-        Span(_mark(row.verdict) + one_line(row.rule, 40), tone),
+        StyledText(_mark(row.verdict) + one_line(row.rule, 40), tone),
         count_text(row.base),
         count_text(row.new),
         f"{row.fixed:,}",
         f"{row.broken:,}",
-        Span(short_signed(own.difference) if own and row.fixed + row.broken else "", tone),
+        StyledText(short_signed(own.difference) if own and row.fixed + row.broken else "", tone),
         interval(own, short=True) if row.p is not None else "",
         _p(row.p_adjusted),
         expected_text(row.expected),
@@ -235,7 +235,7 @@ def _slices(found: Comparison, tag: str, slices: Sequence[Slice], width: int) ->
 
 def _slice_cell(one: SliceMetric) -> Cell:
     shown = signed(one.paired.difference, 2) if one.paired else ""
-    return Span(MARKS.get(one.verdict, "") + shown, TONES.get(one.verdict, ""))
+    return StyledText(MARKS.get(one.verdict, "") + shown, TONES.get(one.verdict, ""))
 
 
 def _cases(found: Comparison, cases: CaseList, word: str) -> Iterator[Block]:
@@ -249,7 +249,7 @@ def _cases(found: Comparison, cases: CaseList, word: str) -> Iterator[Block]:
             same = case.headline[0] if case.headline[0] == case.headline[1] else headed
             sources = {"same": "sources same", "order": "sources reordered", "set": "other sources", "unknown": ""}
             yield (
-                Span(id_text(case.id), "strong"),
+                StyledText(id_text(case.id), "strong"),
                 f"{score_text(base)} {ARROW} {score_text(new)}",
                 sources[case.sources],
                 one_line(same, 80),

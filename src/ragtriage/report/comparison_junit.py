@@ -13,8 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from ragtriage.core.files import ORDINARY_FILE, PRIVATE_FILE, atomic_write
-from ragtriage.report.comparison_verdict import Quotes, worst_of
-from ragtriage.report.comparison_words import id_text
+from ragtriage.report.comparison_words import Quotes, id_text, worst_of
 from ragtriage.runs.compare.comparison import Comparison, GateResult
 from ragtriage.text.sanitize import STAND_IN, sanitize
 

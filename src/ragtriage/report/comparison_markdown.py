@@ -13,26 +13,24 @@ from pathlib import Path
 
 from ragtriage.core.display import p_text, plural, signed
 from ragtriage.core.files import ORDINARY_FILE, PRIVATE_FILE, atomic_write
-from ragtriage.report.comparison_verdict import (
-    SIGNS,
-    Quote,
-    Quotes,
-    gate_cell,
-    gate_sign,
-    gates_on,
-    title_of_row,
-    verdict_of,
-)
 from ragtriage.report.comparison_words import (
     ARROW,
     BETTER,
+    SIGNS,
     WORSE,
+    Quote,
+    Quotes,
     count_text,
     expected_text,
+    gate_cell,
+    gate_sign,
+    gates_on,
     interval,
     score_text,
     short_signed,
+    title_of_row,
     unpaired_text,
+    verdict_of,
 )
 from ragtriage.report.words import two_places
 from ragtriage.runs.compare.comparison import CaseList, Comparison, MetricComparison, Slice

@@ -10,7 +10,7 @@ from typing import Any
 
 from ragtriage.core.display import p_text, signed
 from ragtriage.report import comparison_words
-from ragtriage.report.comparison_verdict import (
+from ragtriage.report.comparison_words import (
     SIGNS,
     Quotes,
     gate_cell,

@@ -1,8 +1,8 @@
-"""A report as a value: headings, lines and tables that every renderer reads (`terminal`, `markdown`, HTML pages)."""
+"""A report as a value: headings, lines and tables that every renderer reads (the terminal, Markdown, HTML pages)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -14,7 +14,7 @@ of a mark and every state of a verdict. Several are separated by blanks."""
 Align = Literal["left", "right", "center"]
 
 
-class Span(NamedTuple):
+class StyledText(NamedTuple):
     """A stretch of text in one tone."""
 
     text: str
@@ -30,18 +30,18 @@ class Bar:
     tone: Tone
     width: int | None = None
     """In characters; None for as much as the table leaves."""
-    beside: tuple[Span, ...] = ()
+    beside: tuple[StyledText, ...] = ()
     """What stands behind it."""
 
 
-Cell = str | Span | tuple[Span, ...] | Bar
+Cell = str | StyledText | tuple[StyledText, ...] | Bar
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line or paragraph."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[StyledText, ...]
     indent: int = 0
     hang: int = 2
     """How much deeper its further lines are indented where it is too long for one."""
@@ -106,7 +106,9 @@ Document = Iterable[Block]
 
 def line(*parts: str | tuple[str, Tone], tone: Tone = "", indent: int = 0, hang: int = 2) -> Line:
     """A line of texts, each in this tone or in its own."""
-    return Line(tuple(Span(part, tone) if isinstance(part, str) else Span(*part) for part in parts), indent, hang)
+    return Line(
+        tuple(StyledText(part, tone) if isinstance(part, str) else StyledText(*part) for part in parts), indent, hang
+    )
 
 
 def note(text: str) -> Line:
@@ -133,3 +135,43 @@ def title_line(*found: str) -> Line:
     """The facts that head a report, on one line, the first of them strong; empty ones are left out."""
     first, *others = (one_line(fact, 120) for fact in found if fact)
     return line((first, "strong"), "".join(f" · {fact}" for fact in others))
+
+
+def markdown(document: Document, title: str = "") -> str:
+    """A document as Markdown, under a title of the first level."""
+    lines = [f"# {title}", ""] if title else []
+    for block in document:
+        lines += _lines(block)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _lines(block: Block) -> Iterator[str]:
+    match block:
+        case Heading(title):
+            yield from (f"## {title}", "")
+        case Line(spans):
+            yield from ("".join(span.text for span in spans), "")
+        case Table():
+            if block.title:
+                yield from (f"## {block.title}", "")
+            if block.rows:
+                heads = [column.head for column in block.columns]
+                yield from (_row(heads), _row(["---"] * len(heads)), *map(_row, block.rows), "")
+            for note in block.notes:
+                yield from (note, "")
+
+
+def _row(cells: Sequence[Cell]) -> str:
+    return "| " + " | ".join(_text(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def _text(cell: Cell) -> str:
+    match cell:
+        case str():
+            return cell
+        case StyledText(text):
+            return text
+        case Bar():
+            return "".join(span.text for span in cell.beside).strip()
+        case _:
+            return "".join(map(_text, cell))

@@ -10,8 +10,7 @@ from ragtriage.core.display import plural
 from ragtriage.report.document import GAP, Block, Column, Heading, line, note, number_columns, table, text_columns
 from ragtriage.report.templating import text_environment
 from ragtriage.testset.example import Example
-from ragtriage.testset.generation.build import TemplateEstimate
-from ragtriage.testset.generation.build_record import BuildStep
+from ragtriage.testset.generation.build import BuildStep, TemplateEstimate
 from ragtriage.testset.generation.phrasing import PhrasingResult, RefusedPhrasing
 from ragtriage.testset.generation.query_templates import TextTemplate
 from ragtriage.text.sanitize import one_line

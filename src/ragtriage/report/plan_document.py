@@ -10,7 +10,18 @@ from ragtriage.core.display import about, plural
 from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.judges.judge_config import Protocol
 from ragtriage.judges.protocol import Estimate
-from ragtriage.report.document import GAP, Block, Cell, Column, Span, line, note, number_columns, table, text_columns
+from ragtriage.report.document import (
+    GAP,
+    Block,
+    Cell,
+    Column,
+    StyledText,
+    line,
+    note,
+    number_columns,
+    table,
+    text_columns,
+)
 from ragtriage.report.words import DASH
 from ragtriage.text.sanitize import one_line
 from ragtriage.trust.pairs.pair_scoring import CostEstimate
@@ -97,11 +108,11 @@ def _estimates(estimate: EvaluationEstimate) -> Iterator[tuple[Cell, ...]]:
     for label, count in counts:
         yield label, f"{count(least):,}", f"{count(most):,}"
     if most.price is None:
-        yield "price", DASH, DASH, Span(UNPRICED, "quiet")
+        yield "price", DASH, DASH, StyledText(UNPRICED, "quiet")
     else:
         yield "price", money(least.price), money(most.price)
     rate = f"at {estimate.concurrency:,} in flight, {estimate.seconds_per_request:g} s a request"
-    yield "time", *map(duration, estimate.seconds), Span(rate, "quiet")
+    yield "time", *map(duration, estimate.seconds), StyledText(rate, "quiet")
 
 
 def costs_document(costs: Sequence[CostEstimate], judge: str) -> Iterator[Block]:

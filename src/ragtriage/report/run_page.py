@@ -17,13 +17,11 @@ from markupsafe import Markup
 
 from ragtriage.core.display import plural
 from ragtriage.diagnosis import KIND_WORDS
-from ragtriage.diagnosis.ranking import Rank
-from ragtriage.diagnosis.rules import SURE
-from ragtriage.diagnosis.thresholds import is_bad
-from ragtriage.report.case_report import case_report, legend_of, looks_of
-from ragtriage.report.case_rows import CaseRow, case_row
+from ragtriage.diagnosis.headline import Rank
+from ragtriage.diagnosis.rules import SURE, is_bad
+from ragtriage.report.case_report import ListedCase, case_report, legend_of, listed_case, looks_of
 from ragtriage.report.judge_card import card_sections
-from ragtriage.report.repeats_document import repeats_report
+from ragtriage.report.run_document import repeats_report
 from ragtriage.report.run_report import MOST_REASONS, Header, MetricReport, RunReport
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
 from ragtriage.report.words import LEVEL_SIGNS, SIGNS
@@ -43,7 +41,7 @@ GAP = 2
 SHARES = ("failure", "quality", "doubt", "undetermined", "low-score", "waste", "right", "no-fault")
 """The order of the bar that shows how many cases are of which kind."""
 
-Ranked = tuple[Rank, int, str, CaseRow]
+Ranked = tuple[Rank, int, str, ListedCase]
 """A case's rank, its place in the input, its id and its row."""
 
 
@@ -97,7 +95,7 @@ def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diag
 
 def _ranked(cases: Iterable[Diagnosed], header: Header, kinds: Counter[str]) -> Iterator[Ranked]:
     for place, (record, findings) in enumerate(cases):
-        row = case_row(record, findings, header.rules, header.thresholds, header.metrics)
+        row = listed_case(record, findings, header.rules, header.thresholds, header.metrics)
         kinds[row.kind] += 1
         yield row.rank, place, record.case.id, row
 
@@ -147,7 +145,7 @@ def missing_scores_of(metric: MetricReport) -> list[str]:
     return gaps
 
 
-def _as_array(row: CaseRow, number: int, names: Sequence[str]) -> list[Any]:
+def _as_array(row: ListedCase, number: int, names: Sequence[str]) -> list[Any]:
     """A row as the script reads it: place, id, query, kind, component, about, reading, sure, then the scores."""
     scores = [None if (value := row.scores.get(name)) is None else round(value, 3) for name in names]
     return [number, row.id, row.query, row.kind, row.component, row.about, row.reading, int(row.sure), *scores]

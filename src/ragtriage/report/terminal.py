@@ -6,7 +6,8 @@ Everything is laid out without lines and boxes, so that it reads the same in a l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,91 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from ragtriage.report.document import Bar, Block, Cell, Column, Document, Heading, Line, Span, Table, note
-from ragtriage.report.table_width import explanations, fit, not_shown
+from ragtriage.report.document import Bar, Block, Cell, Column, Document, Heading, Line, StyledText, Table, note
 from ragtriage.report.words import ASCII, EMPTY, FULL, LESS, place_within
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
+
+
+LEAST_BAR = 4
+MOST_NAMES = 8
+"""Columns that were left out and are named; more are counted."""
+
+
+def fit(table: Table, width: int) -> tuple[Table, tuple[Column, ...]]:
+    """A table in which columns gave way until the others fit, and the columns that were left out.
+
+    A column with `Column.least` gets the room that is left; where even that many characters don't fit, it is wrapped.
+    """
+    kept = list(range(len(table.columns)))
+    needed = [_needed(table, place) for place in kept]
+
+    def spare() -> int:
+        return width - sum(needed[place] for place in kept) - table.gap * (len(kept) - 1)
+
+    giving_way = [place for place in kept if table.columns[place].gives_way]
+    for weakest in sorted(giving_way, key=lambda place: -table.columns[place].gives_way):
+        if spare() >= 0:
+            break
+        kept.remove(weakest)
+    columns = [_with_room(table, place, needed[place] + spare()) for place in kept]
+    rows = tuple(tuple(row[place] for place in kept if place < len(row)) for row in table.rows)
+    left_out = tuple(column for place, column in enumerate(table.columns) if place not in kept)
+    return replace(table, columns=tuple(columns), rows=rows), left_out
+
+
+def explanations(table: Table) -> Iterator[str]:
+    """What the heads of the columns stand for, in a line; nothing where they say so themselves."""
+    short = (column for column in table.columns if column.name and column.name != column.head)
+    if table.explained and (words := "; ".join(f"{column.head}: {column.name}" for column in short)):
+        yield words
+
+
+def not_shown(left_out: Sequence[Column]) -> Iterator[str]:
+    """Which columns gave way, in a line; a column without a name or head isn't missed."""
+    names = [name for column in left_out if (name := column.name or column.head)]
+    if names:
+        more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        yield f"not shown at this width: {', '.join(names[:MOST_NAMES])}{more}"
+
+
+def _needed(table: Table, place: int) -> int:
+    """The characters that a column needs to be read."""
+    column = table.columns[place]
+    if column.least is not None:
+        return max(len(column.head), column.least)
+    head = max(map(len, column.head.split()), default=0) if column.wrap else len(column.head)
+    widest = max(_widest_cell(table, place), head if table.heads else 0)
+    return column.width or min(widest, column.most or widest)
+
+
+def _with_room(table: Table, place: int, room: int) -> Column:
+    column, needed = table.columns[place], _needed(table, place)
+    if column.least is None:
+        return column
+    return (
+        replace(column, wrap=True)
+        if room < needed
+        else replace(column, width=min(room, max(needed, _widest_cell(table, place))))
+    )
+
+
+def _widest_cell(table: Table, place: int) -> int:
+    return max((_length(row[place]) for row in table.rows if place < len(row)), default=0)
+
+
+def _length(cell: Cell) -> int:
+    match cell:
+        case StyledText(text):
+            return len(text)
+        case str():
+            return len(cell)
+        case Bar(width=width, beside=beside):
+            return (width or LEAST_BAR) + sum(len(span.text) for span in beside)
+        case _:
+            return sum(len(span.text) for span in cell)
+
 
 STYLES: Mapping[str, str] = MappingProxyType(
     {
@@ -57,7 +137,7 @@ def _print(console: Console, block: Block) -> None:
             _print_line(console, _text(console, spans), indent, hang)
         case Heading(title):
             console.print()
-            console.print(_text(console, (Span(title, "strong"),)))
+            console.print(_text(console, (StyledText(title, "strong"),)))
         case Table():
             if block.title:
                 _print(console, Heading(block.title))
@@ -78,7 +158,7 @@ def _print_line(console: Console, text: Text, indent: int, hang: int) -> None:
             first = False
 
 
-def _text(console: Console, spans: tuple[Span, ...]) -> Text:
+def _text(console: Console, spans: tuple[StyledText, ...]) -> Text:
     text = Text()
     for said, tone in spans:
         text.append(_shown(console, said), " ".join(filter(None, (STYLES[one] for one in tone.split()))))
@@ -128,7 +208,7 @@ def _cell(console: Console, cell: Cell, bar: int) -> Text:
     match cell:
         case str():
             return Text(_shown(console, cell))
-        case Span():
+        case StyledText():
             return _text(console, (cell,))
         case Bar():
             return _text(console, _bar(cell, cell.width or bar))
@@ -136,8 +216,8 @@ def _cell(console: Console, cell: Cell, bar: int) -> Text:
             return _text(console, cell)
 
 
-def _bar(bar: Bar, places: int) -> tuple[Span, ...]:
+def _bar(bar: Bar, places: int) -> tuple[StyledText, ...]:
     if bar.value is None:
         return ()
     filled = round(place_within(bar.value, bar.range) * places)
-    return Span(FULL * filled, bar.tone), Span(EMPTY * (places - filled), "quiet"), *bar.beside
+    return StyledText(FULL * filled, bar.tone), StyledText(EMPTY * (places - filled), "quiet"), *bar.beside

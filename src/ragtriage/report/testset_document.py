@@ -13,7 +13,7 @@ from ragtriage.report.document import (
     Cell,
     Column,
     Heading,
-    Span,
+    StyledText,
     line,
     note,
     number_columns,
@@ -21,14 +21,20 @@ from ragtriage.report.document import (
     text_columns,
 )
 from ragtriage.report.words import TABLES, two_places
-from ragtriage.testset.blame_agreement import GRAMMAR_VERDICTS, SIDES, BlameAgreement
-from ragtriage.testset.cluster_comparison import Comparison, Difference
 from ragtriage.testset.corpus import GapLookup
 from ragtriage.testset.correctness import Decision, MatcherCheck
-from ragtriage.testset.failure_analysis import FailureAnalysis
+from ragtriage.testset.failure_analysis import GRAMMAR_VERDICTS, SIDES, BlameAgreement, FailureAnalysis
 from ragtriage.testset.groups import RULES, TAGS, Rule
-from ragtriage.testset.modular import METRICS, Average, ClusterScores, Metric
-from ragtriage.testset.scoring import ModularScores, ScoringOptions
+from ragtriage.testset.scoring import (
+    METRICS,
+    Average,
+    ClusterScores,
+    Comparison,
+    Difference,
+    Metric,
+    ModularScores,
+    ScoringOptions,
+)
 from ragtriage.testset.sufficiency import SecondRun
 from ragtriage.text.sanitize import one_line
 
@@ -131,7 +137,7 @@ def _pair(scores: ModularScores, even: ModularScores | None, names: Sequence[str
     """Like the paper's table 2: the two metrics, as given and balanced, with and without errors of the model."""
     rows = list(score_rows(scores, even, names))
     for title in ("Accuracy", "Robustness"):
-        yield (Span(title, "strong"),)
+        yield (StyledText(title, "strong"),)
         for sample in dict.fromkeys(row.sample for row in rows):
             for row in rows:
                 words = WORDS["metric"][row.metric]
@@ -242,7 +248,7 @@ def cross_rows(found: BlameAgreement) -> Iterator[tuple[Cell, ...]]:
     for grammar in GRAMMAR_VERDICTS:
         counts = {side: found.counts.get((grammar, side), 0) for side in SIDES}
         if any(counts.values()):
-            cells = (Span(f"{count:,}", "agreeing" if grammar == side else "") for side, count in counts.items())
+            cells = (StyledText(f"{count:,}", "agreeing" if grammar == side else "") for side, count in counts.items())
             yield WORDS["verdict"][grammar], *cells
 
 

@@ -12,10 +12,9 @@ from typing import Any
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
 from ragtriage.report.testset_document import WORDS, cross_rows, kind_of, score_rows, terms_of
 from ragtriage.testset.answered_rows import Row
-from ragtriage.testset.blame_agreement import SIDES, DiagnosedComponent
 from ragtriage.testset.corpus import GapLookup
 from ragtriage.testset.correctness import Decision
-from ragtriage.testset.failure_analysis import FailureAnalysis
+from ragtriage.testset.failure_analysis import SIDES, DiagnosedComponent, FailureAnalysis
 from ragtriage.testset.groups import Rule, Tag, TaggedRow
 from ragtriage.testset.matching import truths_for_judge
 from ragtriage.testset.scoring import ModularScores

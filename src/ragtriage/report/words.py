@@ -10,7 +10,7 @@ from typing import Any
 from ragtriage.core.display import plural
 from ragtriage.core.metric import Better, Metric
 from ragtriage.diagnosis import Finding
-from ragtriage.diagnosis.thresholds import BAD, is_bad
+from ragtriage.diagnosis.rules import BAD, is_bad
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.citations import FALSE
 from ragtriage.runs.summary import Summary

@@ -12,7 +12,7 @@ from ragtriage.core.steps import Match, Step
 from ragtriage.diagnosis import COSTS, RULES, Assessment, Costs, Finding, Rule, assess, headline, needs_of
 from ragtriage.judges.build import BuiltJudge
 from ragtriage.metrics import metric_named
-from ragtriage.metrics.definitions import definition_of, metric_by_name_alone, metric_from
+from ragtriage.metrics.custom_metrics import definition_of, metric_by_name_alone, metric_from
 from ragtriage.planning.levels import plan
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.run import RunInfo

@@ -18,7 +18,7 @@ from ragtriage.core.amount import Amount
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import InputError
 from ragtriage.core.filesystems import REMOTE, Stamp, open_input
-from ragtriage.readers import CaseFile, Limits, open_cases
+from ragtriage.readers import CaseFile, RowLimits, open_cases
 from ragtriage.readers.files import ByteRange, RowGroups, RowRange
 from ragtriage.readers.files import InputFile as OpenedFile
 from ragtriage.runs.identity import RunIdentity
@@ -98,8 +98,8 @@ class ReadOptions:
     split_sources: str | None = None
     citation_mark: str | None = None
     format: str | None = None
-    max_text: int = Limits().max_text
-    max_sources: int = Limits().max_sources
+    max_text: int = RowLimits().max_text
+    max_sources: int = RowLimits().max_sources
 
     def open(self, address: str, name: str) -> CaseFile:
         """Open a file; its first rows are read.
@@ -114,7 +114,7 @@ class ReadOptions:
             OpenedFile(path, name, opener),
             mapping=self.mapping,
             split_sources=self.split_sources,
-            limits=Limits(max_text=self.max_text, max_sources=self.max_sources),
+            limits=RowLimits(max_text=self.max_text, max_sources=self.max_sources),
             format=self.format,
             citation_mark=self.citation_mark,
         )

@@ -12,7 +12,7 @@ from ragtriage.core.case import counted_weight
 from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.record import Record
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.core.verdicts import Outcome
 from ragtriage.runs.case_row import FACTS, SCORED, WHOLE, CaseHeading, CaseRow, Columns
 from ragtriage.runs.identity import digest

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.statistics import wilson_interval
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.evaluation.estimate import RowEstimate
 from ragtriage.metrics.optional import optional_data_of
 from ragtriage.readers import CaseFile, Rejected

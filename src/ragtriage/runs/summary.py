@@ -29,8 +29,8 @@ from ragtriage.diagnosis import (
     assess,
     headline,
 )
-from ragtriage.diagnosis.ranking import Rank, case_rank, needs_a_look, rank_from, rank_of
-from ragtriage.metrics.decompositions import SEGMENTS
+from ragtriage.diagnosis.headline import Rank, case_rank, needs_a_look, rank_from, rank_of
+from ragtriage.metrics.aggregate import SEGMENTS
 from ragtriage.planning.requirements import CITES_NOTHING
 from ragtriage.runs.metric_tally import ExpectedCount, MetricSummary, MetricTally, Numbers
 

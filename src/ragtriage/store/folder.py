@@ -27,10 +27,9 @@ from ragtriage.runs.evaluation_config import ARITHMETIC
 from ragtriage.runs.identity import content_hash
 from ragtriage.runs.manifest import Manifest, Part
 from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, CountedPart, RejectedRow, Run, RunInfo, State
-from ragtriage.store.duplicates import Duplicate, PlacedPart, find_duplicates, laid_out, starts
+from ragtriage.store.layout import Duplicate, PlacedPart, find_duplicates, laid_out, rejected_rows, starts
 from ragtriage.store.lease import worked_on
 from ragtriage.store.part_file import columns_of, read_cases, read_ids, read_numbers, read_rejected, read_scores
-from ragtriage.store.rejections import rejected_rows
 from ragtriage.text.sanitize import one_line
 
 PLAN, SUMMARY, DONE, RECORDS, NOTES = "plan.json", "summary.json", "done", "records", "notes"

@@ -16,7 +16,7 @@ from ragtriage.core.record import Record
 from ragtriage.core.steps import Step
 from ragtriage.judges.wrappers import AnswerKeys
 from ragtriage.metrics import METRICS, metric_named
-from ragtriage.metrics.definitions import needs_in
+from ragtriage.metrics.custom_metrics import needs_in
 from ragtriage.planning.levels import plan
 from ragtriage.planning.questions import StepQuestions, questions_for
 from ragtriage.runs.codec import DELETED, without_texts
@@ -25,7 +25,7 @@ from ragtriage.runs.run import Run
 from ragtriage.store.database import Database, in_chunks
 from ragtriage.store.lease import Lease
 from ragtriage.store.schema import RECORDS_AT, answers, case_texts, cases, meta, readings, rejected, runs, scores, texts
-from ragtriage.store.sentences import store_errors
+from ragtriage.store.store_file import store_errors
 
 PORTION = 50
 """Cases that are forgotten in one transaction."""

@@ -10,7 +10,7 @@ from ragtriage.core.chances import bad_chance, is_doubtful
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
 from ragtriage.core.verdicts import Part, Score, Undefined, Verdict
-from ragtriage.diagnosis.thresholds import is_bad
+from ragtriage.diagnosis.rules import is_bad
 from ragtriage.testing.case_list import case_from
 from ragtriage.testing.judged_case import CaseMadeInTest, JudgedCase
 from ragtriage.testing.named_metrics import GROUNDED

@@ -13,10 +13,9 @@ from ragtriage.config import Settings
 from ragtriage.core.case import Case
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import InputError
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.readers import Rejected, open_cases
-from ragtriage.readers.case_rows import made_up_id
-from ragtriage.readers.case_values import cases_from
+from ragtriage.readers.case_rows import cases_from, made_up_id
 from ragtriage.text.sanitize import one_line
 
 LONGEST_ID = 80

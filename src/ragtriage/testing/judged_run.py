@@ -11,7 +11,7 @@ from typing import Any
 
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.diagnosis import Rule
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.metric_tally import ExpectedCount

@@ -22,7 +22,7 @@ from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metric_named
-from ragtriage.metrics.definitions import version_of
+from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
 from ragtriage.runs.identity import RowsHash, RunIdentity
 from ragtriage.runs.run import MADE_BY, TESTS, Run

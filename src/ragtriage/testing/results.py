@@ -10,7 +10,7 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Score
 from ragtriage.diagnosis import Finding
-from ragtriage.diagnosis.thresholds import is_bad
+from ragtriage.diagnosis.rules import is_bad
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.testing.judging import Judged
 from ragtriage.text.sanitize import one_line

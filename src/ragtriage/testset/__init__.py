@@ -1,12 +1,19 @@
 """Test sets whose answers are known: what they reveal of an application, and of scores without references."""
 
 from ragtriage.testset.answered_rows import Row, read_rows
-from ragtriage.testset.cluster_comparison import Comparison, Difference
 from ragtriage.testset.correctness import Decision, decide
 from ragtriage.testset.matching import typed_match
-from ragtriage.testset.modular import ClusterScores
 from ragtriage.testset.reliability import Reliability, reliability_of
-from ragtriage.testset.scoring import ModularScores, ScoringOptions, score_balanced, score_decided, score_rows
+from ragtriage.testset.scoring import (
+    ClusterScores,
+    Comparison,
+    Difference,
+    ModularScores,
+    ScoringOptions,
+    score_balanced,
+    score_decided,
+    score_rows,
+)
 
 __all__ = [
     "ClusterScores",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from ragtriage.readers.field_names import ALIASES
+from ragtriage.readers.field_values import ALIASES
 from ragtriage.readers.json_objects import values_in
 from ragtriage.readers.problems import Rejected, RowProblem
 from ragtriage.readers.text_values import described

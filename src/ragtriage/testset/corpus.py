@@ -13,9 +13,8 @@ from typing import Literal
 from ragtriage.core.errors import InputError
 from ragtriage.readers.files import raw_rows
 from ragtriage.testset.answered_rows import Row
-from ragtriage.text.dates import date_in, moments
+from ragtriage.text.dates import clock_beside, clock_in, clocks, date_in, moments
 from ragtriage.text.numbers import figures, number_in
-from ragtriage.text.times import clock_beside, clock_in, clocks
 from ragtriage.text.words import OPENERS, STOP, fold, tokens
 
 Presence = Literal["found", "absent", "unknown"]

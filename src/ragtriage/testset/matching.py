@@ -7,15 +7,79 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 from ragtriage.core.verdicts import Verdict
 from ragtriage.testset.answered_rows import AnswerType, Truth
-from ragtriage.testset.digit_codes import holds_code, is_code, may_be_code, without_code
-from ragtriage.text.dates import SURE_MONTHS, Moment, Span, date_in, moments
+from ragtriage.text.dates import (
+    SURE_MONTHS,
+    Clock,
+    DayRange,
+    Moment,
+    clock_beside,
+    clock_in,
+    clocks,
+    date_in,
+    is_spoken,
+    moments,
+)
 from ragtriage.text.declines import declines
 from ragtriage.text.numbers import Figure, figures, number_in
-from ragtriage.text.times import Clock, clock_beside, clock_in, clocks, is_spoken
 from ragtriage.text.words import NEGATIONS, OPENERS, STOP, fold, tokens
+
+_DIGITS = re.compile(r"\d+(?:\.\d+)?|[+(]?(?:\d[\s()+-]*){5,}")
+"""As many of them that what stands between them may be taken for granted; 3-4 is something else."""
+_DAY = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d{1,2}([./-])\d{1,2}\1\d{4}")
+_LEADING_ZERO = re.compile(r"0\d+(?:[ -]\d+)*")
+_BETWEEN = r"[\s()-]{0,3}"
+"""What may stand between two digits of a long code."""
+_LONG = 5
+"""Digits from which a code may be written with blanks and dashes in it."""
+_TAIL = 6
+"""Last digits that two ways of writing one phone number have in common, with and without the code of its country."""
+
+
+def is_code(text: str, *, declared: bool) -> bool:
+    """Whether a whole text is made of digits that are no number.
+
+    Args:
+        text: a true answer.
+        declared: whether the row says that it is a text. If not, only a leading zero tells.
+    """
+    bare = text.strip()
+    return not _DAY.fullmatch(bare) and bool((_DIGITS if declared else _LEADING_ZERO).fullmatch(bare))
+
+
+def holds_code(code: str, text: str) -> bool:
+    """Whether a text has exactly the digits of a code, neither more nor fewer."""
+    return bool(_pattern(code).search(text))
+
+
+def without_code(code: str, text: str) -> str:
+    """The text with a blank wherever the code stands."""
+    return _pattern(code).sub(" ", text)
+
+
+def may_be_code(code: str, text: str) -> bool:
+    """Whether a text may give the code otherwise: without the code of a country, or as a number of the same value."""
+    tail = _bare(code)[-_TAIL:]
+    if len(tail) == _TAIL and re.search(r"[\s().-]{0,3}".join(tail) + r"(?!\d)", text):
+        return True
+    bare = _bare(code)
+    return not re.match(r"0\d", bare) and any(one.value == Decimal(bare) for one in figures(text))
+
+
+def _bare(code: str) -> str:
+    """The digits alone, with the point of a decimal number."""
+    return re.sub(r"[\s()+-]", "", code)
+
+
+def _pattern(code: str) -> re.Pattern[str]:
+    bare = _bare(code)
+    between = _BETWEEN if len(bare) >= _LONG and "." not in bare else ""
+    inner = between.join(map(re.escape, bare))
+    return re.compile(rf"(?<![\w.,])\+?\(?{inner}(?![.,]?\d|['’]?s\b)")
+
 
 TOLERANCE = 0.005
 """How far a number in a response may be from the true one, as a share of it, where it is written less exactly."""
@@ -150,7 +214,7 @@ def _among(figure: Figure, others: Sequence[Figure]) -> bool:
     return any(figure.value == other.value for other in others)
 
 
-def _date(truth: Span, query: str, response: str) -> Verdict:
+def _date(truth: DayRange, query: str, response: str) -> Verdict:
     said, asked = moments(response), moments(query)
     own = [one for one in said if _lies_in(truth, one)]
     doubtful = [one for one in said if one not in own and any(span == truth for span in one)]
@@ -174,7 +238,7 @@ def _time(truth: Clock, query: str, response: str) -> Verdict:
     return _weighed("time of day", own, others, response)
 
 
-def _date_and_time(day: Span, at: Clock, query: str, response: str) -> Verdict:
+def _date_and_time(day: DayRange, at: Clock, query: str, response: str) -> Verdict:
     """A date with its time of day: both must be there."""
     date, time = _date(day, query, response), _time(at, query, response)
     if "no" in {date.value, time.value}:
@@ -274,7 +338,7 @@ def _holds(
     return _stands_in(_folded(text), said)
 
 
-def _lies_in(truth: Span, moment: Moment) -> bool:
+def _lies_in(truth: DayRange, moment: Moment) -> bool:
     """Whether a date, however it is read, is the true one or a more exact one."""
     return all(truth[0] <= first and last <= truth[1] for first, last in moment)
 

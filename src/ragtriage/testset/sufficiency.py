@@ -15,13 +15,13 @@ from hashlib import blake2b
 
 from ragtriage.core.case import Case, Source
 from ragtriage.judges.protocol import Judge
-from ragtriage.readers.problems import Limits, RowContext, RowProblem
-from ragtriage.readers.source_values import sources_of
+from ragtriage.readers.field_values import sources_of
+from ragtriage.readers.problems import RowContext, RowLimits, RowProblem
 from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.correctness import Decision, Given, SecondAnswer, decide
 from ragtriage.testset.matching import TOLERANCE, truths_for_judge
 
-_LIMITS = Limits(max_text=sys.maxsize, max_sources=sys.maxsize)
+_LIMITS = RowLimits(max_text=sys.maxsize, max_sources=sys.maxsize)
 """None: what was retrieved is given again as it was."""
 _SELECTED = re.compile(r"^\s*SELECT\s+(?:DISTINCT\s+)?(.+?)\s+FROM\b", re.IGNORECASE | re.DOTALL)
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from ragtriage.text.claims import split_claims
 from ragtriage.text.declines import declines
-from ragtriage.text.facts import split_facts
 from ragtriage.text.language import language_of
 from ragtriage.text.questions import split_questions
-from ragtriage.text.sentences import split_sentences
+from ragtriage.text.sentences import split_facts, split_sentences
 
 __all__ = ["declines", "language_of", "split_claims", "split_facts", "split_questions", "split_sentences"]

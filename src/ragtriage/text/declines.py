@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 
 from ragtriage.core.verdicts import Component, Verdict
-from ragtriage.text.atomic import Marker
-from ragtriage.text.claims import Said, read_response
-from ragtriage.text.html import visible_text
+from ragtriage.text.claims import Marker, Said, read_response
 from ragtriage.text.lexicon import REMARKS
+from ragtriage.text.markup import visible_text
 from ragtriage.text.questions import split_questions
 
 _DECISIVE = frozenset({"gap", "refusal"})

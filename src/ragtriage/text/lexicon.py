@@ -1,9 +1,10 @@
-"""Word lists and patterns, kept as data in TOML files beside the modules that use them."""
+"""Word lists and patterns, kept as data in TOML files beside the modules that use them, and the forms of one thing."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +61,24 @@ CITATIONS, DETAILS, LANGUAGES, PRONOUNS, QUESTIONS, REMARKS, WORDS = (
     Lexicon(_DATA / f"{name}.toml")
     for name in ("citations", "details", "languages", "pronouns", "questions", "remarks", "words")
 )
+
+
+Forms = tuple[re.Pattern[str], ...]
+"""Ways of writing something, the most exact first."""
+
+
+def forms(*written: str) -> Forms:
+    """Compile the forms of something; capital letters may stand for small ones."""
+    return tuple(re.compile(form, re.IGNORECASE) for form in written)
+
+
+def read_by(some: Forms, text: str) -> Iterator[re.Match[str]]:
+    """What a text has in any of these forms: the first form takes what it finds from the next, and so on."""
+    for form in some:
+        yield from form.finditer(text)
+        text = form.sub(blank, text)
+
+
+def blank(match: re.Match[str]) -> str:
+    """As many blanks as what was read has characters, so that all else keeps its place."""
+    return " " * len(match[0])

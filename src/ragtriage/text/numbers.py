@@ -7,8 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from ragtriage.text.forms import blank
-from ragtriage.text.lexicon import WORDS
+from ragtriage.text.lexicon import WORDS, blank
 
 _UNITS = {word: value for value, word in enumerate(WORDS.ordered("small_numbers"))}
 _TENS = {word: 10 * value for value, word in enumerate(WORDS.ordered("tens"), start=2)}

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ragtriage.text.lexicon import PRONOUNS, WORDS
-from ragtriage.text.question_forms import INVERTED, WH
+from ragtriage.text.words import INVERTED, WH
 
 AUXILIARY = WORDS.regex("auxiliary")
 AUXILIARY_WORD = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.judges.embedded.attribution import without_attribution
+from ragtriage.judges.embedded.claimed_text import without_attribution
 
 
 @pytest.mark.parametrize(

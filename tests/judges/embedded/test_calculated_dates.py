@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ragtriage.judges.embedded.calculated_dates import calculated_dates
+from ragtriage.judges.embedded.calculations import calculated_dates
 from ragtriage.judges.embedded.unsupported_numbers import unsupported_numbers
 
 

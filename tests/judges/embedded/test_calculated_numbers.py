@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ragtriage.judges.embedded.calculated_numbers import calculated_numbers
+from ragtriage.judges.embedded.calculations import calculated_numbers
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from ragtriage.core.verdicts import Answer, Failure, Score, Verdict
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.predict import Task, predict, questions_of
 from ragtriage.judges.embedded import EmbeddedJudge
-from ragtriage.judges.embedded.sentence_comparison import pairwise_products, products_with
+from ragtriage.judges.embedded.features import pairwise_products, products_with
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import CITATIONS
 

@@ -10,13 +10,13 @@ import pytest
 
 from ragtriage.core import questions as ask
 from ragtriage.core.questions import Question
+from ragtriage.judges.embedded.cross_encoder import HEADS, Logits, Pair
 from ragtriage.judges.embedded.encoder import Encoder
-from ragtriage.judges.embedded.evidence import CachedReader
 from ragtriage.judges.embedded.featurizer import BESIDE_CLAIM, Featurized, Featurizer, Reads
-from ragtriage.judges.embedded.fitted_models import FARTHEST, Fusion, fused_inputs
-from ragtriage.judges.embedded.reader import HEADS, Logits, Pair
+from ragtriage.judges.embedded.passages import CachedTexts
+from ragtriage.judges.embedded.scorer import FARTHEST, Fusion, fused_inputs
 from ragtriage.judges.embedded.verdict import Scored
-from ragtriage.text.atomic import Marks
+from ragtriage.text.claims import Marks
 
 FILLER = "The harbour office keeps a list of all boats, and the list is read aloud on the first Monday of the month. "
 LONG = FILLER * 40 + "Guests moor at the eastern pier. They pay 12 euros a night. " + FILLER * 40
@@ -27,7 +27,7 @@ QUERY = "What does a night cost?"
 @pytest.fixture(scope="module")
 def featurizer() -> Iterator[Featurizer]:
     encoder = Encoder()
-    yield Featurizer(CachedReader(encoder), lambda query, text: Marks())
+    yield Featurizer(CachedTexts(encoder), lambda query, text: Marks())
     encoder.close()
 
 

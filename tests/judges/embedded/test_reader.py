@@ -12,9 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragtriage.core.errors import JudgeError
-from ragtriage.judges.embedded.encoder import MODEL
-from ragtriage.judges.embedded.reader import HEADS, LENGTH, Logits, Pair, Reader, _windows, doubted_words, response_pair
-from ragtriage.judges.embedded.wordpiece import WordPieces
+from ragtriage.judges.embedded.cross_encoder import (
+    HEADS,
+    LENGTH,
+    CrossEncoder,
+    Logits,
+    Pair,
+    _windows,
+    doubted_words,
+    response_pair,
+)
+from ragtriage.judges.embedded.encoder import MODEL, WordPieces
 from ragtriage.text import split_claims
 
 FILLER = "The harbour office keeps a list of all boats, and the list is read aloud on the first Monday of the month."
@@ -46,16 +54,16 @@ def pieces() -> WordPieces:
 
 
 @pytest.fixture(scope="module")
-def reader(pieces: WordPieces) -> Iterator[Reader]:
-    one = Reader(pieces)
+def reader(pieces: WordPieces) -> Iterator[CrossEncoder]:
+    one = CrossEncoder(pieces)
     yield one
     one.close()
 
 
 @pytest.fixture
-def fresh(pieces: WordPieces) -> Iterator[Reader]:
+def fresh(pieces: WordPieces) -> Iterator[CrossEncoder]:
     """One that has read nothing yet."""
-    one = Reader(pieces, threads=1)
+    one = CrossEncoder(pieces, threads=1)
     yield one
     one.close()
 
@@ -71,12 +79,14 @@ def same(one: Logits, other: Logits) -> bool:
     return arrays and one.otherwise == other.otherwise
 
 
-def test_a_pair_says_the_same_beside_other_pairs_and_alone_and_in_any_order(reader: Reader, pieces: WordPieces) -> None:
+def test_a_pair_says_the_same_beside_other_pairs_and_alone_and_in_any_order(
+    reader: CrossEncoder, pieces: WordPieces
+) -> None:
     pairs = [Pair(f"The fee is {n} euros.", (FILLER,) * (n % 5 + 1)) for n in range(12)]
     together = reader.read([*pairs, *pairs])
     shuffled = list(pairs)
     random.Random(0).shuffle(shuffled)
-    other = Reader(pieces, threads=1)
+    other = CrossEncoder(pieces, threads=1)
 
     assert set(together) == set(pairs)
     for pair in shuffled:
@@ -84,7 +94,7 @@ def test_a_pair_says_the_same_beside_other_pairs_and_alone_and_in_any_order(read
     other.close()
 
 
-def test_what_was_read_is_remembered_and_the_same(fresh: Reader) -> None:
+def test_what_was_read_is_remembered_and_the_same(fresh: CrossEncoder) -> None:
     pair = Pair(QUERY, (FILLER, "The lighthouse is 38 metres tall."))
 
     first, second = (logits(fresh.read([pair]), pair) for _ in range(2))
@@ -92,7 +102,7 @@ def test_what_was_read_is_remembered_and_the_same(fresh: Reader) -> None:
     assert first is second
 
 
-def test_there_is_a_logit_for_each_head_and_sentence(reader: Reader) -> None:
+def test_there_is_a_logit_for_each_head_and_sentence(reader: CrossEncoder) -> None:
     pair = Pair(QUERY, (FILLER, "The lighthouse is 38 metres tall.", "It is red."))
 
     said = logits(reader.read([pair]), pair)
@@ -104,7 +114,7 @@ def test_there_is_a_logit_for_each_head_and_sentence(reader: Reader) -> None:
 
 
 @pytest.mark.parametrize("text", [QUERY, LONG, "£53 isn't 3.5 km", "Zürich–Genève: 字", "a_b c"])
-def test_the_word_doubted_most_is_as_doubtful_as_the_claim(reader: Reader, text: str) -> None:
+def test_the_word_doubted_most_is_as_doubtful_as_the_claim(reader: CrossEncoder, text: str) -> None:
     pair = Pair(text, (FILLER,))
 
     said = logits(reader.read([pair]), pair)
@@ -112,7 +122,7 @@ def test_the_word_doubted_most_is_as_doubtful_as_the_claim(reader: Reader, text:
     assert said.words.max() == said.otherwise
 
 
-def test_an_invented_value_is_doubted_most(reader: Reader) -> None:
+def test_an_invented_value_is_doubted_most(reader: CrossEncoder) -> None:
     pair = Pair(
         "Boats at the eastern pier pay 12 euros a night.", ("Guests moor at the eastern pier for 9 euros a night.",)
     )
@@ -146,7 +156,7 @@ def test_windows_hold_all_sentences_in_order_and_each_fits_or_is_one_sentence(si
     assert all(len(window) == 1 or sum(sizes[at] for at in window) <= room for window in windows)
 
 
-def test_of_a_text_in_several_windows_the_highest_counts_and_no_sentence_is_left_out(fresh: Reader) -> None:
+def test_of_a_text_in_several_windows_the_highest_counts_and_no_sentence_is_left_out(fresh: CrossEncoder) -> None:
     sentences = tuple(f"{FILLER} It is number {n}." for n in range(24))
     pair = Pair(QUERY, sentences)
     room = LENGTH - len(fresh._pieces.encode(QUERY, LENGTH)) - 1
@@ -162,7 +172,7 @@ def test_of_a_text_in_several_windows_the_highest_counts_and_no_sentence_is_left
 
 
 @pytest.mark.parametrize("text", ODD)
-def test_an_odd_text_is_read_and_marked(reader: Reader, text: str) -> None:
+def test_an_odd_text_is_read_and_marked(reader: CrossEncoder, text: str) -> None:
     for pair in (Pair(text, (FILLER,)), Pair(QUERY, (text,)), response_pair(text, text)):
         assert np.isfinite(logits(reader.read([pair]), pair).whole).all()
     reader.marks(text, text)
@@ -176,7 +186,7 @@ def test_a_pair_that_fails_fails_alone(pieces: WordPieces) -> None:
             return super().encode(text, longest)
 
     good, bad = Pair("The fee is 2 euros.", (FILLER,)), Pair("The fee is 3 euros.", (FILLER,))
-    choosy = Reader(Choosy(MODEL / "vocab.txt"))
+    choosy = CrossEncoder(Choosy(MODEL / "vocab.txt"))
     found = choosy.read([good, bad])
     choosy.close()
 
@@ -207,18 +217,20 @@ def test_marks_lie_inside_the_text_in_its_order(text: str) -> None:
     assert all(text[place : place + 1].strip() for place in places)
 
 
-_SHARED: list[Reader] = []
+_SHARED: list[CrossEncoder] = []
 
 
-def shared() -> Reader:
+def shared() -> CrossEncoder:
     """One for all examples of a property."""
     if not _SHARED:
-        _SHARED.append(Reader(WordPieces(MODEL / "vocab.txt")))
+        _SHARED.append(CrossEncoder(WordPieces(MODEL / "vocab.txt")))
     return _SHARED[0]
 
 
 @pytest.mark.parametrize("text", [RESPONSE, LONG, "One.", ""])
-def test_a_response_read_for_its_marks_says_what_it_says_as_a_pair(fresh: Reader, reader: Reader, text: str) -> None:
+def test_a_response_read_for_its_marks_says_what_it_says_as_a_pair(
+    fresh: CrossEncoder, reader: CrossEncoder, text: str
+) -> None:
     pair = response_pair(QUERY, text)
     fresh.marks(QUERY, text)
 
@@ -226,14 +238,14 @@ def test_a_response_read_for_its_marks_says_what_it_says_as_a_pair(fresh: Reader
     assert fresh._known.keys() == {pair}
 
 
-def test_marks_of_a_long_response_reach_its_end(reader: Reader) -> None:
+def test_marks_of_a_long_response_reach_its_end(reader: CrossEncoder) -> None:
     marks = reader.marks(QUERY, LONG)
 
     assert marks.kinds[0][0] == 0
     assert marks.kinds[-1][1] == len(LONG)
 
 
-def test_a_response_is_split_by_its_marks(reader: Reader) -> None:
+def test_a_response_is_split_by_its_marks(reader: CrossEncoder) -> None:
     found = split_claims(RESPONSE, QUERY, marker=reader.marks)
 
     said = " ".join(c.text for c in found if not c.remark)
@@ -244,7 +256,7 @@ def test_a_response_is_split_by_its_marks(reader: Reader) -> None:
 
 
 def test_threads_are_let_go(pieces: WordPieces) -> None:
-    one = Reader(pieces)
+    one = CrossEncoder(pieces)
     one.read([Pair(QUERY, (FILLER,))])
     own = set(one._pool._threads)
     one.close()
@@ -255,4 +267,4 @@ def test_threads_are_let_go(pieces: WordPieces) -> None:
 
 def test_a_model_that_cannot_be_loaded_is_said_with_its_file(pieces: WordPieces) -> None:
     with pytest.raises(JudgeError, match=r"nowhere\.onnx can't be loaded.*reinstall ragtriage"):
-        Reader(pieces, path=MODEL / "nowhere.onnx")
+        CrossEncoder(pieces, path=MODEL / "nowhere.onnx")

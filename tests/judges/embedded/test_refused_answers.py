@@ -9,7 +9,7 @@ import pytest
 from ragtriage import EmbeddedJudge, Verdict
 from ragtriage.core import questions as ask
 from ragtriage.judges.embedded.verdict import verdict_on_refusals
-from ragtriage.text.atomic import Marks
+from ragtriage.text.claims import Marks
 
 QUERY = "How tall is the tower?"
 REFUSALS = ("I don't know.", "The documents don't say how tall the tower is.")

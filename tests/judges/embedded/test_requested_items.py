@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.judges.embedded.requested_items import is_item, is_open_ended, is_step
+from ragtriage.judges.embedded.claimed_text import is_item, is_open_ended, is_step
 
 BIN = """Great question! Here's what belongs in the food waste bin:
 

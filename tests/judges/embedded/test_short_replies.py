@@ -11,7 +11,7 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.verdicts import Answer, Score, Verdict
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.embedded import EmbeddedJudge
-from ragtriage.judges.embedded.short_replies import asserted_text, is_short_reply
+from ragtriage.judges.embedded.claimed_text import asserted_text, is_short_reply
 from ragtriage.metrics import metrics_named
 
 

@@ -11,8 +11,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
-from ragtriage.judges.embedded.encoder import MODEL
-from ragtriage.judges.embedded.wordpiece import WordPieces
+from ragtriage.judges.embedded.encoder import MODEL, WordPieces
 
 OURS = WordPieces(MODEL / "vocab.txt")
 LONGEST = 64

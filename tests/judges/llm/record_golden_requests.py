@@ -17,10 +17,8 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Failure, Verdict
 from ragtriage.judges.llm.kinds import ASKED_KINDS
 from ragtriage.judges.llm.messages import MalformedReply, Reply
-from ragtriage.judges.llm.prompt_rendering import render
 from ragtriage.judges.llm.prompts import Prompts
-from ragtriage.judges.llm.reply_parsing import parse_reply
-from ragtriage.judges.llm.request_grouping import Request, group_questions
+from ragtriage.judges.llm.requests import Request, group_questions, parse_reply, render
 
 GOLDEN = Path(__file__).with_name("golden_requests.json")
 PROMPTS = Prompts("The head.", {kind: f"How to answer {kind}." for kind in ASKED_KINDS})

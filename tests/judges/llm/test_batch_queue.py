@@ -13,7 +13,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 from batch_server import KEY, BatchServer, replying
 from ragtriage.core.errors import ConfigError, JudgeError, Stopped, StoreError
-from ragtriage.judges.llm.batch_queue import BatchQueue
+from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import MalformedReply, Prompt

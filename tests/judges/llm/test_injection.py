@@ -24,9 +24,8 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.llm.fencing import fence
 from ragtriage.judges.llm.messages import Prompt, Reply
-from ragtriage.judges.llm.prompt_rendering import render, reply_names
 from ragtriage.judges.llm.prompts import ASKED
-from ragtriage.judges.llm.request_grouping import group_questions
+from ragtriage.judges.llm.requests import group_questions, render, reply_names
 from ragtriage.judges.wrappers import Routed
 from ragtriage.metrics import METRICS
 

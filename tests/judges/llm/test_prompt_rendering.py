@@ -11,10 +11,9 @@ from test_request_grouping import LONGER, POOL, QUERY, RESPONSE, SHORT, SOURCES,
 from fake_models import FENCED, PROMPTS, STRING, lines_of
 from ragtriage.core import questions as ask
 from ragtriage.judges.llm.fencing import fence, quoted
-from ragtriage.judges.llm.prompt_rendering import expected_reply_tokens, render, reply_names
+from ragtriage.judges.llm.kinds import in_order
 from ragtriage.judges.llm.prompts import ASKED
-from ragtriage.judges.llm.request_evidence import in_order
-from ragtriage.judges.llm.request_grouping import group_questions
+from ragtriage.judges.llm.requests import expected_reply_tokens, group_questions, render, reply_names
 
 EVERYTHING = [*POOL, *(question for question in QUESTIONS if question.kind in ASKED)]
 several = st.lists(st.sampled_from(EVERYTHING), min_size=1, max_size=40)

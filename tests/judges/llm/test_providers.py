@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ragtriage.core.errors import ConfigError, MissingExtraError
-from ragtriage.judges.llm.model_names import address_of, public_address
+from ragtriage.judges.llm.models import address_of, public_address
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import PROVIDERS, embedder_named, fast_client, model_named
 from ragtriage.judges.llm.transport import ModelTransport, PerEventLoop
@@ -139,7 +139,7 @@ def test_a_package_that_no_extra_brings_is_named_itself() -> None:
 
 def test_no_package_of_a_provider_is_loaded_with_the_judge() -> None:
     code = (
-        "import sys, ragtriage.judges.llm.transport, ragtriage.judges.llm.pricing\n"
+        "import sys, ragtriage.judges.llm.transport, ragtriage.judges.llm.models\n"
         "import ragtriage.judges.llm.embedding_judge\n"
         "heavy = {'pydantic_ai', 'openai', 'httpx2', 'genai_prices', 'opentelemetry', 'numpy', 'boto3', 'aiohttp'}\n"
         "print(sorted(heavy & set(sys.modules)))"

@@ -14,10 +14,8 @@ from ragtriage.core.questions import DECOMPOSITIONS
 from ragtriage.core.verdicts import Component, Verdict
 from ragtriage.judges.llm.kinds import ASKED_KINDS
 from ragtriage.judges.llm.messages import MalformedReply, Reply
-from ragtriage.judges.llm.prompt_rendering import render, reply_names
 from ragtriage.judges.llm.reply_forms import quote_occurs
-from ragtriage.judges.llm.reply_parsing import parse_reply
-from ragtriage.judges.llm.request_grouping import group_questions
+from ragtriage.judges.llm.requests import group_questions, parse_reply, render, reply_names
 
 CLAIM = ask.supported("The tower is tall.", (SHORT,))
 OTHER = ask.supported("The tower is short.", (SHORT,))

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from fake_models import PROMPTS
 from ragtriage.core import questions as ask
-from ragtriage.judges.llm.prompt_rendering import render
-from ragtriage.judges.llm.request_evidence import LONG, Evidence, in_order
-from ragtriage.judges.llm.request_grouping import group_questions
+from ragtriage.judges.llm.kinds import LONG, SharedEvidence, in_order
+from ragtriage.judges.llm.requests import group_questions, render
 
 QUERY = "How tall is the tower, and when was it built?"
 SUB_QUESTIONS = ("How tall is the tower?", "When was the tower built?", "Who built the tower?")
@@ -103,7 +102,7 @@ def test_the_order_of_the_sources_does_not_matter(sources, batch_size):
 def test_a_source_that_was_retrieved_twice_is_shown_once():
     assert in_order((SHORT, LONGER, SHORT)) == in_order((LONGER, SHORT))
     (request,) = group_questions([ask.supported(CLAIMS[0], (SHORT, SHORT)), ask.facts(SHORT)], 32)
-    assert request.evidence == Evidence("source", (SHORT,))
+    assert request.evidence == SharedEvidence("source", (SHORT,))
 
 
 @pytest.mark.parametrize("count", [1, 2, 31, 32, 33, 37, 64, 65, 67, 97, 100])
@@ -129,27 +128,27 @@ def test_everything_about_one_source_stands_in_one_request():
         *(ask.answered(q, (SHORT,), QUERY) for q in SUB_QUESTIONS),
     ]
     (request,) = group_questions(questions, 32)
-    assert request.evidence == Evidence("source", (SHORT,), QUERY)
+    assert request.evidence == SharedEvidence("source", (SHORT,), QUERY)
     assert sorted(by_kind(request)) == sorted(question.kind for question in questions)
 
 
 def test_short_texts_that_only_the_query_asks_about_share_a_list():
     (request,) = group_questions([ask.essential(QUERY, text) for text in (SHORT, *CLAIMS[:2], SOURCES[2])], 32)
-    assert request.evidence == Evidence("query", (QUERY,))
+    assert request.evidence == SharedEvidence("query", (QUERY,))
 
 
 def test_a_long_text_is_evidence_of_its_own():
     listed, alone = group_questions([ask.essential(QUERY, SHORT), ask.essential(QUERY, LONGER)], 32)
-    assert listed.evidence == Evidence("query", (QUERY,))
-    assert alone.evidence == Evidence("source", (LONGER,), QUERY)
+    assert listed.evidence == SharedEvidence("query", (QUERY,))
+    assert alone.evidence == SharedEvidence("source", (LONGER,), QUERY)
 
 
 def test_the_query_goes_along_with_the_response_but_a_list_of_facts_does_not():
     facts = [ask.essential(QUERY, fact) for fact in CLAIMS[:2]]
     both, alone = group_questions([ask.questions(QUERY), ask.claims(RESPONSE, QUERY), *facts], 32)
     assert by_kind(both) == ["questions", "claims"]
-    assert both.evidence == Evidence("response", (RESPONSE,), QUERY)
-    assert alone.evidence == Evidence("query", (QUERY,))
+    assert both.evidence == SharedEvidence("response", (RESPONSE,), QUERY)
+    assert alone.evidence == SharedEvidence("query", (QUERY,))
 
 
 def test_questions_are_written_without_a_look_at_the_query():

@@ -16,8 +16,8 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Reweighed
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.aggregate import share
-from ragtriage.trust.calibration.base_rates import HELD_BACK, LearntRate, present_rate
 from ragtriage.trust.calibration.calibrate import Calibration, calibrate
+from ragtriage.trust.calibration.fits import HELD_BACK, LearntRate, present_rate
 from ragtriage.trust.calibration.run_labels import join_labels
 from ragtriage.trust.labels.label_files import Label
 from ragtriage.trust.settings_text import as_toml

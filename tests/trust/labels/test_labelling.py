@@ -20,8 +20,7 @@ from ragtriage.trust.labels.sampling import (
     random_sample,
     sample_name,
 )
-from ragtriage.trust.labels.screen import screen
-from ragtriage.trust.labels.session import LabellingSession, compare_with_judge
+from ragtriage.trust.labels.session import LabellingSession, compare_with_judge, screen
 
 ITEMS = [Item(f"q{i}", "groundedness", i % 3, f"Claim {i}.", "yes", 0.9, 0.9, sure=True) for i in range(200)]
 

@@ -11,13 +11,16 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Undefined, Verdict
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.trust.pairs.pair_baselines import agreement_by_length, agreement_by_overlap, pair_length, pair_overlap
 from ragtriage.trust.pairs.pair_files import Pair
 from ragtriage.trust.pairs.pair_scoring import (
     ScoredPair,
+    agreement_by_length,
+    agreement_by_overlap,
     cost_of_pairs,
     interval,
     pair_agreement,
+    pair_length,
+    pair_overlap,
     score_pairs,
     scoring_tasks,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragtriage.core.case import Case, Source
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
-from ragtriage.diagnosis.thresholds import DEFAULTS
+from ragtriage.diagnosis.rules import DEFAULTS
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.trust.pairs.stability import ORDER_UNSEEN, Stability, cost_of_stability, stability_of
 

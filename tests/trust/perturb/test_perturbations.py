@@ -11,13 +11,12 @@ import pytest
 
 from ragtriage.core.case import Case, Source
 from ragtriage.text import split_sentences
-from ragtriage.trust.content_words import content_words, numbers
 from ragtriage.trust.pairs.pair_files import SHORT, Pair, read_pairs
 from ragtriage.trust.pairs.self_test import base_cases
 from ragtriage.trust.pairs.table1 import OWN_PAIRS
-from ragtriage.trust.paraphrase import is_copy, paraphrased, reworded
 from ragtriage.trust.perturb import PERTURBATIONS, PerturbedPairs, perturb
-from ragtriage.trust.perturb.bounds import may_be_bound
+from ragtriage.trust.perturb.claim_changes import may_be_bound
+from ragtriage.trust.wording import content_words, is_copy, numbers, paraphrased, reworded
 
 
 def case(name: str, query: str, response: str | None, *sources: str) -> Case:

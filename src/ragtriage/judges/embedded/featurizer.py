@@ -11,22 +11,26 @@ import numpy as np
 
 from ragtriage.core.questions import Question
 from ragtriage.judges.embedded import features
-from ragtriage.judges.embedded.attribution import without_attribution
+from ragtriage.judges.embedded.claimed_text import (
+    asserted_text,
+    is_item,
+    is_open_ended,
+    is_short_reply,
+    is_step,
+    without_attribution,
+)
 from ragtriage.judges.embedded.contradictions import contradicting_sentence
+from ragtriage.judges.embedded.cross_encoder import Pair, response_pair
 from ragtriage.judges.embedded.encoder import Encoded, Vector
-from ragtriage.judges.embedded.evidence import CachedReader, Evidence
-from ragtriage.judges.embedded.reader import Pair, response_pair
+from ragtriage.judges.embedded.features import Comparison, compare, nearest_sentences, pairwise_products, products_with
+from ragtriage.judges.embedded.passages import CachedTexts, Passages
 from ragtriage.judges.embedded.readings import Sentence, as_written
-from ragtriage.judges.embedded.requested_items import is_item, is_open_ended, is_step
 from ragtriage.judges.embedded.rules import RULES
-from ragtriage.judges.embedded.selection import nearest_sentences
-from ragtriage.judges.embedded.sentence_comparison import Comparison, compare, pairwise_products, products_with
-from ragtriage.judges.embedded.short_replies import asserted_text, is_short_reply
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text import declines, split_claims
-from ragtriage.text.atomic import Marker
-from ragtriage.text.html import visible_text
+from ragtriage.text.claims import Marker
+from ragtriage.text.markup import visible_text
 from ragtriage.text.numbers import numbers_as_figures
 
 _WIDEST = 2048
@@ -77,7 +81,7 @@ UNTOLD = 0.45
 class Featurizer:
     """Turns questions into rows of numbers, and into pairs of texts."""
 
-    def __init__(self, reader: CachedReader, marker: Marker) -> None:
+    def __init__(self, reader: CachedTexts, marker: Marker) -> None:
         self._reader = reader
         self._marker = marker
         self._evidence = lru_cache(8)(self._make_evidence)
@@ -132,11 +136,11 @@ class Featurizer:
             out[number * _CHUNK :][: len(some)] = [encoded[text].vector for text in some]
         return out
 
-    def _make_evidence(self, texts: tuple[str, ...], places: tuple[tuple[int, int], ...]) -> Evidence:
+    def _make_evidence(self, texts: tuple[str, ...], places: tuple[tuple[int, int], ...]) -> Passages:
         readings = self._reader.readings(texts)
-        return Evidence(readings, self._reader.encoder.encode(readings[i].sentences[j].text for i, j in places), places)
+        return Passages(readings, self._reader.encoder.encode(readings[i].sentences[j].text for i, j in places), places)
 
-    def _search(self, subject: str, texts: Sequence[str]) -> tuple[Sentence, Encoded, Evidence, Comparison]:
+    def _search(self, subject: str, texts: Sequence[str]) -> tuple[Sentence, Encoded, Passages, Comparison]:
         """Hold a subject against texts."""
         reader = self._reader
         sentence = reader.sentence(subject)
@@ -309,7 +313,7 @@ def _both_ways(a: Encoded, b: Encoded) -> tuple[Vector, Vector]:
     )
 
 
-def _found(c: Comparison, subject: Sentence, evidence: Evidence) -> Scored:
+def _found(c: Comparison, subject: Sentence, evidence: Passages) -> Scored:
     """The closest passage, and what isn't in it anywhere."""
     closest = int(np.argmax(c.cosines[0] + c.word))
     lost = set(c.missing)

@@ -20,7 +20,7 @@ from ragtriage.judges.embedded.verdict import questions_by_claim, verdict_of, ve
 from ragtriage.judges.embedded.versions import MODEL, fingerprint_of
 from ragtriage.judges.judge_names import EMBEDDED
 from ragtriage.judges.protocol import Estimate
-from ragtriage.text.atomic import Marker, Marks
+from ragtriage.text.claims import Marker, Marks
 from ragtriage.text.language import language_name
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from ragtriage.text import split_facts
 from ragtriage.text import words as vocabulary
 from ragtriage.text.blocks import csv_as_table
-from ragtriage.text.html import visible_text
+from ragtriage.text.markup import visible_text
 from ragtriage.text.numbers import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number
 
 LONGEST = 80

@@ -13,8 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
 
-from ragtriage.judges.embedded.calculated_dates import calculated_dates
-from ragtriage.judges.embedded.calculated_numbers import calculated_numbers, is_small, nearly_equal
+from ragtriage.judges.embedded.calculations import calculated_dates, calculated_numbers, is_small, nearly_equal
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text.numbers import numbers_as_figures, numbers_in_figures
 

@@ -11,8 +11,7 @@ from functools import partial
 from typing import Generic, NoReturn, TypeVar
 
 from ragtriage.core.errors import JudgeError
-from ragtriage.judges.llm.admission import Admission
-from ragtriage.judges.llm.concurrency import ConcurrencyController, MinuteLimits
+from ragtriage.judges.llm.admission import Admission, ConcurrencyController, MinuteLimits
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import (
     ExchangeError,

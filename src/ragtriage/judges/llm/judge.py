@@ -13,10 +13,15 @@ from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.kinds import ASKED_KINDS
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import Price
-from ragtriage.judges.llm.prompt_rendering import expected_reply_tokens, render
 from ragtriage.judges.llm.prompts import ASKED, Prompts
-from ragtriage.judges.llm.reply_parsing import TooFewQuestions, parse_reply
-from ragtriage.judges.llm.request_grouping import Request, group_questions
+from ragtriage.judges.llm.requests import (
+    Request,
+    TooFewQuestions,
+    expected_reply_tokens,
+    group_questions,
+    parse_reply,
+    render,
+)
 from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate
 from ragtriage.judges.wrappers.streams import merged
 

@@ -7,8 +7,11 @@ reply is read another way, raise the versions of its kinds here: stored answers 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
 from ragtriage.core.questions import Kind, Question
 from ragtriage.judges.llm.fencing import quoted
@@ -21,42 +24,95 @@ from ragtriage.judges.llm.reply_forms import (
     ReplyForm,
     lists,
 )
-from ragtriage.judges.llm.request_evidence import (
-    Evidence,
-    Label,
-    around_the_text,
-    the_conversation,
-    the_query,
-    the_response,
-    the_source,
-    the_source_and_query,
-    the_sources,
-    the_texts,
-)
+
+LONG = 800
+"""Characters from which on a text that is asked about by itself is evidence of its own, not an item in a list."""
+
+Label = Literal["source", "query", "response", "conversation"]
 
 
-def _nothing(question: Question, about: Evidence) -> str:  # noqa: ARG001  # what is asked follows from the evidence
+class SharedEvidence(NamedTuple):
+    """The evidence that a question is asked about; questions with the same share a request."""
+
+    label: Label
+    texts: tuple[str, ...]
+    """The evidence. Sources stand in an order that doesn't depend on the retriever's."""
+    query: str = ""
+    """The user's words, where a question needs them beside the evidence."""
+
+
+def the_source(question: Question) -> SharedEvidence:
+    """The source that is the question's subject; with the user's words only for what is asked about them."""
+    return SharedEvidence("source", (question.subject,))
+
+
+def the_source_and_query(question: Question) -> SharedEvidence:
+    """The source that is the question's subject, and the user's words."""
+    return SharedEvidence("source", (question.subject,), question.query)
+
+
+def the_sources(question: Question) -> SharedEvidence:
+    """The texts that the question's subject is held against."""
+    return SharedEvidence("source", in_order(question.evidence))
+
+
+def the_texts(question: Question) -> SharedEvidence:
+    """A response to the user's words if the question has these, else sources."""
+    return SharedEvidence("response", question.evidence, question.query) if question.query else the_sources(question)
+
+
+def the_response(question: Question) -> SharedEvidence:
+    """The response that is the question's subject."""
+    return SharedEvidence("response", (question.subject,), question.query)
+
+
+def the_query(question: Question) -> SharedEvidence:
+    """The query that is the question's subject."""
+    return SharedEvidence("query", (question.subject,))
+
+
+def the_conversation(question: Question) -> SharedEvidence:
+    """The messages before the query that is the question's subject."""
+    return SharedEvidence("conversation", question.evidence, question.subject)
+
+
+def around_the_text(question: Question) -> SharedEvidence:
+    """The response that a text was taken from; else the text itself if it is long, or the query if it is short."""
+    if question.context:
+        return SharedEvidence("response", (question.context,), question.query)
+    if len(question.subject) >= LONG:
+        return the_source_and_query(question)
+    return SharedEvidence("query", (question.query,))
+
+
+@lru_cache(8)
+def in_order(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Distinct texts in an order of their own, so that a verdict can't depend on how they were retrieved."""
+    return tuple(sorted(set(texts), key=lambda text: hashlib.blake2b(text.encode("utf-8", "surrogatepass")).digest()))
+
+
+def _nothing(question: Question, about: SharedEvidence) -> str:  # noqa: ARG001  # what is asked follows from the evidence
     """No more than the kind."""
     return ""
 
 
-def _subject(question: Question, about: Evidence) -> str:  # noqa: ARG001  # the same beside any evidence
+def _subject(question: Question, about: SharedEvidence) -> str:  # noqa: ARG001  # the same beside any evidence
     """The text that is asked about."""
     return f": {quoted(question.subject)}"
 
 
-def _subject_or_source(question: Question, about: Evidence) -> str:
+def _subject_or_source(question: Question, about: SharedEvidence) -> str:
     """The text that is asked about, unless it is the evidence."""
     return ": the source as a whole" if about.label == "source" else _subject(question, about)
 
 
-def _true_answers(question: Question, about: Evidence) -> str:  # noqa: ARG001  # the same beside any evidence
+def _true_answers(question: Question, about: SharedEvidence) -> str:  # noqa: ARG001  # the same beside any evidence
     """The answers that are known to be true, or the further responses."""
     which = "" if question.at is None else ", further responses"
     return f"{which}: {', '.join(quoted(truth) for truth in question.evidence)}"
 
 
-def _count(question: Question, about: Evidence) -> str:  # noqa: ARG001  # the same beside any evidence
+def _count(question: Question, about: SharedEvidence) -> str:  # noqa: ARG001  # the same beside any evidence
     """How many questions are to be written."""
     return f": {question.at} questions"
 
@@ -65,9 +121,9 @@ def _count(question: Question, about: Evidence) -> str:  # noqa: ARG001  # the s
 class AskedKind:
     """How questions of one kind are asked, and how replies to them are read."""
 
-    evidence: Callable[[Question], Evidence]
+    evidence: Callable[[Question], SharedEvidence]
     """What it is asked about."""
-    item: Callable[[Question, Evidence], str]
+    item: Callable[[Question, SharedEvidence], str]
     """What stands behind its name in the list of questions."""
     reply: ReplyForm
     version: int = 1

@@ -19,10 +19,10 @@ from ragtriage.core.verdicts import Answer, Component, Components, Failure, Verd
 from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.fencing import clean, fence, visible
 from ragtriage.judges.llm.judge import AskModel
+from ragtriage.judges.llm.kinds import in_order
 from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply, tokens_of
 from ragtriage.judges.llm.options import Price
-from ragtriage.judges.llm.prompt_rendering import THOUGHT
-from ragtriage.judges.llm.request_evidence import in_order
+from ragtriage.judges.llm.requests import THOUGHT
 from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate
 from ragtriage.judges.wrappers.streams import merged
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragtriage.judges.llm.messages import ExchangeError, ModelUnusable, RateLimited, RequestRejected, TransientError
-from ragtriage.judges.llm.model_names import address_of, public_address, split_name
+from ragtriage.judges.llm.models import address_of, public_address, split_name
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import PROVIDERS, ProviderRequirements
 from ragtriage.judges.quotes import shortened

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.llm.messages import Prompt, Reply, RequestRejected, tokens_of
+from ragtriage.judges.llm.models import price_of_reply
 from ragtriage.judges.llm.options import LLMOptions, Price
-from ragtriage.judges.llm.pricing import price_of_reply
 from ragtriage.judges.llm.request_errors import server_words
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import Any
 
 from ragtriage.core.amount import Amount
 from ragtriage.core.verdicts import Component, Failure
-from ragtriage.judges.llm.batch_queue import BatchQueue
+from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.judge import AskModel
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.reply_forms import object_schema, texts_in
-from ragtriage.judges.llm.reply_parsing import json_object
+from ragtriage.judges.llm.requests import json_object
 from ragtriage.judges.wrappers.memory import KEY_SIZE, AnswerMemory, CachedAnswer
 
 Lists = Mapping[str, tuple[str, ...]]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
-from ragtriage.judges.llm.messages import Prompt, Reply, TransientError, tokens_of
+from ragtriage.judges.llm.messages import Prompt, Reply, RequestRejected, TransientError, tokens_of
+from ragtriage.judges.llm.models import price_of
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.judges.llm.pricing import price_of
 from ragtriage.judges.llm.providers import embedder_named, fast_client, model_named
 from ragtriage.judges.llm.request_errors import Endpoint
 from ragtriage.judges.llm.request_format import (
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
     from pydantic_ai.providers import Provider
+
 
 T = TypeVar("T")
 
@@ -181,3 +182,25 @@ async def _within(seconds: float, endpoint: Endpoint, answer: Awaitable[T]) -> T
         raise TransientError(f"no reply within {seconds:g} s") from None
     except Exception as error:  # noqa: BLE001  # whatever the package raises is one of four things
         raise endpoint.explain(error) from None
+
+
+class Offline:
+    """Sends nothing: every question that isn't remembered fails for the same reason.
+
+    Args:
+        reason: why nothing may be sent and how to allow it, a sentence.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    async def send(self, prompt: Prompt) -> Reply:  # noqa: ARG002  # as `ModelTransport.send`
+        """Refuse a prompt."""
+        self._refuse()
+
+    async def embed(self, texts: Sequence[str]) -> tuple[Sequence[Sequence[float]], Reply]:  # noqa: ARG002  # see `send`
+        """Refuse texts."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise RequestRejected(self._reason, alone=True)  # alone: it says nothing about the model

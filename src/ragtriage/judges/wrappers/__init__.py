@@ -6,10 +6,9 @@ around cached ones.
 
 from ragtriage.judges.wrappers.cached import Cached
 from ragtriage.judges.wrappers.cascade import Cascade
+from ragtriage.judges.wrappers.changed import Rethresholded, Reweighed
 from ragtriage.judges.wrappers.jury import Jury
 from ragtriage.judges.wrappers.memory import AnswerKeys, AnswerMemory, CachedAnswer, InMemory
-from ragtriage.judges.wrappers.rethresholded import Rethresholded
-from ragtriage.judges.wrappers.reweighed import Reweighed
 from ragtriage.judges.wrappers.routed import Routed
 
 __all__ = [

@@ -1,13 +1,29 @@
-"""A judge whose answers are changed after they are given."""
+"""A judge whose answers are changed after they are given: by other decision thresholds, or with other chances.
+
+Chances are those at another base rate, by what labels say, or none at all.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
+from ragtriage.core.chances import log_odds, shifted, with_chance
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import Kind, Question
-from ragtriage.core.verdicts import Answer
+from ragtriage.core.verdicts import Answer, Answered, Verdict
+from ragtriage.judges.decision_thresholds import (
+    BASE_RATES,
+    BINARY,
+    LABELS,
+    ODDS,
+    WITHOUT_PROBABILITY,
+    DecisionThreshold,
+    LabelChance,
+    without_threshold,
+)
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.wrappers.streams import closing_stream
 
@@ -57,3 +73,105 @@ def other_version(table: str, judge: str, known: str, now: str) -> ConfigError:
         f"{table} was fitted for {judge} as {known}, and it is {now} now: calibrate again with "
         "`ragtriage trust calibrate`, or take the table out of the settings"
     )
+
+
+class Rethresholded(ChangedAnswers):
+    """Asks a judge and calls its probabilities yes, no or unknown by the user's decision thresholds.
+
+    A verdict without a probability stays as it is.
+
+    Raises:
+        ConfigError: a threshold was fitted for another version of the judge.
+    """
+
+    def __init__(self, judge: Judge, thresholds: Mapping[Kind, DecisionThreshold]) -> None:
+        for kind, threshold in thresholds.items():
+            own = judge.fingerprint(kind)
+            if threshold.fingerprint and threshold.fingerprint != own:
+                raise other_version(f"[decision_thresholds.{kind}]", threshold.judge, threshold.fingerprint, own)
+        super().__init__(judge)
+        self._thresholds = dict(thresholds)
+
+    def fingerprint(self, kind: Kind) -> str:
+        """The inner judge's, with the threshold of this kind."""
+        own = self._judge.fingerprint(kind)
+        return self._thresholds[kind].marked(own) if kind in self._thresholds else own
+
+    def changed(self, kind: Kind, answer: Answer) -> Answer:
+        """Decided by the threshold of its kind."""
+        threshold = self._thresholds.get(kind)
+        return rethresholded(answer, threshold) if threshold else answer
+
+
+def rethresholded(answer: Answer, threshold: DecisionThreshold) -> Answer:
+    """One answer, decided there."""
+    if not isinstance(answer, Verdict) or answer.score is None:
+        return answer
+    score = answer.score
+    value: Answered = "yes" if score >= threshold.yes else "no" if score < threshold.no else "unknown"
+    # the threshold says where the odds are even; beyond its ends a verdict is taken at its word
+    even = threshold.yes if answer.chance is not None and 0.0 < threshold.yes < 1.0 and value != "unknown" else None
+    chance = None if even is None else shifted(score, -log_odds(even))
+    if value == answer.value and chance is not None:
+        return with_chance(answer, chance)
+    if value == answer.value:
+        return answer if chance == answer.chance else replace(answer, chance=chance)
+    confidence = {"yes": score, "no": 1.0 - score, "unknown": max(score, 1.0 - score)}[value]
+    # how often such a no is right was measured at the judge's own threshold: it is shown as one to be checked
+    return replace(answer, value=value, confidence=confidence, sure=answer.sure and value != "no", chance=chance)
+
+
+class Reweighed(ChangedAnswers):
+    """Asks a judge and moves the chances of its verdicts.
+
+    A verdict without a chance stays as it is, unless labels tell how often such a one is right.
+
+    Args:
+        judge: whose chances are calibrated at `BASE_RATES`.
+        base_rates: kind → the share of yes that is expected in place of that.
+        labels: kind → the chances of verdicts for which the judge states none.
+        binary: drop the chances after that, so that every verdict counts as 1 or 0.
+
+    Raises:
+        ConfigError: the labels are of another version of the judge.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        base_rates: Mapping[str, float],
+        labels: Mapping[Kind, LabelChance] = MappingProxyType({}),
+        *,
+        binary: bool = False,
+    ) -> None:
+        for kind, known in labels.items():
+            own = without_threshold(judge.fingerprint(kind))
+            if known.fingerprint and known.fingerprint != own:
+                raise other_version(f"[label_chances.{kind}]", known.judge, known.fingerprint, own)
+        super().__init__(judge)
+        self._labels = dict(labels)
+        self._binary = binary
+        self._shifts = {kind: log_odds(rate) - log_odds(BASE_RATES[kind]) for kind, rate in base_rates.items()}
+
+    def fingerprint(self, kind: Kind) -> str:
+        """The inner judge's, with what is changed for this kind."""
+        moved = f"{ODDS}{self._shifts[kind]:+.3f}" if kind in self._shifts else ""
+        known = self._labels.get(kind)
+        labelled = f"{LABELS}{known.yes:g}-{known.no:g}" if known else ""
+        return (
+            self._judge.fingerprint(kind)
+            + moved
+            + labelled
+            + BINARY * (self._binary and kind not in WITHOUT_PROBABILITY)
+        )
+
+    def changed(self, kind: Kind, answer: Answer) -> Answer:
+        """With its chance moved, known from labels, or dropped."""
+        if not isinstance(answer, Verdict) or answer.value == "unknown":
+            return answer
+        if answer.chance is None and kind in self._labels and not self._binary:
+            return with_chance(answer, self._labels[kind].of(answer.value))
+        if answer.chance is None:
+            return answer
+        moved = with_chance(answer, shifted(answer.chance, self._shifts[kind])) if kind in self._shifts else answer
+        return replace(moved, chance=None) if self._binary else moved

@@ -14,7 +14,7 @@ from ragtriage.core.display import MINUS, p_text, plural, signed
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
 from ragtriage.core.statistics import wilson_interval
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.diagnosis import Rule
 from ragtriage.metrics import metric_named
 from ragtriage.runs.compare.case_table import Flags

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.suggestions import near_names
+from ragtriage.core.validation import near_names
 from ragtriage.runs.compare.case_table import Flags, Numbers, Places
 from ragtriage.runs.compare.changes import ChangedTexts, changed_texts
 from ragtriage.runs.compare.comparison import Pairs

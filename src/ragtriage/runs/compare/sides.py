@@ -15,7 +15,7 @@ from ragtriage.core.errors import InputError
 from ragtriage.core.metric import Metric
 from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis import Rule
-from ragtriage.metrics.definitions import definition_of
+from ragtriage.metrics.custom_metrics import definition_of
 from ragtriage.runs.compare.case_table import CaseTable, Places, merged_tables, read_table
 from ragtriage.runs.compare.comparison import SideHeader
 from ragtriage.runs.compare.found import read_found

@@ -17,7 +17,7 @@ from ragtriage.core.record import Record
 from ragtriage.core.steps import Relation, Unit
 from ragtriage.core.verdicts import Cell, Component, Score, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import COSTS, Costs, Rule, assess
-from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.planning.relations import RELATIONS, UNITS
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.metric_tally import ExpectedCount

@@ -1,21 +1,16 @@
-"""Writes the example: database, documents, what they state and what no document states, and an application."""
+"""Writes the example out of the files that come with the package; only its database is made."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from ragtriage.core.errors import InputError
-from ragtriage.core.files import atomic_write, private_folder
-from ragtriage.testset.example.company import facts_of, make_company
-from ragtriage.testset.example.database import write_database
-from ragtriage.testset.example.documents import documents_of
+from ragtriage.core.files import atomic_write, private_file, private_folder
 
 DATABASE, DOCUMENTS, STATED, GAPS, APPLICATION = "company.db", "documents", "stated.jsonl", "gaps.jsonl", "app.py"
 
@@ -39,50 +34,37 @@ class Example:
         return asdict(self)
 
 
-def write_example(folder: Path, seed: int = 0, size: int = 30) -> Example:
-    """Write the example into a folder, which is made if it isn't there.
-
-    An example that was written there before is replaced; the same seed and size give the same bytes in every text.
-
-    Args:
-        folder: where to.
-        seed: of the company and of its documents.
-        size: how many projects.
+def write_example(folder: Path) -> Example:
+    """Write the example into a folder, which is made if it isn't there; an example that is there is replaced.
 
     Raises:
-        ConfigError: the size is out of range.
         InputError: the folder holds something else, or can't be written.
     """
-    company = make_company(seed, size)
-    documents = documents_of(company, seed)
-    where: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for document in documents:
-        for key in document.facts:
-            where[key].append(document.id)
-    facts = list(facts_of(company))
-    rows = [{"id": fact.id, **asdict(fact), "documents": where.get(fact.key, [])} for fact in facts]
-    stated = [row for row in rows if row["documents"]]
-    gaps = [{name: value for name, value in row.items() if name != "documents"} for row in rows if not row["documents"]]
+    shipped = files(__package__)
+    documents = [(one.name, one.read_text("utf-8")) for one in (shipped / DOCUMENTS).iterdir()]
+    beside = {name: (shipped / name).read_text("utf-8") for name in (STATED, GAPS, APPLICATION)}
     try:
         _clear(folder)
-        write_database(company, folder / DATABASE)
-        for document in documents:
-            _write(folder / DOCUMENTS / f"{document.id}.md", document.text)
-        _write(folder / STATED, _lines(stated))
-        _write(folder / GAPS, _lines(gaps))
-        _write(folder / APPLICATION, (files("ragtriage.testset.example") / APPLICATION).read_text("utf-8"))
+        counts = _write_database(folder / DATABASE, (shipped / "company.sql").read_text("utf-8"))
+        for name, text in [*((f"{DOCUMENTS}/{name}", text) for name, text in documents), *beside.items()]:
+            with atomic_write(folder / name, newline="\n") as file:
+                file.write(text)
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{folder}: the example can't be written: {reason}") from None
-    return Example(
-        str(folder),
-        len(company.employees),
-        len(company.clients),
-        len(company.projects),
-        len(documents),
-        len(stated),
-        len(gaps),
-    )
+    return Example(str(folder), *counts, len(documents), beside[STATED].count("\n"), beside[GAPS].count("\n"))
+
+
+def _write_database(path: Path, script: str) -> tuple[int, int, int]:
+    """Run the script in a new database; returns how many employees, clients and projects there are."""
+    path.unlink(missing_ok=True)
+    private_file(path)
+    with closing(sqlite3.connect(path)) as there, there:
+        there.executescript(script)
+        employees, clients, projects = there.execute(
+            "SELECT (SELECT count(*) FROM employee), (SELECT count(*) FROM client), (SELECT count(*) FROM project)"
+        ).fetchone()
+    return employees, clients, projects
 
 
 def _clear(folder: Path) -> None:
@@ -95,12 +77,3 @@ def _clear(folder: Path) -> None:
     private_folder(folder / DOCUMENTS)
     for path in (folder / DOCUMENTS).glob("*.md"):
         path.unlink()
-
-
-def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_write(path, newline="\n") as file:
-        file.write(text)

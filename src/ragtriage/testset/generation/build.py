@@ -1,33 +1,340 @@
-"""All steps in one go, and what they would come to before anything is written."""
+"""The steps from a database to questions, each from the files before it to its own, or all in one go."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections import Counter
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 from ragtriage.core.errors import InputError
-from ragtriage.testset.generation.build_record import BuildStep
-from ragtriage.testset.generation.build_steps import (
-    PHRASINGS,
-    SCHEMA,
-    TEMPLATES,
-    Progress,
-    make_fillings,
-    make_phrasings,
-    make_questions,
-    make_schema,
-    make_templates,
-)
+from ragtriage.core.validation import validated
 from ragtriage.testset.generation.database import Database
-from ragtriage.testset.generation.fillings import FillingOptions
+from ragtriage.testset.generation.fillings import (
+    FilledTemplate,
+    Filling,
+    FillingOptions,
+    fill_template,
+    json_line,
+    partly_filled,
+    read_fillings,
+)
 from ragtriage.testset.generation.phrasing import criteria_named, phrase
 from ragtriage.testset.generation.reflection import reflect
-from ragtriage.testset.generation.sampling import SamplingPlan, check_shares, check_size, criteria_of, half_width
+from ragtriage.testset.generation.sampling import (
+    SamplingPlan,
+    check_shares,
+    check_size,
+    criteria_of,
+    half_width,
+    sample,
+)
+from ragtriage.testset.generation.schema import read_schema, schema_text
 from ragtriage.testset.generation.template_enumeration import MOST, enumerate_templates
+from ragtriage.testset.generation.template_files import phrasings_text, read_phrasings, read_templates, templates_text
 from ragtriage.testset.generation.true_answers import AnswerPolicies
 from ragtriage.testset.generation.value_combinations import CombinationSampler, Kind
+from ragtriage.testset.generation.yaml_files import write_whole
+
+NAME = "made.json"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildStep:
+    """What a step came to."""
+
+    path: Path
+    made: bool
+    """False where the file was there already, made from the same."""
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Entries of the files before it that can't be used, with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A file as it was made: digests of what from and of itself, and what was counted."""
+
+    inputs: str
+    output: str
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+def digest_of(*parts: object) -> str:
+    """A digest of files (a `Path`: its bytes) and of values that JSON can hold.
+
+    Raises:
+        InputError: a file can't be read.
+    """
+    found = blake2b(digest_size=16)
+    for part in parts:
+        try:
+            data = part.read_bytes() if isinstance(part, Path) else json.dumps(part, sort_keys=True).encode()
+        except FileNotFoundError:
+            raise InputError(f"{part}: there is no such file: the step before this one writes it") from None
+        except OSError as error:
+            raise InputError(f"{part}: can't be read: {error.strerror or error}") from None
+        found.update(len(data).to_bytes(8, "big") + data)
+    return found.hexdigest()
+
+
+def write_if_needed(
+    path: Path, sources: tuple[object, ...], make: Callable[[], tuple[str, BuildStep]], *, again: bool
+) -> BuildStep:
+    """Make a file, unless it is there and its sources are what they were when it was made.
+
+    A file that wasn't made here is used as it stands. The folder's `made.json` keeps what every file was made from.
+
+    Args:
+        path: of the file.
+        sources: what it is made from; see `digest_of`.
+        make: makes its text, and says what the step comes to.
+        again: make it anew, also if it was edited by hand.
+
+    Raises:
+        InputError: its sources have changed, and it was edited by hand; or a file can't be read or written.
+    """
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder: name a file")
+    if path.parent.exists() and not path.parent.is_dir():
+        raise InputError(f"{path.parent}: is a file: name a folder")
+    record = path.parent / NAME
+    known: dict[str, _Made] = {}
+    try:
+        known = validated(dict[str, _Made], json.loads(record.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError):
+        raise InputError(f"{record}: can't be read: delete it, and the step is made anew") from None
+    inputs = digest_of(*sources)
+    before = known.get(path.name)
+    if path.exists() and not again:
+        edited = before is None or before.output != digest_of(path)
+        if before is None or before.inputs == inputs:
+            notes = (f"{path} was edited by hand, and is used as it stands",) if edited else ()
+            return BuildStep(path, made=False, numbers=before.numbers if before else {}, notes=notes)
+        if edited:
+            raise InputError(
+                f"{path}: was edited by hand, and what it is made from has changed since: move it away, or give "
+                "--again to make it anew"
+            )
+    text, step = make()
+    write_whole(path, text)
+    known[path.name] = _Made(inputs, digest_of(path), step.numbers)
+    write_whole(record, json.dumps({name: asdict(one) for name, one in known.items()}, indent=1) + "\n")
+    return step
+
+
+SCHEMA, TEMPLATES, PHRASINGS, FILLINGS, QUESTIONS = (
+    "schema.yaml",
+    "templates.yaml",
+    "phrasings.yaml",
+    "fillings.jsonl",
+    "questions.jsonl",
+)
+_DROPPED = ("none", "several", "null", "echo", "needless")
+_COUNTS = ("occurring", "product", "tried", "blind", *_DROPPED, "empty")
+_MOST_VALUES = 200
+"""Values of a placeholder that are looked for in phrasings."""
+
+Progress = Callable[[int, int], None]
+"""Is told how many templates of how many are done."""
+
+
+def make_schema(
+    database: Database, path: Path, tables: Collection[str] = (), exclude: Collection[str] = (), *, again: bool = False
+) -> BuildStep:
+    """Write `schema.yaml` from an open database.
+
+    Raises:
+        ConfigError: a named table or column isn't there.
+        InputError: the database can't be read, or the file can't be written.
+    """
+    found = reflect(database, tables, exclude)
+    text = schema_text(found.schema)
+    numbers = {
+        "dialect": found.schema.dialect,
+        "tables": len(found.schema.tables),
+        "columns": sum(len(table.columns) for table in found.schema.tables),
+        "asked_about": sum(not c.surrogate for table in found.schema.tables for c in table.columns),
+        "foreign_keys": sum(len(table.foreign_keys) for table in found.schema.tables),
+        "named_tables": sum(bool(table.names) for table in found.schema.tables),
+    }
+    step = write_if_needed(path, (text,), lambda: (text, BuildStep(path, made=True, numbers=numbers)), again=again)
+    return replace(step, numbers=numbers, notes=(*found.notes, *step.notes))
+
+
+def make_templates(
+    schema_path: Path, path: Path, *, aggregates: bool = False, most: int = MOST, again: bool = False
+) -> BuildStep:
+    """Write `templates.yaml` from `schema.yaml`.
+
+    Raises:
+        InputError: a file can't be read or written, or there is nothing to ask about.
+    """
+
+    def make() -> tuple[str, BuildStep]:
+        found = enumerate_templates(read_schema(schema_path), aggregates=aggregates, most=most)
+        if not found.templates:
+            raise InputError(
+                f"{schema_path}: no template can be made: no table has names and another column to ask for; write "
+                "names for a table"
+            )
+        notes: tuple[str, ...] = ()
+        if found.left_out:
+            notes = (f"{found.left_out:,} further templates are left out: --most {most + found.left_out} keeps them",)
+        joining = sum(bool(one.shape and one.shape.joined) for one in found.templates)
+        numbers = {"templates": len(found.templates), "joining": joining, "left_out": found.left_out}
+        return templates_text(found.templates), BuildStep(path, made=True, numbers=numbers, notes=notes)
+
+    return write_if_needed(path, (schema_path, aggregates, most), make, again=again)
+
+
+def make_fillings(
+    database: Database, folder: Path, terms: FillingOptions, *, again: bool = False, progress: Progress | None = None
+) -> BuildStep:
+    """Write `fillings.jsonl` from `schema.yaml`, `templates.yaml` and an open database.
+
+    Every template is kept as soon as it is filled, so that an interrupted step goes on where it was.
+
+    Raises:
+        InputError: a file can't be read or written, or no template has a single answer.
+    """
+    path = folder / FILLINGS
+    part = path.with_name(path.name + ".part")
+    sources = (folder / SCHEMA, folder / TEMPLATES, database.state(), asdict(terms))
+
+    def make() -> tuple[str, BuildStep]:
+        schema = read_schema(folder / SCHEMA)
+        if schema.dialect != database.dialect:
+            raise InputError(
+                f"schema.yaml is of a {schema.dialect} database, and {database.shown} is one of {database.dialect}"
+            )
+        templates, refused = read_templates(folder / TEMPLATES, schema)
+        with partly_filled(part, digest_of(*sources)) as (done, keep):
+            sampler = CombinationSampler(database, schema, terms.seed)
+            for number, template in enumerate(templates):
+                if progress:
+                    progress(number, len(templates))
+                if template.id not in done:
+                    keep(fill_template(template, schema, sampler, database, terms))
+        results = [done[template.id] for template in templates]
+        numbers = _filled_numbers(results)
+        text = "".join(json_line(asdict(filling)) for one in results for filling in one.fillings)
+        return text, BuildStep(path, made=True, numbers=numbers, refused=refused)
+
+    step = write_if_needed(path, sources, make, again=again)
+    if step.made:
+        part.unlink()
+    return step
+
+
+def make_phrasings(
+    folder: Path, criteria: Sequence[str], per_criterion: int, seed: int, *, again: bool = False
+) -> BuildStep:
+    """Write `phrasings.yaml` by rule, for the templates that have fillings.
+
+    Raises:
+        ConfigError: there is no such criterion.
+        InputError: a file can't be read or written, or no template can be phrased.
+    """
+    path = folder / PHRASINGS
+    chosen = criteria_named(criteria)
+
+    def make() -> tuple[str, BuildStep]:
+        schema = read_schema(folder / SCHEMA)
+        templates, _ = read_templates(folder / TEMPLATES, schema)
+        fillings, _ = read_fillings(folder / FILLINGS, templates)
+        filled = {one.template for one in fillings}
+        asked = [template for template in templates if template.id in filled]
+        found = phrase(schema, asked, chosen, per_criterion=per_criterion, seed=seed, values=_values(fillings))
+        if not found.texts:
+            first = (*found.refused, *found.without)
+            raise InputError(f"no template can be phrased.{' The first: ' + first[0].reason if first else ''}")
+        numbers = {
+            "phrasings": len(found.texts),
+            "templates": len({one.template for one in found.texts}),
+            "criteria": [one.name for one in chosen],
+            "refused": len(found.refused),
+            "without": len(found.without),
+        }
+        return phrasings_text(found.texts), BuildStep(path, made=True, numbers=numbers)
+
+    files = [folder / name for name in (SCHEMA, TEMPLATES, FILLINGS)]
+    return write_if_needed(path, (*files, [one.name for one in chosen], per_criterion, seed), make, again=again)
+
+
+def make_questions(folder: Path, plan: SamplingPlan, *, again: bool = False) -> BuildStep:
+    """Write `questions.jsonl` from `phrasings.yaml` and `fillings.jsonl`.
+
+    Raises:
+        ConfigError: the plan can't be fulfilled.
+        InputError: a file can't be read or written, or no template has both phrasings and fillings.
+    """
+    path = folder / QUESTIONS
+
+    def make() -> tuple[str, BuildStep]:
+        templates, unusable = read_templates(folder / TEMPLATES, read_schema(folder / SCHEMA))
+        phrasings, unfit = read_phrasings(folder / PHRASINGS, templates)
+        fillings, wrong = read_fillings(folder / FILLINGS, templates)
+        found = sample(templates, phrasings, fillings, plan)
+        if not found.questions:
+            raise InputError(
+                f"{folder}: no template has fillings and a phrasing of every criterion: nothing can be asked"
+            )
+        joining = {one.id for one in templates if len(one.tables) > 1 or (one.shape and one.shape.joined)}
+        numbers = {
+            "questions": len(found.questions),
+            "groups": found.groups,
+            "criteria": dict(found.criteria),
+            "templates": len(found.by_template),
+            "joining": sum(name in joining for name in found.by_template),
+            "largest_share": max(found.by_template.values()) / found.groups,
+            "half_width": half_width(found.groups),
+            "unphrased_templates": found.unphrased,
+            "ambiguous_groups": found.ambiguous,
+            "repeated_questions": found.repeated,
+        }
+        text = "".join(json_line(one.row()) for one in found.questions)
+        refused = (*unusable, *unfit, *wrong)
+        return text, BuildStep(path, made=True, numbers=numbers, notes=found.notes, refused=refused)
+
+    files = [folder / name for name in (SCHEMA, TEMPLATES, PHRASINGS, FILLINGS)]
+    return write_if_needed(path, (*files, asdict(plan)), make, again=again)
+
+
+def _filled_numbers(results: Collection[FilledTemplate]) -> dict[str, Any]:
+    """What fillings come to; an InputError is raised if there are none."""
+    totals = {name: sum(one.counts.get(name, 0) for one in results) for name in _COUNTS}
+    problems = [one for one in results if one.problem]
+    fillings = sum(len(one.fillings) for one in results)
+    if not fillings:
+        why = ", ".join(f"{totals[name]:,} {name}" for name in _DROPPED if totals[name]) or "no values"
+        first = f" The first problem: {problems[0].problem}" if problems else ""
+        raise InputError(f"no query gives a single answer ({why}).{first}")
+    return {
+        "templates": len(results),
+        "filled_templates": sum(bool(one.fillings) for one in results),
+        "sampled_templates": sum(one.sampled for one in results),
+        "fillings": fillings,
+        **totals,
+        "problems": [f"template {one.template}: {one.problem}" for one in problems],
+    }
+
+
+def _values(fillings: Iterable[Filling]) -> Mapping[str, list[str]]:
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for one in fillings:
+        for placeholder, value in one.values.items():
+            if len(found[placeholder]) < _MOST_VALUES:
+                found[placeholder][str(value)] = None
+    return {placeholder: list(values) for placeholder, values in found.items()}
+
 
 PER_CRITERION = 3
 """Phrasings of a template under each criterion; every group takes one of them."""

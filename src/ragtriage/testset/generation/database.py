@@ -33,7 +33,7 @@ class TooSlow(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class QueryLimits:
     """What a statement may take."""
 
     seconds: float = SECONDS
@@ -83,8 +83,8 @@ class Database:
         MissingExtraError: its driver isn't installed.
     """
 
-    def __init__(self, url: str, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, url: str, limits: QueryLimits | None = None) -> None:
+        self.limits = limits or QueryLimits()
         address = address_of(url)
         self.dialect = address.get_backend_name()
         self.shown = address.render_as_string(hide_password=True)

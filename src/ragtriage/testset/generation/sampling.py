@@ -11,8 +11,7 @@ from typing import Any
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.testset.generation.fillings import Filling
-from ragtriage.testset.generation.placeholders import fill_placeholders
-from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
+from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate, fill_placeholders
 
 SIZE = 1_000
 MAX_SHARE = 0.10

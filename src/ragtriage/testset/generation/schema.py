@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from ragtriage.core.validation import STRICT
+from ragtriage.testset.generation.yaml_files import YamlEntry, read_yaml, yaml_text
 
 Dialect = Literal["sqlite", "postgresql", "duckdb"]
 """SQLAlchemy's names of databases."""
@@ -71,3 +74,86 @@ class Schema:
     def by_name(self) -> dict[str, Table]:
         """Name → table."""
         return {table.name: table for table in self.tables}
+
+
+HEADER = """
+The part of a database that questions are made from. You may edit all of it, and give `ragtriage testset templates`
+again. words: what a person calls a table's row, a column, or the row that a foreign key refers to. names: the columns
+by which a person names a row. surrogate: true keeps a column out of all questions; so does deleting it.
+foreign_keys may be added where the database declares none.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The file's own fields."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    dialect: Dialect
+    tables: tuple[Any, ...] = ()
+
+
+def schema_text(schema: Schema) -> str:
+    """A schema as the text of its file."""
+    return yaml_text({"dialect": schema.dialect, "tables": [_entry(table) for table in schema.tables]}, HEADER)
+
+
+def _entry(table: Table) -> dict[str, Any]:
+    entry = {
+        "name": table.name,
+        "words": table.words,
+        "comment": table.comment,
+        "names": table.names,
+        "primary_key": table.primary_key,
+        "unique": list(table.unique),
+        "columns": [_without_defaults(column) for column in table.columns],
+        "foreign_keys": [_without_defaults(key) for key in table.foreign_keys],
+    }
+    return {name: value for name, value in entry.items() if value or name in {"names", "primary_key", "columns"}}
+
+
+def _without_defaults(one: Column | ForeignKey) -> dict[str, Any]:
+    return {field.name: value for field in fields(one) if (value := getattr(one, field.name)) != field.default}
+
+
+def read_schema(path: Path) -> Schema:
+    """The schema of a file, hand-edited or not.
+
+    Raises:
+        InputError: it can't be read; the sentence names entry and field.
+    """
+    whole = read_yaml(path)
+    dialect = whole.fitted(_File).dialect
+    entries = whole.entries("tables")
+    tables = {table.name: table for table in map(_table_of, entries)}
+    if len(tables) != len(entries):
+        raise whole.error("tables: two have the same name")
+    for entry, table in zip(entries, tables.values(), strict=True):
+        for at, key in zip(entry.entries("foreign_keys", "words"), table.foreign_keys, strict=True):
+            if key.table not in tables:
+                raise at.error(f"table is {key.table!r}, which isn't in this file")
+            _check_columns(at, "columns", key.columns, table)
+            _check_columns(at, "referred", key.referred, tables[key.table])
+            if len(key.columns) != len(key.referred) or not key.columns:
+                raise at.error("referred must have as many columns as columns has, at least one")
+    return Schema(dialect, tuple(tables.values()))
+
+
+def _table_of(entry: YamlEntry) -> Table:
+    for column in entry.entries("columns"):  # by themselves, so that an error names the column
+        column.fitted(Column)
+    for key in entry.entries("foreign_keys", "words"):
+        key.fitted(ForeignKey)
+    table = entry.fitted(Table)
+    if len({column.name for column in table.columns}) != len(table.columns):
+        raise entry.error("columns has two of the same name")
+    _check_columns(entry, "names", table.names, table)
+    _check_columns(entry, "primary_key", table.primary_key, table)
+    return table
+
+
+def _check_columns(entry: YamlEntry, field: str, names: Iterable[str], table: Table) -> None:
+    known = {column.name for column in table.columns}
+    for name in names:
+        if name not in known:
+            raise entry.error(f"{field} names {name!r}, which is no column of {table.name}")

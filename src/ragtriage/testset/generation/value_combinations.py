@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 from ragtriage.testset.generation.database import Database
 from ragtriage.testset.generation.optional_packages import exp
-from ragtriage.testset.generation.placeholders import Value
-from ragtriage.testset.generation.query_templates import SQLGLOT, QueryTemplate, digest
+from ragtriage.testset.generation.query_templates import SQLGLOT, QueryTemplate, Value, digest
 from ragtriage.testset.generation.schema import Schema, Table
 from ragtriage.testset.generation.sql_checks import ParsedTemplate, parse_template
 from ragtriage.testset.generation.true_answers import storable

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.verdicts import Span
 from ragtriage.text.blocks import blocks
-from ragtriage.text.inline_markup import INLINE_CODE, is_index, numbers_in
 from ragtriage.text.lexicon import CITATIONS
+from ragtriage.text.markup import INLINE_CODE, is_index, numbers_in
 
 _SEPARATORS = tuple(re.compile(p) for p in (r"\s*;\s*\^?", r"\s*[,;&]\s*\^?", r"\s*(?:[,;&]|,?\s\band\b)\s*\^?"))
 _PAGE = re.compile(r"\s*(?:,\s*(?:pp?\.|pages?|sec(?:tion|\.)|§)|#page=)\s*\d+(?:\s*[-–]\s*\d+)?$", re.IGNORECASE)
@@ -74,8 +75,6 @@ def _shape(name: str) -> str:
 def _ending(name: str) -> str:
     return name.rpartition(".")[2].casefold()
 
-
-Span = tuple[int, int]
 
 LINK = re.compile(
     r"!?\[(?:[^\[\]\n]|\\?\[[^\[\]\n]{0,200}\]){0,300}\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\)"

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from ragtriage.core.verdicts import Span
 from ragtriage.text import split_claims
-from ragtriage.text.citations.marks import Mark, Span
+from ragtriage.text.citations.marks import Mark
 from ragtriage.text.lexicon import CITATIONS
 from ragtriage.text.pronouns import AUXILIARY_WORD
 

@@ -14,10 +14,9 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.predict import probability_of_yes
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metrics_named
-from ragtriage.metrics.decompositions import CLAIMS
-from ragtriage.metrics.groundedness import SUPPORTED
+from ragtriage.metrics.aggregate import CLAIMS
 from ragtriage.metrics.reference import CORRECT, SAID
-from ragtriage.metrics.response import ANSWERED_BY_RESPONSE
+from ragtriage.metrics.thelma import ANSWERED_BY_RESPONSE, SUPPORTED
 from ragtriage.readers.json_objects import row_as
 from ragtriage.trust.pairs.pair_files import sources_of
 

@@ -15,13 +15,19 @@ from ragtriage.core.questions import KINDS, Kind
 from ragtriage.core.statistics import IntervalEstimate, wilson_interval
 from ragtriage.core.steps import Match
 from ragtriage.core.validation import as_builtins
-from ragtriage.diagnosis.thresholds import is_bad
+from ragtriage.diagnosis.rules import is_bad
 from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, without_threshold
 from ragtriage.judges.judge_names import EMBEDDED, UNCALIBRATED
-from ragtriage.trust.calibration import fitted_thresholds
-from ragtriage.trust.calibration.base_rates import LearntRate, learnt_rates
+from ragtriage.trust.calibration import fits
 from ragtriage.trust.calibration.corrected_mean import MIN_LABELS, NO, UNKNOWN, YES, CorrectedMean, Numbers
-from ragtriage.trust.calibration.fitted_thresholds import MIN_EACH, FittedBandEnd, FittedThreshold, LabelledScores
+from ragtriage.trust.calibration.fits import (
+    MIN_EACH,
+    FittedBandEnd,
+    FittedThreshold,
+    LabelledScores,
+    LearntRate,
+    learnt_rates,
+)
 from ragtriage.trust.calibration.run_labels import LabelledMetric, RunLabels
 
 NOT_A_SHARE = "not a share of the components that it shows, so labels of these can't correct it"
@@ -108,12 +114,9 @@ class CascadeBand:
             return ""
         low = self.no.at if self.no.enough else BANDS[self.kind].low
         high = self.yes.at if self.yes.enough else BANDS[self.kind].high
-        if (low, high) == (fitted_thresholds.NEVER_NO, fitted_thresholds.NEVER_YES):
+        if (low, high) == (fits.NEVER_NO, fits.NEVER_YES):
             return "0:1"
-        return ":".join(
-            "" if end in {fitted_thresholds.NEVER_NO, fitted_thresholds.NEVER_YES} else f"{end:g}"
-            for end in (low, high)
-        )
+        return ":".join("" if end in {fits.NEVER_NO, fits.NEVER_YES} else f"{end:g}" for end in (low, high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +180,7 @@ def calibrate(
         why = SEVERAL if "," in judge else _unrepresentative(kind, found, metrics)
         own = without_threshold(fingerprints.get(kind, ""))
         decision_thresholds.append(_verdict_threshold(kind, found, own, why))
-        # a reader from a model hub has scores, but they are no calibrated chances
+        # a hub model has scores, but they are no calibrated chances
         if not len(_scores(found).score) or own.startswith(UNCALIBRATED):
             chances.append(_verdict_chance(kind, found, own, why, decision_thresholds[-1].threshold))
         if judge == EMBEDDED and kind in BANDS:
@@ -244,9 +247,9 @@ def _mean(found: LabelledMetric) -> MetricMean:
 
 def _verdict_threshold(kind: Kind, found: Sequence[LabelledMetric], fingerprint: str, why: str) -> VerdictThreshold:
     labels = _scores(found)
-    why = why or (fitted_thresholds.too_few(labels) if len(labels.score) else NO_SCORE)
+    why = why or (fits.too_few(labels) if len(labels.score) else NO_SCORE)
     names = tuple(one.metric.name for one in found)
-    return VerdictThreshold(kind, names, fingerprint, None if why else fitted_thresholds.fit_threshold(labels), why)
+    return VerdictThreshold(kind, names, fingerprint, None if why else fits.fit_threshold(labels), why)
 
 
 def _verdict_chance(
@@ -284,9 +287,9 @@ def _predictive_value(truth: Numbers, weight: Numbers) -> IntervalEstimate:
 
 def _band(kind: Kind, found: Sequence[LabelledMetric], why: str) -> CascadeBand:
     labels = _scores([one for one in found if BANDS[kind].responses or not _of_a_response(one.metric)])
-    if why := why or (fitted_thresholds.too_few(labels) if len(labels.score) else NO_SCORE):
+    if why := why or (fits.too_few(labels) if len(labels.score) else NO_SCORE):
         return CascadeBand(kind, None, None, why)
-    return CascadeBand(kind, fitted_thresholds.fit_band_end(labels, NO), fitted_thresholds.fit_band_end(labels, YES))
+    return CascadeBand(kind, fits.fit_band_end(labels, NO), fits.fit_band_end(labels, YES))
 
 
 def _unrepresentative(kind: Kind, found: Sequence[LabelledMetric], metrics: Sequence[Metric]) -> str:
@@ -342,13 +345,13 @@ def _threshold(found: LabelledMetric, target: float) -> CaseThreshold:
     score = found.value[keep] if better == "higher" else 1 - found.value[keep]
     complete = len(good)
     labels = LabelledScores(score, good.astype(float), np.ones(complete), np.arange(complete), np.where(now, YES, NO))
-    if fitted_thresholds.too_few(labels):
+    if fits.too_few(labels):
         yes = int(good.sum())
         why = (
             f"too few cases of which every component is labelled: {yes} good and {complete - yes} bad, "
             f"and it takes {MIN_EACH} of each"
         )
         return CaseThreshold(name, target, complete, None, None, why)
-    fitted = fitted_thresholds.fit_threshold(labels, between=False)
+    fitted = fits.fit_threshold(labels, between=False)
     at = fitted.yes if better == "higher" else 1 - fitted.yes
     return CaseThreshold(name, target, complete, round(at, 3), fitted)

@@ -11,11 +11,18 @@ from ragtriage.core.case import Case
 from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import Undefined
 from ragtriage.metrics import metrics_named
-from ragtriage.trust.pairs.pair_baselines import agreement_by_length, agreement_by_overlap
 from ragtriage.trust.pairs.pair_files import Pair, pair_row
-from ragtriage.trust.pairs.pair_scoring import PairAgreement, ScoredPair, Value, pair_agreement, version_key
+from ragtriage.trust.pairs.pair_scoring import (
+    PairAgreement,
+    ScoredPair,
+    Value,
+    agreement_by_length,
+    agreement_by_overlap,
+    pair_agreement,
+    version_key,
+)
 from ragtriage.trust.pairs.stability import Stability
-from ragtriage.trust.paraphrase import is_copy
+from ragtriage.trust.wording import is_copy
 
 
 @dataclass(frozen=True, slots=True)

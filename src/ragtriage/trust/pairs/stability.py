@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragtriage.core import questions as ask
-from ragtriage.core.case import Case
-from ragtriage.core.options import WINDOW
+from ragtriage.core.case import WINDOW, Case
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Component, Score, Verdict
 from ragtriage.diagnosis import RULES, diagnose, needs_of
@@ -15,12 +14,10 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.estimate import estimate_evaluation
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.wrappers import AnswerMemory
-from ragtriage.metrics.groundedness import groundedness
-from ragtriage.metrics.response import response_query_coverage
-from ragtriage.metrics.source import source_query_coverage
+from ragtriage.metrics.thelma import groundedness, response_query_coverage, source_query_coverage
 from ragtriage.text import split_claims
 from ragtriage.trust.pairs.pair_scoring import CostEstimate, answers_to
-from ragtriage.trust.paraphrase import reworded
+from ragtriage.trust.wording import reworded
 
 METRICS = (source_query_coverage, response_query_coverage, groundedness)
 """What the rules of contradictions read."""

@@ -11,9 +11,14 @@ from typing import Any
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import as_builtins
 from ragtriage.readers.problems import Rejected
-from ragtriage.trust.pairs.pair_baselines import agreement_by_length, agreement_by_overlap
 from ragtriage.trust.pairs.pair_files import SHORT, Pair, read_pairs
-from ragtriage.trust.pairs.pair_scoring import PairAgreement, ScoredPair, pair_agreement
+from ragtriage.trust.pairs.pair_scoring import (
+    PairAgreement,
+    ScoredPair,
+    agreement_by_length,
+    agreement_by_overlap,
+    pair_agreement,
+)
 
 OWN_PAIRS = Path(__file__).parent / "table1_pairs.jsonl"
 """The pairs that come with the package, written for it."""

@@ -10,10 +10,16 @@ from types import MappingProxyType
 from ragtriage.core.case import Case
 from ragtriage.core.statistics import ranked
 from ragtriage.trust.pairs.pair_files import SHORT, Pair
+from ragtriage.trust.perturb.changes import (
+    answer_dropped,
+    answer_removed,
+    irrelevant_source,
+    repeat_added,
+    stray_fact,
+    unneeded_sentence,
+)
 from ragtriage.trust.perturb.claim_changes import claim_altered
 from ragtriage.trust.perturb.file_context import CannotPerturb, ChangedCase, FileContext, unusable_reason
-from ragtriage.trust.perturb.response_changes import answer_dropped, repeat_added, unneeded_sentence
-from ragtriage.trust.perturb.source_changes import answer_removed, irrelevant_source, stray_fact
 
 PERTURBATIONS: Mapping[str, Callable[[Case, FileContext], ChangedCase]] = MappingProxyType(
     {

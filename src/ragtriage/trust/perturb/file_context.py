@@ -14,8 +14,8 @@ from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Component
 from ragtriage.text import declines, split_sentences
 from ragtriage.text.language import language_of
-from ragtriage.trust.content_words import content_words, name_words, numbers
 from ragtriage.trust.pairs.pair_files import Change
+from ragtriage.trust.wording import content_words, name_words, numbers
 
 SUPPORTS_ANSWER = 0.6
 """The share of an answering sentence's content words from which on a source visibly supports it."""

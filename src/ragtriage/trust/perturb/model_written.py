@@ -13,10 +13,10 @@ from ragtriage.core.questions import Question
 from ragtriage.core.statistics import ranked
 from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.protocol import Judge
-from ragtriage.trust.content_words import NUMBER, content_words, name_words, numbers
 from ragtriage.trust.pairs.pair_files import Change, Pair
 from ragtriage.trust.pairs.pair_scoring import CostEstimate, answers_to
-from ragtriage.trust.perturb.bounds import may_be_bound, negation_count
+from ragtriage.trust.perturb.claim_changes import may_be_bound, negation_count
+from ragtriage.trust.wording import NUMBER, content_words, name_words, numbers
 
 QUESTION_FOR: Mapping[str, Callable[[str], Question]] = MappingProxyType(
     {"self_distinctness": ask.reworded, "groundedness": ask.altered}

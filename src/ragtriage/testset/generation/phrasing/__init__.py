@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ragtriage.testset.generation.phrasing.criteria import CRITERIA, NAMES, Criterion, criteria_named
 from ragtriage.testset.generation.phrasing.llm_phrasing import phrase_by_model
-from ragtriage.testset.generation.phrasing.phrasing_result import PhrasingResult, RefusedPhrasing, added, lacking
-from ragtriage.testset.generation.phrasing.rule_phrasing import phrase
+from ragtriage.testset.generation.phrasing.rule_phrasing import PhrasingResult, RefusedPhrasing, added, lacking, phrase
 
 __all__ = [
     "CRITERIA",

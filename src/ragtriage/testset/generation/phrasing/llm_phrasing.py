@@ -11,12 +11,18 @@ from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.verdicts import Failure
 from ragtriage.judges.llm.fencing import quoted
 from ragtriage.judges.llm.text_writer import Lists, Writer, asking_for_lists
-from ragtriage.testset.generation.phrasing.criteria import CRITERIA, Criterion, Refusal, Requirements, requirements_of
-from ragtriage.testset.generation.phrasing.phrasing_result import PhrasingResult, RefusedPhrasing
+from ragtriage.testset.generation.phrasing.criteria import (
+    CRITERIA,
+    Criterion,
+    Refusal,
+    Requirements,
+    ValueLeakDetector,
+    requirements_of,
+)
 from ragtriage.testset.generation.phrasing.questions import wordings_of
 from ragtriage.testset.generation.phrasing.row_descriptions import Unnameable
+from ragtriage.testset.generation.phrasing.rule_phrasing import PhrasingResult, RefusedPhrasing
 from ragtriage.testset.generation.phrasing.styles import with_typos
-from ragtriage.testset.generation.phrasing.text_measures import ValueLeakDetector
 from ragtriage.testset.generation.prompts import prompt_text
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
 from ragtriage.testset.generation.schema import Schema

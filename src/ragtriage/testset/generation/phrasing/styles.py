@@ -11,7 +11,7 @@ from itertools import product
 from typing import TypeVar
 
 from ragtriage.testset.generation.english import contracted, small
-from ragtriage.testset.generation.phrasing.idioms import Wording
+from ragtriage.testset.generation.phrasing.nouns import Wording
 
 T = TypeVar("T")
 Style = Callable[[Sequence[Wording], random.Random], Iterator[str]]

@@ -1,0 +1,1 @@
+"""Hub models: classifiers of pairs from a model hub that say whether sources support a claim."""

@@ -1,0 +1,273 @@
+"""A hub model as the judge of whether sources support a claim, beside the embedded judge, which does the rest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from ragtriage.core.chances import NOT_SUPPORTED, with_chance
+from ragtriage.core.errors import ConfigError, JudgeError
+from ragtriage.core.questions import KINDS, Kind, Question
+from ragtriage.core.verdicts import Answer, Components, Failure, Verdict
+from ragtriage.judges.embedded import EmbeddedJudge
+from ragtriage.judges.embedded.claimed_text import asserted_text, without_attribution
+from ragtriage.judges.embedded.question_batches import QuestionBatcher
+from ragtriage.judges.embedded.verdict import weakest_answer
+from ragtriage.judges.hub_models.chunks import chunks
+from ragtriage.judges.hub_models.folder import HubFolder
+from ragtriage.judges.hub_models.languages import RULES, VERSION, components_in, undivided_reason
+from ragtriage.judges.hub_models.model import HubModel, PairChances
+from ragtriage.judges.judge_names import UNCALIBRATED
+from ragtriage.judges.protocol import Estimate, Judge
+from ragtriage.judges.quotes import quoted
+from ragtriage.text import split_claims, split_sentences
+from ragtriage.text.differences import differences, likely_place
+from ragtriage.text.language import language_name, language_of_text
+
+ANSWERS = 3
+"""The version of how answers are made of what a model says; raise it when they change."""
+SMALLEST = 32
+"""Word pieces that a chunk may have at least; what leaves less room for it isn't judged."""
+STEP = 32
+"""Chunks differ in size by so many word pieces, so that claims of similar length share them."""
+UNDECIDED = 0.02
+"""The chance of a claim of which nothing is left to be held against anything."""
+CPU_RATE, GPU_RATE = 30e9, 10e12
+"""Multiplications and additions a second of a laptop's core, and of a GPU: see `docs/hub-models.md`."""
+CHARACTERS = 4
+"""Of a word piece, in English; other languages need more pieces."""
+_WORKING = 400_000_000
+"""Bytes beside the weights: the packages, a batch."""
+_ENGLISH = "en"
+_SHOWN = 8
+"""Languages that are listed in a reason."""
+
+
+class HubModelJudge:
+    """Says whether sources support a claim; a `Judge` of this kind.
+
+    Args:
+        folder: the hub model.
+        embedded: tells where claims begin in English texts.
+        any_language: whether to read other languages than those of the model too.
+
+    Raises:
+        MissingExtraError: what runs the model isn't installed.
+    """
+
+    def __init__(self, folder: HubFolder, embedded: EmbeddedJudge, *, any_language: bool = False) -> None:
+        self.folder = folder
+        self._model = HubModel(folder)
+        self._embedded = embedded
+        self._any_language = any_language
+        self._claims = lru_cache(maxsize=256)(self._split)
+        self._chunks = lru_cache(maxsize=64)(lambda text, room: chunks(text, room, self._model.count))
+        self._batcher = QuestionBatcher(self._answers)
+
+    def name(self) -> str:
+        """What a user typed for the model."""
+        return self.folder.typed
+
+    def fingerprint(self, kind: Kind) -> str:
+        """A hash of the kind, the folder's files, what runs them, and how an answer is made of what they say."""
+        parts = {
+            "kind": kind,
+            "version": ANSWERS,
+            "folder": self.folder.digest(),
+            "runtime": self._model.runtime,
+        }
+        return UNCALIBRATED + hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002 - there is one kind
+        """None for the languages of the model."""
+        if self._any_language or self.folder.reads(language):
+            return None
+        named = [language_name(code) for code in self.folder.languages]
+        shown = ", ".join(named[:_SHOWN]) + (f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else "")
+        return f"the hub model {self.name()} reads {shown}, and this case seems to be in {language_name(language)}"
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:
+        """The time that it takes on this machine, roughly: two operations for each number of the model and piece."""
+        pieces = sum(self._pieces(question) for question in questions)
+        if not pieces:
+            return Estimate()
+        rate = GPU_RATE if Path("/dev/nvidiactl").exists() else CPU_RATE * (os.cpu_count() or 1)
+        return Estimate(seconds=2.0 * self.folder.parameters()[1] * pieces / rate)
+
+    def memory(self) -> int:
+        """Bytes that it takes at work, roughly: safetensors are brought to single precision, ONNX stays as it is."""
+        folder = self.folder
+        return _WORKING + (folder.size() if folder.onnx else 4 * folder.parameters()[0])
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """Yield (position, answer); questions of concurrent callers are worked on together.
+
+        Raises:
+            JudgeError: the model can't be loaded.
+        """
+        async for place, answer in self._batcher.ask(questions):
+            yield place, answer
+
+    def open(self) -> None:
+        """Load the model before anything is asked.
+
+        Raises:
+            ConfigError: it can't be loaded.
+        """
+        try:
+            self._model.load()
+        except JudgeError as error:
+            raise ConfigError(f"the hub model {self.name()!r}: {error}") from error
+
+    def close(self) -> None:
+        """Let the model go; a later question loads it again."""
+        self._model.close()
+
+    def _pieces(self, question: Question) -> int:
+        """About how many word pieces are read for a question."""
+        texts, own = sum(map(len, question.evidence)), len(question.subject)
+        return (texts + own * max(1, texts // (self.folder.length * CHARACTERS))) // CHARACTERS
+
+    def _answers(self, questions: Sequence[Question]) -> list[Answer]:
+        """One answer a question. Runs in a thread; what fails together is asked again one by one."""
+        self._model.load()
+        try:
+            return self._supported(questions)
+        except Exception:  # noqa: BLE001 - a failure is an answer too
+            return [self._answer(question) for question in questions]
+
+    def _answer(self, question: Question) -> Answer:
+        try:
+            return self._supported([question])[0]
+        except Exception as error:  # noqa: BLE001 - a failure is an answer too
+            why = str(error) or type(error).__name__
+            return Failure(f"the hub model {self.name()} could not answer {question.kind!r}: {why}")
+
+    def _supported(self, questions: Sequence[Question]) -> list[Answer]:
+        """One answer a question, in order; a pair that several need is read once."""
+        parts = [self._parts(question) for question in questions]
+        asked = [one for part in parts for one in part]
+        reads = [self._pairs(one) for one in asked]
+        said = self._model.read(pair for some in reads if some for pair in some)
+        judged = iter([self._verdict(one, some, said) for one, some in zip(asked, reads, strict=True)])
+        return [weakest_answer(part, [next(judged) for _ in part]) for part in parts]
+
+    def _parts(self, question: Question) -> tuple[Question, ...]:
+        """One question a claim, for a part of a response that has several sentences; else the question itself."""
+        if not question.context or len(split_sentences(question.subject)) < 2:
+            return (question,)
+        found = [one.text for one in self._claims(question.subject, question.query) if not one.remark]
+        return tuple(replace(question, subject=claim) for claim in found) if len(found) > 1 else (question,)
+
+    def _split(self, text: str, query: str) -> Components:
+        language = language_of_text(f"{query}\n{text}")
+        if language != _ENGLISH:
+            return components_in("claims", Question("claims", text, query=query), language)
+        return split_claims(text, query, marker=self._embedded.marks)
+
+    def _pairs(self, question: Question) -> tuple[tuple[str, str], ...] | None:
+        """(chunk, claim) for each chunk of the sources as one document, in an order of their own and not the search's.
+
+        Each pair is short enough that nothing of it is cut off. None where the claim leaves a chunk fewer than
+        `SMALLEST` word pieces; empty where there is no claim, or no source.
+        """
+        if not (claim := _claim_of(question)):
+            return ()
+        room = (self.folder.length - self._model.pieces("", claim)) // STEP * STEP
+        if room < SMALLEST:
+            return None
+        return tuple((chunk, claim) for chunk in self._chunks("\n".join(sorted(set(question.evidence))), room))
+
+    def _verdict(
+        self,
+        question: Question,
+        pairs: tuple[tuple[str, str], ...] | None,
+        said: Mapping[tuple[str, str], PairChances],
+    ) -> Answer:
+        """By the chunk that supports the claim most surely, or by the one that contradicts it."""
+        if not _claim_of(question):
+            reason = "a “no” alone doesn't say what it denies"
+            return Verdict("unknown", UNDECIDED, 1.0 - UNDECIDED, reason)
+        if pairs is None:
+            reason = f"the claim is too long to be read whole: the model takes {self.folder.length} word pieces"
+            return Verdict("unknown", explanation=reason)
+        if not pairs:
+            return Failure("there is no word in the sources to hold the claim against")
+        best = max(pairs, key=lambda pair: said[pair].yes)
+        against = max(pairs, key=lambda pair: said[pair].against)
+        yes, no = said[best].yes, said[against].against
+        # the score is no calibrated chance, so the verdict counts as 1 or 0 until labels say what it is worth
+        verdict = with_chance(Verdict("no", contradicted=no >= 0.5 and no > yes), yes)
+        sure = verdict.value == "yes" or yes <= NOT_SUPPORTED
+        text, claim = against if verdict.contradicted else best
+        how = "a passage says otherwise" if verdict.contradicted else "closest passage"
+        shown = f"{how}: {quoted(text, likely_place(claim, text))}"
+        if verdict.value == "no" and (found := differences(claim, text, contradicts=verdict.contradicted)):
+            shown += f", {found[0]}"
+        shown += f" (the best of {len(pairs)} chunks)" if len(pairs) > 1 else ""
+        return replace(verdict, score=yes, sure=sure, chance=None, explanation=shown)
+
+
+def _claim_of(question: Question) -> str:
+    """A claim without what it says about its sources; empty for a "no" alone, of which nobody can tell."""
+    return asserted_text(question.query, without_attribution(question.subject))
+
+
+class MultilingualSplitter:
+    """Breaks texts into components, English ones by the embedded judge; a `Judge` of these kinds.
+
+    Args:
+        embedded: splits English texts.
+        folder: the hub model beside it: there is nothing to be split that nobody can judge.
+        any_language: whether to split texts of every language.
+    """
+
+    def __init__(self, embedded: EmbeddedJudge, folder: HubFolder, *, any_language: bool = False) -> None:
+        self._embedded = embedded
+        self._folder = folder
+        self._any_language = any_language
+
+    def name(self) -> str:
+        """That of the embedded judge."""
+        return self._embedded.name()
+
+    def fingerprint(self, kind: Kind) -> str:
+        """The embedded judge's, with the version of the rules for other languages."""
+        return f"{self._embedded.fingerprint(kind)}+languages{VERSION}"
+
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:
+        """None for English, and for languages that the model reads and that end sentences as English does."""
+        if language == _ENGLISH or self._any_language or not self._folder.reads(language):
+            return self._embedded.unsupported_reason(kind, language)
+        return undivided_reason(language)
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:
+        """Nothing: rules do it."""
+        return self._embedded.estimate(questions)
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """See `Judge.ask`."""
+        english: list[int] = []
+        for place, question in enumerate(questions):
+            language = language_of_text(f"{question.query}\n{question.subject}")
+            if language == _ENGLISH:
+                english.append(place)
+            else:
+                yield place, components_in(question.kind, question, language)
+        async for nth, answer in self._embedded.ask([questions[place] for place in english]):
+            yield english[nth], answer
+
+
+def beside(model: HubModelJudge, embedded: EmbeddedJudge, *, any_language: bool = False) -> Mapping[Kind, Judge]:
+    """Who answers each kind where a user named a hub model."""
+    by_kind: dict[Kind, Judge] = dict.fromkeys(KINDS, embedded)
+    by_kind["supported"] = model
+    if set(model.folder.languages) - {_ENGLISH}:
+        splitter = MultilingualSplitter(embedded, model.folder, any_language=any_language)
+        by_kind |= dict.fromkeys(RULES, splitter)
+    return by_kind

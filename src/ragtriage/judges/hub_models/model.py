@@ -1,0 +1,258 @@
+"""A hub model at work: pairs of texts in, probabilities out; run by onnxruntime, or by transformers and torch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragtriage.core.errors import JudgeError, MissingExtraError
+from ragtriage.judges.hub_models.folder import HubFolder
+
+ROWS, PIECES = 16, 4096
+"""A batch has at most so many pairs, and so many word pieces with its padding."""
+PLACES = 4
+"""Decimal places that a probability is rounded to: behind them it depends on what shared a batch."""
+Numbers = NDArray[Any]
+Run = Callable[[Numbers, Numbers, Numbers], Numbers]
+"""Ids of word pieces, mask and types, each (b, n) of int64 → logits (b, labels)."""
+_LOADING = threading.Lock()
+"""transformers is imported bit by bit, and changes its own classes while it loads a model: two threads at once would
+find half of it, or leave weights untied."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairChances:
+    """The model's probabilities, in [0, 1]."""
+
+    yes: float
+    """That the text supports the claim."""
+    against: float = 0.0
+    """That it says otherwise, where the model tells that apart from saying nothing."""
+
+
+class HubModel:
+    """Reads pairs of texts with the model of a folder. It is loaded when the first one is read, and cuts nothing off.
+
+    Args:
+        folder: where the model lies.
+
+    Raises:
+        MissingExtraError: what runs it isn't installed.
+    """
+
+    def __init__(self, folder: HubFolder) -> None:
+        self.folder = folder
+        self.runtime = _runtime(folder)
+        """What answers depend on beside the files: what runs it, in which version, on what."""
+        self._lock = threading.Lock()
+        self._loaded: tuple[Any, Run] | None = None
+
+    def load(self) -> None:
+        """Load the model, if it isn't yet.
+
+        Raises:
+            JudgeError: it can't be loaded.
+        """
+        with self._lock:
+            self._opened()
+
+    def close(self) -> None:
+        """Let the model go; a later pair loads it again."""
+        with self._lock:
+            self._loaded = None
+
+    def count(self, text: str) -> int:
+        """Word pieces of a text, without the marks at its ends."""
+        with self._lock:
+            return len(self._opened()[0].encode(text, add_special_tokens=False).ids)
+
+    def pieces(self, text: str, claim: str) -> int:
+        """Word pieces of a pair, with all marks."""
+        with self._lock:
+            return len(self._opened()[0].encode(text, claim).ids)
+
+    def read(self, pairs: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], PairChances]:
+        """Each distinct (text, claim) → what the model says of it.
+
+        One thread at a time, as a model takes all cores by itself.
+
+        Raises:
+            JudgeError: the model can't be loaded.
+            ValueError: a pair is longer than what is read at once: a model would read it cut off.
+        """
+        wanted = list(dict.fromkeys(pairs))
+        found: dict[tuple[str, str], PairChances] = {}
+        with self._lock:
+            tokenizer, run = self._opened()
+            encoded = [tokenizer.encode(text, claim) for text, claim in wanted]
+            lengths = [len(one.ids) for one in encoded]
+            if max(lengths, default=0) > self.folder.length:
+                raise ValueError(f"{max(lengths)} word pieces are more than the {self.folder.length} that are read")
+            for places in batches(lengths, alone=self.folder.quantized):
+                logits = run(*_padded([encoded[place] for place in places]))
+                for place, chances in zip(places, _softmax(logits), strict=True):
+                    found[wanted[place]] = self._chances(chances)
+        return found
+
+    def _chances(self, labels: Numbers) -> PairChances:
+        against = self.folder.against
+        return PairChances(
+            round(float(labels[self.folder.yes]), PLACES),
+            0.0 if against is None else round(float(labels[against]), PLACES),
+        )
+
+    def _opened(self) -> tuple[Any, Run]:
+        if self._loaded is None:
+            run = _with_onnx if self.folder.onnx else _with_torch
+            self._loaded = _tokenizer(self.folder.path / "tokenizer.json"), run(self.folder)
+        return self._loaded
+
+
+def batches(lengths: Sequence[int], *, alone: bool = False) -> Iterator[list[int]]:
+    """The places of pairs that are run together: those of similar length, the longest first.
+
+    Args:
+        lengths: word pieces of each pair.
+        alone: one at a time: of a quantised model the scale is taken over the whole batch, so that neighbours would
+            change a result.
+    """
+    held: list[int] = []
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if held and (alone or len(held) >= ROWS or (len(held) + 1) * lengths[held[0]] > PIECES):
+            yield held
+            held = []
+        held.append(place)
+    if held:
+        yield held
+
+
+def _padded(encoded: Sequence[Any]) -> tuple[Numbers, Numbers, Numbers]:
+    """Pairs of different lengths as one batch: ids, mask and types."""
+    shape = len(encoded), max(len(one.ids) for one in encoded)
+    ids, mask, types = (np.zeros(shape, np.int64) for _ in range(3))  # what is masked may be any word piece
+    for row, one in enumerate(encoded):
+        length = len(one.ids)
+        ids[row, :length], types[row, :length], mask[row, :length] = one.ids, one.type_ids, 1
+    return ids, mask, types
+
+
+def _softmax(logits: Numbers) -> Numbers:
+    raised = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
+
+
+def _runtime(folder: HubFolder) -> str:
+    """See `HubModel.runtime`; nothing is loaded for it but onnxruntime's list of devices."""
+    packages = ("tokenizers",) if folder.onnx else ("tokenizers", "torch", "transformers")
+    if any(find_spec(name) is None for name in packages):
+        raise MissingExtraError(
+            *(("hub models", "readers-onnx") if folder.onnx else ("hub models with safetensors", "readers"))
+        )
+    if folder.onnx:
+        return f"onnxruntime {version('onnxruntime')} {'cuda' if _providers()[0].startswith('CUDA') else 'cpu'}"
+    device = "cuda" if Path("/dev/nvidiactl").exists() else "cpu"
+    return f"torch {version('torch')} transformers {version('transformers')} {device}"
+
+
+def _tokenizer(path: Path) -> Any:
+    from tokenizers import Tokenizer  # noqa: PLC0415 - an optional package
+
+    try:
+        found = Tokenizer.from_file(str(path))
+    except Exception as error:
+        raise JudgeError(f"the tokenizer {path} can't be read: {_in_a_line(error)}") from error
+    found.no_padding()
+    found.no_truncation()
+    return found
+
+
+def _providers() -> list[str]:
+    import onnxruntime  # noqa: PLC0415 - a heavy package
+
+    there = onnxruntime.get_available_providers()
+    return [name for name in ("CUDAExecutionProvider", "CPUExecutionProvider") if name in there]
+
+
+def _with_onnx(folder: HubFolder) -> Run:
+    import onnxruntime  # noqa: PLC0415 - a heavy package
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    try:
+        session = onnxruntime.InferenceSession(str(folder.weights[0]), options, providers=_providers())
+    except Exception as error:
+        raise JudgeError(
+            f"the model {folder.weights[0]} can't be loaded by onnxruntime: {_in_a_line(error)}"
+        ) from error
+    names = {one.name for one in session.get_inputs()}
+
+    def run(ids: Numbers, mask: Numbers, types: Numbers) -> Numbers:
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+        return np.asarray(session.run(None, {name: given[name] for name in names})[0], np.float32)
+
+    return run
+
+
+def _with_torch(folder: HubFolder) -> Run:
+    with _LOADING:
+        import torch  # noqa: PLC0415 - an optional package
+        import transformers  # noqa: PLC0415 - an optional package
+
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        with _quiet(transformers.utils.logging):
+            try:
+                # a class of transformers' own: code that lies in the folder is never run
+                model, told = transformers.AutoModelForSequenceClassification.from_pretrained(
+                    folder.path,
+                    local_files_only=True,
+                    trust_remote_code=False,
+                    use_safetensors=True,
+                    output_loading_info=True,
+                )
+                model = model.float().to(device).eval()
+            except Exception as error:
+                raise JudgeError(
+                    f"the model in {folder.path} can't be loaded: {_in_a_line(error)}; the folder may be incomplete, "
+                    "or need a newer transformers"
+                ) from error
+    wrong = sorted(map(str, {*told["missing_keys"], *told.get("mismatched_keys", ())}))
+    if wrong := [name for name in wrong if "position_ids" not in name]:  # it would answer at random
+        raise JudgeError(
+            f"the weights in {folder.path} don't fit its configuration: {', '.join(wrong[:3])}"
+            f"{' …' if len(wrong) > 3 else ''} missing or of another shape"
+        )
+    typed = getattr(model.config, "type_vocab_size", 0) > 1
+
+    def run(ids: Numbers, mask: Numbers, types: Numbers) -> Numbers:
+        given = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": types} if typed else {})
+        with torch.inference_mode():
+            said = model(**{name: torch.from_numpy(value).to(device) for name, value in given.items()})
+        return np.asarray(said.logits.float().cpu().numpy())
+
+    return run
+
+
+@contextmanager
+def _quiet(logging: Any) -> Iterator[None]:
+    """No progress bars and no notes: what is wrong with a folder is an error here."""
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+
+
+def _in_a_line(error: Exception) -> str:
+    """What an error of another package says, as far as it fits into a line."""
+    return " ".join(str(error).split())[:300] or type(error).__name__

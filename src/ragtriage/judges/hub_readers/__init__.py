@@ -1,1 +1,0 @@
-"""Hub readers: open models that answer some kinds of questions in place of the embedded judge's own reader."""

@@ -1,0 +1,192 @@
+"""Models by name: how `PROVIDER:MODEL` is read, what a misspelt one may have meant, its address, and its price."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.validation import near_names
+from ragtriage.judges.llm.options import LLMOptions, Price
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse
+
+
+OLLAMA = "http://localhost:11434/v1"
+"""Where Ollama listens if nothing else is said."""
+
+_SPEAKING_OPENAI = ("openai", "openai-chat", "openai-responses", "ollama")
+"""The providers that speak OpenAI's protocol."""
+
+_WORD = re.compile(r"[a-z]+")
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Provider and model.
+
+    Raises:
+        ConfigError: there aren't both; says how to write it.
+    """
+    provider, _, model = name.partition(":")
+    if provider and model:
+        return provider, model
+    meant = suggested_name(name)
+    advice = f"did you mean {meant}?" if meant else "write PROVIDER:MODEL, for example openai:gpt-5-mini"
+    raise ConfigError(f"{name!r} names no model with its provider: {advice}")
+
+
+def unknown_provider(name: str, providers: Iterable[str]) -> ConfigError:
+    """The error for a name whose provider nobody knows."""
+    provider, _, model = name.partition(":")
+    named = list(providers)
+    known = sorted({*named, *(one.partition(":")[0] for one in _known())})
+    near = near_names(provider, known)
+    if near:
+        return ConfigError(f"{name}: there is no provider {provider!r}: did you mean {near[0]}:{model}?")
+    return ConfigError(
+        f"{name}: there is no provider {provider!r}: there are {', '.join(named)} and the others that pydantic-ai "
+        "knows; for a server of your own write openai:MODEL and give its address",
+        "base_url",
+    )
+
+
+def takes_base_url(name: str) -> bool:
+    """Whether a model can be asked at an address of the user's."""
+    return name.partition(":")[0] in _SPEAKING_OPENAI
+
+
+def options_for(name: str, options: LLMOptions) -> LLMOptions:
+    """The options as far as they are meant for this model.
+
+    An address, and the headers that go there, are for models that speak OpenAI's protocol: no other provider's key and
+    no texts meant for it may go to that server.
+    """
+    if options.base_url is None or takes_base_url(name):
+        return options
+    return replace(options, base_url=None, headers={})
+
+
+def address_of(name: str, options: LLMOptions) -> str | None:
+    """Where requests go, if not to the provider's own address.
+
+    Raises:
+        ConfigError: it is no address.
+    """
+    kind, _ = split_name(name)
+    address = options.base_url
+    if address is None and kind.startswith("openai"):
+        given = os.environ.get("OPENAI_BASE_URL") or None
+        address = None if given and urlsplit(given).hostname == "api.openai.com" else given
+    if address is None and kind == "ollama":
+        address = os.environ.get("OLLAMA_BASE_URL") or OLLAMA
+    if address is None:
+        return None
+    try:
+        parts = urlsplit(address)
+        is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:  # brackets that aren't those of an IPv6 address, or a port that is no number
+        is_address = False
+    if not is_address:
+        raise ConfigError(f"{public_address(address)!r} is no address: write http://HOST:PORT/v1", "base_url")
+    if "@" in parts.netloc:
+        raise ConfigError(
+            f"the address {public_address(address)} holds a password: give it as the header Authorization, Basic …",
+            "headers",
+        )
+    return address.rstrip("/") + "/v1" if kind == "ollama" and parts.path in {"", "/"} else address
+
+
+def public_address(address: str) -> str:
+    """An address without what may be secret in it: user, password and query."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return address.rpartition("@")[2].partition("?")[0]
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+
+
+def suggested_name(name: str) -> str | None:
+    """A name without its provider, with it: that of a known model whose name begins with the same word; else None."""
+    word = _WORD.match(name)
+    if word is None or ":" in name:
+        return None
+    alike = [one for one in _known() if one.partition(":")[2].startswith(word[0])]
+    return f"{alike[0].partition(':')[0]}:{name}" if alike else None
+
+
+def _known() -> tuple[str, ...]:
+    """The models that pydantic-ai knows by name, if it is installed; those of gateways left out."""
+    if find_spec("pydantic_ai") is None:
+        return ()
+    from pydantic_ai.models import known_model_names  # noqa: PLC0415  # optional package
+
+    known = (name for name in known_model_names() if ":" in name and "/" not in name.partition(":")[0])
+    return tuple(sorted(known, key=lambda name: (not name.startswith(("openai:", "anthropic:", "google:")), name)))
+
+
+FREE = Price(0.0, 0.0)
+"""Of a model on the user's own machine."""
+_SAMPLE = 1000
+"""Tokens that a price is looked up for: few enough for the price of short requests."""
+
+
+def price_of(name: str, options: LLMOptions) -> Price | None:
+    """What a model costs; None if that isn't known. Nothing is downloaded for it.
+
+    Args:
+        name: `PROVIDER:MODEL`.
+        options: the user's own price goes first. A model at an address of the user's has no other, but those of Ollama
+            are free.
+    """
+    provider, model = split_name(name)
+    address = address_of(name, options)
+    if options.price is not None:
+        return options.price
+    if provider == "ollama":
+        return FREE
+    if address is not None:
+        return None
+    try:
+        from genai_prices import Usage, calc_price  # noqa: PLC0415  # comes with pydantic-ai
+    except ImportError:
+        return None
+    if provider.startswith(("openai-", "azure-")):
+        provider = provider.partition("-")[0]
+    try:
+        sent, back = (
+            calc_price(usage, model, provider_id=provider).total_price
+            for usage in (Usage(input_tokens=_SAMPLE, output_tokens=0), Usage(input_tokens=0, output_tokens=_SAMPLE))
+        )
+    except (LookupError, ValueError):
+        return None
+    return Price(float(sent) * 1_000_000 / _SAMPLE, float(back) * 1_000_000 / _SAMPLE)
+
+
+def price_of_embeddings(name: str, options: LLMOptions) -> Price | None:
+    """What embeddings cost; None if that isn't known.
+
+    Args:
+        name: `PROVIDER:MODEL`.
+        options: what the user says of embeddings goes first, then the list. Where that doesn't know them, what the user
+            says of the judge counts, which costs more: a budget is kept all the same.
+    """
+    own = options.price
+    if own is not None and own.embeddings is not None:
+        return Price(own.embeddings, 0.0)
+    listed = price_of(name, replace(options, price=None))
+    return listed if listed is not None or own is None else Price(own.tokens_in, 0.0)
+
+
+def price_of_reply(response: ModelResponse, price: Price, tokens_in: int, tokens_out: int, *, own: bool) -> float:
+    """What a reply cost, in US dollars; what its provider had kept of the prompt counts as cheaper."""
+    if not own and (response.usage.cache_read_tokens or response.usage.cache_write_tokens):
+        with suppress(AssertionError, LookupError, ValueError):  # it may name another model than was asked
+            return float(response.cost().total_price)
+    return price.of(tokens_in, tokens_out)

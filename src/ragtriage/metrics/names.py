@@ -1,0 +1,154 @@
+"""Names of metrics that stand for others: with a value in them (`retrieval_recall(k=5)`), and those of other tools.
+
+Of other tools' metrics it says which of ours is nearest, and what differs, for users who come from them. The table is
+`other_tools.toml`. Names and definitions are those of the public documentation of RAGAs 0.4 (with names of 0.1 to 0.3
+that are still met), DeepEval 4.3, TruLens 2.10, RAGChecker 0.1 and the model-graded assertions of promptfoo (2026). The
+same word mostly means something else; only `faithfulness` means the same here.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.resources import files
+
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.metric import Metric
+from ragtriage.metrics.generator import query_similarity, query_similarity_of
+from ragtriage.metrics.retrieval import (
+    retrieval_at,
+    retrieval_mrr,
+    retrieval_ndcg,
+    retrieval_precision,
+    retrieval_recall,
+)
+from ragtriage.metrics.thelma import self_distinctness, self_distinctness_at
+
+MOST = 1000
+"""The largest number that makes sense for a k, or for questions to be written."""
+_FORM = re.compile(r"(\w+)\s*\(\s*(\w+)\s*=\s*([^()=]*?)\s*\)")
+
+
+def variant_named(name: str) -> Metric | None:
+    """The metric of this name, if the name carries a value; None if it doesn't, or no such metric takes one.
+
+    Raises:
+        ConfigError: the metric takes another word or value; says which.
+    """
+    form = _FORM.fullmatch(name)
+    if form is None or form[1] not in VARIANTS:
+        return None
+    word, example, make = VARIANTS[form[1]]
+    if form[2] == word:
+        try:
+            return make(form[3])
+        except ValueError:
+            pass
+    raise ConfigError(f"{name!r}: write it as {form[1]}({word}={example})")
+
+
+def _threshold(value: str) -> float | None:
+    if value.lower() == "none":
+        return None
+    if not re.fullmatch(r"\d*\.?\d+", value):
+        raise ValueError(value)
+    return float(value)
+
+
+def _count(value: str) -> int:
+    if not value.isascii() or not value.isdigit() or not 1 <= int(value) <= MOST:
+        raise ValueError(value)
+    return int(value)
+
+
+def _at(base: Metric, value: str) -> Metric:
+    return retrieval_at(base, _count(value))
+
+
+VARIANTS: Mapping[str, tuple[str, str, Callable[[str], Metric]]] = {
+    self_distinctness.name: ("threshold", "0.9", lambda value: self_distinctness_at(_threshold(value))),
+    query_similarity.name: ("n", "5", lambda value: query_similarity_of(_count(value))),
+    **{
+        base.name: ("k", "5", partial(_at, base))
+        for base in (retrieval_precision, retrieval_recall, retrieval_mrr, retrieval_ndcg)
+    },
+}
+"""Metric → the word before the `=`, an example of a value, and what makes the metric of a value."""
+
+
+YOURS = (
+    "a model judges by a criterion; here that is a metric of your own, a few lines around "
+    'Match(…, "holds", "criterion", criterion="…")'
+)
+MOST_ANSWERS = 3
+"""Answers that are given to one name."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherMetric:
+    """One metric of another tool."""
+
+    tool: str
+    names: tuple[str, ...]
+    """As the tool writes it, or has written it."""
+    nearest: tuple[str, ...]
+    """Our metrics, the nearest first; empty if none is near."""
+    differs: str
+    """What it is there, and what differs here."""
+
+
+@cache
+def other_metrics() -> tuple[OtherMetric, ...]:
+    """The table."""
+    read = tomllib.loads(files(__package__).joinpath("other_tools.toml").read_text("utf-8"))
+    return tuple(
+        OtherMetric(
+            row["tool"], tuple(row["names"]), tuple(row["nearest"]), YOURS if row.get("own") else row["differs"]
+        )
+        for row in read["metric"]
+    )
+
+
+_TOOL = re.compile(r"(ragas|deepeval|trulens|ragchecker|promptfoo)[\s._:/-]+(?:metrics[\s._:/-]+)?", re.IGNORECASE)
+_AT = re.compile(r"(?:@|_at_)(k|\d+)$", re.IGNORECASE)
+
+
+def normalized_name(name: str) -> str:
+    """A name without what differs between spellings: `ContextRecallMetric`, `context-recall` → `contextrecall`."""
+    return re.sub(r"[^a-z0-9]", "", name.lower()).removesuffix("metric")
+
+
+def named_elsewhere(name: str, known: Collection[str]) -> str:
+    """What other tools mean by a name, and what is nearest here; empty if none of them has it.
+
+    Args:
+        name: as a user wrote it.
+        known: the names of the metrics that there are; others are never pointed to.
+    """
+    bare, k = name.strip(), ""
+    found = _rows(bare)
+    if not found and (at := _AT.search(bare)):
+        bare, k = bare[: at.start()], at[1].lower()
+        found = _rows(f"{bare}_at_k") or _rows(bare)
+    said: dict[str, list[str]] = {}
+    for other in found:
+        said.setdefault(_answer(other, known, k), []).append(other.tool)
+    return " ".join(f"In {' and '.join(tools)} {answer}." for answer, tools in list(said.items())[:MOST_ANSWERS])
+
+
+def _rows(name: str) -> list[OtherMetric]:
+    """The rows with this name; where a tool's own name stands in front, that tool's."""
+    found = [other for other in other_metrics() if normalized_name(name) in map(normalized_name, other.names)]
+    if found or not (tool := _TOOL.match(name)):
+        return found
+    found = _rows(name[tool.end() :])
+    return [other for other in found if other.tool.lower() == tool[1].lower()] or found
+
+
+def _answer(other: OtherMetric, known: Collection[str], k: str) -> str:
+    cut = "" if not k else "(k=…)" if k == "k" else f"(k={k})"
+    near = [name + cut * name.startswith("retrieval_") for name in other.nearest if name in known]
+    return f"{other.differs}; the nearest here: {', '.join(near)}" if near else other.differs

@@ -1,0 +1,504 @@
+"""The judge with a hub model, without torch: ONNX folders, names, settings, cascade, jury, cache, errors."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_onnx
+from contract import CHECKS, Candidate, answers
+from hypothesis import given
+from hypothesis import strategies as st
+from onnxruntime.quantization import QuantType, quantize_dynamic
+from tokenizers import Tokenizer
+
+from ragtriage.cli.judge import JudgeFlags
+from ragtriage.config import Settings, judge_config, read_settings
+from ragtriage.core import questions as ask
+from ragtriage.core.errors import ConfigError, JudgeError
+from ragtriage.core.verdicts import Verdict
+from ragtriage.judges.build import build_judge, judge_named
+from ragtriage.judges.decision_thresholds import LabelChance
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.hub_models.chunks import chunks
+from ragtriage.judges.hub_models.folder import languages_of_card, open_folder
+from ragtriage.judges.hub_models.languages import components_in, languages, undivided_reason
+from ragtriage.judges.hub_models.model import HubModel, batches
+from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.judge_names import UNCALIBRATED, hub_model_of, is_local, with_hub_model
+from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.session import JudgeSession
+from ragtriage.judges.wrappers import Cascade, InMemory, Jury
+
+QUERY = "How long is a day ticket valid?"
+TEXT = "Day tickets are valid until three in the morning. They cost six euros."
+CLAIM = "They cost six euros."
+SUPPORTED = ask.supported(CLAIM, (TEXT,), QUERY)
+MODEL = LLMOptions(base_url="http://127.0.0.1:9/v1")
+
+
+CLASSIFIER = '{{"architectures": ["BertForSequenceClassification"], "id2label": {{{}}}{}}}'
+ENTAILS = '"0": "entailment"'
+
+
+def built(*names: str, **more: object) -> object:
+    return build_judge(JudgeSession.of(JudgeConfig(names, **more)))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def nli(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_onnx.entailment(tmp_path_factory.mktemp("onnx") / "nli")
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_contract_of_judges(nli: Path, check: Callable[[Candidate], None]) -> None:
+    check(Candidate(lambda: judge_named(f"embedded+reader:{nli}")))
+
+
+def test_an_onnx_model_is_run_as_its_graph_says(nli: Path) -> None:
+    folder = open_folder("nli", nli)
+    said = HubModel(folder).read([(TEXT, CLAIM)])[TEXT, CLAIM]
+    ids = np.array(Tokenizer.from_file(str(nli / "tokenizer.json")).encode(TEXT, CLAIM).ids)
+    table, layer = tiny_onnx.weights(3)
+    logits = table[ids].mean(0) @ layer
+    chances = np.exp(logits) / np.exp(logits).sum()
+
+    assert said.yes == pytest.approx(float(chances[0]), abs=1e-3)
+    assert said.against == pytest.approx(float(chances[2]), abs=1e-3)
+
+
+@pytest.mark.parametrize("precision", ["fp16", "int8"])
+def test_half_precision_and_quantised_models_say_nearly_the_same(nli: Path, tmp_path: Path, precision: str) -> None:
+    folder = tiny_onnx.entailment(tmp_path / precision)
+    whole = folder / "onnx" / "model.onnx"
+    other = folder / "onnx" / f"model_{precision}.onnx"
+    if precision == "fp16":
+        tiny_onnx.bag(other, 3, np.float16)
+    else:
+        quantize_dynamic(whole, other, weight_type=QuantType.QInt8)
+    exact, near = HubModel(open_folder("whole", folder)), HubModel(open_folder("one file", other))
+
+    assert exact.folder.weights == (whole,)
+    assert near.folder.weights == (other,)
+    assert near.folder.quantized == (precision == "int8")
+    assert near.folder.path == folder
+    pair = TEXT, CLAIM
+    assert near.read([pair])[pair].yes == pytest.approx(exact.read([pair])[pair].yes, abs=0.05)
+    assert near.folder.digest() != exact.folder.digest()
+
+
+def test_neighbours_change_nothing_that_a_quantised_model_says(nli: Path, tmp_path: Path) -> None:
+    model = shutil.copytree(nli, tmp_path / "int8") / "onnx" / "model_int8.onnx"
+    quantize_dynamic(nli / "onnx" / "model.onnx", model, weight_type=QuantType.QInt8)
+    quantized = HubModel(open_folder("int8", model))
+    pairs = [(TEXT, claim) for claim in (CLAIM, "free", "Dogs travel free on a lap.", "35 53", "fee " * 40)]
+
+    assert quantized.read(pairs) == {pair: quantized.read([pair])[pair] for pair in pairs}
+
+
+def test_a_contradiction_is_told_by_the_passage_that_says_otherwise(nli: Path) -> None:
+    claims = ["three", "free fee", "the lap", "six", "until three in the morning", CLAIM, "dogs", "35 53", "cost"]
+    sources = ("Dogs travel free on a lap.", "35 53 fee", TEXT)
+    model = HubModel(open_folder("nli", nli))
+    judge = judge_named(f"embedded+reader:{nli}")
+    told = answers(judge, [ask.supported(claim, (source,)) for claim in claims for source in sources])
+    pairs = [(source, claim) for claim in claims for source in sources]
+    said = model.read(pairs)
+
+    contradicted = 0
+    for pair, verdict in zip(pairs, told, strict=True):
+        assert isinstance(verdict, Verdict)
+        assert verdict.contradicted == (said[pair].against >= 0.5 and said[pair].against > said[pair].yes)
+        assert verdict.explanation.startswith("a passage says otherwise: ") == verdict.contradicted
+        assert verdict.score == said[pair].yes
+        contradicted += verdict.contradicted
+    assert 0 < contradicted < len(told)
+
+
+def test_a_part_of_a_response_is_judged_by_its_weakest_claim(nli: Path) -> None:
+    claims = ("They cost six euros.", "Dogs travel free on a lap.")
+    judge = judge_named(f"embedded+reader:{nli}")
+    part = " ".join(claims)
+    told, *alone = answers(judge, [ask.supported(one, (TEXT,), QUERY, f"{part} It is 53.") for one in (part, *claims)])
+
+    assert isinstance(told, Verdict)
+    assert told.score == min(one.score or 0.0 for one in alone if isinstance(one, Verdict))
+    assert [told.explanation.startswith(f"“{claim}”: ") for claim in claims].count(True) == 1
+
+
+@pytest.mark.parametrize(("kind", "padding", "length"), [("xlm-roberta", 1, 128), ("bert", 0, 130)])
+def test_a_model_that_takes_fewer_word_pieces_is_given_fewer(
+    tmp_path: Path, kind: str, padding: int, length: int
+) -> None:
+    folder = tiny_onnx.entailment(tmp_path / "short")
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"model_type": kind, "pad_token_id": padding, "max_position_embeddings": 130}
+    (folder / "config.json").write_text(json.dumps(config))
+
+    assert open_folder("short", folder).length == length
+
+
+def test_passes_of_a_quantised_model_are_run_one_at_a_time() -> None:
+    assert list(batches([5, 9, 7], alone=True)) == [[1], [2], [0]]
+    assert list(batches([5, 9, 7])) == [[1, 2, 0]]
+    assert [len(some) for some in batches([3000, 3000, 10])] == [1, 1, 1]
+    assert [len(some) for some in batches([4] * 40)] == [16, 16, 8]
+    assert list(batches([])) == []
+
+
+def test_names_of_judges_with_a_hub_model() -> None:
+    assert hub_model_of("embedded+reader:models/b+c") == "models/b+c"
+    assert hub_model_of("embedded") is hub_model_of("openai:gpt") is None
+    assert is_local("embedded+reader:a")
+    assert not is_local("openai:embedded+reader:a")
+    assert with_hub_model("embedded", "a") == "embedded+reader:a"
+    assert with_hub_model("embedded", None) == "embedded"
+    assert with_hub_model("openai:m", "a") == "openai:m"
+    for name, words in {
+        "embedded+reader:": "names nothing behind",
+        "embedded+reader:a+reader:b": "names several hub models",
+        "embedded+reader:a,b": "comma",
+    }.items():
+        with pytest.raises(ConfigError, match=words):
+            JudgeConfig((name,))
+
+
+def test_settings_name_a_hub_model_and_a_folder_beside_the_file(tmp_path: Path) -> None:
+    settings = tmp_path / "ragtriage.toml"
+    (tmp_path / "own").mkdir()
+    settings.write_text('reader = "own"\n')
+    assert read_settings(settings).reader == str(tmp_path / "own")
+    settings.write_text('reader = "mdeberta-v3-base-xnli"\n')
+    assert read_settings(settings).reader == "mdeberta-v3-base-xnli"
+    settings.write_text("")
+    assert read_settings(settings).reader is None
+
+
+def test_weights_beside_the_model_are_part_of_it(tmp_path: Path) -> None:
+    folder = tiny_onnx.entailment(tmp_path / "large")
+    inside = open_folder("large", folder)
+    said, size, digest = HubModel(inside).read([(TEXT, CLAIM)])[TEXT, CLAIM], inside.size(), inside.digest()
+    data = tiny_onnx.with_data_beside(folder / "onnx" / "model.onnx")
+    beside = open_folder("large", folder)
+
+    assert HubModel(beside).read([(TEXT, CLAIM)])[TEXT, CLAIM] == said
+    assert beside.size() > (folder / "onnx" / "model.onnx").stat().st_size + 3000
+    assert abs(beside.size() - size) < 2000
+    before = beside.digest()
+    assert before != digest
+    name = f"embedded+reader:{folder}"
+    fingerprint = judge_named(name).fingerprint("supported")
+    data.write_bytes(data.read_bytes()[::-1])
+    assert open_folder("large", folder).digest() != before
+    assert judge_named(name).fingerprint("supported") != fingerprint
+    data.unlink()
+    with pytest.raises(JudgeError, match="can't be loaded by onnxruntime"):
+        answers(judge_named(name), [SUPPORTED])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", r"config\.json can't be read"),
+        ('{"id2label": {"x": "a"}}', "is {'x': 'a'}, and not the labels by number"),
+        ('{"id2label": ["a"]}', r"is \['a'\], and not the labels by number"),
+        ("[]", r"no architecture, labels unknown"),
+        ('{"architectures": ["BertModel"]}', "BertModel, labels unknown"),
+        (CLASSIFIER.format('"0": "negative", "1": "positive"', ""), "labels negative, positive"),
+        (CLASSIFIER.format('"0": "LABEL_0"', ""), "labels label_0"),
+        (CLASSIFIER.format(ENTAILS, ', "max_position_embeddings": "many"'), "max_position_embeddings .* is 'many'"),
+        (CLASSIFIER.format(ENTAILS, ', "max_position_embeddings": -1'), "max_position_embeddings .* is -1"),
+    ],
+)
+def test_a_folder_of_something_else_is_told_in_a_line(tmp_path: Path, text: str, words: str) -> None:
+    folder = tiny_onnx.entailment(tmp_path / "nli")
+    (folder / "config.json").write_text(text)
+    with pytest.raises(ConfigError, match=words) as raised:
+        open_folder("nli", folder)
+    assert str(raised.value).startswith("the hub model 'nli': ")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_classifier_with_two_labels_is_read_too(tmp_path: Path) -> None:
+    folder = tiny_onnx.entailment(tmp_path / "nli", labels=("not_entailment", "entailment"))
+    found = open_folder("nli", folder)
+    told = answers(judge_named(f"embedded+reader:{folder}"), [SUPPORTED])[0]
+
+    assert (found.yes, found.against) == (1, None)
+    assert isinstance(told, Verdict)
+    assert not told.contradicted
+
+
+def test_folders_that_cannot_be_used_are_told(tmp_path: Path) -> None:
+    folder = tiny_onnx.entailment(tmp_path / "pickled")
+    (folder / "onnx" / "model.onnx").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ConfigError, match=r"pytorch_model\.bin, a pickle"):
+        open_folder("pickled", folder)
+    (folder / "pytorch_model.bin").unlink()
+    with pytest.raises(ConfigError, match="holds no weights"):
+        open_folder("empty", folder)
+    for file in ("tokenizer.json", "config.json"):
+        (folder / file).unlink()
+        with pytest.raises(ConfigError, match=rf"there is no {file}"):
+            open_folder("none", folder)
+
+
+def test_a_broken_model_ends_the_run_and_not_one_question(tmp_path: Path) -> None:
+    folder = tiny_onnx.entailment(tmp_path / "broken")
+    (folder / "onnx" / "model.onnx").write_bytes(b"nothing")
+    with pytest.raises(JudgeError, match="can't be loaded by onnxruntime"):
+        answers(judge_named(f"embedded+reader:{folder}"), [SUPPORTED])
+
+
+def test_a_score_is_no_chance_until_labels_say_what_it_is_worth(nli: Path) -> None:
+    name = f"embedded+reader:{nli}"
+    raw = built(name)
+    own = raw.judge.fingerprint("supported")
+    told = built(name, label_chances={"supported": LabelChance(name, 0.93, 0.2, own)})
+    before, after = (answers(one.judge, [SUPPORTED])[0] for one in (raw, told))
+
+    assert own.startswith(UNCALIBRATED)
+    assert isinstance(before, Verdict)
+    assert isinstance(after, Verdict)
+    assert before.chance is None
+    assert after.chance == (0.93 if before.value == "yes" else 0.2)
+    assert raw.counting == "uncalibrated: supported"
+    assert told.counting == "supported known from labels"
+
+
+def test_in_a_cascade_and_a_jury_too_it_is_said_that_scores_are_no_chances(nli: Path, tmp_path: Path) -> None:
+    one, other = f"embedded+reader:{nli}", f"embedded+reader:{tiny_onnx.entailment(tmp_path / 'other')}"
+    own = judge_named(one).fingerprint("supported")
+    told = {"supported": LabelChance(one, 0.93, 0.2, own)}
+    cascade = {"cascade": "0.1:0.9", "first": one, "options": MODEL}
+    jury = {"jury": "majority", "options": MODEL}
+
+    assert built("openai:m", **cascade).counting == "uncalibrated: supported"
+    assert built("openai:m", **cascade, label_chances=told).counting == "supported known from labels"
+    assert built("embedded", one, "openai:m", **jury).counting == "uncalibrated: supported"
+    assert built(one, "openai:m", **jury, label_chances=told).counting == "supported known from labels"
+    assert built(one, other, **jury).counting == "uncalibrated: supported"
+    assert built(one, other, **jury, label_chances=told).counting == (
+        f"supported known from labels, uncalibrated: supported by {other}"
+    )
+    assert built("openai:m", cascade="0.1:0.9", options=MODEL).counting == ""
+    assert built("embedded", "openai:m", **jury).counting == ""
+
+
+def test_a_base_rate_of_a_kind_without_chances_is_refused(nli: Path) -> None:
+    with pytest.raises(ConfigError, match="base rate of supported"):
+        built(f"embedded+reader:{nli}", base_rates={"supported": 0.9})
+    built(f"embedded+reader:{nli}", base_rates={"answered": 0.9})
+
+
+def test_a_hub_model_stands_first_in_a_cascade_with_bands_of_its_own(nli: Path) -> None:
+    first = f"embedded+reader:{nli}"
+    with pytest.raises(ConfigError, match="shipped bands were fitted"):
+        built("openai:m", cascade="shipped", first=first, options=MODEL)
+    alone = answers(judge_named(first), [SUPPORTED])[0]
+    assert isinstance(alone, Verdict)
+    band = "0:0" if alone.value == "yes" else "1:1"  # so that it is sure of everything, and no model is asked
+    cascade = built("openai:m", cascade=band, first=first, options=MODEL)
+    assert isinstance(cascade.judge, Cascade)
+    assert cascade.judge.name() == f"{first}, then openai:m"
+    assert answers(cascade.judge, [SUPPORTED]) == [alone]
+    built("openai:m", cascade="shipped", first=first, options=MODEL, own_bands={"supported": "0.1:0.9"})
+
+
+def test_the_first_judge_of_a_cascade_is_named_first_or_has_the_hub_model_of_the_settings(nli: Path) -> None:
+    first = f"embedded+reader:{nli}"
+    named = judge_config(Settings(), JudgeFlags(judge=[first, "openai:m"], cascade="0.1:0.9").given())
+    inherited = judge_config(Settings(judge=("openai:m",), cascade="0.1:0.9", reader=str(nli)), JudgeFlags().given())
+
+    assert (named.first, named.names) == (first, ("openai:m",))
+    assert (inherited.first, inherited.names) == (first, ("openai:m",))
+    with pytest.raises(ConfigError, match="name a model"):
+        judge_config(Settings(), JudgeFlags(judge=[first], cascade="0.1:0.9").given())
+    with pytest.raises(ConfigError, match="jury"):
+        judge_config(Settings(), JudgeFlags(judge=[first, "openai:m"]).given())
+
+
+def test_a_hub_model_votes_in_a_jury(nli: Path) -> None:
+    jury = Jury([judge_named(f"embedded+reader:{nli}"), FakeJudge(lambda _: Verdict("yes", 0.9, 0.9))])
+    told = answers(jury, [SUPPORTED])[0]
+
+    assert isinstance(told, Verdict)
+    assert str(nli) in told.explanation
+
+
+def test_answers_are_remembered_by_the_folders_content(tmp_path: Path) -> None:
+    folder, memory = tiny_onnx.entailment(tmp_path / "one"), InMemory()
+    name = f"embedded+reader:{folder}"
+    judge = build_judge(JudgeSession.of(JudgeConfig((name,))), memory).judge
+    answers(judge, [SUPPORTED])
+    count = len(memory.entries)
+    answers(build_judge(JudgeSession.of(JudgeConfig((name,))), memory).judge, [SUPPORTED])
+    assert len(memory.entries) == count
+
+    before = judge.fingerprint("supported")
+    (folder / "tokenizer.json").write_text((folder / "tokenizer.json").read_text() + " ")
+    after = judge_named(name)
+    assert after.fingerprint("supported") != before
+    assert after.fingerprint("relevant") == judge.fingerprint("relevant")
+
+
+def test_an_estimate_tells_time_and_memory(nli: Path) -> None:
+    one = built(f"embedded+reader:{nli}")
+    few, many = (one.judge.estimate([ask.supported(f"{CLAIM} {n}", (TEXT,), QUERY) for n in range(k)]) for k in (1, 50))
+
+    assert 0 < few.seconds < many.seconds
+    assert (few.requests, few.price) == (0, 0.0)
+    assert one.hub_models[0].memory() > 100_000_000
+    total, multiplied = one.hub_models[0].folder.parameters()
+    assert total - multiplied == tiny_onnx.SIZE * tiny_onnx.WIDE
+
+
+def words_in(text: str) -> int:
+    return len(text.split())
+
+
+def test_chunks_are_whole_sentences_and_lose_nothing() -> None:
+    text = "One two three. Four five six.\nSeven eight nine ten. " + "word " * 30
+    found = chunks(text, 8, words_in)
+
+    assert " ".join(found).split() == text.split()
+    assert max(map(words_in, found)) <= 8
+    assert found[0] == "One two three. Four five six."
+    assert chunks("  ", 8, words_in) == ()
+    assert chunks("a b", 8, words_in) == ("a b",)
+
+
+@given(st.text("ab. 日本。é✓\n?!\t", max_size=300), st.integers(2, 40), st.sampled_from([0, 1]))
+def test_chunks_keep_every_letter_and_their_size(text: str, size: int, line: int) -> None:
+    def measure(part: str) -> int:  # letters, of which two that meet count once more, and lines
+        return len(part.replace("\n", "")) + len(re.findall("aa|é", part)) + line * part.count("\n")
+
+    found = chunks(text, size, measure)
+
+    assert "".join("".join(found).split()) == "".join(text.split())
+    assert all(measure(chunk) <= size for chunk in found)
+
+
+def test_languages_of_a_card(tmp_path: Path) -> None:
+    for head, wanted in {
+        "language: en": ("en",),
+        "language:\n- multilingual\n- de\n- fr\nlicense: mit": ("de", "fr"),
+        "license: mit\nlanguage:\n- multilingual": ("*",),
+        "language: [en, zh]": ("en", "zh"),
+        "license: mit": ("en",),
+    }.items():
+        (tmp_path / "README.md").write_text(f"---\n{head}\n---\n\n# Model\n\nlanguage: xx\n")
+        assert languages_of_card(tmp_path) == wanted, head
+    (tmp_path / "README.md").unlink()
+    assert languages_of_card(tmp_path) == ("en",)
+
+
+GERMAN = (
+    "Das Tagesticket gilt bis drei Uhr. Es kostet z. B. 6 Euro. Am 3. Mai fahren Hunde ggf. Umwege. Nr. 5 hält nicht."
+)
+FRENCH = "Le billet est valable jusqu'à trois heures. M. Dupont l'a dit. Il coûte six euros !"
+SPANISH = "El billete vale hasta las tres. La Sra. Ruiz lo sabe. ¡Cuesta seis euros! Los EE. UU. no cuentan."
+
+
+@pytest.mark.parametrize(("code", "text", "count"), [("de", GERMAN, 4), ("fr", FRENCH, 3), ("es", SPANISH, 4)])
+def test_sentences_of_other_languages_stay_whole(code: str, text: str, count: int) -> None:
+    found = components_in("claims", ask.claims(text), code)
+
+    assert len(found) == count, found
+    assert " ".join(one.text for one in found) == text
+    assert all(text[slice(*(one.span or (0, 0)))] == one.text for one in found)
+    assert not any(one.remark for one in found)
+    assert undivided_reason(code) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "claims", "remarks"),
+    [
+        (
+            "fr",
+            "Le billet coûte 99 euros ! Il est valable un an ! Avez-vous une autre question sur les billets ?",
+            2,
+            1,
+        ),
+        ("fr", "Il est vendu dans les gares. Il coûte 99 euros ! Souhaitez-vous autre chose ?", 2, 1),
+        ("fr", "Il coûte 99 euros\u202f! 20 trains partent\u00a0! Souhaitez-vous autre chose\u202f?", 2, 1),
+        ("fr", "Il coûte 99 euros, etc. Souhaitez-vous autre chose ?", 1, 0),
+        ("fr", "Il coûte 99 euros ; souhaitez-vous autre chose ?", 1, 0),
+        ("fr", "Le billet est valable en zone C : souhaitez-vous autre chose ?", 1, 0),
+        ("fr", "Deux tarifs existent : le plein ; le réduit. Le plein coûte 99 euros !", 2, 0),
+        ("fr", "Le panneau dit « Attention ! Danger ! » et il est rouge.", 1, 0),
+        ("fr", "Attention ! le train part à dix heures.", 1, 0),
+        ("fr", "Il coûte 99 euros, n’est-ce pas ?", 1, 0),
+        ("fr", "Souhaitez-vous autre chose ?", 0, 1),
+        ("es", "Los perros viajan gratis, etc. ¿Quiere saber algo más?", 1, 1),
+        ("es", "Los perros viajan gratis.¿Quiere saber algo más?", 1, 1),
+        ("es", "No vale en EE. UU. ¡Cuesta 99 euros! ¿Quiere saber algo más?", 2, 1),
+        ("es", "Cuesta 99 euros, ¿verdad?", 1, 0),
+        ("es", "¿Conoce a la Sra. Ruiz?", 0, 1),
+        ("es", "Si quiere más información, ¿le explico las tarifas?", 0, 1),
+        ("es", "Cuesta 99 euros y, por cierto, ¿quiere algo más?", 1, 0),
+        ("es", "Por cierto, ¿quiere algo más?", 0, 1),
+        ("de", "Der Bau kostete 99 Mio. Haben Sie noch Fragen?", 1, 0),
+        ("de", "Es kostet 99 Euro! Haben Sie noch Fragen?", 1, 1),
+        ("de", "Es kostet 99 Euro, oder?", 1, 0),
+    ],
+)
+def test_a_statement_is_never_a_remark_for_the_question_behind_it(
+    code: str, text: str, claims: int, remarks: int
+) -> None:
+    found = components_in("claims", ask.claims(text), code)
+
+    assert (sum(not one.remark for one in found), sum(one.remark for one in found)) == (claims, remarks), found
+    assert "".join("".join(one.text.split()) for one in found) == "".join(text.split())
+    assert all(text[slice(*(one.span or (0, 0)))].split() == one.text.split() for one in found)
+    assert all(one.text.endswith("?") for one in found if one.remark)
+
+
+@pytest.mark.parametrize("kind", ["facts", "sentences"])
+def test_sources_are_split_at_the_same_places_as_responses(kind: str) -> None:
+    text = "Le billet coûte 99 euros ! Il est valable un an ! Les chiens voyagent gratuitement."
+    found = components_in(kind, ask.facts(text), "fr")  # type: ignore[arg-type]
+
+    assert [one.text for one in found] == [
+        "Le billet coûte 99 euros !",
+        "Il est valable un an !",
+        "Les chiens voyagent gratuitement.",
+    ]
+
+
+def test_items_of_a_list_keep_the_words_before_it_and_lose_their_marks() -> None:
+    text = "Les billets :\n\n- le plein [1] ! Il coûte 99 euros [2] !\n- le réduit"
+    found = components_in("claims", ask.claims(text), "fr")
+
+    assert [(one.text, one.remark) for one in found[1:]] == [
+        ("Les billets : le plein !", False),
+        ("Il coûte 99 euros !", False),
+        ("Les billets : le réduit", False),
+    ]
+
+
+def test_chinese_is_undefined_with_the_reason() -> None:
+    assert "Chinese" in (undivided_reason("zh") or "")
+    assert {"de", "fr", "es"} <= set(languages())
+    assert not {"zh", "ja", "th"} & set(languages())
+
+
+def test_a_german_text_is_split_where_a_hub_model_reads_german(tmp_path: Path) -> None:
+    folder = tiny_onnx.entailment(tmp_path / "xnli", "[de, en, zh]")
+    judge = judge_named(f"embedded+reader:{folder}")
+    split = answers(
+        judge, [ask.claims(GERMAN), ask.claims("It costs six euros. It was built in 1900 and opened in 1902.")]
+    )
+
+    assert [len(one) for one in split if isinstance(one, tuple)] == [4, 3]  # English is split within sentences too
+    assert judge.unsupported_reason("supported", "zh") is None
+    assert "Chinese" in (judge.unsupported_reason("claims", "zh") or "")
+    assert (
+        judge.unsupported_reason("claims", "fr") == "the embedded judge was measured on English only, and this case "
+        "seems to be in French"
+    )
