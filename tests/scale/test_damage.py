@@ -17,7 +17,7 @@ from scripted_judges import evaluated as by_processes
 from inline_pool import InlinePool
 from ragtriage.core.display import plural
 from ragtriage.core.errors import RagtriageError, StoreError
-from ragtriage.core.filesystems import folder_at
+from ragtriage.core.files import folder_at
 from ragtriage.execution.execute import PartitionedResult
 from ragtriage.runs.tally import tally_of
 from ragtriage.store.folder import PARTS, FolderPlace, commit, keep_together, open_folder, read_markers

@@ -10,8 +10,7 @@ from contextlib import closing
 import pyarrow.parquet as pq
 from scripted_judges import CONFIG
 
-from ragtriage.core.case import Case, Source
-from ragtriage.core.record import Record
+from ragtriage.core.case import Case, Record, Source
 from ragtriage.store.part_file import AT_ONCE_BYTES, IN_MEMORY, PartWriter, PlacedRecord, case_of, read_part, values_of
 
 

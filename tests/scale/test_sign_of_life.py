@@ -15,7 +15,7 @@ from scripted_judges import row, until, wanted, written
 
 from inline_pool import InlinePool
 from ragtriage.core.errors import StoreError
-from ragtriage.core.filesystems import Folder, folder_at
+from ragtriage.core.files import Folder, folder_at
 from ragtriage.execution.execute import evaluate_partitioned
 from ragtriage.store.folder import open_folder
 from ragtriage.store.folder_checking import check_record_set

@@ -15,11 +15,18 @@ import typer
 from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.input_files import print_counts
 from ragtriage.cli.progress import progress
-from ragtriage.collect.answers_file import CollectedLines
-from ragtriage.collect.application import ASKED, Application, replaced
+from ragtriage.collect.answers_file import TEMPERATURE, CollectedLines, SampledAnswers, SampleTally
+from ragtriage.collect.application import (
+    ASKED,
+    Answering,
+    Application,
+    Lines,
+    RequestPolicy,
+    SampledApplication,
+    ask_all,
+    replaced,
+)
 from ragtriage.collect.application_names import ApplicationSpec, open_application
-from ragtriage.collect.asking import Answering, Lines, RequestPolicy, ask_all
-from ragtriage.collect.samples import TEMPERATURE, SampledAnswers, SampledApplication, SampleTally
 from ragtriage.core.case import Case
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ApplicationError, ConfigError, InputError

@@ -18,7 +18,7 @@ from ragtriage.cli.input_files import print_rejected
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.spending import spending
-from ragtriage.core.display import plural
+from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.build import build_writer
 from ragtriage.judges.llm.ledger import Ledger
@@ -45,7 +45,6 @@ from ragtriage.testset.generation.template_files import (
     templates_text,
 )
 from ragtriage.testset.generation.yaml_files import write_whole
-from ragtriage.text.sanitize import one_line
 
 T = TypeVar("T")
 RULES = "rules"

@@ -18,9 +18,9 @@ from typing import Any
 
 from ragtriage.collect.application import Reply, Unanswered, asked_row, read_reply, source_rows
 from ragtriage.core.case import Case
+from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.validation import near_names
-from ragtriage.text.sanitize import one_line
 
 _LONGEST = 300
 """Characters of an exception's text that are kept."""

@@ -14,8 +14,8 @@ from urllib.parse import urljoin, urlsplit
 
 from ragtriage.collect.application import UNREADABLE, Reply, ReplyPaths, Unanswered, read_reply
 from ragtriage.core.case import Case
+from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, MissingExtraError
-from ragtriage.text.sanitize import one_line
 
 if TYPE_CHECKING:
     import httpx

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ragtriage.core.chances import NOT_SUPPORTED
+from ragtriage.core.case import Record
 from ragtriage.core.metric import Metric
-from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Missing, Part, Score, Verdict, Verdicts, is_yes
+from ragtriage.core.verdicts import NOT_SUPPORTED, Missing, Part, Score, Verdict, Verdicts, is_yes
 from ragtriage.diagnosis.likelihood import Likelihood, doubt_of
 from ragtriage.diagnosis.rules import BAD, BLAMING, COSTS, KINDS, RULES, SURE, Costs, Kind, Rule, is_bad
 from ragtriage.metrics import METRICS

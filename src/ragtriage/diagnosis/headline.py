@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
+from ragtriage.core.case import Record
 from ragtriage.core.metric import Metric
-from ragtriage.core.record import Record
 from ragtriage.core.steps import Decompose
 from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.diagnosis.findings import Finding, declined

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from itertools import accumulate, product
 from types import MappingProxyType
 
-from ragtriage.core.chances import chance_of, count_distribution
 from ragtriage.core.metric import Better, Metric
-from ragtriage.core.verdicts import Cell, Part, Score, Verdict
+from ragtriage.core.verdicts import Cell, Part, Score, Verdict, chance_of, count_distribution
 from ragtriage.diagnosis.rules import Level, level_of
 
 ENUMERATED = 12

@@ -17,14 +17,26 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-from ragtriage.core.case import WINDOW, Case
-from ragtriage.core.chances import chance_of, shifted, with_chance
+from ragtriage.core.case import WINDOW, Case, Record, Sink
 from ragtriage.core.errors import ConfigError, JudgeError, StoreError
 from ragtriage.core.metric import Metric
 from ragtriage.core.questions import Question
-from ragtriage.core.record import Record, Sink
 from ragtriage.core.steps import Step
-from ragtriage.core.verdicts import Answer, Cell, Failure, Known, Missing, Outcome, Score, Undefined, Verdict, Verdicts
+from ragtriage.core.verdicts import (
+    Answer,
+    Cell,
+    Failure,
+    Known,
+    Missing,
+    Outcome,
+    Score,
+    Undefined,
+    Verdict,
+    Verdicts,
+    chance_of,
+    shifted,
+    with_chance,
+)
 from ragtriage.judges.protocol import TURN, Judge
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.thelma import ANSWERED_BY_ONE, ANSWERED_TOGETHER, DECLINES

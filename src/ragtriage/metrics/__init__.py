@@ -14,16 +14,14 @@ from ragtriage.metrics.generator import (
     claim_relevancy,
     hallucination,
     query_similarity,
-    sample_agreement,
-    self_consistency,
-)
-from ragtriage.metrics.names import named_elsewhere, variant_named
-from ragtriage.metrics.ragas import (
     ragas_answer_relevance,
     ragas_context_relevance,
     ragas_faithfulness,
     ragas_library_answer_relevance,
+    sample_agreement,
+    self_consistency,
 )
+from ragtriage.metrics.names import named_elsewhere, variant_named
 from ragtriage.metrics.reference import (
     answer_f1,
     answer_precision,

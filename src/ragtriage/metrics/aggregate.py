@@ -7,9 +7,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from ragtriage.core.chances import chance_of, good_chances, with_chance
 from ragtriage.core.steps import Decompose
-from ragtriage.core.verdicts import Cell, Component, Failure, Outcome, Part, Score, Undefined, Verdict
+from ragtriage.core.verdicts import (
+    Cell,
+    Component,
+    Failure,
+    Outcome,
+    Part,
+    Score,
+    Undefined,
+    Verdict,
+    chance_of,
+    good_chances,
+    with_chance,
+)
 
 SOURCES = Decompose("sources", "sources")
 """The sources as retrieved."""

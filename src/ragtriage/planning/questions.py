@@ -26,11 +26,12 @@ from ragtriage.planning.relations import (
     Matching,
     Pair,
     Replace,
+    first_missing,
+    first_unmet,
     replacements_for,
     required_decompositions,
     requirements_of,
 )
-from ragtriage.planning.requirements import first_missing, first_unmet
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from hashlib import sha256
 from typing import Any
 
 from ragtriage.core.case import Case, Source, Turn
-from ragtriage.core.display import plural
-from ragtriage.readers.columns import Layout, find_layout
+from ragtriage.core.display import one_line, plural
+from ragtriage.readers.columns import Layout, find_layout, number_of
 from ragtriage.readers.field_values import (
     NO_TIME,
     PARSERS,
@@ -23,9 +23,7 @@ from ragtriage.readers.field_values import (
 )
 from ragtriage.readers.paths import NotThere, Place, column_place, is_missing
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowProblem
-from ragtriage.readers.shapes import number_of
 from ragtriage.readers.text_values import as_json_value, clean, described, text_of
-from ragtriage.text.sanitize import one_line
 
 NO_RESPONSE = "{rows} without a response (not given, which is not the same as an empty one)"
 REPLY = "{rows}: the response is the message after the user's last one"

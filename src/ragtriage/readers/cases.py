@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from ragtriage.core.case import Case
+from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers.case_rows import RowReader
 from ragtriage.readers.columns import Layout, find_layout
@@ -31,8 +32,7 @@ from ragtriage.readers.files import (
 from ragtriage.readers.json_files import DrawnRows
 from ragtriage.readers.paths import path_from
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowLimits
-from ragtriage.text.citations.marks import pattern_of
-from ragtriage.text.sanitize import one_line
+from ragtriage.text.citation_marks import pattern_of
 
 HEAD = 100
 """Rows that are looked at before the reading starts."""

@@ -11,10 +11,10 @@ from hashlib import sha1
 from json import JSONDecodeError
 from typing import Any, BinaryIO, NamedTuple
 
+from ragtriage.readers.columns import ROW_LISTS
 from ragtriage.readers.field_values import field_named
 from ragtriage.readers.paths import ValuePath, row_of, rows_at
 from ragtriage.readers.problems import RawRow, RowLimits
-from ragtriage.readers.shapes import ROW_LISTS
 from ragtriage.readers.text_values import JsonReader, described, first_invalid_byte
 
 _BOM = b"\xef\xbb\xbf"

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError
 from ragtriage.readers.problems import RawRow
 from ragtriage.readers.text_values import described, list_in, unpacked
-from ragtriage.text.sanitize import one_line
 
 _PART = re.compile(r"""\.?([^.\[\]'"*]+)|\[(\d{1,9})\]|\[(\*)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 _LIKE = "answer.text, hits[0].text or hits[*].text"

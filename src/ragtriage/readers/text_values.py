@@ -17,8 +17,8 @@ from itertools import pairwise
 from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
+from ragtriage.core.display import one_line
 from ragtriage.readers.problems import RowContext, RowProblem
-from ragtriage.text.sanitize import one_line
 
 
 class JsonReader:

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from ragtriage.config import Settings, find_settings
-from ragtriage.core.case import Case
+from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import StoreError
-from ragtriage.core.record import Record
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.judge_names import EMBEDDED, is_local
 from ragtriage.judges.llm.models import takes_base_url

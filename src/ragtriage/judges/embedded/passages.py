@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragtriage.judges.embedded.encoder import Encoded, Encoder, Vector
-from ragtriage.text import split_facts
 from ragtriage.text import words as vocabulary
 from ragtriage.text.blocks import csv_as_table
 from ragtriage.text.markup import visible_text
 from ragtriage.text.numbers import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number
+from ragtriage.text.sentences import split_facts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,10 +17,9 @@ from typing import Literal
 
 from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Citation, Component, Components, Span
-from ragtriage.text import split_claims
 from ragtriage.text.blocks import Block, blocks
-from ragtriage.text.citations.marks import Mark, find_marks, unrecognized
-from ragtriage.text.citations.references import find_references, sources_named
+from ragtriage.text.citation_marks import Mark, find_marks, find_references, sources_named, unrecognized
+from ragtriage.text.claims import split_claims
 from ragtriage.text.lexicon import CITATIONS
 from ragtriage.text.pronouns import AUXILIARY_WORD
 from ragtriage.text.sentences import sentences_of
