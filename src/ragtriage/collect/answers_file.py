@@ -33,17 +33,9 @@ TIMED_OUT = "time-out"
 class CollectedLines:
     """A file of collected cases; use it as a context manager.
 
-    Opening it reads what is there. A last line that was cut off is taken away; every whole one counts as asked.
-
-    Args:
-        path: the file; it is made if it isn't there.
-        retry_failed: take away the cases without a response, so that they are asked again.
-        flag: by which a user names the file.
-
-    Attributes:
-        path: the file.
-        tally: its cases in numbers.
-        before: how many cases it held when it was opened.
+    Opening it reads what is there. A last line that was cut off is taken away; every whole one counts as asked. Where
+    `retry_failed`, the cases without a response are taken away, so that they are asked again. `before` is how many
+    cases it held then; `flag` is by which a user names the file.
 
     Raises:
         ConfigError: its name doesn't end in `.jsonl`.
@@ -84,11 +76,7 @@ class CollectedLines:
         return query is not None
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Append one case; when this returns, the operating system has it, and a kill can't take it away.
-
-        Raises:
-            OSError: the disk is full, or gone.
-        """
+        """Append one case; when this returns, the operating system has it, and a kill can't take it away."""
         append(self._file, row)
         self._note(row)
 
@@ -216,9 +204,7 @@ class SampleTally:
     cases: int = 0
     """Cases that have a response and were sampled."""
     asked: int = 0
-    """Samples that were asked for."""
     drawn: int = 0
-    """Those that were answered."""
     alike: int = 0
     """Cases all of whose samples are the response word for word."""
     failures: Counter[str] = field(default_factory=Counter)
@@ -249,16 +235,10 @@ class SampleTally:
 
 
 class SampledAnswers:
-    """The samples of the cases in a file of collected cases; use it as a context manager.
+    """The samples of the cases in a file of collected cases, `count` for each with a response; a context manager.
 
-    Opening it puts into the rows what an earlier call drew and couldn't, closing it what this one did.
-
-    Args:
-        path: the file of collected cases.
-        count: how many samples each case with a response is to have.
-        temperature: at which they are drawn; None where the application can't be told.
-        retry_failed: draw again in place of samples that weren't answered.
-        flag: by which a user names the file.
+    Opening it puts into the rows what an earlier call drew and couldn't, closing it what this one did. The temperature
+    is None where the application can't be told; where `retry_failed`, samples that weren't answered are drawn again.
 
     Raises:
         InputError: a file can't be read or written, or its samples were drawn at another temperature.

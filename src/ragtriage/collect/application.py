@@ -27,7 +27,6 @@ class Reply:
     """What an application gave back for one query."""
 
     response: str
-    """The answer; it may be empty."""
     sources: tuple[Source, ...] = ()
     """The retrieved texts, best first, where it returns them."""
     ids: tuple[str, ...] = ()
@@ -149,7 +148,6 @@ class ReplyPaths:
     """Where in a reply things stand; what is None is looked for under its usual names."""
 
     response: ValuePath | None = None
-    """The answer."""
     sources: ValuePath | None = None
     """The retrieved texts, or objects with a text and an id."""
     ids: ValuePath | None = None
@@ -157,15 +155,9 @@ class ReplyPaths:
 
 
 def read_reply(value: Any, places: ReplyPaths = ReplyPaths()) -> Reply:
-    """A returned value as a reply.
+    """A returned value as a reply: a text, which is the response, or a mapping.
 
-    Args:
-        value: a text, which is the response; or a mapping, with the response, the sources and the ids at the given
-            places, else under one of their usual names.
-        places: where they stand.
-
-    Raises:
-        Unanswered: it has no response, or something of another kind stands in a place.
+    Of a mapping the response, the sources and the ids stand at the given places, else under one of their usual names.
     """
     try:
         if isinstance(value, str) and places.response is None:
@@ -245,11 +237,7 @@ class SampledApplication:
     application: Application
 
     async def ask(self, case: Case) -> Reply:
-        """Ask one query again.
-
-        Raises:
-            Unanswered: there is no answer, and why.
-        """
+        """Ask one query again."""
         return await self.application.ask(replace(case, id=case.id.rpartition("#")[0]))
 
     async def close(self) -> None:
@@ -299,7 +287,6 @@ class RequestPolicy:
     """How an application is asked."""
 
     concurrency: int = 8
-    """Queries at once."""
     timeout: float = 120.0
     """Seconds that an attempt may take."""
     attempts: int = 4
@@ -317,12 +304,8 @@ def ask_all(
 ) -> None:
     """Ask all cases that the file doesn't hold yet, and append each as soon as it is known.
 
-    Args:
-        cases: what to ask; read as a stream.
-        application: whom to ask; closed at the end.
-        lines: where the cases go.
-        policy: how to ask.
-        advance: called for each case that was asked now.
+    The cases are read as a stream, the application is closed at the end, and `advance` is called for each case that was
+    asked now.
 
     Raises:
         ApplicationError: nothing was answered, or it is down: says why. What the failure alone says (an address that

@@ -32,11 +32,8 @@ class CallableApplication:
     A sync one is called in a thread of its own for every query, so that one that hangs holds up no other; Python can't
     end such a thread, so it goes on in the background until it returns or the command ends.
 
-    Args:
-        name: what the user called it.
-        function: gets the query; or the query and the row, if it needs a second argument or names one `row`.
-        give_sources: it also gets the sources of the case, as its argument `sources`, and is to answer from them.
-        temperature: what it gets as its argument `temperature`; None to leave that at its default.
+    It gets the query; or the query and the row, if it needs a second argument or names one `row`; where `give_sources`,
+    also the case's as its argument `sources`; and `temperature`, unless that is None.
     """
 
     def __init__(
@@ -57,11 +54,7 @@ class CallableApplication:
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
     async def ask(self, case: Case) -> Reply:
-        """Call it; what it raises is the reason why there is no answer.
-
-        Raises:
-            Unanswered: it raised, or returned something that is no reply.
-        """
+        """Call it; what it raises is the reason why there is no answer."""
         given = (case.query, asked_row(case)) if self._takes_row else (case.query,)
         further: dict[str, Any] = {"sources": source_rows(case)} if self._gives_sources else {}
         if self._temperature is not None:
@@ -84,15 +77,7 @@ class CallableApplication:
 
 
 def callable_named(spec: str, *, give_sources: bool = False) -> CallableApplication:
-    """The function that `module:function` or `path/to/file.py:function` names; importing it runs the module.
-
-    Args:
-        spec: what the user called it.
-        give_sources: see `CallableApplication`.
-
-    Raises:
-        ConfigError: there is no such module or function, it can't be imported, or it isn't callable.
-    """
+    """The function that `module:function` or `path/to/file.py:function` names; importing it runs the module."""
     where, sign, name = spec.rpartition(":")
     if not sign or not where or not name:
         raise ConfigError(f"--app {spec}: write module:function, path/to/file.py:function or a URL")
@@ -189,7 +174,6 @@ def _takes_temperature(function: Callable[..., Any], name: str) -> bool:
 
 
 def _takes_row_beside_sources(function: Callable[..., Any], name: str) -> bool:
-    """Whether it gets the row beside the sources that it is given."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):  # some functions written in C don't tell

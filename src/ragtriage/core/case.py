@@ -27,7 +27,6 @@ class Turn:
     role: str
     """Who spoke, for example `user` or `assistant`."""
     text: str
-    """What was said."""
 
 
 LEAST_WEIGHT, MOST_WEIGHT = 1e-9, 1e9
@@ -68,7 +67,6 @@ class Case:
     time: str | None = None
     """When it happened, ISO 8601."""
     trace_id: str | None = None
-    """The trace it came from."""
     citation_mark: str | None = None
     """A regular expression for the application's own citation marks; None for the usual ones, as `[1]`. What the group
     `name`, else the first group, else the whole match holds names the sources."""

@@ -11,6 +11,7 @@ An address is a path, or a URL of what pyarrow's filesystems know: `s3://`, `gs:
 from __future__ import annotations
 
 import fnmatch
+import io
 import os
 import re
 import shutil
@@ -49,48 +50,28 @@ def state_folder() -> Path:
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder that only its owner may enter, and so those above it that aren't there; one that is there stays.
-
-    Raises:
-        OSError: it can't be made.
-    """
+    """Make a folder that only its owner may enter, and so those above it that aren't there; one that is there stays."""
     for folder in reversed((path, *path.parents)):
         if not folder.is_dir():
             folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
 
 
 def private_file(path: Path) -> None:
-    """Make an empty file that only its owner may read and write; one that is there stays as it is.
-
-    Raises:
-        OSError: it can't be made.
-    """
+    """Make an empty file that only its owner may read and write; one that is there stays as it is."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE))
 
 
 def open_private(path: Path, mode: Literal["wb", "ab"]) -> BinaryIO:
-    """Open a file to write bytes to; if it has to be made, only its owner may read and write it.
-
-    Raises:
-        OSError: it can't be opened.
-    """
+    """Open a file to write bytes to; if it has to be made, only its owner may read and write it."""
     private_file(path)
     return path.open(mode)
 
 
 @contextmanager
 def atomic_path(path: Path, mode: int = PRIVATE_FILE) -> Iterator[Path]:
-    """Where to write a file that takes the place of another when the block has ended without an error.
+    """Where to write a file, made empty, that takes the place of another when the block has ended without an error.
 
-    Args:
-        path: the place; folders are made if they aren't there.
-        mode: of a new file. One that is replaced hands its own mode on.
-
-    Yields:
-        The path of an empty file.
-
-    Raises:
-        OSError: it can't be written.
+    Folders are made if they aren't there. The `mode` is a new file's; one that is replaced hands its own on.
     """
     if not path.name or path.is_dir():
         raise IsADirectoryError(EISDIR, "it is a folder", str(path))
@@ -109,7 +90,6 @@ def atomic_path(path: Path, mode: int = PRIVATE_FILE) -> Iterator[Path]:
 
 
 def _mode_of(path: Path) -> int | None:
-    """The permissions of a file, None if there is none."""
     try:
         found = path.stat().st_mode
     except FileNotFoundError:
@@ -123,14 +103,8 @@ def atomic_write(
 ) -> Iterator[TextIO]:
     """A file to write text to, in UTF-8; what stood there before stays until the block has ended without an error.
 
-    Args:
-        path: where to; folders are made if they aren't there.
-        errors: what becomes of half a surrogate pair, which no UTF-8 can hold: see `codecs.register_error`.
-        newline: what ends a line: see `open`.
-        mode: see `atomic_path`.
-
-    Raises:
-        OSError: it can't be written.
+    `errors` says what becomes of half a surrogate pair, which no UTF-8 can hold: see `codecs.register_error`. All else
+    is as for `atomic_path`.
     """
     with (
         atomic_path(path, mode) as beside,
@@ -195,17 +169,7 @@ class Folder:
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file as a whole."""
-        try:
-            if REMOTE in self.address:
-                system, path = _located(self.at(name))
-                with system.open_output_stream(path) as stream:
-                    stream.write(content)
-                return
-            private_folder(Path(self.at(name)).parent)
-            with atomic_path(Path(self.at(name))) as beside:
-                beside.write_bytes(content)
-        except OSError as error:
-            raise StoreError(f"{self.at(name)} can't be written: {_said(error)}") from error
+        self.write_from(name, io.BytesIO(content))
 
     def names(self, below: str = "") -> list[str]:
         """The names of the files in it, or in a folder below it, sorted; none where it isn't there."""
@@ -266,12 +230,7 @@ def folder_at(address: str) -> Folder:
 
 
 def open_input(address: str) -> BinaryIO:
-    """The bytes of a file, which can be read from any place.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        OSError: it can't be read.
-    """
+    """The bytes of a file, which can be read from any place."""
     if REMOTE not in address:
         return Path(address).open("rb", buffering=_BUFFER)
     system, path = _located(address)
@@ -279,11 +238,7 @@ def open_input(address: str) -> BinaryIO:
 
 
 def stamp_of(address: str) -> Stamp | None:
-    """The size and version of a file as it is now; None if there is none.
-
-    Raises:
-        OSError: it can't be looked at.
-    """
+    """The size and version of a file as it is now; None if there is none."""
     if REMOTE not in address:
         try:
             found = Path(address).stat()

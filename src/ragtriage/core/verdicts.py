@@ -112,7 +112,6 @@ class Missing:
     """A step that can't be taken on this case: its text isn't there, or holds nothing of the kind."""
 
     reason: str
-    """Why, in words that a person understands."""
     field: str
     """The field of the case that is to blame; `query` also where the query asks nothing."""
     failed: bool = False
@@ -157,7 +156,6 @@ class Undefined:
     """A score that can't be computed: not zero, not NaN."""
 
     reason: str
-    """Why, in words that a person understands."""
     failed: bool = False
     """True if a judge's failure is the cause; the next run may succeed."""
 
@@ -219,13 +217,9 @@ def chance_of(cell: Cell) -> float | None:
 
 
 def with_chance(verdict: Verdict, chance: float, check: float = CHECK, not_supported: float = NOT_SUPPORTED) -> Verdict:
-    """A verdict decided by a chance: its value, its confidence, and whether a no is sure.
+    """A verdict decided by a chance of yes, in [0, 1]: its value, its confidence, and whether a no is sure.
 
-    Args:
-        verdict: what is kept of it is everything else.
-        chance: of yes, in [0, 1].
-        check: below it the verdict is no.
-        not_supported: up to it a no is sure.
+    Below `check` the verdict is no; up to `not_supported` a no is sure.
     """
     value: Answered = "yes" if chance >= check else "no"
     confidence = chance if value == "yes" else 1.0 - chance
@@ -235,12 +229,7 @@ def with_chance(verdict: Verdict, chance: float, check: float = CHECK, not_suppo
 
 
 def good_chances(parts: Iterable[Part], good: Answered) -> list[float]:
-    """The chance of each component that it speaks for the answer; those that nobody can tell are left out.
-
-    Args:
-        parts: components with their deciding cells.
-        good: the verdict that speaks for the answer.
-    """
+    """The chance of each component that it speaks for the answer, as `good` does; what nobody can tell is left out."""
     known = [chance for part in parts if (chance := chance_of(part.cell)) is not None]
     return known if good == "yes" else [1.0 - chance for chance in known]
 
@@ -267,10 +256,8 @@ def is_doubtful(part: Part) -> bool:
 def count_distribution(chances: Sequence[float]) -> list[float]:
     """How likely it is that 0, 1, … n of independent events happen (the Poisson-binomial distribution).
 
-    Shape (n + 1,). Exact, one event after the other; the order of the chances doesn't matter.
-
-    Args:
-        chances: shape (n,), each in [0, 1].
+    Shape (n + 1,) for n chances, each in [0, 1]. Exact, one event after the other; the order of the chances doesn't
+    matter.
     """
     found = [1.0]
     for chance in sorted(chances):

@@ -53,9 +53,6 @@ def consistent(steps: Mapping[str, Known]) -> dict[str, Known]:
 
     Only verdicts with a chance strictly between 0 and 1 are moved, of a judge that measures probabilities, and only
     where it was asked whether the response declines: a diagnosis asks it, a metric by itself doesn't.
-
-    Args:
-        steps: by their text forms.
     """
     found, declines = dict(steps), steps.get(str(DECLINES))
     chances = [chance_of(cell) for cell in declines.best()] if isinstance(declines, Verdicts) else []
@@ -190,11 +187,9 @@ class _Asked:
 
     judge: Judge
     failed: JudgeError | StoreError | None = None
-    """Why no further case may begin."""
 
     @property
     def lost(self) -> bool:
-        """Whether answers or records can't be kept."""
         return isinstance(self.failed, StoreError)
 
     def fails(self, error: JudgeError | StoreError) -> None:
@@ -203,7 +198,6 @@ class _Asked:
             self.failed = error
 
     async def answers(self, questions: Sequence[Question]) -> Mapping[Question, Answer]:
-        """What the judge answers."""
         if self.failed and self.lost:
             raise self.failed
         answers: dict[Question, Answer] = {}
@@ -268,7 +262,6 @@ def _outcome(metric: Metric, steps: Mapping[str, Known]) -> Outcome:
 
 
 def _line(metric: Metric, error: Exception) -> str:
-    """Where in the metric's own file it failed."""
     own = getattr(getattr(metric.compute, "__code__", None), "co_filename", None)
     lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == own]
     return f" ({Path(own).name}, line {lines[-1]})" if own and lines else ""

@@ -69,7 +69,6 @@ _RULES: Mapping[Kind, Callable[[Question], Components]] = {
 
 @lru_cache(SPLIT_TEXTS)
 def _components(question: Question) -> Components:
-    """What rules break the text into."""
     try:
         return _RULES[question.kind](question)
     except Exception:  # noqa: BLE001  # a text that the rules stumble over isn't one that a model stumbles over
@@ -77,13 +76,7 @@ def _components(question: Question) -> Components:
 
 
 class EstimateCache:
-    """What all stubs of one judge find out once: its estimates, the languages of cases, and what is in memory.
-
-    Args:
-        judge: the true one, which is never asked.
-        memory: what an evaluation would remember answers by; None if it wouldn't.
-        trial: which repetition the answers in memory belong to.
-    """
+    """What all stubs of one judge find out once: its estimates, the languages of cases, and what is in memory."""
 
     def __init__(self, judge: Judge, memory: AnswerMemory | None, trial: int) -> None:
         self.judge = judge
@@ -124,15 +117,7 @@ class EstimateCache:
 
 
 class StubJudge:
-    """Answers in a judge's stead: from memory, by rules, and with one and the same value for every verdict.
-
-    Args:
-        cache: what it shares with other stubs.
-        value: of every verdict that isn't in memory.
-
-    Attributes:
-        remembered: how many questions were in memory.
-    """
+    """Answers in a judge's stead: from memory, by rules, and with one and the same value for every other verdict."""
 
     def __init__(self, cache: EstimateCache, value: Answered) -> None:
         self.remembered = 0
@@ -147,11 +132,7 @@ class StubJudge:
         self._asked_before: set[int] = set()
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `ragtriage.judges.protocol.Judge`.
-
-        Raises:
-            StoreError: the memory can't be read.
-        """
+        """See `ragtriage.judges.protocol.Judge`."""
         known = self.cache.known(questions)
         self.remembered += len(known)
         self._batches.append([q for q in questions if q not in known and self._is_new(q)])
@@ -194,7 +175,6 @@ class RowEstimate:
     rows: int
     """All rows of the file, counted."""
     looked_at: int
-    """How many the sample has."""
     unusable: int
     """About how many of all can't be used."""
     low: int
@@ -214,7 +194,6 @@ class Sampling:
     """That an estimate was scaled up from a random sample of the cases."""
 
     cases: int
-    """How many were looked at."""
     error: float | None
     """Half of the 95 % interval of requests, tokens or questions, whichever is widest, as a share of the estimate; None
     where nothing is asked about any of them, as everything was answered before."""
@@ -243,7 +222,6 @@ class EvaluationEstimate:
     remembered: int
     """How many questions are in memory and cost nothing."""
     concurrency: int
-    """Requests in flight."""
     seconds_per_request: float
     trials: int = 1
     """How many repetitions these numbers are for; `cases` counts each case once."""
@@ -358,11 +336,7 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
 
 
 def sum_estimates(trials: Sequence[EvaluationEstimate]) -> EvaluationEstimate:
-    """What several repetitions of one evaluation take, one after another.
-
-    Args:
-        trials: the estimate of each, at least one.
-    """
+    """What several repetitions of one evaluation take, at least one, one after another."""
     first = trials[0]
     savings = [one.most_expensive for one in trials if one.most_expensive]
     name = savings[0][0] if savings else ""

@@ -94,11 +94,9 @@ OTHER_NAMES: Mapping[str, str] = {"faithfulness": groundedness.name}
 
 
 def metric_named(name: str, metrics: Sequence[Metric] = ()) -> Metric | None:
-    """The metric of this name; None if there is none.
+    """The metric of this name, other name, or name with a value (`retrieval_recall(k=5)`); None if there is none.
 
-    Args:
-        name: a built-in metric's name, its other name, or one with a value such as `retrieval_recall(k=5)`.
-        metrics: where those stand that aren't built in.
+    `metrics` are those that aren't built in.
 
     Raises:
         ConfigError: the name carries a value that the metric doesn't take.
@@ -169,7 +167,6 @@ def unknown_metric(name: str, known: Collection[str]) -> str:
 
 
 def _named(name: str) -> tuple[Metric, ...]:
-    """What one name stands for."""
     if name in GROUPS:
         return GROUPS[name]
     found = metric_named(name)

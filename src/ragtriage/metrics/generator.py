@@ -83,11 +83,7 @@ def query_similarity(likeness: Verdicts) -> Outcome:
 
 
 def query_similarity_of(n: int) -> Metric:
-    """Query similarity by another number of written questions than three.
-
-    Args:
-        n: how many, at least 1.
-    """
+    """Query similarity by another number of written questions than three, at least 1."""
     return replace(
         query_similarity,
         name=f"{query_similarity.name}(n={n})",

@@ -37,11 +37,7 @@ _FORM = re.compile(r"(\w+)\s*\(\s*(\w+)\s*=\s*([^()=]*?)\s*\)")
 
 
 def variant_named(name: str) -> Metric | None:
-    """The metric of this name, if the name carries a value; None if it doesn't, or no such metric takes one.
-
-    Raises:
-        ConfigError: the metric takes another word or value; says which.
-    """
+    """The metric of this name, if the name carries a value; None if it doesn't, or no such metric takes one."""
     form = _FORM.fullmatch(name)
     if form is None or form[1] not in VARIANTS:
         return None
@@ -126,12 +122,7 @@ def normalized_name(name: str) -> str:
 
 
 def named_elsewhere(name: str, known: Collection[str]) -> str:
-    """What other tools mean by a name, and what is nearest here; empty if none of them has it.
-
-    Args:
-        name: as a user wrote it.
-        known: the names of the metrics that there are; others are never pointed to.
-    """
+    """What other tools mean by a name, and which `known` metrics are nearest here; empty if none of them has it."""
     bare, k = name.strip(), ""
     found = _rows(bare)
     if not found and (at := _AT.search(bare)):
@@ -168,7 +159,6 @@ class OptionalData(NamedTuple):
 
     words: str
     groups: tuple[str, ...]
-    """The groups of metrics that need it."""
     present: Callable[[Case], bool]
     field: str = ""
     """The field of a file that shows it before a row is read; empty if none does."""
@@ -204,9 +194,7 @@ def optional_data_of(case: Case) -> Iterator[str]:
 def default_groups(fields: Collection[str], *, paid: bool) -> tuple[str, ...]:
     """The groups that are computed by default besides THELMA's, as the file has the fields for them.
 
-    Args:
-        fields: those that the file has.
-        paid: whether the judge costs money; then only groups that ask no judge are computed.
+    Where the judge is `paid`, only groups that ask no judge.
     """
     return tuple(
         data.default_group
@@ -218,10 +206,8 @@ def default_groups(fields: Collection[str], *, paid: bool) -> tuple[str, ...]:
 def metrics_note(rows: Mapping[str, str], computed: Sequence[str], names: Sequence[str]) -> str:
     """Which metrics are computed beside THELMA's, which further ones could be, and what to type; empty if none.
 
-    Args:
-        rows: words of `OPTIONAL_DATA` → how many rows have it, in words; none that no row has.
-        computed: the groups that are computed, `thelma` first.
-        names: the metrics of the others among them.
+    `rows`: words of `OPTIONAL_DATA` → how many rows have it, in words; `computed`: the groups that are, `thelma` first;
+    `names`: the metrics of the others among them.
     """
     found = [data for data in OPTIONAL_DATA if rows.get(data.words) and not set(data.groups) <= set(computed)]
     counts = ", ".join(f"{data.words} ({rows[data.words]})" for data in found)

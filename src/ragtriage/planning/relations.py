@@ -192,7 +192,6 @@ class UnitRow:
     question: Callable[[str, Case, Decompose], Question] | None = None
     """What a judge is asked about each text; None where none is asked."""
     read: Callable[[Case, Field], Components] = lambda *_: ()
-    """What is found without a judge."""
     needs: tuple[Requirement, ...] = ()
     """Beside what the field needs."""
     after: tuple[Decompose, ...] = ()
@@ -271,7 +270,6 @@ class Pair:
     step: Match
     case: Case
     row: int
-    """The component's place among all."""
     component: Component
     against: Texts
 
@@ -305,7 +303,6 @@ class RelationRow:
     question: Callable[[Pair], Question] | None
     """What a judge is asked about each component and target; None where none is asked."""
     read: Callable[[Case, Components], tuple[tuple[Cell, ...], ...]] = lambda *_: ()
-    """The cells that are found without a judge."""
     needs: tuple[Requirement, ...] = ()
     """Beside what the target needs."""
 
@@ -358,7 +355,6 @@ class TargetRow:
     shared: Callable[[Matching], Sequence[Against]] | None = None
     """What every component is held against; None where each has its own."""
     own: Callable[[Case, Component], Sequence[Against]] = lambda *_: ()
-    """What one component is held against."""
     needs: tuple[Requirement, ...] = ()
     after: tuple[Decompose, ...] = ()
     """Decompositions that must give at least one component first; else nothing is asked."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any
 
 from ragtriage.core.errors import ConfigError, InputError
@@ -35,11 +35,11 @@ class Shape:
     name: str
     has: Sequence[str]
     rows: Sequence[str] = ()
-    places: Mapping[str, Sequence[str]] = MappingProxyType({})
+    places: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     under: str | None = None
     lenient: bool = False
     fallback: bool = False
-    unread: Mapping[str, str] = MappingProxyType({})
+    unread: Mapping[str, str] = dataclasses.field(default_factory=dict)
     left_out: Sequence[str] = ()
     refused: str | None = None
 
@@ -107,11 +107,7 @@ def shapes_of(rows: Rows, columns: Sequence[str]) -> list[Shape]:
 def places_of(
     shapes: Sequence[Shape], rows: Rows, columns: Sequence[str], wanted: Mapping[str, str], name: str
 ) -> dict[str, Place]:
-    """Our fields to where these shapes have them, but for those that the user names.
-
-    Raises:
-        InputError: two shapes have a field at different places.
-    """
+    """Our fields to where these shapes have them, but for those that the user names."""
     found: dict[str, tuple[Shape, Place]] = {}
     for shape in shapes:
         for field_name, place in shape.found_in(rows, columns).items():
@@ -131,11 +127,7 @@ def number_of(column: str) -> tuple[str, int] | None:
 
 
 def numbered_sources(columns: Sequence[str], name: str) -> tuple[str, Place] | None:
-    """The columns that hold one source each: the name that they have in common, and they in the order of their numbers.
-
-    Raises:
-        InputError: there are two such series.
-    """
+    """The columns that hold one source each: their common name, and they in the order of their numbers."""
     series: dict[str, dict[str, int]] = {}
     for column in columns:
         if numbered := number_of(column):
@@ -167,19 +159,7 @@ def _holds_something(place: Place, row: Mapping[str, Any]) -> bool:
 def wanted_places(
     rows: Rows, columns: Sequence[str], wanted: Mapping[str, str], name: str, first_row: int
 ) -> dict[str, Place]:
-    """The places that a user names.
-
-    Args:
-        rows: the readable rows of the head of the file.
-        columns: its columns.
-        wanted: our field to the text of its place; an empty one names none.
-        name: the file, for messages.
-        first_row: the number of the first of the rows.
-
-    Raises:
-        ConfigError: there is no such field, or a place can't be read.
-        InputError: none of the rows has anything at a place.
-    """
+    """The places that a user names, by our field; `rows` are the readable ones of the head of the file."""
     places: dict[str, Place] = {}
     for field, text in wanted.items():
         if field not in ALIASES:
@@ -235,15 +215,11 @@ class Layout:
     columns: tuple[str, ...]
     """Every column that the head of the file has."""
     notes: tuple[str, ...] = ()
-    """What the user should know about the choice."""
     switched_off: frozenset[str] = frozenset()
-    """Fields that the user doesn't want to be found."""
     query_is_messages: bool = False
-    """The query is a list of messages."""
     beside: frozenset[str] = frozenset()
     """Columns that are named like a field that was taken from another one, and aren't another spelling of it."""
     shapes: tuple[Shape, ...] = ()
-    """The shapes of other tools that the file was recognised as."""
     series: str | None = None
     """The name that columns with one source each have in common, apart from their numbers."""
 
@@ -269,12 +245,7 @@ def find_layout(
 ) -> Layout:
     """Find our fields in the readable rows of the head of a file, of which there is one at least.
 
-    Args:
-        rows: those rows.
-        wanted: the `mapping` of `open_cases`, without its `rows`.
-        name: the file, for messages.
-        first_row: the number of the first of these rows.
-        questions: see `open_cases`, which raises what this raises.
+    `wanted` is the `mapping` of `open_cases`, without its `rows`; that says what is raised, too.
     """
     columns = tuple(dict.fromkeys(column for row in rows for column in row))
     if questions:
@@ -340,7 +311,6 @@ def _add_named(
 
 
 def _held(row: Mapping[str, Any], place: Place) -> Any:
-    """What a row holds at a place, or None."""
     try:
         return place.of(row)
     except NotThere:
@@ -379,7 +349,6 @@ def _candidates(field: str, free: Iterable[str]) -> list[str]:
 
 
 def _alternatives(field: str, chosen: str, others: Iterable[str]) -> list[str]:
-    """What is said of columns that might hold a field, too."""
     notes: list[str] = []
     for column in others:
         other = f"; if it is the true answer: --map reference={column}" if field == "response" else ""

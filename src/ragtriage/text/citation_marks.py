@@ -165,16 +165,11 @@ def pattern_of(own: str) -> re.Pattern[str]:
 
 
 def find_marks(text: str, ids: Sequence[str | None] = (), own: str | None = None) -> tuple[Mark, ...]:
-    """The marks of a text, in its order.
+    """The marks of a text, in its order; `ids` has one a source, and `own` is the user's own pattern.
 
-    Code, links, checkboxes, indexes (`x = a[1]`), years (`[1990-1995]`), intervals that hold a 0 and numbers in mid-
-    sentence far beyond the number of sources are none. A text in brackets that is no number is a mark only if it is an
-    id of a source, or looks like one: `[doc-9]` beside `doc-1`, `[pets.md]` beside `fares.md`, `[Doc-1]`.
-
-    Args:
-        text: a response.
-        ids: one a source, None where it has none.
-        own: the user's own pattern, which stands instead of the usual ones.
+    Code, links, checkboxes, indexes (`x = a[1]`), years (`[1990-1995]`), intervals that hold a 0 and numbers in
+    mid-sentence far beyond the number of sources are none. A text in brackets that is no number is a mark only if it is
+    an id of a source, or looks like one: `[doc-9]` beside `doc-1`, `[pets.md]` beside `fares.md`, `[Doc-1]`.
 
     Raises:
         ConfigError: `own` is no regular expression.
@@ -257,7 +252,6 @@ def _digits(said: str) -> str:
 
 
 def _with_link(text: str, mark: Mark) -> Mark:
-    """A mark that is the whole of a link's text, with the link's address."""
     if _ADDRESS.match(text, mark.end):
         for start in (mark.start, mark.start - 1):
             link = LINK.match(text, start) if start >= 0 else None
@@ -416,12 +410,10 @@ def _is_line(text: str, line: Span, marks: Sequence[Mark], *, alone: bool = Fals
 
 
 def _is_short(said: str) -> bool:
-    """Whether it may be the name of a source and is no sentence."""
     return len(said) <= _LONG and AUXILIARY_WORD.search(said) is None and _STOPS.search(said) is None
 
 
 def _first(text: str, line: Span, marks: Sequence[Mark]) -> str | None:
-    """The name of the mark that a line begins with."""
     lead = _ENTRY.match(text, *line)
     at = lead.end() if lead else line[0]
     return next((mark.names[0] for mark in marks if mark.start == at and mark.label), None)
@@ -432,7 +424,6 @@ def _of(line: Span, marks: Sequence[Mark]) -> list[Mark]:
 
 
 def _explain(text: str, start: int, end: int, marks: Sequence[Mark], found: References) -> None:
-    """Note what a line of the list says about its labels."""
     own = _of((start, end), marks)
     title = CITATIONS["title_in_line"].match(text, start, end)
     if title and own:
@@ -464,13 +455,8 @@ def sources_named(
 
     Names are ids, if every name of the response is one; else numbers are positions, counted from 1. A response in which
     no number is a position, but some are ids, is read by ids all the same: one wrong id must not make all others wrong.
-    An id in other letters, `[Doc-1]`, names the one source whose id differs in nothing else.
-    A label whose footnote names one source by its id stands for that one.
-
-    Args:
-        marks: all marks of a response.
-        ids: of the case's sources, in their order.
-        meanings: label → what its footnote, or its line in the list of references, says.
+    An id in other letters, `[Doc-1]`, names the one source whose id differs in nothing else. A label whose footnote
+    names one source by its id stands for that one.
     """
     by_id: dict[str, tuple[int, ...]] = {}
     for at, name in enumerate(ids):
