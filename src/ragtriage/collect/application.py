@@ -51,13 +51,8 @@ class Unanswered(Exception):
     """No other query would be answered now either."""
 
 
-class Application(Protocol):
-    """Something that answers queries."""
-
-    @property
-    def name(self) -> str:
-        """How people may see it: without a secret."""
-        ...
+class Answering(Protocol):
+    """What is asked: an application, or something around one."""
 
     async def ask(self, case: Case) -> Reply:
         """Ask one query; several may be asked at once.
@@ -69,6 +64,15 @@ class Application(Protocol):
 
     async def close(self) -> None:
         """Let go of connections."""
+        ...
+
+
+class Application(Answering, Protocol):
+    """Something that answers queries."""
+
+    @property
+    def name(self) -> str:
+        """How people may see it: without a secret."""
         ...
 
     @property
@@ -253,18 +257,6 @@ LONGEST_PAUSE = 30.0
 """Seconds between two attempts where the server doesn't say how long to wait."""
 
 
-class Answering(Protocol):
-    """What is asked: an application, or something around one."""
-
-    async def ask(self, case: Case) -> Reply:
-        """See `Application`."""
-        ...
-
-    async def close(self) -> None:
-        """See `Application`."""
-        ...
-
-
 class Lines(Protocol):
     """Where answers go: see `CollectedLines`."""
 
@@ -296,11 +288,7 @@ class RequestPolicy:
 
 
 def ask_all(
-    cases: Iterable[Case],
-    application: Answering,
-    lines: Lines,
-    policy: RequestPolicy,
-    advance: Callable[[], None],
+    cases: Iterable[Case], application: Answering, lines: Lines, policy: RequestPolicy, advance: Callable[[], None]
 ) -> None:
     """Ask all cases that the file doesn't hold yet, and append each as soon as it is known.
 

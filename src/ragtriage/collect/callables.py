@@ -37,12 +37,7 @@ class CallableApplication:
     """
 
     def __init__(
-        self,
-        name: str,
-        function: Callable[..., Any],
-        *,
-        give_sources: bool = False,
-        temperature: float | None = None,
+        self, name: str, function: Callable[..., Any], *, give_sources: bool = False, temperature: float | None = None
     ) -> None:
         self.name = name
         self._function = function

@@ -106,10 +106,7 @@ def atomic_write(
     `errors` says what becomes of half a surrogate pair, which no UTF-8 can hold: see `codecs.register_error`. All else
     is as for `atomic_path`.
     """
-    with (
-        atomic_path(path, mode) as beside,
-        beside.open("w", encoding="utf-8", errors=errors, newline=newline) as file,
-    ):
+    with atomic_path(path, mode) as beside, beside.open("w", encoding="utf-8", errors=errors, newline=newline) as file:
         yield file
         file.flush()
         os.fsync(file.fileno())
