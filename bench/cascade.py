@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ragtriage.core.chances import CHECK
+from ragtriage.core.verdicts import CHECK
 
 RIGHT = 0.9
 LOST = 0.1

@@ -34,10 +34,10 @@ import numpy.typing as npt
 from run_estimates import SHARES, Figures, print_runs, write_picture
 
 from ragtriage import Case, Score, Source, Undefined, diagnose, evaluate_sync, needs_of, thresholds_with
-from ragtriage.core.chances import chance_of
-from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Component, Outcome, Part, Verdict, Verdicts
-from ragtriage.diagnosis import RULES, Assessment, assess
+from ragtriage.core.case import Record
+from ragtriage.core.verdicts import Component, Outcome, Part, Verdict, Verdicts, chance_of
+from ragtriage.diagnosis.findings import Assessment, assess
+from ragtriage.diagnosis.rules import RULES
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.protocol import Judge

@@ -31,10 +31,11 @@ from splits import split_of
 
 from diagnosis import THRESHOLDS, case_of, true_record
 from ragtriage import Score, diagnose, evaluate_sync, needs_of
-from ragtriage.core.chances import log_odds
-from ragtriage.core.record import Record
+from ragtriage.core.case import Record
 from ragtriage.core.statistics import percentile_interval, resamples_of
-from ragtriage.diagnosis import RULES, assess
+from ragtriage.core.verdicts import log_odds
+from ragtriage.diagnosis.findings import assess
+from ragtriage.diagnosis.rules import RULES
 from ragtriage.judges.decision_thresholds import BASE_RATES
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.metrics import metrics_named

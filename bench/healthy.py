@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ragtriage import Case, Source, Undefined, Verdict, Verdicts, diagnose, evaluate_sync, needs_of, thresholds_with
-from ragtriage.diagnosis import RULES
+from ragtriage.diagnosis.rules import RULES
 from ragtriage.judges.build import judge_named
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.thelma import SUPPORTED

@@ -24,7 +24,7 @@ import numpy as np
 
 from ragtriage import Case, Source, Verdict, Verdicts, diagnose, evaluate_sync, needs_of, thresholds_with
 from ragtriage.core.questions import Question, answered, supported
-from ragtriage.diagnosis import RULES
+from ragtriage.diagnosis.rules import RULES
 from ragtriage.judges.build import judge_named
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metrics_named

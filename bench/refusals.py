@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.judges.embedded.scorer import Scorer
-from ragtriage.text import declines, split_claims
+from ragtriage.text.claims import split_claims
+from ragtriage.text.declines import declines
 
 REFUSALS = Path(__file__).parents[1] / "tests" / "refusals"
 KINDS = ("refusal", "partial", "answer")

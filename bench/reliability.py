@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from drawing import BLUE, FRAME, RED, Panel, picture, text
 
-from ragtriage.core.chances import CHECK, NOT_SUPPORTED
+from ragtriage.core.verdicts import CHECK, NOT_SUPPORTED
 
 UNSUPPORTED = 0.1
 """The share of unsupported claims at which precision is told."""

@@ -28,9 +28,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from ragtriage.core.filesystems import Folder, folder_at
+from ragtriage.core.case import Record
+from ragtriage.core.files import Folder, folder_at
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
-from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer, Component, Verdict
 from ragtriage.demo import DATA
 from ragtriage.diagnosis.rules import thresholds_with

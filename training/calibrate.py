@@ -25,10 +25,9 @@ from splits import split_of
 
 from diagnosis import case_of, truth_of
 from ragtriage import Score, evaluate_sync, needs_of
-from ragtriage.core.chances import chance_of
-from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Outcome
-from ragtriage.diagnosis import RULES
+from ragtriage.core.case import Record
+from ragtriage.core.verdicts import Outcome, chance_of
+from ragtriage.diagnosis.rules import RULES
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.metrics import metrics_named
 

@@ -31,7 +31,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from splits import GROUPS, split_of
 
-from ragtriage.core.chances import CHECK, NOT_SUPPORTED
+from ragtriage.core.verdicts import CHECK, NOT_SUPPORTED
 from ragtriage.judges.embedded.cross_encoder import HEADS, Logits
 from ragtriage.judges.embedded.encoder import MODEL
 from ragtriage.judges.embedded.features import columns

@@ -20,7 +20,9 @@ from splits import split_of
 from ragtriage.core import questions as ask
 from ragtriage.core.questions import Question
 from ragtriage.evaluation import predict as labelled
-from ragtriage.text import split_claims, split_questions, split_sentences
+from ragtriage.text.claims import split_claims
+from ragtriage.text.questions import split_questions
+from ragtriage.text.sentences import split_sentences
 
 ASKED = "as asked"
 """Marks rows whose sub-question is in the user's words, as an evaluation finds it."""

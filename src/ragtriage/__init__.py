@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ragtriage.core.case import Case, Source, Turn
+    from ragtriage.core.case import Case, Record, Source, Turn
     from ragtriage.core.errors import (
         ApplicationError,
         ConfigError,
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
         StoreError,
     )
     from ragtriage.core.metric import Metric, metric
-    from ragtriage.core.record import Record
     from ragtriage.core.steps import Decompose, Match, OnlyWhere, only_where_not
     from ragtriage.core.verdicts import Component, Failure, Outcome, Part, Score, Undefined, Verdict, Verdicts, highest
-    from ragtriage.diagnosis import RULES, Evidence, Finding, Headline, Rule, diagnose, headline, needs_of
-    from ragtriage.diagnosis.rules import thresholds_with
+    from ragtriage.diagnosis.findings import Evidence, Finding, diagnose
+    from ragtriage.diagnosis.headline import Headline, headline
+    from ragtriage.diagnosis.rules import RULES, Rule, needs_of, thresholds_with
     from ragtriage.evaluation.engine import evaluate, evaluate_sync
     from ragtriage.judges.build import judge_named
     from ragtriage.judges.embedded import EmbeddedJudge
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "core.case": ("Case", "Source", "Turn"),
-    "diagnosis": ("RULES", "Evidence", "Finding", "Headline", "Rule", "diagnose", "headline", "needs_of"),
+    "diagnosis.findings": ("Evidence", "Finding", "diagnose"),
+    "diagnosis.headline": ("Headline", "headline"),
     "core.errors": (
         "ApplicationError",
         "ConfigError",
@@ -68,7 +69,7 @@ _HOMES = {
     "core.steps": ("Decompose", "Match", "OnlyWhere", "only_where_not"),
     "store": ("open_store",),
     "runs.summary": ("Summary", "Tally"),
-    "diagnosis.rules": ("thresholds_with",),
+    "diagnosis.rules": ("RULES", "Rule", "needs_of", "thresholds_with"),
     "core.verdicts": (
         "Component",
         "Failure",

@@ -13,7 +13,7 @@ from cli_models import Model, chats, judging, prompt_in, same
 from cli_rows import row, written
 from in_process import Said
 from ragtriage.core.errors import StoreError
-from ragtriage.core.filesystems import folder_at
+from ragtriage.core.files import folder_at
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.job import Job, Task, checked_versions
 from ragtriage.execution.worker import Worker, new_worker

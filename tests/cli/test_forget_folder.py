@@ -19,7 +19,7 @@ from cli_rows import row, written
 from in_process import Said
 from ragtriage import open_store
 from ragtriage.core.errors import StoreError
-from ragtriage.core.filesystems import folder_at
+from ragtriage.core.files import folder_at
 from ragtriage.store.folder import read_manifest
 from servers import Server
 

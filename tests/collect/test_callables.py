@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from asked import OUT, QUICK, ask, cases, rows_in
 
-from ragtriage.collect.asking import FIRST, RequestPolicy
+from ragtriage.collect.application import FIRST, RequestPolicy
 from ragtriage.collect.callables import CallableApplication, callable_named
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ApplicationError, ConfigError

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from asked import OUT, QUICK, ask, at, cases, rows_in
 
+from ragtriage.collect.application import FIRST, RequestPolicy
 from ragtriage.collect.application_names import CHAT
-from ragtriage.collect.asking import FIRST, RequestPolicy
 from ragtriage.collect.http import seconds_to_wait
 from ragtriage.core.case import Case, Turn
 from ragtriage.core.errors import ApplicationError, ConfigError

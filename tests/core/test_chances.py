@@ -11,8 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.core.chances import chance_of, count_distribution, good_chances, log_odds, shifted, with_chance
-from ragtriage.core.verdicts import Cell, Component, Failure, Part, Verdict
+from ragtriage.core.verdicts import (
+    Cell,
+    Component,
+    Failure,
+    Part,
+    Verdict,
+    chance_of,
+    count_distribution,
+    good_chances,
+    log_odds,
+    shifted,
+    with_chance,
+)
 
 CHANCE = st.floats(0, 1)
 CHANCES = st.lists(CHANCE, max_size=8)

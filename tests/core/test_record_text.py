@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ragtriage.core.case import Case, Source
-from ragtriage.core.record import Record
+from ragtriage.core.case import Case, Record, Source
 from ragtriage.core.verdicts import Component, Part, Score, Undefined, Verdict
-from ragtriage.diagnosis import diagnose
+from ragtriage.diagnosis.findings import diagnose
 from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.metrics import metrics_named
 from ragtriage.runs.summary import Tally

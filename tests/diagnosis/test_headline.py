@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.core.case import Case
-from ragtriage.core.record import Record
+from ragtriage.core.case import Case, Record
 from ragtriage.core.verdicts import Component, Score, Undefined, Verdict, Verdicts
-from ragtriage.diagnosis import KIND_WORDS, Headline, diagnose, headline
+from ragtriage.diagnosis.findings import diagnose
+from ragtriage.diagnosis.headline import KIND_WORDS, Headline, headline
 from ragtriage.diagnosis.rules import is_bad, thresholds_with
 from ragtriage.metrics import METRICS, THELMA
 from ragtriage.metrics.thelma import DECLINES

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage import Component, Score, Verdict, thresholds_with
-from ragtriage.core.chances import count_distribution, with_chance
+from ragtriage.core.verdicts import count_distribution, with_chance
 from ragtriage.diagnosis.likelihood import ENUMERATED, Likelihood, score_interval
 from ragtriage.diagnosis.rules import Level, level_of
 from ragtriage.metrics import METRICS

@@ -33,10 +33,10 @@ from ragtriage import (
     thresholds_with,
 )
 from ragtriage.config import read_settings
-from ragtriage.core.chances import CHECK, with_chance
 from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.verdicts import Answer, Known, Outcome, Part
-from ragtriage.diagnosis import component_of, declined
+from ragtriage.core.verdicts import CHECK, Answer, Known, Outcome, Part, with_chance
+from ragtriage.diagnosis.findings import declined
+from ragtriage.diagnosis.headline import component_of
 from ragtriage.diagnosis.rules import KINDS, Rule
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.aggregate import CONTRADICTED, SEGMENTS

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage import RULES, Case, Component, Record, Score, Undefined, Verdict, Verdicts, thresholds_with
-from ragtriage.core.chances import with_chance
-from ragtriage.core.verdicts import Known, Outcome
-from ragtriage.diagnosis import COSTS, Costs
+from ragtriage.core.verdicts import Known, Outcome, with_chance
 from ragtriage.diagnosis.findings import Assessment, assess
+from ragtriage.diagnosis.rules import COSTS, Costs
 from ragtriage.metrics.aggregate import share
 from ragtriage.metrics.thelma import DECLINES
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragtriage import FakeJudge, Verdict, open_cases, open_store, thresholds_with
-from ragtriage.core.filesystems import folder_at
+from ragtriage.core.files import folder_at
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Component
 from ragtriage.execution.coordinator import Coordinator

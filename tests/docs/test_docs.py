@@ -22,8 +22,7 @@ from ragtriage.config import Settings, read_settings
 from ragtriage.core.case import WINDOW
 from ragtriage.core.statistics import RESAMPLES
 from ragtriage.core.steps import Relation, Target, Unit
-from ragtriage.diagnosis import KINDS, RULES
-from ragtriage.diagnosis.rules import DEFAULTS
+from ragtriage.diagnosis.rules import DEFAULTS, KINDS, RULES
 from ragtriage.judges.decision_thresholds import BANDS, NEVER_NO, NEVER_YES
 from ragtriage.judges.embedded.encoder import LENGTH
 from ragtriage.judges.judge_config import BATCH_WINDOW, EMBEDDED_WINDOW
@@ -31,9 +30,9 @@ from ragtriage.judges.llm import admission, channel, embedding_judge, requests
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.prompts import ASKED, HEAD
 from ragtriage.metrics import GROUPS, METRICS
+from ragtriage.readers.columns import SHAPES
 from ragtriage.readers.field_values import ALIASES
 from ragtriage.readers.problems import RowLimits
-from ragtriage.readers.shapes import SHAPES
 from ragtriage.report import run_page
 
 ROOT = Path(__file__).parents[2]

@@ -32,7 +32,9 @@ from ragtriage.evaluation.estimate import AT_ONCE, FEWEST, Sampling, estimate_ev
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.wrappers import Cached, InMemory
 from ragtriage.metrics import CITATIONS, THELMA
-from ragtriage.text import split_claims, split_facts, split_questions, split_sentences
+from ragtriage.text.claims import split_claims
+from ragtriage.text.questions import split_questions
+from ragtriage.text.sentences import split_facts, split_sentences
 
 ALSO = needs_of(RULES)
 SPLIT = {"claims": split_claims, "facts": split_facts, "questions": split_questions, "sentences": split_sentences}

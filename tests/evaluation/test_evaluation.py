@@ -39,8 +39,8 @@ from ragtriage.core.metric import metric
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.steps import Match
 from ragtriage.core.verdicts import Answer, Components, Failure, Outcome, Verdicts
-from ragtriage.diagnosis import UNDETERMINED, component_of, declined, diagnose
-from ragtriage.diagnosis.findings import BY_CONVERSATION
+from ragtriage.diagnosis.findings import BY_CONVERSATION, declined, diagnose
+from ragtriage.diagnosis.headline import UNDETERMINED, component_of
 from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.aggregate import CLAIMS

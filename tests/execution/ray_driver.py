@@ -13,7 +13,7 @@ from typing import Any
 
 from scripted_judges import as_json, by_one_process, evaluated, killed_once, quick
 
-from ragtriage.core.filesystems import Folder
+from ragtriage.core.files import Folder
 from ragtriage.execution.job import Job
 from ragtriage.execution.pools import Pool
 from ragtriage.execution.ray_actors import RayActors

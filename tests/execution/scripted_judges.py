@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from stored_cases import answer
 
+from ragtriage.core.case import Record
 from ragtriage.core.errors import Stopped
-from ragtriage.core.filesystems import Folder, folder_at
+from ragtriage.core.files import Folder, folder_at
 from ragtriage.core.questions import Question
-from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer
 from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.execution.coordinator import Coordinator

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ragtriage.core.amount import Amount
 from ragtriage.core.errors import ConfigError, StoreError
-from ragtriage.core.filesystems import Folder, folder_at
+from ragtriage.core.files import Folder, folder_at
 from ragtriage.core.verdicts import Verdict
 from ragtriage.execution.coordinator import Coordinator, SharedLimits, SharedMemory
 from ragtriage.judges.budget import SpendingLimits, spent_on

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragtriage import StoreError
-from ragtriage.core.filesystems import folder_at
+from ragtriage.core.files import folder_at
 from ragtriage.store.folder import open_folder
 from ragtriage.store.folder_checking import check_folder
 from ragtriage.store.lease import FolderLease

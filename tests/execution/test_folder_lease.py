@@ -15,7 +15,7 @@ from scripted_judges import evaluated as evaluated_into
 from scripted_judges import place_of, row, until, written
 
 from ragtriage.core.errors import StoreError
-from ragtriage.core.filesystems import Folder, folder_at
+from ragtriage.core.files import Folder, folder_at
 from ragtriage.store.folder import open_folder
 from ragtriage.store.folder_checking import check_folder
 from ragtriage.store.lease import FolderLease, here, host_of, worked_on

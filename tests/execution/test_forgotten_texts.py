@@ -10,7 +10,7 @@ import pytest
 from scripted_judges import CONFIG, as_json, evaluated, place_of, row, timeless, written
 
 from ragtriage.core.errors import StoreError
-from ragtriage.core.filesystems import folder_at
+from ragtriage.core.files import folder_at
 from ragtriage.runs.tally import tally_of
 from ragtriage.store.folder import open_folder
 from ragtriage.store.folder_checking import check_folder

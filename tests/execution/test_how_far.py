@@ -10,7 +10,7 @@ import pytest
 from scripted_judges import blocking, evaluated, row, two_processes, written
 
 from ragtriage.core.amount import Amount
-from ragtriage.core.filesystems import folder_at
+from ragtriage.core.files import folder_at
 from ragtriage.execution.progress import Progress, rows_of
 from ragtriage.readers.files import ByteRange
 from ragtriage.runs.manifest import PartPlan

@@ -12,7 +12,7 @@ import pytest
 from scripted_judges import as_json, evaluated, executed, in_process, job, place_of, row, written
 
 from ragtriage.core.errors import InputError
-from ragtriage.core.filesystems import folder_at
+from ragtriage.core.files import folder_at
 from ragtriage.execution.execute import Outcome
 from ragtriage.execution.job import checked_versions
 from ragtriage.execution.pools import Ended, Event

@@ -10,7 +10,7 @@ import pytest
 
 from ragtriage.core.amount import Amount
 from ragtriage.core.errors import Stopped, StoreError
-from ragtriage.core.filesystems import folder_at
+from ragtriage.core.files import folder_at
 from ragtriage.execution.coordinator import PAUSE, Coordinator, OwnSpending, SharedLimits
 from ragtriage.judges.budget import SpendingLimits, spent_on
 from ragtriage.judges.llm.ledger import Ledger

@@ -10,10 +10,14 @@ from contextlib import closing
 import pyarrow.parquet as pq
 from scripted_judges import METRICS
 
-from ragtriage.core.case import Case, Source
-from ragtriage.core.record import Record
+from ragtriage.core.case import Case, Record, Source
 from ragtriage.runs.case_row import WHOLE, CaseRow
-from ragtriage.store.part_file import IN_MEMORY, ROW_GROUP_BYTES, PartFile, read_cases
+from ragtriage.store.part_file import (
+    IN_MEMORY,
+    ROW_GROUP_BYTES,
+    PartFile,
+    read_cases,
+)
 
 
 def long_cases() -> Iterator[Case]:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_judges import parquet, row
 
-from ragtriage.core.filesystems import listed
+from ragtriage.core.files import listed
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.runs.cutting import cases_a_part, cut_lines, cut_row_groups, survey
 from ragtriage.runs.manifest import PartPlan, ReadOptions, lines_of

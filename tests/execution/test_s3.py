@@ -14,7 +14,7 @@ from scripted_judges import by_one_process, evaluated, parquet, place_of, row, t
 
 from in_process import said_by
 from ragtriage.core.errors import InputError, StoreError
-from ragtriage.core.filesystems import folder_at, stamp_of
+from ragtriage.core.files import folder_at, stamp_of
 from ragtriage.store import open_store
 from ragtriage.store.folder import open_folder, orphans
 from ragtriage.store.folder_checking import check_folder

@@ -12,9 +12,8 @@ import pytest
 from ragtriage import Case, FakeJudge, Record, Score, Source, Undefined, Verdict, evaluate_sync, plan
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Verdicts
-from ragtriage.diagnosis.citations import checked_segments
 from ragtriage.metrics import CITATIONS, GROUPS, metrics_named
-from ragtriage.metrics.citations import FALSE, citation_precision
+from ragtriage.metrics.citations import FALSE, checked_segments, citation_precision
 from ragtriage.runs.export import ExportedFields, json_row
 
 ROWS = [

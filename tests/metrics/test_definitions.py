@@ -9,7 +9,7 @@ import pytest
 
 from ragtriage import METRICS, Metric, Undefined, metrics_named
 from ragtriage.core.steps import Decompose, Match
-from ragtriage.diagnosis import RULES, needs_of
+from ragtriage.diagnosis.rules import RULES, needs_of
 from ragtriage.metrics.custom_metrics import definition_of, metric_by_name_alone, metric_from, needs_in, version_of
 from ragtriage.metrics.thelma import groundedness
 

@@ -10,8 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.core.chances import chance_of, with_chance
-from ragtriage.core.verdicts import Cell, Component, Failure, Outcome, Score, Undefined, Verdict, Verdicts, highest
+from ragtriage.core.verdicts import (
+    Cell,
+    Component,
+    Failure,
+    Outcome,
+    Score,
+    Undefined,
+    Verdict,
+    Verdicts,
+    chance_of,
+    highest,
+    with_chance,
+)
 from ragtriage.metrics.aggregate import UNLIKELY_TOGETHER, conjunction, negated, share, share_of_faults
 from ragtriage.metrics.generator import self_consistency
 

@@ -8,8 +8,7 @@ from ragtriage import METRICS, Case, ConfigError, Score, Source, metrics_named
 from ragtriage.core.verdicts import Component, Verdict, Verdicts
 from ragtriage.metrics import GROUPS, OTHER_NAMES, THELMA, metric_named
 from ragtriage.metrics.generator import self_consistency
-from ragtriage.metrics.names import VARIANTS
-from ragtriage.metrics.optional import OPTIONAL_DATA, default_groups, metrics_note, optional_data_of
+from ragtriage.metrics.names import OPTIONAL_DATA, VARIANTS, default_groups, metrics_note, optional_data_of
 
 
 def names(*given: str) -> list[str]:

@@ -8,7 +8,7 @@ from ragtriage import Case, Component, EmbeddedJudge, FakeJudge, Score, Source, 
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Answered, Failure, Outcome, Verdicts
 from ragtriage.metrics import metrics_named
-from ragtriage.metrics.ragas import ragas_context_relevance, ragas_library_answer_relevance
+from ragtriage.metrics.generator import ragas_context_relevance, ragas_library_answer_relevance
 
 SENTENCES = tuple(Component(f"Sentence {i}.", (12 * i, 12 * i + 11), i // 2) for i in range(4))
 

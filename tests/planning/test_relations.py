@@ -32,6 +32,7 @@ from ragtriage.planning.relations import (
     CONDITIONS,
     FIELDS,
     NO_COMPONENTS,
+    REASONS,
     RELATIONS,
     REPLACING,
     TARGETS,
@@ -39,7 +40,6 @@ from ragtriage.planning.relations import (
     needs_judge,
     requirements_of,
 )
-from ragtriage.planning.requirements import REASONS
 
 CASE = Case(
     "c",

@@ -12,8 +12,8 @@ from ragtriage.core.case import Case
 from ragtriage.core.errors import InputError
 from ragtriage.readers import open_cases
 from ragtriage.readers.case_rows import made_up_id
+from ragtriage.readers.columns import SHAPES
 from ragtriage.readers.field_values import ALIASES
-from ragtriage.readers.shapes import SHAPES
 
 FOLDER = Path(__file__).parent / "other_tools"
 CASES: list[dict[str, Any]] = json.loads((FOLDER / "cases.json").read_text("utf-8"))

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers import Rejected, open_cases
+from ragtriage.readers.columns import SHAPES
 from ragtriage.readers.field_values import ALIASES
 from ragtriage.readers.paths import NotThere, path_from
-from ragtriage.readers.shapes import SHAPES
 
 RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=()))

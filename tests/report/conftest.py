@@ -8,11 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from ragtriage.core.case import Case, Source
-from ragtriage.core.record import Record
+from ragtriage.core.case import Case, Record, Source
 from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Cell, Component, Failure, Known, Missing, Verdict, Verdicts
-from ragtriage.diagnosis import Finding, diagnose
+from ragtriage.diagnosis.findings import Finding, diagnose
 from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.aggregate import CLAIMS, FACTS, QUESTIONS, SENTENCES, SOURCES

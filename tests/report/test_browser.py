@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ragtriage import Case, Score, metrics_named
-from ragtriage.core.record import Record
-from ragtriage.diagnosis import Finding, diagnose
+from ragtriage.core.case import Record
+from ragtriage.diagnosis.findings import Finding, diagnose
 from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.metrics import THELMA
 from ragtriage.report.run_page import write_run_page

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from ragtriage.core.case import Case, Source
-from ragtriage.core.record import Record
+from ragtriage.core.case import Case, Record, Source
 from ragtriage.core.verdicts import Component, Undefined, Verdict, Verdicts
-from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis.findings import Finding
 from ragtriage.diagnosis.headline import rank_of
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.metrics.thelma import ANSWERED_BY_ONE

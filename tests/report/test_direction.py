@@ -25,8 +25,8 @@ from ragtriage import (
     thresholds_with,
 )
 from ragtriage.core.verdicts import Undefined
-from ragtriage.diagnosis import Finding, Rule
-from ragtriage.diagnosis.rules import is_bad, level_of
+from ragtriage.diagnosis.findings import Finding
+from ragtriage.diagnosis.rules import Rule, is_bad, level_of
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import ListedCase, case_report, listed_case, worst_first
 from ragtriage.report.run_document import cases_document, repeats_document, run_document

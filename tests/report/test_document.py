@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from ragtriage.core.record import Record
-from ragtriage.diagnosis import diagnose
+from ragtriage.core.case import Record
+from ragtriage.diagnosis.findings import diagnose
 from ragtriage.metrics import THELMA
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from ragtriage import Case, Component, Record, Score, Tally, Verdict, metrics_named
 from ragtriage.core.verdicts import Part
-from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis.findings import Finding
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import PartReport, case_report
 from ragtriage.report.run_page import write_run_page

@@ -11,11 +11,10 @@ import pytest
 from rich.console import Console
 
 from ragtriage.core.amount import Amount
-from ragtriage.core.case import Case
-from ragtriage.core.chances import with_chance
-from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Component, Verdict
-from ragtriage.diagnosis import Rule, diagnose
+from ragtriage.core.case import Case, Record
+from ragtriage.core.verdicts import Component, Verdict, with_chance
+from ragtriage.diagnosis.findings import diagnose
+from ragtriage.diagnosis.rules import Rule
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.aggregate import share
 from ragtriage.report.json_output import run_json

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ragtriage.core.case import Case, Source
-from ragtriage.core.record import Record
+from ragtriage.core.case import Case, Record, Source
 from ragtriage.core.verdicts import Undefined
-from ragtriage.diagnosis import Finding, diagnose
+from ragtriage.diagnosis.findings import Finding, diagnose
 from ragtriage.metrics import THELMA
 from ragtriage.report import run_page as module
 from ragtriage.report.run_page import write_run_page

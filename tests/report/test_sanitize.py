@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragtriage.core.display import one_line, sanitize
 from ragtriage.report.marks import excerpts, merged_spans
-from ragtriage.text.sanitize import one_line, sanitize
 
 SPANS = st.lists(
     st.tuples(st.integers(0, 5000), st.integers(0, 5000)).map(lambda pair: (min(pair), max(pair))), max_size=30

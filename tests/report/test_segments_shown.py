@@ -14,7 +14,7 @@ from rich.console import Console
 from ragtriage import Case, FakeJudge, Record, Source, Tally, Verdict, diagnose, evaluate_sync, thresholds_with
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer
-from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis.findings import Finding
 from ragtriage.metrics import CITATIONS
 from ragtriage.metrics.aggregate import SEGMENTS
 from ragtriage.report.case_document import case_document

@@ -9,10 +9,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ragtriage.core.case import Case, Source
-from ragtriage.core.record import Record
+from ragtriage.core.case import Case, Record, Source
 from ragtriage.core.verdicts import Undefined
-from ragtriage.diagnosis import Finding, diagnose
+from ragtriage.diagnosis.findings import Finding, diagnose
 from ragtriage.metrics import THELMA
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import ListedCase, case_report, listed_case

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from ragtriage import RULES, metrics_named, thresholds_with
-from ragtriage.diagnosis import COSTS, Costs
+from ragtriage.diagnosis.rules import COSTS, Costs
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of, to_stored
 from ragtriage.runs.identity import RunIdentity
 from ragtriage.runs.run import RunInfo

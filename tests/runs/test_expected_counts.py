@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage import Case, Component, Record, Rule, Score, Tally, Undefined, Verdict, thresholds_with
-from ragtriage.core.chances import with_chance
 from ragtriage.core.statistics import Z
-from ragtriage.core.verdicts import Outcome
-from ragtriage.diagnosis import COSTS, Costs
+from ragtriage.core.verdicts import Outcome, with_chance
+from ragtriage.diagnosis.rules import COSTS, Costs
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.aggregate import share
 from ragtriage.runs.metric_tally import BETWEEN_DOMAINS, ExpectedCount

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage import Case, Component, Record, Score, Tally, Verdict, metrics_named, thresholds_with
-from ragtriage.core.chances import shifted, with_chance
 from ragtriage.core.statistics import Z
-from ragtriage.core.verdicts import Outcome, Undefined
+from ragtriage.core.verdicts import Outcome, Undefined, shifted, with_chance
 from ragtriage.diagnosis.likelihood import score_spread
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.aggregate import share

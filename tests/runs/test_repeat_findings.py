@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from ragtriage import Case, Component, Record, Rule, Verdict, metrics_named, thresholds_with
-from ragtriage.core.chances import with_chance
+from ragtriage.core.verdicts import with_chance
 from ragtriage.metrics.aggregate import share
 from ragtriage.report.run_document import repeats_document
 from ragtriage.report.terminal import print_document

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from ragtriage import RULES, Case, Record, Score, Undefined, metrics_named, thresholds_with
-from ragtriage.core.chances import with_chance
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.verdicts import Component, Outcome, Part, Verdict
+from ragtriage.core.verdicts import Component, Outcome, Part, Verdict, with_chance
 from ragtriage.metrics import THELMA
 from ragtriage.report.case_report import listed_case, worst_first
 from ragtriage.runs.evaluation_config import EvaluationConfig

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ragtriage.core.case import Case, Source, Turn
+from ragtriage.core.case import Case, Record, Source, Turn
 from ragtriage.core.metric import Metric
 from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge

@@ -23,8 +23,8 @@ from ragtriage import (
     open_store,
     share,
 )
+from ragtriage.core.case import Record
 from ragtriage.core.questions import Question
-from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer, Component, Failure, Part
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics.custom_metrics import definition_of

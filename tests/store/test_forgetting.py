@@ -10,7 +10,7 @@ from stored_cases import NAMES, answer, case, identity_of
 from ragtriage.core.case import Source, Turn
 from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Component, Failure, Score, Undefined, Verdict, Verdicts
-from ragtriage.diagnosis import RULES, needs_of
+from ragtriage.diagnosis.rules import RULES, needs_of
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached

@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from stored_cases import FULL, NAMES, answer, case, evaluated, fails, identity_of
 
 from postgresql_server import new_schema
-from ragtriage.core.case import Case, Source, Turn
-from ragtriage.core.chances import with_chance
+from ragtriage.core.case import Case, Record, Source, Turn
 from ragtriage.core.errors import StoreError
-from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Component, Failure, Missing, Score, Undefined, Verdict, Verdicts
-from ragtriage.diagnosis import assess
+from ragtriage.core.verdicts import Component, Failure, Missing, Score, Undefined, Verdict, Verdicts, with_chance
+from ragtriage.diagnosis.findings import assess
 from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import CITATIONS

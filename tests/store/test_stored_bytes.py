@@ -10,7 +10,7 @@ from typing import Any
 from stored_cases import FULL, case
 
 from places import Place
-from ragtriage.core.record import Record
+from ragtriage.core.case import Record
 from ragtriage.core.verdicts import (
     Citation,
     Component,

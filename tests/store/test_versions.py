@@ -11,8 +11,8 @@ from stored_cases import FULL, case, evaluated, identity_of
 
 from places import Place
 from postgresql_server import new_schema
+from ragtriage.core.case import Record
 from ragtriage.core.errors import StoreError
-from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.runs.case_row import CaseHeading

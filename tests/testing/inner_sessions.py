@@ -17,7 +17,7 @@ JUDGE = '''
 from pathlib import Path
 
 from ragtriage import FakeJudge, Verdict
-from ragtriage.core.chances import with_chance
+from ragtriage.core.verdicts import with_chance
 from ragtriage.core.questions import DECOMPOSITIONS
 from ragtriage.core.verdicts import Component, Failure
 from ragtriage.testing import use_judge

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from answered_rows import answers, decided
 
-from ragtriage.diagnosis import RULES
+from ragtriage.diagnosis.rules import RULES
 from ragtriage.testset.failure_analysis import DiagnosedComponent, blame_agreement, side_of
 from ragtriage.testset.groups import tag_rows
 

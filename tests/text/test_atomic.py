@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage.core.verdicts import Span
-from ragtriage.text import split_claims
-from ragtriage.text.claims import Cut, Marks, PartKind, parts_of
+from ragtriage.text.claims import Cut, Marks, PartKind, parts_of, split_claims
 
 LETTERS: dict[str, Cut] = {
     "c": "clause", "p": "predicate", "r": "relative", "a": "complement", "l": "item", "e": "rest", "m": "remark",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ragtriage.text import declines, split_claims
-from ragtriage.text.claims import Marks
+from ragtriage.text.claims import Marks, split_claims
+from ragtriage.text.declines import declines
 
 REFUSALS = Path(__file__).parents[1] / "refusals"
 QUERY = "How tall is the tower?"

@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
-from ragtriage import text as decompose
+from ragtriage.text.claims import split_claims
+from ragtriage.text.declines import declines
+from ragtriage.text.questions import split_questions
+from ragtriage.text.sentences import split_facts, split_sentences
 
 HERE = Path(__file__).parent
 SPLITS = {
-    "sentences": decompose.split_sentences,
-    "facts": decompose.split_facts,
-    "questions": decompose.split_questions,
+    "sentences": split_sentences,
+    "facts": split_facts,
+    "questions": split_questions,
 }
 
 
@@ -30,18 +33,18 @@ def test_components(name: str, row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("row", rows("claims"))
 def test_claims_and_remarks(row: dict[str, Any]) -> None:
-    found = [[c.text, "remark"] if c.remark else [c.text] for c in decompose.split_claims(row["text"])]
+    found = [[c.text, "remark"] if c.remark else [c.text] for c in split_claims(row["text"])]
     assert found == row["components"]
 
 
 @pytest.mark.parametrize("row", rows("remarks"))
 def test_remarks(row: dict[str, Any]) -> None:
-    assert all(c.remark for c in decompose.split_claims(row["text"])) is row["remark"]
+    assert all(c.remark for c in split_claims(row["text"])) is row["remark"]
 
 
 @pytest.mark.parametrize("row", rows("declines"))
 def test_declines(row: dict[str, Any]) -> None:
-    verdict = decompose.declines(row["query"], row["response"])
+    verdict = declines(row["query"], row["response"])
     assert verdict.value == row["value"]
     assert verdict.score is not None
     assert (verdict.score > 0.5) is (verdict.value == "yes")

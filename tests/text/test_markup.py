@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.text import split_claims, split_facts, split_sentences
+from ragtriage.text.claims import split_claims
 from ragtriage.text.markup import visible_text
+from ragtriage.text.sentences import split_facts, split_sentences
 
 PAGE = (
     "<p>The fee is 5&nbsp;euros.</p><p>You can pay in <b>cash</b> &amp; by card.</p>"

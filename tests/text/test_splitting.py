@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage.core.verdicts import Components
-from ragtriage.text import declines, split_claims, split_facts, split_questions, split_sentences
+from ragtriage.text.claims import split_claims
+from ragtriage.text.declines import declines
+from ragtriage.text.questions import split_questions
+from ragtriage.text.sentences import split_facts, split_sentences
 
 SPLITS: list[Callable[[str], Components]] = [split_sentences, split_claims, split_facts, split_questions]
 ANYTHING = st.text(alphabet=st.characters(), max_size=200)

@@ -13,11 +13,18 @@ from pathlib import Path
 from ragtriage.cli.console import exit_if, print_json, progress, tell
 from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import print_columns, print_counts, rereadable
-from ragtriage.collect.answers_file import CollectedLines
-from ragtriage.collect.application import ASKED, Application, replaced
+from ragtriage.collect.answers_file import TEMPERATURE, CollectedLines, SampledAnswers, SampleTally
+from ragtriage.collect.application import (
+    ASKED,
+    Answering,
+    Application,
+    Lines,
+    RequestPolicy,
+    SampledApplication,
+    ask_all,
+    replaced,
+)
 from ragtriage.collect.application_names import ApplicationSpec, open_application
-from ragtriage.collect.asking import Answering, Lines, RequestPolicy, ask_all
-from ragtriage.collect.samples import TEMPERATURE, SampledAnswers, SampledApplication, SampleTally
 from ragtriage.core.case import Case
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ApplicationError, ConfigError, InputError

@@ -24,7 +24,7 @@ from ragtriage.cli.stores import open_named_store
 from ragtriage.config import Settings
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.filesystems import REMOTE, Folder, folder_at
+from ragtriage.core.files import REMOTE, Folder, folder_at
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import fingerprints_of
 from ragtriage.execution.execute import (

@@ -11,7 +11,7 @@ from typing import Literal
 from ragtriage.config import Settings, named_numbers
 from ragtriage.core.errors import ConfigError
 from ragtriage.metrics import metrics_named, renamed_metrics
-from ragtriage.metrics.optional import default_groups
+from ragtriage.metrics.names import default_groups
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.summary import Gates
 

@@ -13,9 +13,9 @@ from ragtriage.cli.flags import command
 from ragtriage.cli.opened_runs import folder_run
 from ragtriage.cli.results import default_report
 from ragtriage.cli.stores import open_named_store
-from ragtriage.core.display import plural
+from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, NotStoredError
-from ragtriage.core.filesystems import REMOTE
+from ragtriage.core.files import REMOTE
 from ragtriage.report.words import shown_time
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.repeats import trials_of
@@ -23,7 +23,6 @@ from ragtriage.runs.run import Run, RunInfo
 from ragtriage.store import Store, open_answers
 from ragtriage.store.folder import FolderPlace, folder_of
 from ragtriage.store.folder_forgetting import cases_with_texts, forget_in_folder
-from ragtriage.text.sanitize import one_line
 
 _SHOWN_FILES = 100
 

@@ -18,7 +18,7 @@ from ragtriage.core.errors import InputError
 from ragtriage.core.files import open_private
 from ragtriage.evaluation.estimate import RowEstimate
 from ragtriage.metrics import GROUPS
-from ragtriage.metrics.optional import metrics_note
+from ragtriage.metrics.names import metrics_note
 from ragtriage.readers import CaseFile, Rejected, RowLimits, open_cases
 from ragtriage.readers.files import STDIN, InputFile, InputPath, input_file
 from ragtriage.runs.manifest import ReadOptions

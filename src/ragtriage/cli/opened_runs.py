@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ragtriage.cli.stores import open_named_store
-from ragtriage.core.filesystems import REMOTE
+from ragtriage.core.files import REMOTE
 from ragtriage.runs.compare.choose import is_run
 from ragtriage.runs.run import Run
 from ragtriage.store import Store

@@ -19,7 +19,7 @@ from ragtriage.cli.opened_runs import opened_run
 from ragtriage.config import named_numbers
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.filesystems import REMOTE
+from ragtriage.core.files import REMOTE
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report, listed_case
 from ragtriage.report.json_output import run_json

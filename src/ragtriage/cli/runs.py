@@ -7,10 +7,9 @@ import sys
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.stores import open_named_store
-from ragtriage.core.display import dollars, plural
+from ragtriage.core.display import dollars, one_line, plural
 from ragtriage.report.words import full_title, shown_time, two_places
 from ragtriage.runs.run import RunInfo
-from ragtriage.text.sanitize import one_line
 
 
 @command("runs")

@@ -11,7 +11,7 @@ import typer
 from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.flags import command, new_typer
 from ragtriage.cli.stores import open_named_store, require_one_project, store_address
-from ragtriage.core.display import plural
+from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time
 from ragtriage.runs.repeats import trials_of
@@ -24,7 +24,6 @@ from ragtriage.store.migrations import roles_sql
 from ragtriage.store.postgresql import shown
 from ragtriage.store.registering import register
 from ragtriage.store.schema import SCHEMA_VERSION
-from ragtriage.text.sanitize import one_line
 
 store = new_typer(help="Stores for a team: make one, bring it up to date, copy runs, look it through, delete runs.")
 

@@ -13,7 +13,7 @@ from ragtriage.cli.console import exit_if, print_json, show, tell
 from ragtriage.cli.flags import command, parse_names
 from ragtriage.cli.input_files import print_rejected
 from ragtriage.cli.judge import JudgeFlags, spending
-from ragtriage.core.display import plural
+from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.report.generation_document import phrasings_document, refused_document
@@ -37,7 +37,6 @@ from ragtriage.testset.generation.template_files import (
     templates_text,
 )
 from ragtriage.testset.generation.yaml_files import write_whole
-from ragtriage.text.sanitize import one_line
 
 T = TypeVar("T")
 RULES = "rules"

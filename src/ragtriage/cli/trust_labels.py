@@ -17,8 +17,8 @@ from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import print_rejected, too_many
 from ragtriage.cli.results import open_run, tell_deleted
 from ragtriage.cli.stores import open_named_store
+from ragtriage.core.case import Record
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.record import Record
 from ragtriage.core.validation import as_builtins
 from ragtriage.report.label_documents import PICKED, calibration_document, labels_document
 from ragtriage.runs.evaluation_config import CORRECTIONS

@@ -1,20 +1,25 @@
-"""What an application under test is, what can come of asking it, and how what it returned is read as a reply."""
+"""What an application under test is, how its replies are read, and how it is asked every query once.
+
+Several queries are asked at a time, again where it pays, and no further where the application is down.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import random
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from ragtriage.collect.answers_file import TIMED_OUT, CollectionTally
 from ragtriage.core.case import Case, Source
+from ragtriage.core.errors import ApplicationError
 from ragtriage.readers.field_values import ALIASES, field_named, sources_of
 from ragtriage.readers.paths import NotThere, ValuePath, in_one_piece, keys_of
 from ragtriage.readers.problems import RowContext, RowLimits, RowProblem
 from ragtriage.readers.text_values import clean, described, text_of
-
-TIMED_OUT = "time-out"
-"""The cause of a case that took too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +27,6 @@ class Reply:
     """What an application gave back for one query."""
 
     response: str
-    """The answer; it may be empty."""
     sources: tuple[Source, ...] = ()
     """The retrieved texts, best first, where it returns them."""
     ids: tuple[str, ...] = ()
@@ -47,13 +51,8 @@ class Unanswered(Exception):
     """No other query would be answered now either."""
 
 
-class Application(Protocol):
-    """Something that answers queries."""
-
-    @property
-    def name(self) -> str:
-        """How people may see it: without a secret."""
-        ...
+class Answering(Protocol):
+    """What is asked: an application, or something around one."""
 
     async def ask(self, case: Case) -> Reply:
         """Ask one query; several may be asked at once.
@@ -65,6 +64,15 @@ class Application(Protocol):
 
     async def close(self) -> None:
         """Let go of connections."""
+        ...
+
+
+class Application(Answering, Protocol):
+    """Something that answers queries."""
+
+    @property
+    def name(self) -> str:
+        """How people may see it: without a secret."""
         ...
 
     @property
@@ -144,7 +152,6 @@ class ReplyPaths:
     """Where in a reply things stand; what is None is looked for under its usual names."""
 
     response: ValuePath | None = None
-    """The answer."""
     sources: ValuePath | None = None
     """The retrieved texts, or objects with a text and an id."""
     ids: ValuePath | None = None
@@ -152,15 +159,9 @@ class ReplyPaths:
 
 
 def read_reply(value: Any, places: ReplyPaths = ReplyPaths()) -> Reply:
-    """A returned value as a reply.
+    """A returned value as a reply: a text, which is the response, or a mapping.
 
-    Args:
-        value: a text, which is the response; or a mapping, with the response, the sources and the ids at the given
-            places, else under one of their usual names.
-        places: where they stand.
-
-    Raises:
-        Unanswered: it has no response, or something of another kind stands in a place.
+    Of a mapping the response, the sources and the ids stand at the given places, else under one of their usual names.
     """
     try:
         if isinstance(value, str) and places.response is None:
@@ -231,3 +232,166 @@ def _retrieved(value: Any, ids: tuple[str, ...]) -> tuple[tuple[Source, ...], tu
             "ids", f"are {len(ids)}, but there are {len(sources)} sources: one id a source, in their order"
         )
     return tuple(Source(source.text, name) for source, name in zip(sources, ids, strict=True)), ids
+
+
+@dataclass(frozen=True, slots=True)
+class SampledApplication:
+    """An application that is asked for samples: see `SampledAnswers.of`."""
+
+    application: Application
+
+    async def ask(self, case: Case) -> Reply:
+        """Ask one query again."""
+        return await self.application.ask(replace(case, id=case.id.rpartition("#")[0]))
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self.application.close()
+
+
+FIRST = 10
+"""So many failures, and no answer yet, are enough to know that the application can't be asked."""
+LONGEST_WAIT = 120.0
+"""Seconds; a server that asks for more is taken to be down."""
+LONGEST_PAUSE = 30.0
+"""Seconds between two attempts where the server doesn't say how long to wait."""
+
+
+class Lines(Protocol):
+    """Where answers go: see `CollectedLines`."""
+
+    @property
+    def tally(self) -> CollectionTally:
+        """What is there, in numbers."""
+        ...
+
+    def has(self, case: Case) -> bool:
+        """Whether a case was asked."""
+        ...
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Append one case."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPolicy:
+    """How an application is asked."""
+
+    concurrency: int = 8
+    timeout: float = 120.0
+    """Seconds that an attempt may take."""
+    attempts: int = 4
+    """How often a query is asked at most, where the application is busy, broken for the moment or out of reach."""
+    pause: float = 0.5
+    """Seconds before the second attempt; doubled before every further one."""
+
+
+def ask_all(
+    cases: Iterable[Case], application: Answering, lines: Lines, policy: RequestPolicy, advance: Callable[[], None]
+) -> None:
+    """Ask all cases that the file doesn't hold yet, and append each as soon as it is known.
+
+    The cases are read as a stream, the application is closed at the end, and `advance` is called for each case that was
+    asked now.
+
+    Raises:
+        ApplicationError: nothing was answered, or it is down: says why. What the failure alone says (an address that
+            can't be reached, a reply that can't be read) is then not written, so that the same command asks it again.
+        InputError: the file holds another query under the id of a case.
+        OSError: the file can't be written any more.
+    """
+    asyncio.run(_Asking(application, lines, policy, advance).all(iter(cases)))
+
+
+class _Asking:
+    def __init__(
+        self, application: Answering, lines: Lines, policy: RequestPolicy, advance: Callable[[], None]
+    ) -> None:
+        self._application, self._lines, self._policy, self._advance = application, lines, policy, advance
+        self._not_before = 0.0
+        self._answered = False
+        self._streak: list[Unanswered] = []
+        """Failures since the last sign of life."""
+        self._held: list[dict[str, Any]] = []
+        """Cases that failed for a reason that may lie in the settings: written once the application gives an answer."""
+
+    async def all(self, cases: Iterator[Case]) -> None:
+        workers = [asyncio.ensure_future(self._work(cases)) for _ in range(self._policy.concurrency)]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            await self._application.close()
+        if self._held and not self._lines.tally.answered:
+            raise ApplicationError(f"no query was answered: {self._streak[-1].detail}")
+        self._write_held()
+
+    async def _work(self, cases: Iterator[Case]) -> None:
+        for case in cases:
+            if self._lines.has(case):
+                continue
+            try:
+                reply, seconds = await self._ask(case)
+            except Unanswered as why:
+                self._failed(case, why)
+            else:
+                self._alive()
+                self._answered = True
+                self._lines.add(answered_row(case, reply, seconds))
+            self._advance()
+
+    async def _ask(self, case: Case) -> tuple[Reply, float]:
+        """The reply, and the seconds that it took."""
+        attempt = 0
+        while True:
+            attempt += 1
+            while (wait := self._not_before - time.monotonic()) > 0:  # noqa: ASYNC110  # a reply may prolong it
+                await asyncio.sleep(wait)
+            begun = time.monotonic()
+            try:
+                async with asyncio.timeout(self._policy.timeout):
+                    return await self._application.ask(case), time.monotonic() - begun
+            except TimeoutError:
+                detail = f"no answer within {self._policy.timeout:g} s (--app-timeout)"
+                raise Unanswered(TIMED_OUT, detail, broken=False) from None
+            except Unanswered as why:
+                if not why.again or attempt >= self._policy.attempts or (why.wait or 0) > LONGEST_WAIT:
+                    raise
+                await self._pause(why, attempt)
+
+    async def _pause(self, why: Unanswered, attempt: int) -> None:
+        """Wait until the next attempt; where the server names the time, all wait."""
+        if why.wait is not None:
+            self._not_before = max(self._not_before, time.monotonic() + why.wait)
+            return
+        longest = min(self._policy.pause * 2 ** (attempt - 1), LONGEST_PAUSE)
+        await asyncio.sleep(longest * random.uniform(0.75, 1.25))  # noqa: S311  # spreads attempts, hides nothing
+
+    def _failed(self, case: Case, why: Unanswered) -> None:
+        row = failed_row(case, why)
+        if self._answered and not why.down:
+            self._alive()
+            self._lines.add(row)
+            return
+        self._streak.append(why)
+        if why.broken:
+            self._held.append(row)
+        else:
+            self._lines.add(row)
+        # what runs at once fails at once: one short outage must not look like a streak
+        most = max(FIRST, 2 * self._policy.concurrency) if self._answered else FIRST
+        if len(self._streak) >= most:
+            before = "since its last answer" if self._answered else "and nothing was answered"
+            raise ApplicationError(f"stopped: {len(self._streak)} queries failed {before}: {why.detail}")
+
+    def _alive(self) -> None:
+        self._streak.clear()
+        self._write_held()
+
+    def _write_held(self) -> None:
+        for row in self._held:
+            self._lines.add(row)
+        self._held.clear()

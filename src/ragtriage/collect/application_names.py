@@ -30,13 +30,9 @@ class ApplicationSpec:
     template: str | None = None
     """The body of a request: JSON, or a file that holds it."""
     openai_model: str | None = None
-    """The model to name to an OpenAI-compatible server."""
     response_path: str | None = None
-    """Where in the reply the answer stands."""
     sources_path: str | None = None
-    """Where the retrieved texts stand."""
     ids_path: str | None = None
-    """Where the ids of what was retrieved stand."""
     headers: tuple[str, ...] = ()
     """`NAME=VALUE`; a value may hold `${VARIABLE}`."""
     max_reply: float | None = None
@@ -55,14 +51,10 @@ RESPONSE_TEMPERATURE = 0
 def open_application(
     named: ApplicationSpec, columns: tuple[str, ...], concurrency: int, *, give_sources: bool = False
 ) -> Application:
-    """The application that is named.
+    """The application that a user named, for rows with these columns.
 
-    Args:
-        named: what the user said.
-        columns: what the rows hold, for the template.
-        concurrency: how many queries will be asked at once.
-        give_sources: it is to answer from the sources of each case instead of retrieving its own: a function gets them
-            as `sources`, a template has them as `{{sources}}` or `{{context}}`.
+    Where it is to answer from the sources of each case (`give_sources`) instead of retrieving its own, a function gets
+    them as `sources`, a template has them as `{{sources}}` or `{{context}}`.
 
     Raises:
         ConfigError: something of it is wrong or doesn't go together; nothing was sent.
@@ -162,7 +154,6 @@ def _template(given: str | None) -> Any:
 
 
 def _check(names: Iterable[str], columns: tuple[str, ...]) -> None:
-    """Hold the names of placeholders against the columns that the rows have."""
     for name in names:
         if name not in columns:
             close = near_names(name, columns)

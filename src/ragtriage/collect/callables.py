@@ -18,9 +18,9 @@ from typing import Any
 
 from ragtriage.collect.application import Reply, Unanswered, asked_row, read_reply, source_rows
 from ragtriage.core.case import Case
+from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.validation import near_names
-from ragtriage.text.sanitize import one_line
 
 _LONGEST = 300
 """Characters of an exception's text that are kept."""
@@ -32,20 +32,12 @@ class CallableApplication:
     A sync one is called in a thread of its own for every query, so that one that hangs holds up no other; Python can't
     end such a thread, so it goes on in the background until it returns or the command ends.
 
-    Args:
-        name: what the user called it.
-        function: gets the query; or the query and the row, if it needs a second argument or names one `row`.
-        give_sources: it also gets the sources of the case, as its argument `sources`, and is to answer from them.
-        temperature: what it gets as its argument `temperature`; None to leave that at its default.
+    It gets the query; or the query and the row, if it needs a second argument or names one `row`; where `give_sources`,
+    also the case's as its argument `sources`; and `temperature`, unless that is None.
     """
 
     def __init__(
-        self,
-        name: str,
-        function: Callable[..., Any],
-        *,
-        give_sources: bool = False,
-        temperature: float | None = None,
+        self, name: str, function: Callable[..., Any], *, give_sources: bool = False, temperature: float | None = None
     ) -> None:
         self.name = name
         self._function = function
@@ -57,11 +49,7 @@ class CallableApplication:
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
     async def ask(self, case: Case) -> Reply:
-        """Call it; what it raises is the reason why there is no answer.
-
-        Raises:
-            Unanswered: it raised, or returned something that is no reply.
-        """
+        """Call it; what it raises is the reason why there is no answer."""
         given = (case.query, asked_row(case)) if self._takes_row else (case.query,)
         further: dict[str, Any] = {"sources": source_rows(case)} if self._gives_sources else {}
         if self._temperature is not None:
@@ -84,15 +72,7 @@ class CallableApplication:
 
 
 def callable_named(spec: str, *, give_sources: bool = False) -> CallableApplication:
-    """The function that `module:function` or `path/to/file.py:function` names; importing it runs the module.
-
-    Args:
-        spec: what the user called it.
-        give_sources: see `CallableApplication`.
-
-    Raises:
-        ConfigError: there is no such module or function, it can't be imported, or it isn't callable.
-    """
+    """The function that `module:function` or `path/to/file.py:function` names; importing it runs the module."""
     where, sign, name = spec.rpartition(":")
     if not sign or not where or not name:
         raise ConfigError(f"--app {spec}: write module:function, path/to/file.py:function or a URL")
@@ -189,7 +169,6 @@ def _takes_temperature(function: Callable[..., Any], name: str) -> bool:
 
 
 def _takes_row_beside_sources(function: Callable[..., Any], name: str) -> bool:
-    """Whether it gets the row beside the sources that it is given."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):  # some functions written in C don't tell

@@ -14,8 +14,8 @@ from urllib.parse import urljoin, urlsplit
 
 from ragtriage.collect.application import UNREADABLE, Reply, ReplyPaths, Unanswered, read_reply
 from ragtriage.core.case import Case
+from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, MissingExtraError
-from ragtriage.text.sanitize import one_line
 
 if TYPE_CHECKING:
     import httpx
@@ -30,22 +30,9 @@ _LONGEST = 200
 
 
 class HttpApplication:
-    """Posts a document for every query.
+    """Posts a document for every query: what `body` makes of a case and a temperature, None for the usual one.
 
-    Args:
-        url: where to.
-        body: case and temperature (None for the usual one) → the document.
-        places: where in the reply things stand.
-        headers: sent with every request, beside the content type.
-        hide: takes secrets out of a message.
-        concurrency: how many requests are in flight at most.
-        max_reply: the largest reply that is read, in megabytes, unpacked.
-        takes_temperature: whether the document says the temperature.
-        temperature: what it says; None for the usual one.
-
-    Raises:
-        ConfigError: it is no address of a server.
-        MissingExtraError: httpx isn't installed.
+    `hide` takes secrets out of a message; `max_reply` is in megabytes, unpacked.
     """
 
     def __init__(  # noqa: PLR0913  # where to, what is sent, what is read of the reply, and how
@@ -87,11 +74,7 @@ class HttpApplication:
         )
 
     async def ask(self, case: Case) -> Reply:
-        """Send one request.
-
-        Raises:
-            Unanswered: the server can't be reached, refuses, or replies something that can't be read.
-        """
+        """Send one request."""
         import httpx  # noqa: PLC0415  # an optional package
 
         content = json.dumps(self._body(case, self._temperature), ensure_ascii=False).encode("utf-8", "replace")
@@ -177,8 +160,7 @@ _SHORTEST = 4
 def headers_from(items: Iterable[str]) -> tuple[dict[str, str], Callable[[str], str]]:
     """`NAME=VALUE` → headers, with every `${VARIABLE}` taken from the environment; and what hides their values.
 
-    Raises:
-        ConfigError: an item isn't of this form, or a variable isn't set. A value is never repeated in the message.
+    No message repeats a value.
     """
     headers: dict[str, str] = {}
     secrets: list[str] = []
@@ -201,7 +183,6 @@ def headers_from(items: Iterable[str]) -> tuple[dict[str, str], Callable[[str], 
 
 
 def _hidden(secrets: Iterable[str], text: str) -> str:
-    """The text without them."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
     return text

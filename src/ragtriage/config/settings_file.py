@@ -24,7 +24,7 @@ from ragtriage.judges.decision_thresholds import (
 from ragtriage.judges.llm.models import price_of
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.metrics import METRICS, OTHER_NAMES, custom_metrics, metric_named, unknown_metric
-from ragtriage.text.citations.marks import pattern_of
+from ragtriage.text.citation_marks import pattern_of
 
 FILE = "ragtriage.toml"
 

@@ -82,11 +82,8 @@ def sentences(text: str) -> Question:
 def essential(query: str, text: str, context: str = "", source: str = "") -> Question:
     """Does the text hold information that is essential to answer the query, or any part of it?
 
-    Args:
-        query: the user's words.
-        text: a source, a fact of one, or a claim.
-        context: what a claim was taken from.
-        source: what a fact was taken from, so that a judge can read it there.
+    The text is a source, a fact of one (`source`, so that a judge can read it there) or a claim (`context`: what it was
+    taken from).
     """
     return Question("essential", text, (source,) if source else (), query=query, context=context)
 
@@ -128,9 +125,7 @@ def similarity(text: str, others: Sequence[str], at: int | None = None) -> Quest
 def standalone(query: str, history: Sequence[str]) -> Question:
     """Write the last query of a conversation so that it can be understood without it; one component.
 
-    Args:
-        query: the user's last message.
-        history: the messages before it, each with its speaker, for example `user: …`.
+    `history` has the messages before it, each with its speaker, for example `user: …`.
     """
     return Question("standalone", query, tuple(history))
 

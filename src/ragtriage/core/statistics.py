@@ -93,11 +93,8 @@ def wald(hits: int, n: int) -> IntervalEstimate:
 def student_quantile(freedom: float, z: float = Z) -> float:
     """A quantile of Student's t, by the expansion of Cornish and Fisher (Abramowitz and Stegun 26.7.5).
 
-    From 2 degrees of freedom on the .975 quantile is right to a hundredth; fewer than 1 count as 1.
-
-    Args:
-        freedom: degrees of freedom.
-        z: the same quantile of the normal distribution; that of .975 if it isn't given.
+    `z` is the same quantile of the normal distribution. From 2 degrees of freedom on the .975 quantile is right to a
+    hundredth; fewer than 1 count as 1.
     """
     n = max(1.0, freedom)
     return (
@@ -122,11 +119,8 @@ def bootstrap(
 ) -> Array:
     """A statistic on resamples of `size` units with replacement (Efron 1979), those where it is undefined left out.
 
-    Args:
-        size: how many units there are.
-        statistic: positions of the units drawn, shape (size,) → a number; nan where undefined.
-        resamples: how many.
-        seed: of the draws: the same for the same seed and size.
+    The statistic takes the positions of the units drawn, shape (size,), and gives nan where undefined. The draws are
+    the same for the same seed and size.
     """
     drawn = resamples_of(size, resamples=resamples, seed=seed)
     found = np.array([statistic(places) for some in drawn for places in some], dtype=np.float64)
@@ -142,11 +136,8 @@ def percentile_interval(draws: Array) -> tuple[float, float]:
 class ClusterBootstrap:
     """Percentile intervals by drawing whole groups of rows, the same draws for every measure.
 
-    So two judges are compared on the same rows.
-
-    Args:
-        groups: one name a row; rows of one group are drawn together.
-        seed: of the draws, which don't depend on the order of the rows.
+    So two judges are compared on the same rows. `groups` has a name for each row; the draws don't depend on the order
+    of the rows.
     """
 
     def __init__(self, groups: Sequence[str], seed: int = 0) -> None:
@@ -156,12 +147,7 @@ class ClusterBootstrap:
         self.groups = len(names)
 
     def estimate(self, measure: Measure, n: int | None = None) -> IntervalEstimate:
-        """A measure with its interval; without one where there is one group only.
-
-        Args:
-            measure: of the rows.
-            n: how many rows it is taken over [default: all].
-        """
+        """A measure, taken over `n` rows (else all), with its interval; without one where there is one group only."""
         rows = len(self._group_of)
         value = measure(np.ones(rows)) if rows else math.nan
         found = IntervalEstimate(None if math.isnan(value) else float(value), n=rows if n is None else n)

@@ -105,11 +105,6 @@ class Decompose:
     """How many components are to be written; None where the text decides."""
 
     def __post_init__(self) -> None:
-        """Refuse what the text can't be broken into.
-
-        Raises:
-            ConfigError: there is no such field, or it can't be broken into this; says what can be.
-        """
         if self.into not in UNITS_OF.get(self.of, ()):
             possible = (
                 f"{self.of!r} can be broken into {_listed(UNITS_OF[self.of])}"
@@ -129,7 +124,6 @@ class OnlyWhere:
     step: Match
     holds: Condition = "lacks yes"
     also: OnlyWhere | None = None
-    """A further condition."""
 
     def __str__(self) -> str:
         return f"where {self.step} {self.holds}" + (f" and {self.also}" if self.also else "")
@@ -147,12 +141,6 @@ class Match:
     """What `holds` asks of each component of the response or the sources, as a sentence that is true or not."""
 
     def __post_init__(self) -> None:
-        """Refuse a step that can't be asked.
-
-        Raises:
-            ConfigError: `holds`, the target `criterion` and a criterion don't come together, or it is asked of a query;
-                or relation, target and components don't go together, with what is possible.
-        """
         asked = self.relation == "holds", self.against == "criterion", bool(self.criterion.strip())
         if any(asked) and not all(asked):
             raise ConfigError(

@@ -54,13 +54,10 @@ class Invalid(ValueError):
 
 
 def validated(shape: type[T], value: object, called: str = "field") -> T:
-    """The value as one of this type.
+    """The value as one of this type: a dataclass, or any other type that pydantic knows.
 
-    Args:
-        shape: a dataclass, or any other type that pydantic knows. A dataclass with the class attribute
-            `__pydantic_config__ = STRICT` refuses fields that it doesn't have.
-        value: dicts, lists, texts, numbers, as a parser of JSON, TOML or YAML gives them.
-        called: what a message calls a field: "setting", "field", "column".
+    A dataclass with the class attribute `__pydantic_config__ = STRICT` refuses fields that it doesn't have. `called` is
+    what a message calls a field: "setting", "field", "column".
 
     Raises:
         Invalid: it doesn't fit; the message has the path of every field that is wrong, and what to write there.

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis.findings import Finding
 
 DATA = Path(__file__).parent / "data"
 CASES = DATA / "cases.jsonl"

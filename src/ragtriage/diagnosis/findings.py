@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ragtriage.core.chances import NOT_SUPPORTED
+from ragtriage.core.case import Record
 from ragtriage.core.metric import Metric
-from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Missing, Part, Score, Verdict, Verdicts, is_yes
+from ragtriage.core.verdicts import NOT_SUPPORTED, Missing, Part, Score, Verdict, Verdicts, is_yes
 from ragtriage.diagnosis.likelihood import Likelihood, doubt_of
 from ragtriage.diagnosis.rules import BAD, BLAMING, COSTS, KINDS, RULES, SURE, Costs, Kind, Rule, is_bad
 from ragtriage.metrics import METRICS
@@ -30,11 +29,9 @@ class Evidence:
 
     metric: str
     text: str
-    """The component, quoted."""
     fault: str
     """What is wrong with it, in plain words."""
     explanation: str = ""
-    """The judge's."""
     source: int | None = None
     """The source it belongs to, by position from 0."""
     span: tuple[int, int] | None = None
@@ -129,8 +126,6 @@ def assess(
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """One case's scores, as rules read them."""
-
     scores: Mapping[str, Score]
     thresholds: Mapping[str, float]
     metrics: Mapping[str, Metric]
@@ -147,7 +142,6 @@ class _Scored:
         return self.likelihood.of_bad(levels, bad) if bad else self.likelihood.of(levels)
 
     def against(self, rule: Rule) -> list[str]:
-        """The metrics of a rule's pattern that are to be bad."""
         return [name for name, level in rule.when.items() if level == BAD[self.metrics[name].better]]
 
     def bad(self, rule: Rule) -> list[tuple[str, Part]]:
@@ -180,7 +174,6 @@ class _Scored:
         return ((name, part) for name in names if name in self.scores for part in self.scores[name].parts)
 
     def finding(self, rule: Rule, probability: float) -> Finding:
-        """What a rule that holds says, with its evidence and its doubts."""
         bad = self.evidence(rule)
         named = [*rule.when, *(name for name in rule.further if name in self.scores)]
         doubts = [*self._doubts(rule, probability, [part for _, part in bad])]
@@ -221,12 +214,10 @@ class _Scored:
 
 
 def _is_firm(part: Part) -> bool:
-    """Whether a verdict is hardly the wrong one."""
     return not isinstance(part.cell, Verdict) or part.cell.chance is None or doubt_of(part) <= NOT_SUPPORTED
 
 
 def _is_fault(part: Part, rule: Rule) -> bool:
-    """Whether a bad component is bad in a way that a rule is about."""
     return not rule.faults or part.kind in rule.faults
 
 
@@ -237,9 +228,8 @@ def _scores(record: Record) -> dict[str, Score]:
 def declined(record: Record) -> bool | None:
     """Whether the response declines to answer: the judge says so, and a sub-question stays unanswered.
 
-    Returns:
-        None where the judge was asked and couldn't tell, and where it says so, the response claims something, and
-        nobody asked which sub-questions it answers: it may decline a part only.
+    None where the judge was asked and couldn't tell, and where it says so, the response claims something, and nobody
+    asked which sub-questions it answers: it may decline a part only.
     """
     answered = record.verdicts(ANSWERED_BY_RESPONSE)
     if answered and answered.components and all(map(is_yes, answered.best())):

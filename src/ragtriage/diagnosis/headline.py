@@ -12,8 +12,8 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Literal
 
+from ragtriage.core.case import Record
 from ragtriage.core.metric import Metric
-from ragtriage.core.record import Record
 from ragtriage.core.steps import Decompose
 from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.diagnosis.findings import Finding, declined
@@ -202,14 +202,7 @@ def case_rank(
     """Where a case stands among all of a run: failures first, sure ones before unsure, the severe before the slight.
 
     An undetermined case stands beside those in doubt, one with a low score before mere waste; both by how far their bad
-    scores lie beyond their thresholds.
-
-    Args:
-        record: the case.
-        findings: what was found on it.
-        head: how it is headed.
-        thresholds: metric name → the value at which a score is just good enough.
-        metrics: where those stand that aren't built in.
+    scores lie beyond their thresholds. `metrics` are those that aren't built in.
     """
     own = [finding for finding in findings if finding.kind == head.kind]
     if own or head.kind == "no-fault":
@@ -245,7 +238,6 @@ def _place(kind: HeadlineKind) -> int:
 
 
 def _distance_past_thresholds(record: Record, thresholds: Mapping[str, float], metrics: Sequence[Metric]) -> float:
-    """How far the bad scores lie beyond their thresholds, summed, whichever direction is good."""
     scores = ((name, o.value) for name, o in record.outcomes.items() if isinstance(o, Score))
     known = ((metric_named(name, metrics), name, value) for name, value in scores)
     return sum(

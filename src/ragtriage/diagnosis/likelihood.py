@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from itertools import accumulate, product
 from types import MappingProxyType
 
-from ragtriage.core.chances import chance_of, count_distribution
 from ragtriage.core.metric import Better, Metric
-from ragtriage.core.verdicts import Cell, Part, Score, Verdict
+from ragtriage.core.verdicts import Cell, Part, Score, Verdict, chance_of, count_distribution
 from ragtriage.diagnosis.rules import Level, level_of
 
 ENUMERATED = 12
@@ -37,21 +36,14 @@ class _Share:
     def chances(self, known: Mapping[int, float]) -> list[float]:
         """Of each verdict that it raises the score, in [0, 1].
 
-        Args:
-            known: the `id` of a verdict → the chance of yes that it has instead of its own.
+        `known`: the `id` of a verdict → the chance of yes that it has instead of its own.
         """
         yes = [known.get(id(cell), chance_of(cell) or 0.0) for cell in self.cells]
         return yes if self.by_yes else [1.0 - chance for chance in yes]
 
 
 class Likelihood:
-    """The probabilities of one case's levels.
-
-    Args:
-        scores: metric name → score.
-        thresholds: metric name → the value at which a score is just good enough.
-        metrics: which direction is good.
-    """
+    """The probabilities of one case's levels."""
 
     def __init__(
         self, scores: Mapping[str, Score], thresholds: Mapping[str, float], metrics: Mapping[str, Metric]
@@ -65,11 +57,8 @@ class Likelihood:
     def of(self, wanted: Mapping[str, Level], known: Mapping[int, float] = NOTHING) -> float:
         """The probability that all these levels hold, in [0, 1]; 0 where a score or its threshold isn't there.
 
-        Where no verdict has a chance it is 1 or 0: whether they hold.
-
-        Args:
-            wanted: metric name → level.
-            known: the `id` of a verdict → 1 or 0, if it is taken for granted that it should be yes or no.
+        Where no verdict has a chance it is 1 or 0: whether they hold. `known`: the `id` of a verdict → 1 or 0, if it is
+        taken for granted that it should be yes or no.
         """
         if not wanted.keys() <= self._better.keys():
             return 0.0
@@ -145,10 +134,6 @@ def share_of(score: Score, better: Better) -> _Share | None:
     """A score as a share of uncertain verdicts; None where no verdict of it has a chance strictly between 0 and 1.
 
     Also None where the value isn't the mean of its parts' chances, as with an F1: it is then taken as it is.
-
-    Args:
-        score: with its parts.
-        better: which direction of it is good.
     """
     known = [(part, chance) for part in score.parts if (chance := chance_of(part.cell)) is not None]
     if not any(0.0 < chance < 1.0 for _, chance in known):

@@ -138,9 +138,7 @@ class Rule:
     reading: str
     """What the pattern means, in a sentence."""
     component: str
-    """What to repair."""
     advice: str
-    """What to try first."""
     quotes: tuple[str, ...] | None = ()
     """The metrics whose bad components are the evidence, in this order; None for those of `when` that are bad."""
     further: tuple[str, ...] = ()

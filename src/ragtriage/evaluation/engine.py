@@ -17,14 +17,26 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-from ragtriage.core.case import WINDOW, Case
-from ragtriage.core.chances import chance_of, shifted, with_chance
+from ragtriage.core.case import WINDOW, Case, Record, Sink
 from ragtriage.core.errors import ConfigError, JudgeError, StoreError
 from ragtriage.core.metric import Metric
 from ragtriage.core.questions import Question
-from ragtriage.core.record import Record, Sink
 from ragtriage.core.steps import Step
-from ragtriage.core.verdicts import Answer, Cell, Failure, Known, Missing, Outcome, Score, Undefined, Verdict, Verdicts
+from ragtriage.core.verdicts import (
+    Answer,
+    Cell,
+    Failure,
+    Known,
+    Missing,
+    Outcome,
+    Score,
+    Undefined,
+    Verdict,
+    Verdicts,
+    chance_of,
+    shifted,
+    with_chance,
+)
 from ragtriage.judges.protocol import TURN, Judge
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.thelma import ANSWERED_BY_ONE, ANSWERED_TOGETHER, DECLINES
@@ -41,9 +53,6 @@ def consistent(steps: Mapping[str, Known]) -> dict[str, Known]:
 
     Only verdicts with a chance strictly between 0 and 1 are moved, of a judge that measures probabilities, and only
     where it was asked whether the response declines: a diagnosis asks it, a metric by itself doesn't.
-
-    Args:
-        steps: by their text forms.
     """
     found, declines = dict(steps), steps.get(str(DECLINES))
     chances = [chance_of(cell) for cell in declines.best()] if isinstance(declines, Verdicts) else []
@@ -178,11 +187,9 @@ class _Asked:
 
     judge: Judge
     failed: JudgeError | StoreError | None = None
-    """Why no further case may begin."""
 
     @property
     def lost(self) -> bool:
-        """Whether answers or records can't be kept."""
         return isinstance(self.failed, StoreError)
 
     def fails(self, error: JudgeError | StoreError) -> None:
@@ -191,7 +198,6 @@ class _Asked:
             self.failed = error
 
     async def answers(self, questions: Sequence[Question]) -> Mapping[Question, Answer]:
-        """What the judge answers."""
         if self.failed and self.lost:
             raise self.failed
         answers: dict[Question, Answer] = {}
@@ -256,7 +262,6 @@ def _outcome(metric: Metric, steps: Mapping[str, Known]) -> Outcome:
 
 
 def _line(metric: Metric, error: Exception) -> str:
-    """Where in the metric's own file it failed."""
     own = getattr(getattr(metric.compute, "__code__", None), "co_filename", None)
     lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == own]
     return f" ({Path(own).name}, line {lines[-1]})" if own and lines else ""

@@ -26,11 +26,7 @@ _QUESTION_MARK = "Question:"
 
 
 def _text(row: Row, *names: str) -> str:
-    """The first of these fields that is there.
-
-    Raises:
-        InputError: none is there, or it isn't a text.
-    """
+    """The first of these fields that is there."""
     for name in names:
         if name in row:
             if not isinstance(row[name], str):
@@ -60,18 +56,9 @@ def decompositions_of(task: Task, row: Row) -> tuple[Question, ...]:
 
 
 def questions_of(task: Task, row: Row, parts: Sequence[Sequence[Component]] = ()) -> tuple[Question, ...]:
-    """The row's questions.
+    """The row's questions; `parts` is what `decompositions_of` gave, in its order.
 
-    Args:
-        task: what is asked.
-        row: the row's fields.
-        parts: what `decompositions_of` gave, in its order.
-
-    Returns:
-        None at all if there is nothing to judge: a response without a claim, or of a single sentence for `similar`.
-
-    Raises:
-        InputError: a field is missing or of the wrong type.
+    None at all if there is nothing to judge: a response without a claim, or of a single sentence for `similar`.
     """
     match task:
         case "supported":

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragtriage.core.amount import NOTHING, Amount
-from ragtriage.core.filesystems import Folder
+from ragtriage.core.files import Folder
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.budget import Block, SharedBudget, SpendingLimits
 from ragtriage.judges.llm.admission import OwnLimits, Reservation

@@ -9,13 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from ragtriage.core.amount import NOTHING
-from ragtriage.core.case import Case
+from ragtriage.core.case import Case, Record
 from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import Stopped, StoreError
 from ragtriage.core.questions import KINDS
-from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Undefined
-from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis.findings import Finding
 from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.execution.estimate import estimate_file
 from ragtriage.execution.evaluating import (

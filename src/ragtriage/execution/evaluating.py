@@ -13,11 +13,10 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from ragtriage.core.amount import Amount
-from ragtriage.core.case import Case
+from ragtriage.core.case import Case, Record
 from ragtriage.core.display import plural
 from ragtriage.core.errors import StoreError
-from ragtriage.core.record import Record
-from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis.findings import Finding
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.build import BuiltJudge
 from ragtriage.runs.evaluation_config import EvaluationConfig
@@ -179,7 +178,7 @@ class Evaluation:
                 done(record, self._found.pop(record.case.id))
 
     def keep(self, record: Record) -> None:
-        """See `ragtriage.core.record.Sink`."""
+        """See `ragtriage.core.case.Sink`."""
         assessed = self.config.assess(record)
         try:
             self.writer.keep(record, self.config.heading(record, assessed))

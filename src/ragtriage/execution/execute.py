@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import InputError, JudgeError
-from ragtriage.core.filesystems import Folder, folder_at
+from ragtriage.core.files import Folder, folder_at
 from ragtriage.execution.job import Job, Task
 from ragtriage.execution.pools import Ended, Event, Lost, Pool
 from ragtriage.execution.progress import Progress, rows_of

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from ragtriage.core.metric import Metric
-from ragtriage.diagnosis import COSTS, RULES, Costs, Rule
+from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.judge_names import hub_model_of
 from ragtriage.judges.protocol import Judge

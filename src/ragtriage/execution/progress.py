@@ -12,7 +12,7 @@ from typing import Any
 from ragtriage.core.amount import Amount
 from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import StoreError
-from ragtriage.core.filesystems import Folder
+from ragtriage.core.files import Folder
 from ragtriage.readers.files import ByteRange
 from ragtriage.runs.manifest import Manifest, Part, PartPlan
 

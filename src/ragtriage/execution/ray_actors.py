@@ -16,7 +16,7 @@ from typing import Any
 
 from ragtriage.core.amount import Amount
 from ragtriage.core.errors import ConfigError, JudgeError, MissingExtraError
-from ragtriage.core.filesystems import folder_at
+from ragtriage.core.files import folder_at
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.job import Job, Task, TaskResult
 from ragtriage.execution.pools import Ended, Event, Lost

@@ -14,10 +14,10 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from ragtriage.core.amount import Amount
+from ragtriage.core.case import Record
 from ragtriage.core.errors import ConfigError, InputError, JudgeError, RagtriageError, Stopped
-from ragtriage.core.filesystems import folder_at, stamp_of
-from ragtriage.core.record import Record
-from ragtriage.diagnosis import Finding
+from ragtriage.core.files import folder_at, stamp_of
+from ragtriage.diagnosis.findings import Finding
 from ragtriage.execution.coordinator import Call, OwnSpending, SharedLimits, SharedMemory
 from ragtriage.execution.evaluating import Evaluation
 from ragtriage.execution.job import Ending, Job, Task, TaskResult, versions_of

@@ -15,7 +15,7 @@ from typing import Any
 from ragtriage.core.amount import Amount
 from ragtriage.core.display import dollars
 from ragtriage.core.errors import ConfigError, StoreError
-from ragtriage.core.filesystems import Folder
+from ragtriage.core.files import Folder
 
 CENT = 1e-9
 """Dollars by which sums of prices may be off."""

@@ -14,16 +14,14 @@ from ragtriage.metrics.generator import (
     claim_relevancy,
     hallucination,
     query_similarity,
-    sample_agreement,
-    self_consistency,
-)
-from ragtriage.metrics.names import named_elsewhere, variant_named
-from ragtriage.metrics.ragas import (
     ragas_answer_relevance,
     ragas_context_relevance,
     ragas_faithfulness,
     ragas_library_answer_relevance,
+    sample_agreement,
+    self_consistency,
 )
+from ragtriage.metrics.names import named_elsewhere, variant_named
 from ragtriage.metrics.reference import (
     answer_f1,
     answer_precision,
@@ -96,11 +94,9 @@ OTHER_NAMES: Mapping[str, str] = {"faithfulness": groundedness.name}
 
 
 def metric_named(name: str, metrics: Sequence[Metric] = ()) -> Metric | None:
-    """The metric of this name; None if there is none.
+    """The metric of this name, other name, or name with a value (`retrieval_recall(k=5)`); None if there is none.
 
-    Args:
-        name: a built-in metric's name, its other name, or one with a value such as `retrieval_recall(k=5)`.
-        metrics: where those stand that aren't built in.
+    `metrics` are those that aren't built in.
 
     Raises:
         ConfigError: the name carries a value that the metric doesn't take.
@@ -171,7 +167,6 @@ def unknown_metric(name: str, known: Collection[str]) -> str:
 
 
 def _named(name: str) -> tuple[Metric, ...]:
-    """What one name stands for."""
     if name in GROUPS:
         return GROUPS[name]
     found = metric_named(name)

@@ -7,9 +7,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from ragtriage.core.chances import chance_of, good_chances, with_chance
 from ragtriage.core.steps import Decompose
-from ragtriage.core.verdicts import Cell, Component, Failure, Outcome, Part, Score, Undefined, Verdict
+from ragtriage.core.verdicts import (
+    Cell,
+    Component,
+    Failure,
+    Outcome,
+    Part,
+    Score,
+    Undefined,
+    Verdict,
+    chance_of,
+    good_chances,
+    with_chance,
+)
 
 SOURCES = Decompose("sources", "sources")
 """The sources as retrieved."""
@@ -110,14 +121,10 @@ def share_of_faults(
 
 
 def mean_cosine(components: Sequence[Component], cells: Sequence[Cell], wanted: int = 0) -> Outcome:
-    """The mean of what the verdicts on similarity measured, in [-1, 1].
+    """The mean of what the verdicts on written questions measured, in [-1, 1]; shapes: both (n,).
 
-    Undefined if the judge wrote no question, failed on a component, or measured none.
-
-    Args:
-        components: shape (n,): the questions that a judge wrote.
-        cells: shape (n,): a verdict whose score is a cosine for each.
-        wanted: how many were to be written; those that weren't count as unknown.
+    Undefined if the judge wrote no question, failed on a component, or measured none. Of the questions `wanted` those
+    that weren't written count as unknown.
     """
     if not components:
         return Undefined(NOTHING_ASKED)

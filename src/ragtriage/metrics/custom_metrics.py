@@ -121,11 +121,7 @@ def resolved_in(given: str, folder: Path) -> str:
 
 
 def installed_metrics() -> Mapping[str, EntryPoint]:
-    """The metrics that installed packages offer, by name; none of them is loaded.
-
-    Raises:
-        ConfigError: two packages offer one name.
-    """
+    """The metrics that installed packages offer, by name; none of them is loaded."""
     found: dict[str, EntryPoint] = {}
     for point in entry_points(group=GROUP):
         other = found.setdefault(point.name, point)
@@ -137,15 +133,7 @@ def installed_metrics() -> Mapping[str, EntryPoint]:
 
 
 def metric_at(place: str, taken: Collection[str]) -> Metric:
-    """The metric at a location.
-
-    Args:
-        place: `file.py:name` or `module:name`.
-        taken: the names of built-in metrics and groups, which no other metric may have.
-
-    Raises:
-        ConfigError: the file or module can't be loaded or holds no such metric; says what it holds.
-    """
+    """The metric at `file.py:name` or `module:name`; its name may not be `taken` by a built-in one or a group."""
     home, _, name = place.rpartition(":")
     home, name = home.strip(), name.strip()
     if not home or not name:
@@ -162,11 +150,7 @@ def metric_at(place: str, taken: Collection[str]) -> Metric:
 
 
 def installed_metric(point: EntryPoint, taken: Collection[str]) -> Metric:
-    """The metric of an installed package.
-
-    Raises:
-        ConfigError: it can't be loaded, is no metric, or has another name than its entry point.
-    """
+    """The metric of an installed package."""
     said = f"the installed metric {point.name!r} ({point.value})"
     found = _loaded(point.load, said)
     if not isinstance(found, Metric):
@@ -256,7 +240,6 @@ def _accepted(found: Metric, origin: str, taken: Collection[str]) -> Metric:
 
 
 def _absent(name: str, shown: str, instead: object, offered: Collection[str]) -> str:
-    """Why a location has no such metric."""
     if isinstance(instead, Metric):
         return f"{shown}: the metric {name!r} calls itself {instead.name!r}: write {shown}:{instead.name}"
     if instead is not None:

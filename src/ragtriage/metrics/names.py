@@ -1,20 +1,23 @@
-"""Names of metrics that stand for others: with a value in them (`retrieval_recall(k=5)`), and those of other tools.
+"""Which metrics are meant, and which a file allows.
 
-Of other tools' metrics it says which of ours is nearest, and what differs, for users who come from them. The table is
-`other_tools.toml`. Names and definitions are those of the public documentation of RAGAs 0.4 (with names of 0.1 to 0.3
-that are still met), DeepEval 4.3, TruLens 2.10, RAGChecker 0.1 and the model-graded assertions of promptfoo (2026). The
-same word mostly means something else; only `faithfulness` means the same here.
+Names may hold a value (`retrieval_recall(k=5)`) or be those of other tools. Of these it says which of ours is nearest,
+and what differs, for users who come from them. The table is `other_tools.toml`. Names and definitions are those of the
+public documentation of RAGAs 0.4 (with names of 0.1 to 0.3 that are still met), DeepEval 4.3, TruLens 2.10, RAGChecker
+0.1 and the model-graded assertions of promptfoo (2026). The same word mostly means something else; only `faithfulness`
+means the same here.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
+from typing import NamedTuple
 
+from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
 from ragtriage.metrics.generator import query_similarity, query_similarity_of
@@ -26,6 +29,7 @@ from ragtriage.metrics.retrieval import (
     retrieval_recall,
 )
 from ragtriage.metrics.thelma import self_distinctness, self_distinctness_at
+from ragtriage.text.citation_marks import find_marks
 
 MOST = 1000
 """The largest number that makes sense for a k, or for questions to be written."""
@@ -33,11 +37,7 @@ _FORM = re.compile(r"(\w+)\s*\(\s*(\w+)\s*=\s*([^()=]*?)\s*\)")
 
 
 def variant_named(name: str) -> Metric | None:
-    """The metric of this name, if the name carries a value; None if it doesn't, or no such metric takes one.
-
-    Raises:
-        ConfigError: the metric takes another word or value; says which.
-    """
+    """The metric of this name, if the name carries a value; None if it doesn't, or no such metric takes one."""
     form = _FORM.fullmatch(name)
     if form is None or form[1] not in VARIANTS:
         return None
@@ -122,12 +122,7 @@ def normalized_name(name: str) -> str:
 
 
 def named_elsewhere(name: str, known: Collection[str]) -> str:
-    """What other tools mean by a name, and what is nearest here; empty if none of them has it.
-
-    Args:
-        name: as a user wrote it.
-        known: the names of the metrics that there are; others are never pointed to.
-    """
+    """What other tools mean by a name, and which `known` metrics are nearest here; empty if none of them has it."""
     bare, k = name.strip(), ""
     found = _rows(bare)
     if not found and (at := _AT.search(bare)):
@@ -152,3 +147,74 @@ def _answer(other: OtherMetric, known: Collection[str], k: str) -> str:
     cut = "" if not k else "(k=…)" if k == "k" else f"(k={k})"
     near = [name + cut * name.startswith("retrieval_") for name in other.nearest if name in known]
     return f"{other.differs}; the nearest here: {', '.join(near)}" if near else other.differs
+
+
+def _cites(case: Case) -> bool:
+    ids = [source.id for source in case.sources]
+    return bool(case.sources) and bool(find_marks(case.response or "", ids, case.citation_mark))
+
+
+class OptionalData(NamedTuple):
+    """Something that rows may hold beside query, sources and response."""
+
+    words: str
+    groups: tuple[str, ...]
+    present: Callable[[Case], bool]
+    field: str = ""
+    """The field of a file that shows it before a row is read; empty if none does."""
+    default_group: str = ""
+    """The group that is computed by default, as long as it costs nothing; empty for none."""
+    asks_judge: bool = True
+    """Whether that group asks a judge."""
+
+
+OPTIONAL_DATA: tuple[OptionalData, ...] = (
+    OptionalData(
+        "a reference", ("generator", "reference"), lambda case: bool(case.reference), "reference", "reference"
+    ),
+    OptionalData("samples of the response", ("samples",), lambda case: bool(case.samples), "samples", "samples"),
+    OptionalData(
+        "ids of relevant sources",
+        ("retrieval",),
+        lambda case: case.relevant_ids is not None,
+        "relevant_ids",
+        "retrieval",
+        asks_judge=False,
+    ),
+    OptionalData("responses with citation marks", ("citations",), _cites),
+)
+"""What only further metrics than THELMA's need."""
+
+
+def optional_data_of(case: Case) -> Iterator[str]:
+    """The words for all optional data that a case holds."""
+    return (data.words for data in OPTIONAL_DATA if data.present(case))
+
+
+def default_groups(fields: Collection[str], *, paid: bool) -> tuple[str, ...]:
+    """The groups that are computed by default besides THELMA's, as the file has the fields for them.
+
+    Where the judge is `paid`, only groups that ask no judge.
+    """
+    return tuple(
+        data.default_group
+        for data in OPTIONAL_DATA
+        if data.default_group and data.field in fields and not (paid and data.asks_judge)
+    )
+
+
+def metrics_note(rows: Mapping[str, str], computed: Sequence[str], names: Sequence[str]) -> str:
+    """Which metrics are computed beside THELMA's, which further ones could be, and what to type; empty if none.
+
+    `rows`: words of `OPTIONAL_DATA` → how many rows have it, in words; `computed`: the groups that are, `thelma` first;
+    `names`: the metrics of the others among them.
+    """
+    found = [data for data in OPTIONAL_DATA if rows.get(data.words) and not set(data.groups) <= set(computed)]
+    counts = ", ".join(f"{data.words} ({rows[data.words]})" for data in found)
+    groups = ",".join(dict.fromkeys((*computed, *(group for data in found for group in data.groups))))
+    said = []
+    if names:
+        said.append(f"computed too, where a row has what they need: {', '.join(names)} (not with --metrics thelma)")
+    if found:
+        said.append(f"{'further' if names else 'more'} metrics can be computed of {counts}: --metrics {groups}")
+    return "; ".join(said)

@@ -65,11 +65,7 @@ def answer_f1(correct: Verdicts, said: Verdicts) -> Outcome:
     )
 
 
-@metric(
-    title="Sources hold the reference",
-    fault="not in the sources",
-    held=Match(TRUE_CLAIMS, "supported", "sources"),
-)
+@metric(title="Sources hold the reference", fault="not in the sources", held=Match(TRUE_CLAIMS, "supported", "sources"))
 def context_recall(held: Verdicts) -> Outcome:
     """The share of the reference's claims that the sources, taken together, support.
 
@@ -86,12 +82,7 @@ TOLD_BY_ONE = Match(CLAIMS, "supported", "each source", only_where_not(CORRECT))
 _NEEDS: Mapping[str, Any] = {"sources": SOURCES, "correct": CORRECT, "told": TOLD_BY_ONE, "held": HELD_BY_ONE}
 
 
-@metric(
-    title="Misled by relevant sources",
-    better="lower",
-    fault="wrong, and taken from a relevant source",
-    **_NEEDS,
-)
+@metric(title="Misled by relevant sources", better="lower", fault="wrong, and taken from a relevant source", **_NEEDS)
 def relevant_noise_sensitivity(sources: Components, correct: Verdicts, told: Verdicts, held: Verdicts) -> Outcome:
     """The share of the response's claims that are incorrect and supported by a relevant source; lower is better.
 
@@ -103,10 +94,7 @@ def relevant_noise_sensitivity(sources: Components, correct: Verdicts, told: Ver
 
 
 @metric(
-    title="Misled by irrelevant sources",
-    better="lower",
-    fault="wrong, and taken from an irrelevant source",
-    **_NEEDS,
+    title="Misled by irrelevant sources", better="lower", fault="wrong, and taken from an irrelevant source", **_NEEDS
 )
 def irrelevant_noise_sensitivity(sources: Components, correct: Verdicts, told: Verdicts, held: Verdicts) -> Outcome:
     """The share of the response's claims that are incorrect and supported by an irrelevant source; lower is better.

@@ -65,12 +65,7 @@ def retrieval_ndcg(found: Verdicts) -> Outcome:
 
 
 def retrieval_at(base: Metric, k: int) -> Metric:
-    """The same metric with another k; fewer sources than k count as if irrelevant ones had followed.
-
-    Args:
-        base: one of the four metrics above.
-        k: how many sources count, at least 1.
-    """
+    """One of the four metrics above with another k, at least 1; missing sources count as irrelevant ones."""
     measure = _MEASURES[base.name]
     name, title = f"{base.name}(k={k})", f"{base.title} ({k})"
     return replace(base, name=name, title=title, compute=lambda found: _score(found, measure, k))

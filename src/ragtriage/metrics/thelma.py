@@ -125,14 +125,11 @@ def self_distinctness(repeated: Verdicts) -> Outcome:
 
 
 def self_distinctness_at(threshold: float | None) -> Metric:
-    """Self-distinctness with another threshold.
+    """Self-distinctness with another threshold: at or above this cosine to another a sentence counts as a repeat.
 
-    Equation 7 as printed sums over pairs and divides by the number of sentences; the paper's worked example A.5 takes a
-    sentence's best match, and so does this.
-
-    Args:
-        threshold: a sentence whose highest cosine to another is at or above it counts as a repeat; None for the
-            continuous form, the mean of 1 − highest cosine, each clipped to [0, 1].
+    None is the continuous form, the mean of 1 − highest cosine, each clipped to [0, 1]. Equation 7 as printed sums over
+    pairs and divides by the number of sentences; the paper's worked example A.5 takes a sentence's best match, and so
+    does this.
     """
     label = "none" if threshold is None else f"{threshold:g}"
 

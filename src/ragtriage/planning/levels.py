@@ -11,8 +11,11 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.steps import Decompose, Step, Unit, conditions
 from ragtriage.core.verdicts import Missing
 from ragtriage.planning.relations import (
+    CONVERSATION,
     REPLACING,
     TARGETS,
+    first_missing,
+    first_unmet,
     needs_judge,
     reads_all_sources,
     reads_single_sources,
@@ -20,7 +23,6 @@ from ragtriage.planning.relations import (
     required_decompositions,
     requirements_of,
 )
-from ragtriage.planning.requirements import CONVERSATION, first_missing, first_unmet
 
 
 @dataclass(frozen=True, slots=True)

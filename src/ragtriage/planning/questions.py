@@ -26,11 +26,12 @@ from ragtriage.planning.relations import (
     Matching,
     Pair,
     Replace,
+    first_missing,
+    first_unmet,
     replacements_for,
     required_decompositions,
     requirements_of,
 )
-from ragtriage.planning.requirements import first_missing, first_unmet
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,7 @@ class StepQuestions:
 def questions_for(step: Step, case: Case, steps: Mapping[str, Known]) -> StepQuestions | Known:
     """What to ask for this step, or its outcome where nothing need be asked.
 
-    Args:
-        step: what to find out.
-        case: the case.
-        steps: the outcomes of all steps that it depends on, by their text form.
+    `steps` has the outcomes of all steps that it depends on, by their text form.
     """
     replacing = replacements_for(step)
     for known in (steps.get(str(earlier)) for earlier in replacing):

@@ -9,8 +9,8 @@ from hashlib import sha256
 from typing import Any
 
 from ragtriage.core.case import Case, Source, Turn
-from ragtriage.core.display import plural
-from ragtriage.readers.columns import Layout, find_layout
+from ragtriage.core.display import one_line, plural
+from ragtriage.readers.columns import Layout, find_layout, number_of
 from ragtriage.readers.field_values import (
     NO_TIME,
     PARSERS,
@@ -23,9 +23,7 @@ from ragtriage.readers.field_values import (
 )
 from ragtriage.readers.paths import NotThere, Place, column_place, is_missing
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowProblem
-from ragtriage.readers.shapes import number_of
 from ragtriage.readers.text_values import as_json_value, clean, described, text_of
-from ragtriage.text.sanitize import one_line
 
 NO_RESPONSE = "{rows} without a response (not given, which is not the same as an empty one)"
 REPLY = "{rows}: the response is the message after the user's last one"
@@ -36,15 +34,7 @@ NEEDED = {"query": "write what the user asked", "sources": "write [] if nothing 
 
 
 class RowReader:
-    """Turns the rows of one pass over a file into cases.
-
-    Args:
-        layout: where the fields are.
-        context: how much a row may hold, and how one text is split into sources.
-        name: the file, for messages.
-        empty_is_missing: a text file's empty cells are missing values.
-        citation_mark: see `Case.citation_mark`.
-    """
+    """Turns the rows of one pass over a file into cases; a text file's empty cells may be missing values."""
 
     def __init__(
         self, layout: Layout, context: RowContext, name: str, *, empty_is_missing: bool, citation_mark: str | None
@@ -208,7 +198,6 @@ class RowReader:
         return text_of("response", value, context)
 
     def _check_first(self, case: Case, row: int) -> None:
-        """Reject a row with the id of an earlier one."""
         first = self._first_row.setdefault(sha256(case.id.encode()).digest()[:16], row)
         if first == row:
             return
@@ -226,13 +215,7 @@ def _before(turns: tuple[Turn, ...], query: str, response: str | None, remarks: 
 
 
 def twin_problem(case: Case, first: str | int, *, has_ids: bool) -> tuple[str | None, str]:
-    """Why a row with the id of an earlier one can't be used: the field at fault, and the reason.
-
-    Args:
-        case: what the row holds.
-        first: the earlier row.
-        has_ids: whether ids stand in the file.
-    """
+    """Why a row with the id of an earlier one, `first`, can't be used: the field at fault, and the reason."""
     if not has_ids or case.id == made_up_id(case.query, case.sources, case.response, case.history):
         return None, f"same content as row {first}: give the rows ids if both are to count"
     return "id", f"{case.id!r} is the id of row {first} too: make ids unique (--map id= makes them from the content)"
@@ -253,17 +236,9 @@ def cases_from(
     mapping: Mapping[str, str] | None = None,
     citation_mark: str | None = None,
 ) -> list[Case | Rejected]:
-    """Each row as a case, or rejected with the reason.
+    """Each row as a case, or rejected with the reason; of the rows there is one at least.
 
-    Args:
-        rows: column → value, at least one row.
-        name: what messages call them.
-        mapping: our field → its column: see `ragtriage.readers.open_cases`.
-        citation_mark: see `Case.citation_mark`.
-
-    Raises:
-        InputError: no column holds the query or the sources.
-        ConfigError: `mapping` is wrong.
+    `name` is what messages call them; all else is as for `open_cases`, also what it raises.
     """
     layout = find_layout(list(rows), dict(mapping or {}), name)
     reader = RowReader(layout, RowContext(), name, empty_is_missing=False, citation_mark=citation_mark)

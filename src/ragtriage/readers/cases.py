@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from ragtriage.core.case import Case
+from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers.case_rows import RowReader
 from ragtriage.readers.columns import Layout, find_layout
@@ -31,8 +32,7 @@ from ragtriage.readers.files import (
 from ragtriage.readers.json_files import DrawnRows
 from ragtriage.readers.paths import path_from
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowLimits
-from ragtriage.text.citations.marks import pattern_of
-from ragtriage.text.sanitize import one_line
+from ragtriage.text.citation_marks import pattern_of
 
 HEAD = 100
 """Rows that are looked at before the reading starts."""
@@ -46,7 +46,6 @@ class CaseSample:
     """Some rows of a file, drawn at random before any row became a case."""
 
     rows: int
-    """How many rows the file has."""
     repeated: int
     """Those that are an earlier one again, byte for byte, and can't be used; none of them is drawn."""
     drawn: tuple[Case | Rejected, ...]
@@ -116,7 +115,6 @@ def open_cases(
 
 
 def _read_head(rest: Iterator[RawRow]) -> tuple[list[RawRow], bool]:
-    """The first rows, and whether there are no more."""
     head: list[RawRow] = []
     size = 0
     while len(head) < HEAD and size < _HEAD_BYTES:
@@ -254,11 +252,8 @@ class CaseFile:
     ) -> Iterator[tuple[RawRow, Case | Rejected]]:
         """The rows of a part of the file, as they stand there and as cases, numbered from 1 within the part.
 
-        Ids are unique within the part only.
-
-        Args:
-            part: which rows.
-            counted: called at the end of a part of a JSONL file with how many lines it has.
+        Ids are unique within the part only. At the end of a part of a JSONL file `counted` is called with its number of
+        lines.
 
         Raises:
             InputError: the file is gone, or can be read only once.
@@ -270,15 +265,11 @@ class CaseFile:
             yield raw, reader.read(raw)
 
     def draw(self, most: int, advance: Callable[[int], None] = lambda _: None) -> CaseSample | None:
-        """Some rows, drawn at random; all others are only counted, which is much quicker than reading them.
+        """At most so many rows, drawn at random; all others are only counted, which is much quicker than reading them.
 
-        Args:
-            most: how many are drawn; all that differ if there are no more.
-            advance: called now and then with how many rows were counted since.
-
-        Returns:
-            None where no sample tells what the file holds: it isn't JSONL, its rows stand within others, it can be read
-            only once or breaks off, or its rows share ids.
+        Now and then `advance` is called with how many rows were counted since. None where no sample tells what the file
+        holds: it isn't JSONL, its rows stand within others, it can be read only once or breaks off, or its rows share
+        ids.
 
         Raises:
             InputError: the file is gone.

@@ -82,9 +82,8 @@ def kind_of(value: Any) -> str:
 def sources_of(value: Any, context: RowContext) -> tuple[Source, ...]:
     """The sources that a value holds.
 
-    Args:
-        value: a list of texts or objects, an object of id to text, one object, one text, or a list as text.
-        context: how many and how long they may be, and how one text is split; gets a remark for each liberty taken.
+    It is a list of texts or objects, an object of id to text, one object, one text, or a list as text. The context gets
+    a remark for each liberty taken.
 
     Raises:
         RowProblem: it holds no sources; says which one is wrong and why.
@@ -104,11 +103,7 @@ def sources_of(value: Any, context: RowContext) -> tuple[Source, ...]:
 
 
 def with_ids(sources: tuple[Source, ...], ids: Sequence[str | None] | None) -> tuple[Source, ...]:
-    """The sources with ids that stand in a column of their own, by position; one without an id there keeps its own.
-
-    Raises:
-        RowProblem: there are more or fewer ids than sources.
-    """
+    """The sources with ids that stand in a column of their own, by position; one without an id there keeps its own."""
     if ids is None:
         return sources
     if len(ids) != len(sources):
@@ -227,7 +222,6 @@ def _ids(value: Any, field: str, context: RowContext) -> tuple[str | None, ...] 
 
 
 def _relevant_ids(value: Any, context: RowContext) -> tuple[str | None, ...] | None:
-    """The ids of the sources that should have been retrieved."""
     ids = _ids(value, "relevant_ids", context)
     if ids is not None and None in ids:
         raise RowProblem("relevant_ids", "holds an empty id: leave it out")
@@ -246,7 +240,6 @@ def _reference(value: Any, context: RowContext) -> str | None:
 
 
 def _samples(value: Any, context: RowContext) -> tuple[str, ...]:
-    """Further responses."""
     texts = list_in(value)
     if texts is None and value is not None:
         raise RowProblem("samples", f"is {described(value)}: write a list of texts")
@@ -273,7 +266,6 @@ def _time(value: Any, context: RowContext) -> str | None:
 
 
 def _weight(value: Any) -> float:
-    """How many cases the row stands for; 1 if nothing is said."""
     if value is None:
         return 1.0
     try:
@@ -310,9 +302,6 @@ def turns_of(value: Any, field: str, context: RowContext) -> tuple[Turn, ...]:
     """The turns that a value holds: messages with role and content, pairs of texts, texts, or one text.
 
     Messages without text (calls of tools) are left out.
-
-    Raises:
-        RowProblem: it holds something else.
     """
     value = unpacked(value)
     if isinstance(value, str):
@@ -335,11 +324,7 @@ def turns_of(value: Any, field: str, context: RowContext) -> tuple[Turn, ...]:
 
 
 def messages_of(value: Any, context: RowContext) -> tuple[str, tuple[Turn, ...], str | None]:
-    """A query that is given as a list of messages: it, those before it, and the one after it, if it is one.
-
-    Raises:
-        RowProblem: no message is the user's.
-    """
+    """A query that is given as a list of messages: it, those before it, and the one after it, if it is one."""
     if not is_message_list(value):
         raise RowProblem("query", f"is {described(value)}: write the user's question as a text, or messages with roles")
     turns = turns_of(value, "query", context)

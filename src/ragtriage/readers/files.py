@@ -139,12 +139,7 @@ def _inside(path: Path) -> str:
 
 
 def detect_format(file: InputFile, stream: io.BufferedReader, asked: str | None) -> Format:
-    """The format of a stream, from what was asked, else from its first bytes and the file's name.
-
-    Raises:
-        ConfigError: there is no such format.
-        InputError: it is empty, or something that can't be read as any of the formats.
-    """
+    """The format of a stream, from what was asked, else from its first bytes and the file's name."""
     if asked is not None and asked not in FORMATS:
         raise ConfigError(f"there is no format {asked!r}: {', '.join(FORMATS)}")
     head = stream.peek(_LOOK_AHEAD)[:_LOOK_AHEAD]
@@ -203,16 +198,10 @@ def raw_rows(
     stream: io.BufferedReader | None = None,
     nested: ValuePath | None = None,
 ) -> Generator[RawRow, None, None]:
-    """The rows of a file as they stand there; the file is closed at the end.
+    """The rows of a file as they stand there; the file, opened here if there is no `stream`, is closed at the end.
 
-    A file that breaks off (a damaged archive, a disk error) gives a last row that says so.
-
-    Args:
-        path: the file; `-` is the standard input.
-        form: its format.
-        limits: how much a row may hold.
-        stream: the opened file; opened here if None.
-        nested: where the list of the rows stands, in a JSON document or in every row of another file.
+    A file that breaks off (a damaged archive, a disk error) gives a last row that says so. `nested` is where the list
+    of the rows stands, in a JSON document or in every row of another file.
 
     Raises:
         InputError: the file can't be read, the header of a table is unusable, or a Parquet file isn't one.
@@ -268,16 +257,7 @@ def rows_in(
 ) -> Iterator[RawRow]:
     """The rows of a part of a file, numbered from 1 within the part; otherwise as `raw_rows`.
 
-    Args:
-        file: the file.
-        form: its format.
-        limits: how much a row may hold.
-        nested: where the list of the rows stands.
-        part: which rows.
-        counted: called at the end of a part by bytes with how many lines it has.
-
-    Raises:
-        InputError: the file can't be read.
+    At the end of a part by bytes `counted` is called with its number of lines.
     """
     if part is None:
         yield from raw_rows(file, form, limits, nested=nested)
@@ -320,14 +300,7 @@ def _unreadable(error: Exception) -> str:
 
 
 def drawn_rows(file: InputFile, limits: RowLimits, most: int, advance: Callable[[int], None]) -> DrawnRows | None:
-    """Some rows of a JSONL file, drawn at random; see `drawn_lines`.
-
-    Returns:
-        None for a file that breaks off, of which nobody can tell how many rows it has.
-
-    Raises:
-        InputError: the file can't be read.
-    """
+    """Some rows of a JSONL file, drawn at random: see `drawn_lines`; None for one that breaks off."""
     with open_bytes(file) as stream:
         try:
             return drawn_lines(stream, limits, most, advance)

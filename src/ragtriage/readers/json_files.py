@@ -11,10 +11,10 @@ from hashlib import sha1
 from json import JSONDecodeError
 from typing import Any, BinaryIO, NamedTuple
 
+from ragtriage.readers.columns import ROW_LISTS
 from ragtriage.readers.field_values import field_named
 from ragtriage.readers.paths import ValuePath, row_of, rows_at
 from ragtriage.readers.problems import RawRow, RowLimits
-from ragtriage.readers.shapes import ROW_LISTS
 from ragtriage.readers.text_values import JsonReader, described, first_invalid_byte
 
 _BOM = b"\xef\xbb\xbf"
@@ -37,7 +37,6 @@ class DrawnRows:
     """Some rows of a stream, drawn at random."""
 
     rows: int
-    """How many rows the stream has."""
     repeated: int
     """Those that are an earlier one again, byte for byte; none of them is drawn."""
     drawn: tuple[RawRow, ...]
@@ -51,11 +50,8 @@ def json_lines(
 ) -> Iterator[RawRow]:
     """The rows of a JSON Lines stream, where a broken line costs only itself; blank lines are skipped.
 
-    Args:
-        stream: the bytes.
-        limits: how much a row may hold.
-        starts: whether the file starts here, so that a byte order mark may stand first.
-        counted: called at the end with how many lines there are.
+    Where the file `starts` here, a byte order mark may stand first. At the end `counted` is called with the number of
+    lines.
     """
     reader = JsonReader()
     return (_raw_row(reader, one, limits) for one in _lines(stream, limits, starts=starts, counted=counted))
@@ -67,15 +63,10 @@ def moved_line(problem: str, line: int, by: int) -> str:
 
 
 def drawn_lines(stream: BinaryIO, limits: RowLimits, most: int, advance: Callable[[int], None]) -> DrawnRows:
-    """Count the rows of a JSON Lines stream and draw so many, each row with the same chance.
+    """Count the rows of a JSON Lines stream and draw at most so many, each row with the same chance.
 
-    Which ones are drawn depends on what the lines hold and not on their order.
-
-    Args:
-        stream: the bytes.
-        limits: how much a row may hold.
-        most: how many rows are drawn; all if there are no more.
-        advance: called now and then with how many rows were read since.
+    Which ones are drawn depends on what the lines hold and not on their order. Now and then `advance` is called with
+    how many rows were read since.
     """
     kept: list[tuple[int, _Line]] = []
     known: set[int] = set()
@@ -143,11 +134,8 @@ class _Broken(Exception):
 
 
 class _Value(NamedTuple):
-    """A value of the document."""
-
     value: Any
     size: int
-    """How many characters it took."""
     bad: str | None
     """The first of its bytes that isn't UTF-8."""
     repeated: str | None
@@ -231,10 +219,7 @@ class _Window:
 
 @dataclass(frozen=True, slots=True)
 class _List:
-    """A list that may hold the rows."""
-
     text: str
-    """Its path."""
     group: frozenset[str]
     """The paths of the lists that belong to one file with it."""
 
@@ -328,10 +313,7 @@ def _keys(window: _Window) -> Iterator[tuple[str, str | None]]:
 def _search(window: _Window, lists: _Lists, found: list[_List]) -> Generator[RawRow, None, _Value | None]:
     """The rows of the lists within the next value; returns the value if there is no such list in it.
 
-    Args:
-        window: the document.
-        lists: where to look.
-        found: the lists that were found so far; is added to.
+    `lists` says where to look; those that are found are added to `found`.
     """
     kind = window.peek()
     here = lists.get(())
@@ -381,7 +363,6 @@ def _search_list(window: _Window, lists: _Lists, found: list[_List]) -> Generato
 
 
 def _below(lists: _Lists, key: str | int) -> _Lists:
-    """The lists below a key or an index."""
     return {
         path[1:]: one
         for path, one in lists.items()

@@ -21,11 +21,9 @@ Value = TypeVar("Value")
 
 
 def values_in(path: InputPath, make: Callable[[Mapping[str, Any], str], Value]) -> tuple[list[Value], list[Rejected]]:
-    """What the lines of a file hold, and the lines that can't be used.
+    """What the lines of a JSONL file hold, and the lines that can't be used.
 
-    Args:
-        path: a JSONL file, which may be gzipped; `-` is standard input.
-        make: columns and the line's number to a value; it raises RowProblem for a line that can't be used.
+    `make` makes a value of a line's columns and number, and raises RowProblem for a line that can't be used.
 
     Raises:
         InputError: the file can't be read, or no line of it can be used.
@@ -105,9 +103,7 @@ def first_line(path: InputPath) -> Mapping[str, Any] | None:
 def open_to_append(path: Path, what: str) -> int:
     """The descriptor of a file to read and append to; it and its folders are made if they aren't there.
 
-    Args:
-        path: the file.
-        what: what it holds, for the error.
+    `what` says for the error what it holds.
 
     Raises:
         ConfigError: its name isn't that of a JSONL file.
@@ -144,11 +140,7 @@ def _mend_end(file: int) -> None:
 
 
 def append(file: int, row: Mapping[str, Any]) -> None:
-    """Write one row as a line; when this returns, the operating system has it.
-
-    Raises:
-        OSError: the disk is full, or gone.
-    """
+    """Write one row as a line; when this returns, the operating system has it."""
     line = (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "replace")
     while line:
         line = line[os.write(file, line) :]

@@ -8,22 +8,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError
 from ragtriage.readers.problems import RawRow
 from ragtriage.readers.text_values import described, list_in, unpacked
-from ragtriage.text.sanitize import one_line
 
 _PART = re.compile(r"""\.?([^.\[\]'"*]+)|\[(\d{1,9})\]|\[(\*)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 _LIKE = "answer.text, hits[0].text or hits[*].text"
 
 
 class NotThere(Exception):
-    """Nothing stands at a path; `str()` says where it stops and what is there instead.
+    """Nothing stands at a path; `str()` says where it stops and what is there instead, without the path itself.
 
-    Args:
-        reason: that sentence, without the path itself.
-        absent: a key is absent or null, which may mean that there is no value; else something of another kind stands
-            in the way.
+    `absent`: a key is absent or null, which may mean that there is no value; else something of another kind stands in
+    the way.
     """
 
     def __init__(self, reason: str, *, absent: bool) -> None:
@@ -107,13 +105,10 @@ def keys_of(value: Mapping[Any, Any]) -> str:
 
 
 def path_from(text: str, flag: str, *, lenient: bool = False) -> ValuePath:
-    """Read a path.
+    """Read a path, given by a flag.
 
-    Args:
-        text: names with dots between them, `[0]` for an item of a list, `[*]` for every one, `['a.b']` for a name with
-            a dot in it; a leading `$` or `$.` is allowed.
-        flag: which flag it was given by, for the message.
-        lenient: see `ValuePath.lenient`.
+    It has names with dots between them, `[0]` for an item of a list, `[*]` for every one, `['a.b']` for a name with a
+    dot in it; a leading `$` or `$.` is allowed.
 
     Raises:
         ConfigError: it can't be read.
@@ -198,17 +193,9 @@ def column_place(column: str) -> Place:
 
 
 def place_from(text: str, field: str, columns: Collection[str], *, lenient: bool = False) -> Place:
-    """Read a place.
+    """Read a place: the name of a column, a path into one (`docs[*].page_content`), or several for a list.
 
-    Args:
-        text: the name of a column; a path into one (`docs[*].page_content`); or several of these with commas between
-            them, for a field that holds a list.
-        field: whose place it is.
-        columns: those of the file; a name of one of them is never read as a path.
-        lenient: see `ValuePath.lenient`.
-
-    Raises:
-        ConfigError: it can't be read, or there are several for a field that holds one value.
+    A name of one of the `columns` of the file is never read as a path; `lenient`: see `ValuePath.lenient`.
     """
     if text in columns:
         return column_place(text)

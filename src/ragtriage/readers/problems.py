@@ -14,7 +14,6 @@ class RowLimits:
     max_text: int = 1_000_000
     """Characters in one text: a query, a response, one source."""
     max_sources: int = 1_000
-    """Sources of one row."""
     max_row: int = 256_000_000
     """Bytes of one row in the file: what has to fit into memory at once."""
 
@@ -30,7 +29,6 @@ class RawRow:
     values: Mapping[str, Any] | None = None
     """Column to value; None if the row can't be read."""
     problem: str | None = None
-    """Why it can't be read."""
     undecodable: bool = False
     """The problem is bytes that aren't UTF-8."""
     size: int = 0
@@ -75,13 +73,7 @@ class Rejected:
 
 
 class RowProblem(Exception):
-    """A row has to be rejected.
-
-    Args:
-        field: the field at fault, under our name, or None.
-        reason: what is wrong and what to do.
-        twin_of: the row whose id, or content, it has.
-    """
+    """A row has to be rejected: the field at fault, under our name, or None, and what is wrong: see `Rejected`."""
 
     def __init__(self, field: str | None, reason: str, twin_of: int | None = None) -> None:
         super().__init__(reason)

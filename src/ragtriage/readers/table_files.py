@@ -24,11 +24,7 @@ _BUFFER = 1 << 20
 
 
 def csv_table(stream: io.BufferedReader, limits: RowLimits, name: str) -> Iterator[RawRow]:
-    """The rows of a CSV stream.
-
-    Raises:
-        InputError: there is no header, it isn't UTF-8, or it names a column twice.
-    """
+    """The rows of a CSV stream."""
     delimiter = _delimiter(stream.peek(1 << 16)[: 1 << 16])
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
     try:
@@ -113,19 +109,10 @@ def parquet_table(
     skip: int = 0,
     take: int | None = None,
 ) -> Iterator[RawRow]:
-    """The rows of a Parquet file or of a part of it, read batch by batch.
+    """The rows of a Parquet file or of some of its row groups, read batch by batch.
 
-    Args:
-        path: the file.
-        opener: opens it where it is no file of this machine.
-        first: the first row group.
-        count: how many row groups; all if None.
-        skip: rows at the beginning of these that are left out.
-        take: how many rows from there on; all if None.
-
-    Raises:
-        MissingExtraError: pyarrow isn't installed.
-        InputError: it isn't a Parquet file.
+    `opener` opens it where it is no file of this machine. Of the rows of these groups the first `skip` are left out,
+    and `take` of the others are read.
     """
     try:
         import pyarrow as pa  # noqa: PLC0415 - an extra

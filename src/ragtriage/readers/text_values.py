@@ -17,16 +17,15 @@ from itertools import pairwise
 from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
+from ragtriage.core.display import one_line
 from ragtriage.readers.problems import RowContext, RowProblem
-from ragtriage.text.sanitize import one_line
 
 
 class JsonReader:
     """Reads values one after the other.
 
-    Attributes:
-        repeated: the first key that came twice in one object of the last value, at any depth; None if none did. Of the
-            values of such a key the last one is kept.
+    `repeated` is the first key that came twice in an object of the last one, at any depth; of its values the last is
+    kept.
     """
 
     def __init__(self) -> None:
@@ -34,11 +33,7 @@ class JsonReader:
         self._decoder = JSONDecoder(parse_constant=lambda _: None, object_pairs_hook=self._object)
 
     def value_at(self, text: str, at: int) -> tuple[Any, int]:
-        """The JSON value that begins at a character, and the character behind it.
-
-        Raises:
-            JSONDecodeError: there is none.
-        """
+        """The JSON value that begins at a character, and the character behind it."""
         self.repeated = None
         try:
             return self._decoder.raw_decode(text, at)
@@ -50,11 +45,7 @@ class JsonReader:
             raise JSONDecodeError("a number has too many digits", text, at) from None
 
     def value(self, text: str) -> Any:
-        """The JSON value that a text holds.
-
-        Raises:
-            JSONDecodeError: it holds none, or more than one.
-        """
+        """The JSON value that a text holds; a JSONDecodeError if it holds none, or more than one."""
         start = len(text) - len(text.lstrip(" \t\r\n"))
         value, end = self.value_at(text, start)
         if text[end:].strip(" \t\r\n"):
@@ -74,11 +65,7 @@ class JsonReader:
 
 
 def parse(text: str) -> Any:
-    """The JSON value that a text holds.
-
-    Raises:
-        JSONDecodeError: it holds none, or more than one.
-    """
+    """The JSON value that a text holds; a JSONDecodeError if it holds none, or more than one."""
     return JsonReader().value(text)
 
 
@@ -113,13 +100,9 @@ def first_invalid_byte(text: str) -> str | None:
 
 
 def text_of(field: str, value: Any, context: RowContext, where: str = "") -> str:
-    """A field's text.
+    """A field's text; `where` says for the message which part of the field it is, for example `"source 3 "`.
 
-    Args:
-        field: our name of the field.
-        value: what the file holds.
-        context: how long it may be; gets a remark if characters were replaced.
-        where: which part of the field it is, for the message, for example `"source 3 "`.
+    The context gets a remark if characters were replaced.
 
     Raises:
         RowProblem: it is not a text, or too long.
@@ -145,11 +128,7 @@ def looks_like_list(value: Any) -> bool:
 
 
 def parse_literal(text: str) -> Any:
-    """What a text holds that looks like a list or an object: JSON, Python's notation, or a printed numpy array.
-
-    Raises:
-        NotALiteral: it can't be read.
-    """
+    """What a text holds that looks like a list or an object: JSON, Python's notation, or a printed numpy array."""
     stripped = text.strip()
     try:
         return parse(stripped)
@@ -198,11 +177,7 @@ def list_in(value: Any) -> Sequence[Any] | None:
 
 
 def _printed_array(text: str) -> list[str] | None:
-    """The texts of `['a' 'b']` as numpy prints it; None if no two strings stand side by side.
-
-    Raises:
-        SyntaxError: strings stand side by side in something else.
-    """
+    """The texts of `['a' 'b']` as numpy prints it; None if no two strings stand side by side."""
     try:
         tokens = [t for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type not in _LAYOUT]
     except (tokenize.TokenError, IndentationError) as error:
@@ -237,11 +212,7 @@ def described(value: Any) -> str:  # noqa: PLR0911 - one branch a kind of value
 
 
 def as_json_value(value: Any, remarks: list[str], depth: int = 0) -> Any:  # noqa: PLR0911 - one branch a kind of value
-    """A tag's value as JSON can hold it: NaN and infinities become None, dates ISO 8601, bytes and the rest text.
-
-    Raises:
-        RowProblem: it is nested more than 64 levels deep.
-    """
+    """A tag's value as JSON can hold it: NaN and infinities become None, dates ISO 8601, bytes and the rest text."""
     if depth > _DEEPEST:
         raise RowProblem(None, f"a column is nested more than {_DEEPEST} levels deep: flatten it or leave it out")
     match value:

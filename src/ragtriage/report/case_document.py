@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ragtriage.core.display import dollars, plural
-from ragtriage.diagnosis import KIND_WORDS
+from ragtriage.core.display import dollars, one_line, plural
+from ragtriage.diagnosis.headline import KIND_WORDS
 from ragtriage.report.case_report import CaseReport, ClaimReport, ScoreReport, SourceReport, looks_of
 from ragtriage.report.citations import CitationReport, Coverage, SegmentReport, VerdictReport
 from ragtriage.report.document import (
@@ -35,7 +35,6 @@ from ragtriage.report.words import (
     titled,
     two_places,
 )
-from ragtriage.text.sanitize import one_line
 
 MOST_EVIDENCE = 6
 SHORT_SOURCE = 320

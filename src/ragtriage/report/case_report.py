@@ -6,18 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ragtriage.core.display import price_of_tokens
+from ragtriage.core.case import Record, counted_text
+from ragtriage.core.display import one_line, price_of_tokens, sanitize
 from ragtriage.core.metric import Better, Metric
-from ragtriage.core.record import Record, counted_text
 from ragtriage.core.verdicts import Component, Score, Span, Undefined, Verdict
-from ragtriage.diagnosis import RULES, Finding, Headline, HeadlineKind, Rule, headline
-from ragtriage.diagnosis.findings import claims_from_conversation
-from ragtriage.diagnosis.headline import Rank, case_rank
+from ragtriage.diagnosis.findings import Finding, claims_from_conversation
+from ragtriage.diagnosis.headline import Headline, HeadlineKind, Rank, case_rank, headline
 from ragtriage.diagnosis.likelihood import score_interval
+from ragtriage.diagnosis.rules import RULES, Rule
 from ragtriage.metrics import CITATIONS, THELMA, metric_named
 from ragtriage.metrics.aggregate import CLAIMS, SEGMENTS
-from ragtriage.metrics.generator import hallucination
-from ragtriage.metrics.ragas import ragas_faithfulness
+from ragtriage.metrics.generator import hallucination, ragas_faithfulness
 from ragtriage.metrics.reference import answer_f1, answer_precision
 from ragtriage.metrics.thelma import REPEATED, fact_precision, groundedness, response_precision, source_precision
 from ragtriage.planning.questions import as_read
@@ -34,8 +33,7 @@ from ragtriage.report.citations import (
 )
 from ragtriage.report.marks import LOOKS, Look, Mark, Piece, pieces
 from ragtriage.report.words import bad_level, title_of
-from ragtriage.text.citations.segments import unrecognized_marks
-from ragtriage.text.sanitize import one_line, sanitize
+from ragtriage.text.segments import unrecognized_marks
 
 MOST_CLAIMS = 150
 """Claims listed for one case; of more, the pressing ones come first."""

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from ragtriage.core.record import Record
+from ragtriage.core.case import Record
+from ragtriage.core.display import one_line
 from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Cell, Component, Failure, Span, Verdict
-from ragtriage.diagnosis.citations import CheckedSegment, checked_segments
-from ragtriage.metrics.citations import FALSE
+from ragtriage.metrics.citations import FALSE, CheckedSegment, checked_segments
 from ragtriage.metrics.thelma import ANSWERED_BY_ONE, ANSWERED_BY_RESPONSE, ANSWERED_TOGETHER
 from ragtriage.report.marks import Look
 from ragtriage.report.words import SEGMENT_WORDS
-from ragtriage.text.sanitize import one_line
 
 State = Literal["yes", "no", "check", "unknown", "failed", "not asked"]
 """A verdict as it is shown; `check` is a no that the judge isn't sure of."""

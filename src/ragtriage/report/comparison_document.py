@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ragtriage.core.display import p_text, plural, signed
+from ragtriage.core.display import one_line, p_text, plural, signed
 from ragtriage.report.comparison_words import (
     ARROW,
     BETTER,
@@ -49,7 +49,6 @@ from ragtriage.runs.compare.comparison import (
 )
 from ragtriage.runs.compare.gates import slice_value
 from ragtriage.runs.compare.statistics import FEWEST
-from ragtriage.text.sanitize import one_line
 
 TONES = {"worse": "failure", "better": "right"}
 """Verdict → the kind of finding whose look it shares; the mark says the same without colour."""

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from ragtriage.core.display import STAND_IN, sanitize
 from ragtriage.core.files import ORDINARY_FILE, PRIVATE_FILE, atomic_write
 from ragtriage.report.comparison_words import Quotes, id_text, worst_of
 from ragtriage.runs.compare.comparison import Comparison, GateResult
-from ragtriage.text.sanitize import STAND_IN, sanitize
 
 MOST_SAID = 1_000
 """Characters of a message."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragtriage.core.display import p_text, plural, signed
+from ragtriage.core.display import one_line, p_text, plural, signed
 from ragtriage.core.files import ORDINARY_FILE, PRIVATE_FILE, atomic_write
 from ragtriage.report.comparison_words import (
     ARROW,
@@ -35,7 +35,6 @@ from ragtriage.report.comparison_words import (
 from ragtriage.report.words import two_places
 from ragtriage.runs.compare.comparison import CaseList, Comparison, MetricComparison, Slice
 from ragtriage.runs.compare.gates import slice_value
-from ragtriage.text.sanitize import one_line
 
 MARK = "<!-- ragtriage compare -->"
 """The first line: a workflow finds the comment that it is to replace by it."""

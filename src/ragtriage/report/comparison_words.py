@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragtriage.core.display import MINUS, listed, plural, signed
+from ragtriage.core.display import MINUS, listed, one_line, plural, signed
 from ragtriage.report.words import titled, two_places
 from ragtriage.runs.compare.comparison import (
     Changes,
@@ -20,7 +20,6 @@ from ragtriage.runs.compare.comparison import (
 )
 from ragtriage.runs.compare.gates import slice_value
 from ragtriage.runs.compare.statistics import Difference
-from ragtriage.text.sanitize import one_line
 
 BETTER, WORSE = "▲", "▼"
 ARROW = "→"

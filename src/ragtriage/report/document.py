@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from ragtriage.text.sanitize import one_line
+from ragtriage.core.display import one_line
 
 Tone = str
 """How a text is meant, not how it looks: words of `STYLES` in `terminal`, among them every kind of finding, every look

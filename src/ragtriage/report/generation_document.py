@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ragtriage.core.display import plural
+from ragtriage.core.display import one_line, plural
 from ragtriage.report.document import GAP, Block, Column, Heading, line, note, number_columns, table, text_columns
 from ragtriage.report.templating import text_environment
 from ragtriage.testset.example import Example
 from ragtriage.testset.generation.build import BuildStep, TemplateEstimate
 from ragtriage.testset.generation.phrasing import PhrasingResult, RefusedPhrasing
 from ragtriage.testset.generation.query_templates import TextTemplate
-from ragtriage.text.sanitize import one_line
 
 SHOWN = 20
 """Templates in the table of a dry run; all are in its sums and in `--json`."""

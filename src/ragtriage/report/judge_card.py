@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragtriage.core.display import dollars, plural
+from ragtriage.core.display import dollars, one_line, plural
 from ragtriage.report.document import Block, Table, line, text_columns
 from ragtriage.report.words import DASH
-from ragtriage.text.sanitize import one_line
 
 
 def card_document(card: Mapping[str, Any]) -> Iterator[Block]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ragtriage.core.display import plural
+from ragtriage.core.display import one_line, plural
 from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.report.document import GAP, Block, Column, Heading, Line, line, note, number_columns, table, text_columns
 from ragtriage.report.words import DASH, title_of
-from ragtriage.text.sanitize import one_line
 from ragtriage.trust.agreement.measure import Agreement
 from ragtriage.trust.calibration.calibrate import Calibration, CascadeBand, VerdictChance, VerdictThreshold
 from ragtriage.trust.calibration.fits import FittedThreshold, LearntRate

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, get_args
 
+from ragtriage.core.display import sanitize
 from ragtriage.core.verdicts import Span
-from ragtriage.text.sanitize import sanitize
 
 CONTEXT = 120
 """Characters shown on either side of what matters in a text that is cut."""

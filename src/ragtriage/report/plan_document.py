@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 
-from ragtriage.core.display import about, plural
+from ragtriage.core.display import about, one_line, plural
 from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.judges.judge_config import Protocol
 from ragtriage.judges.protocol import Estimate
@@ -23,7 +23,6 @@ from ragtriage.report.document import (
     text_columns,
 )
 from ragtriage.report.words import DASH
-from ragtriage.text.sanitize import one_line
 from ragtriage.trust.pairs.pair_scoring import CostEstimate
 
 UNPRICED = "not known: give --price IN:OUT"

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ragtriage.core.display import plural
+from ragtriage.core.display import one_line, plural
 from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.report.document import Block, line, note, number_columns, table, text_columns
 from ragtriage.report.templating import environment, page_parts, pages, write_page
 from ragtriage.testset.matching import truths_for_judge
 from ragtriage.testset.reliability import Misjudged, Published, Reliability
-from ragtriage.text.sanitize import one_line
 
 
 def reliability_document(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ragtriage.core.display import dollars, plural
+from ragtriage.core.display import dollars, one_line, plural
 from ragtriage.core.metric import Metric
-from ragtriage.diagnosis import KIND_WORDS, RULES, UNDETERMINED, Rule, most_telling
+from ragtriage.diagnosis.headline import KIND_WORDS, UNDETERMINED
+from ragtriage.diagnosis.rules import RULES, Rule, most_telling
 from ragtriage.report.case_report import ListedCase, worst_first
 from ragtriage.report.document import (
     GAP,
@@ -31,7 +32,6 @@ from ragtriage.report.words import DASH, SIGNS, better_of, full_title, short_tit
 from ragtriage.runs.repeats import CaseRepeat, MetricRepeat, RepeatSummary
 from ragtriage.runs.repeats.summary import CORRELATION, LEVEL, POWER
 from ragtriage.runs.summary import Group
-from ragtriage.text.sanitize import one_line
 
 MOST_READINGS = 4
 BESIDE_BAR = 46

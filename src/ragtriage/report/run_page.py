@@ -15,9 +15,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ragtriage.core.display import plural
-from ragtriage.diagnosis import KIND_WORDS
-from ragtriage.diagnosis.headline import Rank
+from ragtriage.core.display import one_line, plural
+from ragtriage.diagnosis.headline import KIND_WORDS, Rank
 from ragtriage.diagnosis.rules import SURE, is_bad
 from ragtriage.report.case_report import ListedCase, case_report, legend_of, listed_case, looks_of
 from ragtriage.report.judge_card import card_sections
@@ -26,7 +25,6 @@ from ragtriage.report.run_report import MOST_REASONS, Header, MetricReport, RunR
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
 from ragtriage.report.words import LEVEL_SIGNS, SIGNS
 from ragtriage.runs.tally import Diagnosed
-from ragtriage.text.sanitize import one_line
 
 FULL = 300
 """Cases that are shown in full."""

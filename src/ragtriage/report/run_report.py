@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.core.amount import Amount
-from ragtriage.core.display import plural, price_of_tokens
+from ragtriage.core.display import one_line, plural, price_of_tokens
 from ragtriage.core.metric import Metric
-from ragtriage.diagnosis import NONE, RULES, UNREAD, Rule, any_applicable
-from ragtriage.diagnosis.rules import BAD, is_bad
+from ragtriage.diagnosis.headline import NONE, UNREAD, any_applicable
+from ragtriage.diagnosis.rules import BAD, RULES, Rule, is_bad
 from ragtriage.metrics import CITATIONS
-from ragtriage.planning.requirements import REASONS
+from ragtriage.planning.relations import REASONS
 from ragtriage.report.words import (
     DASH,
     bad_level,
@@ -32,7 +32,6 @@ from ragtriage.runs.run import Run
 from ragtriage.runs.selection import QUOTED
 from ragtriage.runs.summary import Group, Summary
 from ragtriage.runs.tally import SlicedTally
-from ragtriage.text.sanitize import one_line
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 
 MOST_REASONS = 8

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ragtriage.core.case import Source
-from ragtriage.core.display import plural
+from ragtriage.core.display import one_line, plural
 from ragtriage.core.verdicts import Undefined
 from ragtriage.report.document import GAP, Block, Heading, line, note, number_columns, table, text_columns
 from ragtriage.report.words import title_of
-from ragtriage.text.sanitize import one_line
 from ragtriage.trust.pairs.pair_files import SHORT
 from ragtriage.trust.pairs.pair_scoring import PairAgreement, ScoredPair
 from ragtriage.trust.pairs.self_test import MetricTest, SelfTest

@@ -14,11 +14,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ragtriage.core.display import dollars, plural
+from ragtriage.core.display import dollars, one_line, plural, sanitize
 from ragtriage.core.files import atomic_write
-from ragtriage.diagnosis import KIND_WORDS
+from ragtriage.diagnosis.headline import KIND_WORDS
 from ragtriage.report import words
-from ragtriage.text.sanitize import one_line, sanitize
 
 UNBROKEN = 16
 """Characters of an id that stay on one line wherever there is room for them; report.js knows the number too."""

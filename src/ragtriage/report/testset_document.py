@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ragtriage.core.display import plural
+from ragtriage.core.display import one_line, plural
 from ragtriage.report.document import (
     GAP,
     Block,
@@ -36,7 +36,6 @@ from ragtriage.testset.scoring import (
     ScoringOptions,
 )
 from ragtriage.testset.sufficiency import SecondRun
-from ragtriage.text.sanitize import one_line
 
 OTHER_AVERAGE: dict[Average, Average] = {"rows": "groups", "groups": "rows"}
 """What is shown beside the average that was chosen."""

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragtriage.core.case import Case, Source, Turn
-from ragtriage.core.record import Record
+from ragtriage.core.case import Case, Record, Source, Turn
 from ragtriage.core.verdicts import Known, Outcome, Score, Undefined
 from ragtriage.metrics import metric_named
 from ragtriage.runs.codec import DELETED, custom_parts, decode_steps, encode_steps, with_custom_parts

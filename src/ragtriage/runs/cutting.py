@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, BinaryIO
 
 from ragtriage.core.errors import InputError
-from ragtriage.core.filesystems import Stamp, listed, open_input, stamp_of
+from ragtriage.core.files import Stamp, listed, open_input, stamp_of
 from ragtriage.readers.files import ByteRange, RowGroups
 from ragtriage.runs.manifest import InputFile, PartPlan, ReadOptions, part_id
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from ragtriage.core.case import Record
 from ragtriage.core.metric import Metric
-from ragtriage.core.record import Record
 from ragtriage.core.steps import Match, Step
-from ragtriage.diagnosis import COSTS, RULES, Assessment, Costs, Finding, Rule, assess, headline, needs_of
+from ragtriage.diagnosis.findings import Assessment, Finding, assess
+from ragtriage.diagnosis.headline import headline
+from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule, needs_of
 from ragtriage.judges.build import BuiltJudge
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import definition_of, metric_by_name_alone, metric_from

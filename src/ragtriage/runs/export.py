@@ -10,15 +10,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
+from ragtriage.core.case import Record
+from ragtriage.core.display import sanitize
 from ragtriage.core.errors import ConfigError, InputError, MissingExtraError
 from ragtriage.core.files import atomic_path, atomic_write
 from ragtriage.core.metric import Metric
-from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Failure, Score, Undefined, Verdict
-from ragtriage.diagnosis import Evidence, Finding, Rule, headline
-from ragtriage.diagnosis.citations import CheckedSegment, checked_segments
+from ragtriage.diagnosis.findings import Evidence, Finding
+from ragtriage.diagnosis.headline import headline
+from ragtriage.diagnosis.rules import Rule
+from ragtriage.metrics.citations import CheckedSegment, checked_segments
 from ragtriage.runs.tally import Diagnosed
-from ragtriage.text.sanitize import sanitize
 
 EVIDENCE = ("metric", "text", "fault", "explanation", "sure")
 

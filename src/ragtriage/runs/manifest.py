@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from ragtriage.core.amount import Amount
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import InputError
-from ragtriage.core.filesystems import REMOTE, Stamp, open_input
+from ragtriage.core.files import REMOTE, Stamp, open_input
 from ragtriage.readers import CaseFile, RowLimits, open_cases
 from ragtriage.readers.files import ByteRange, RowGroups, RowRange
 from ragtriage.readers.files import InputFile as OpenedFile

@@ -8,10 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ragtriage.core.amount import Amount
-from ragtriage.core.case import counted_weight
+from ragtriage.core.case import Record, counted_weight
 from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
-from ragtriage.core.record import Record
 from ragtriage.core.validation import near_names
 from ragtriage.core.verdicts import Outcome
 from ragtriage.runs.case_row import FACTS, SCORED, WHOLE, CaseHeading, CaseRow, Columns

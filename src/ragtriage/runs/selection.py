@@ -13,7 +13,7 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.statistics import wilson_interval
 from ragtriage.core.validation import near_names
 from ragtriage.evaluation.estimate import RowEstimate
-from ragtriage.metrics.optional import optional_data_of
+from ragtriage.metrics.names import optional_data_of
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.readers.cases import CaseSample
 
@@ -64,7 +64,7 @@ class RowCounts:
     conversations: int = 0
     """Selected rows with a conversation before the query."""
     optional: Counter[str] = field(default_factory=Counter)
-    """Optional content, which only some metrics need → selected rows that have it; see `ragtriage.metrics.optional`."""
+    """Optional content, which only some metrics need → selected rows that have it; see `ragtriage.metrics.names`."""
     tags: dict[str, None] = field(default_factory=dict)
     """The names of all tags that a selected row has, in their order."""
     notes: tuple[str, ...] = ()

@@ -8,30 +8,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from ragtriage.core.case import Record
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Better, Metric
-from ragtriage.core.record import Record
 from ragtriage.core.statistics import ExactSum, ranked
 from ragtriage.core.verdicts import Missing, Undefined, Verdict, Verdicts
-from ragtriage.diagnosis import (
-    COSTS,
+from ragtriage.diagnosis.findings import Assessment, Finding, assess
+from ragtriage.diagnosis.headline import (
     KIND_WORDS,
-    KINDS,
     NONE,
-    RULES,
     UNDETERMINED,
-    Assessment,
-    Costs,
-    Finding,
-    Kind,
-    Rule,
-    assess,
+    Rank,
+    case_rank,
     headline,
+    needs_a_look,
+    rank_from,
+    rank_of,
 )
-from ragtriage.diagnosis.headline import Rank, case_rank, needs_a_look, rank_from, rank_of
+from ragtriage.diagnosis.rules import COSTS, KINDS, RULES, Costs, Kind, Rule
 from ragtriage.metrics.aggregate import SEGMENTS
-from ragtriage.planning.requirements import CITES_NOTHING
+from ragtriage.planning.relations import CITES_NOTHING
 from ragtriage.runs.metric_tally import ExpectedCount, MetricSummary, MetricTally, Numbers
 
 WORST = 5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragtriage.core.record import Record
-from ragtriage.diagnosis import Assessment, Finding
+from ragtriage.core.case import Record
+from ragtriage.diagnosis.findings import Assessment, Finding
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.run import Run
 from ragtriage.runs.summary import Summary, Tally

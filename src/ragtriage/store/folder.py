@@ -19,8 +19,9 @@ import numpy as np
 
 from ragtriage.core.amount import Amount
 from ragtriage.core.case import Case
+from ragtriage.core.display import one_line
 from ragtriage.core.errors import InputError, NotStoredError, RagtriageError, StoreError
-from ragtriage.core.filesystems import FILESYSTEMS, REMOTE, Folder, folder_at, open_input, stamp_of
+from ragtriage.core.files import FILESYSTEMS, REMOTE, Folder, folder_at, open_input, stamp_of
 from ragtriage.judges.budget import spent_on
 from ragtriage.runs.case_row import FACTS, CaseRow, CaseText, Columns, texts_of
 from ragtriage.runs.evaluation_config import ARITHMETIC
@@ -30,7 +31,6 @@ from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, CountedPart, Reje
 from ragtriage.store.layout import Duplicate, PlacedPart, find_duplicates, laid_out, rejected_rows, starts
 from ragtriage.store.lease import worked_on
 from ragtriage.store.part_file import columns_of, read_cases, read_ids, read_numbers, read_rejected, read_scores
-from ragtriage.text.sanitize import one_line
 
 PLAN, SUMMARY, DONE, RECORDS, NOTES = "plan.json", "summary.json", "done", "records", "notes"
 FORMAT = 3

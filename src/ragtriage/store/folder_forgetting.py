@@ -14,7 +14,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, cast
 
 from ragtriage.core.errors import StoreError
-from ragtriage.core.filesystems import open_input
+from ragtriage.core.files import open_input
 from ragtriage.metrics import metric_named
 from ragtriage.runs.case_row import FACTS, WHOLE
 from ragtriage.runs.codec import DELETED, without_texts

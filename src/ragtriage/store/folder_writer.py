@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from ragtriage.core.amount import Amount
-from ragtriage.core.case import Case
-from ragtriage.core.filesystems import Folder
-from ragtriage.core.record import Record
+from ragtriage.core.case import Case, Record
+from ragtriage.core.files import Folder
 from ragtriage.readers import Rejected
 from ragtriage.readers.case_rows import made_up_id
 from ragtriage.runs.case_row import CaseHeading, CaseRow

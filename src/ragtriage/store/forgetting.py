@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Insert, delete, or_, select, update
 
+from ragtriage.core.case import Record
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.questions import Question
-from ragtriage.core.record import Record
 from ragtriage.core.steps import Step
 from ragtriage.judges.wrappers import AnswerKeys
 from ragtriage.metrics import METRICS, metric_named

@@ -20,7 +20,7 @@ from typing import Any, Self
 from sqlalchemy import Connection, func, or_, select, update
 
 from ragtriage.core.errors import StoreError
-from ragtriage.core.filesystems import Folder
+from ragtriage.core.files import Folder
 from ragtriage.store.database import Database
 from ragtriage.store.schema import runs
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import tee
 from typing import Any
 
+from ragtriage.core.case import Record
 from ragtriage.core.display import plural
 from ragtriage.core.errors import StoreError
-from ragtriage.core.filesystems import folder_at
-from ragtriage.core.record import Record
+from ragtriage.core.files import folder_at
 from ragtriage.runs.codec import DELETED
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.identity import RunIdentity

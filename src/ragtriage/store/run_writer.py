@@ -12,9 +12,8 @@ from typing import Any, Self
 
 from sqlalchemy import Connection, Table, delete, func, select, update
 
-from ragtriage.core.case import Case
+from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import StoreError
-from ragtriage.core.record import Record
 from ragtriage.runs.case_row import CaseHeading, CaseRow, head_of, outcome_columns
 from ragtriage.runs.identity import digest
 from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, Rejection, RunInfo, State
@@ -124,7 +123,7 @@ class RunWriter:
                     yield case
 
     def keep(self, record: Record, heading: CaseHeading | None = None) -> None:
-        """Store one record within `SECONDS`; the same case again replaces it. See `ragtriage.core.record.Sink`.
+        """Store one record within `SECONDS`; the same case again replaces it. See `ragtriage.core.case.Sink`.
 
         Args:
             record: an evaluated case.

@@ -6,17 +6,16 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from ragtriage.core.chances import bad_chance, is_doubtful
+from ragtriage.core.display import one_line, sanitize
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
-from ragtriage.core.verdicts import Part, Score, Undefined, Verdict
+from ragtriage.core.verdicts import Part, Score, Undefined, Verdict, bad_chance, is_doubtful
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.testing.case_list import case_from
 from ragtriage.testing.judged_case import CaseMadeInTest, JudgedCase
 from ragtriage.testing.named_metrics import GROUNDED
 from ragtriage.testing.outcomes import UnsureWarning
 from ragtriage.testing.suite import current
-from ragtriage.text.sanitize import one_line, sanitize
 
 LONGEST_MESSAGE = 2_000
 """Characters of a message."""

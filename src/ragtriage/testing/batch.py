@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS, CollectedLines
+from ragtriage.collect.application import RequestPolicy, ask_all
 from ragtriage.collect.application_names import ApplicationSpec, open_application
-from ragtriage.collect.asking import RequestPolicy, ask_all
-from ragtriage.core.case import Case
+from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import ConfigError, RagtriageError
-from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Score
-from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis.findings import Finding
 from ragtriage.readers import open_cases
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run

@@ -11,12 +11,11 @@ from typing import Any
 
 from ragtriage.config import Settings
 from ragtriage.core.case import Case
-from ragtriage.core.display import listed, plural
+from ragtriage.core.display import listed, one_line, plural
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import near_names
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.readers.case_rows import cases_from, made_up_id
-from ragtriage.text.sanitize import one_line
 
 LONGEST_ID = 80
 """Characters of a case's id in the name of a test."""

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 
-from ragtriage.core.case import Case, Source
+from ragtriage.core.case import Case, Record, Source
+from ragtriage.core.display import one_line
 from ragtriage.core.metric import Metric
-from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Outcome, Score, Undefined
-from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis.findings import Finding
 from ragtriage.testing.batch import Batch
 from ragtriage.testing.case_list import CaseList
 from ragtriage.testing.outcomes import NotJudged, Undecided
 from ragtriage.testing.suite import MADE_IN_TESTS, Suite, current
-from ragtriage.text.sanitize import one_line
 
 LONGEST_REASON = 400
 """Characters of why a score isn't there."""

@@ -12,7 +12,7 @@ from typing import Any
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.validation import near_names
-from ragtriage.diagnosis import Rule
+from ragtriage.diagnosis.rules import Rule
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.metric_tally import ExpectedCount
 from ragtriage.runs.run import Run

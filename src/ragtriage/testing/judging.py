@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass
 from typing import TypeVar
 
 from ragtriage import __version__
-from ragtriage.core.case import Case
+from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import KINDS
-from ragtriage.core.record import Record
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.execution.evaluating import Evaluation, RunSpending
 from ragtriage.judges.build import BuiltJudge

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ragtriage.core.case import Record
+from ragtriage.core.display import one_line
 from ragtriage.core.metric import Metric
-from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Score
-from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis.findings import Finding
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.testing.judging import Judged
-from ragtriage.text.sanitize import one_line
 
 FAILED = "failed: "
 """What stands before the reason where the judge failed: see `Undefined`."""

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragtriage.core.display import dollars, plural
+from ragtriage.core.display import dollars, one_line, plural
 from ragtriage.core.statistics import ranked
 from ragtriage.testing.results import FAILED
-from ragtriage.text.sanitize import one_line
 
 MOST_FINDINGS = 6
 """Kinds of findings that a line lists."""

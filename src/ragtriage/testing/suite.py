@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from ragtriage.config import Settings, find_settings, judge_config
-from ragtriage.core.case import Case
+from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import StoreError
-from ragtriage.core.record import Record
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.store import Store, open_store, project_meant

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
-from ragtriage.core.record import Record
-from ragtriage.diagnosis import NONE, RULES, UNDETERMINED, Finding, Rule, component_of
+from ragtriage.core.case import Record
+from ragtriage.diagnosis.findings import Finding
+from ragtriage.diagnosis.headline import NONE, UNDETERMINED, component_of
+from ragtriage.diagnosis.rules import RULES, Rule
 from ragtriage.testset.corpus import GapLookup
 from ragtriage.testset.groups import TaggedRow
 from ragtriage.testset.sufficiency import SecondRun

@@ -44,7 +44,6 @@ def cells(row: str) -> tuple[str, ...]:
 
 
 def _trim(text: str, start: int, end: int, also: str = "") -> tuple[int, int]:
-    """The span without white space around it, and without another sign."""
     while start < end and (text[start].isspace() or text[start] in also):
         start += 1
     while end > start and (text[end - 1].isspace() or text[end - 1] in also):
@@ -53,7 +52,6 @@ def _trim(text: str, start: int, end: int, also: str = "") -> tuple[int, int]:
 
 
 def _lines(text: str) -> list[tuple[int, int]]:
-    """The spans of the lines, without their line feeds."""
     return [found.span(found.lastindex or 0) for found in _LINE.finditer(text)]
 
 
@@ -77,7 +75,6 @@ class _Reader:
             yield Block(shape, start, end, header)
 
     def code(self, fence: str) -> Iterator[Block]:
-        """Everything up to the closing fence, or to the end."""
         first = self.at + 1
         self.at = first
         while self.at < len(self.lines) and not self.line(self.at).strip().startswith(fence):
@@ -105,14 +102,12 @@ class _Reader:
         return all(_CODE_SIGN.search(x) and not _PROSE.search(x) and not _ITEM.match(x) for x in lines)
 
     def _dedent(self) -> int:
-        """The first line behind this one that isn't indented."""
         at = self.at
         while at < len(self.lines) and _INDENTED.match(self.line(at)):
             at += 1
         return at
 
     def table(self) -> Iterator[Block]:
-        """One line of a table."""
         start, end = _trim(self.text, *self.lines[self.at], also="|")
         line = self.line(self.at)
         self.at += 1
@@ -125,7 +120,6 @@ class _Reader:
             yield from self.block("row", start, end, self.header)
 
     def in_table(self) -> bool:
-        """Whether this line belongs to a table."""
         line = self.line(self.at)
         if "|" not in line:
             return False

@@ -124,7 +124,6 @@ class Part:
 
     text: str
     span: Span
-    """The part's own words."""
     kind: PartKind = "claim"
 
 
@@ -139,7 +138,6 @@ class _Clause:
     complements: list[tuple[str, str, Span]] = field(default_factory=list)
 
     def go_on(self, said: str, end: int) -> None:
-        """Add words to what was said last."""
         if self.complements:
             before, last, (start, _) = self.complements[-1]
             self.complements[-1] = (before, last + said, (start, end))
@@ -259,12 +257,10 @@ def _parts(text: str, marks: Marks, borders: Sequence[tuple[int, Cut]], end: int
 
 
 def _before(text: str, nouns: Sequence[Span], place: int) -> str:
-    """The noun right before a place."""
     return next((text[a:b] for a, b in reversed(nouns) if a < place and b <= place + 2), "")
 
 
 def _subject(text: str, subjects: Sequence[Span], start: int, end: int) -> str:
-    """The first subject that begins in a stretch."""
     return next((text[a:b] for a, b in subjects if start <= a < end), "")
 
 
@@ -289,11 +285,9 @@ class _Reader:
         """The kind of the sentence before: behind a remark about the sources, "they" are the sources."""
 
     def plain(self, text: str) -> str:
-        """The words of a part of the text."""
         return plain_text(text, marked=self.marked)
 
     def _claim(self, text: str, span: Span) -> Component:
-        """A claim with its pronouns resolved."""
         said = self.plain(text)
         resolved = resolve(said, self.topic)
         if resolved == said:
@@ -302,7 +296,6 @@ class _Reader:
         return Component(resolved, span)
 
     def sentence(self, start: int, end: int) -> Iterator[Said]:
-        """The components of one sentence."""
         if self.marks is not None:
             yield from self._marked(self.marks, start, end)
             return
@@ -348,7 +341,6 @@ class _Reader:
             yield from self.sentence(start, end) if number else self.begun(start, end)
 
     def begun(self, start: int, end: int) -> Iterator[Said]:
-        """The first sentence of a list item."""
         said = self.plain(self.text[start:end])
         whole = said.endswith((".", "!")) and said.count(" ") > 1
         if self.lead and (said[:1].islower() or not (whole or AUXILIARY_WORD.search(said))) and not remark(said):
@@ -357,7 +349,6 @@ class _Reader:
             yield from self.sentence(start, end)
 
     def read(self, block: Block, *, before_list: bool) -> Iterator[Said]:
-        """The components of one block."""
         if block.shape in {"heading", "header"}:
             self.lead, self.topic = "", None
             yield (

@@ -125,7 +125,6 @@ def _clock(match: re.Match[str], *, later: bool) -> Clock:
 
 
 def _zone(written: str) -> str:
-    """A zone in one form."""
     plain = written.upper().replace(":", "")
     return "UTC" if plain in {"Z", "UTC", "GMT", "+00", "+0000", "-0000", "-00"} else plain
 
@@ -153,11 +152,7 @@ _MONTH = rf"(?P<month>{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})"
 def _in_words(year: str, *, whole: bool = False, weekday: str = "", behind_day: str = "") -> tuple[str, str, str, str]:
     """Forms of a day and of a month, as regular expressions with the groups `day`, `month`, `year` and `weekday`.
 
-    Args:
-        year: what is a year.
-        whole: a day has its year.
-        weekday: what may stand before a day in words.
-        behind_day: what may stand behind its number.
+    Where `whole`, a day has its year; `weekday` may stand before a day in words, `behind_day` behind its number.
     """
     day, year = rf"(?P<day>\d{{1,2}}){behind_day}", rf"(?P<year>{year})"
     of_year = rf"(?:,? {year}\b)" + ("" if whole else "?")

@@ -20,7 +20,6 @@ _TABLE = {"nothing else": 0.97, "something beside": 0.85, "hedged": 0.3, "late":
 
 
 def _stems(text: str) -> set[str]:
-    """The beginnings of the words that carry meaning."""
     return {word[:5] for word in _WORD.findall(text.lower()) if word not in _EMPTY}
 
 

@@ -60,7 +60,6 @@ def details(text: str) -> tuple[Detail, ...]:
 
 
 def _without(text: str, found: Iterable[Detail]) -> str:
-    """The text with blanks where these stand."""
     for start, end in (one.span for one in found):
         text = text[:start] + " " * (end - start) + text[end:]
     return text
@@ -203,8 +202,6 @@ def _with_at(place: Span, text: str) -> Span:
 
 
 def _beside_the_same(one: PlacedWord, own: Words, other: PlacedWord, there: Words) -> bool:
-    """Whether the next word before or behind is the same."""
-
     def neighbours(word: PlacedWord, words: Words) -> tuple[str, str]:
         content = [w for w in words if w.counts or w is word]
         at = content.index(word)
@@ -226,7 +223,6 @@ def denied_words(claim: str, text: str) -> Iterator[Pair]:
 
 
 def _denied(words: Words) -> PlacedWord | None:
-    """The word behind the only negation."""
     negations = [at for at, word in enumerate(words) if NEGATION.fullmatch(word.text)]
     if len(negations) != 1:
         return None
@@ -259,9 +255,7 @@ class Difference:
     """One detail that a claim and a text tell otherwise."""
 
     claimed: str
-    """As the claim has it."""
     told: str
-    """As the text has it."""
     place: Span
     """Where in the text."""
 
@@ -270,15 +264,9 @@ class Difference:
 
 
 def differences(claim: str, text: str, *, contradicts: bool = False) -> tuple[Difference, ...]:
-    """What a claim and a text that says nearly the same tell otherwise, in the order of the text.
+    """What a claim and a text, a sentence or a few, tell otherwise, in the order of the text.
 
-    Args:
-        claim: what was said.
-        text: one sentence or a few.
-        contradicts: whether it is known that the text contradicts the claim.
-
-    Returns:
-        Empty where the text is about something else, or says the same.
+    Empty where the text is about something else, or says the same; `contradicts` says that it is known to contradict.
     """
     if _ASKED.search(text) or not (contradicts or _nearly_the_same(claim, text)):
         return ()
@@ -331,12 +319,10 @@ def _values(claim: str, text: str) -> Iterator[Pair]:
 
 
 def _turned(text: str) -> set[str]:
-    """The words by which a number is counted from another."""
     return {found.lower() for found in WORDS["relative_number"].findall(text)}
 
 
 def _worked_out(one: Detail, there: Sequence[Detail]) -> bool:
-    """Whether an amount is the sum or the difference of two."""
     amounts = [other.value.value for other in there if other.kind == one.kind and isinstance(other.value, Figure)]
     wanted = one.value.value if isinstance(one.value, Figure) else None
     return any(wanted in (a + b, abs(a - b)) for a, b in combinations(amounts, 2))
@@ -372,7 +358,6 @@ def _counterpart(one: Detail, others: Sequence[Detail], claim: str, text: str) -
 
 
 def _shape(value: object) -> tuple[bool, ...]:
-    """Which parts of a date are written."""
     return (bool(value.day), bool(value.month), bool(value.year)) if isinstance(value, WrittenDate) else ()
 
 

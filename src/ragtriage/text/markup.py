@@ -82,7 +82,6 @@ def _read(text: str) -> _Placed:
 
 
 def _tidied(placed: _Placed) -> Iterator[tuple[str, int]]:
-    """Without blank lines, and without spaces at the beginning and end of lines."""
     line: _Placed = []
     for char, place in [*placed, ("\n", len(placed))]:
         if char != "\n":
@@ -114,7 +113,6 @@ class _Page:
             self._cells[-1] += [(" " if char.isspace() else char, at + i) for i, char in enumerate(said)]
 
     def mark(self, tag: str, at: int, *, ends: bool) -> None:
-        """A new line, item, row or cell, or the end of one."""
         if tag in {"table", "tr"}:
             self.end_row(at)
             if not ends and tag == "tr":
@@ -142,7 +140,6 @@ class _Page:
         self._rows += 1
 
     def _sign(self, said: str, at: int) -> None:
-        """What stands for a tag, at its place."""
         (self.out if not self._cells else self._cells[-1]).extend((char, at) for char in said)
 
 
@@ -242,11 +239,8 @@ _SPACE = re.compile(r"\s+")
 def plain_text(text: str, *, marked: bool = True) -> str:
     """The words of a text without citation marks, emphasis, link addresses and line breaks.
 
-    Only what can be nothing but a mark goes: no exponent, no years or interval in brackets, no index.
-
-    Args:
-        text: a sentence or a part of one.
-        marked: whether marks may stand in it; False where they were cut already, and what stands in brackets is text.
+    Only what can be nothing but a mark goes: no exponent, no years or interval in brackets, no index. Where `marked` is
+    False the marks were cut already, and what stands in brackets is text.
     """
     if marked and ("[" in text or "【" in text or "<" in text or not text.isascii()):
         text = _RAISED.sub("", _unnumbered(text))

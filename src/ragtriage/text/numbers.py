@@ -132,14 +132,10 @@ class Figure:
     """What its last written digit stands for: .01 in 3.20, 100,000 in 3.2 million, 1 in 3200000."""
 
     def is_same(self, truth: Decimal, tolerance: float) -> bool:
-        """Whether it is the true number, rounded to its own exactness and not farther off than the tolerance.
+        """Whether it is the true number, rounded to its own exactness and not farther off than a share of it.
 
         So a true 1234.56 is met by 1,235 and by 1.2 thousand only within the tolerance, and a true count, 2003, isn't
         met by 2004.
-
-        Args:
-            truth: the true number.
-            tolerance: the largest difference, as a share of the true number.
         """
         apart = abs(self.value - truth)
         return apart == 0 or (apart <= self.step / 2 and apart <= Decimal(str(tolerance)) * abs(truth))

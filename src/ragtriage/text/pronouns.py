@@ -32,7 +32,6 @@ class Subject:
 
     text: str
     end: int
-    """Where the subject ends in the clause."""
     verb: str
     """The auxiliary behind it, in lower case with a straight apostrophe."""
     sole: bool = True

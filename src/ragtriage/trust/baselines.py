@@ -12,7 +12,7 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Any
 
-from ragtriage.text import split_sentences
+from ragtriage.text.sentences import split_sentences
 
 Row = Mapping[str, Any]
 Texts = Sequence[str]

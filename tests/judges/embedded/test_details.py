@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ragtriage import Verdict
-from ragtriage.core.chances import NOT_SUPPORTED
 from ragtriage.core.questions import supported
+from ragtriage.core.verdicts import NOT_SUPPORTED
 from ragtriage.judges.embedded import EmbeddedJudge
 
 DETAILS = Path(__file__).parents[2] / "details"

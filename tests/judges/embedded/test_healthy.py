@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ragtriage import Case, Source, diagnose, evaluate_sync, needs_of, thresholds_with
-from ragtriage.diagnosis import RULES
+from ragtriage.diagnosis.rules import RULES
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.metrics import metrics_named
 

@@ -23,7 +23,7 @@ from ragtriage.judges.embedded.cross_encoder import (
     response_pair,
 )
 from ragtriage.judges.embedded.encoder import MODEL, WordPieces
-from ragtriage.text import split_claims
+from ragtriage.text.claims import split_claims
 
 FILLER = "The harbour office keeps a list of all boats, and the list is read aloud on the first Monday of the month."
 QUERY = "How tall is the lighthouse, and who built it?"

@@ -31,7 +31,7 @@ from ragtriage.text.lexicon import Lexicon
 
 SOURCES = Path(__file__).with_name("verdict_sources.json")
 WITHOUT_VERDICTS = (
-    "ragtriage.text.citations", "ragtriage.text.language", "ragtriage.text.sanitize",
+    "ragtriage.text.citation_marks", "ragtriage.text.segments", "ragtriage.text.language",
     "ragtriage.judges.embedded.question_batches", "ragtriage.judges.embedded.versions",
 )  # fmt: skip
 """Modules that no verdict depends on: the judge reads no citations, is told the language, and answers in any batch."""

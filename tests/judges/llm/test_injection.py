@@ -19,7 +19,7 @@ from fake_models import FENCED, PROMPTS, STRING, Answering, judge_of, lines_of, 
 from ragtriage.core import questions as ask
 from ragtriage.core.case import Case, Source
 from ragtriage.core.verdicts import Component, Verdict
-from ragtriage.diagnosis import RULES, needs_of
+from ragtriage.diagnosis.rules import RULES, needs_of
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.llm.fencing import fence

@@ -13,7 +13,7 @@ from ragtriage.core.case import Case, Source, Turn
 from ragtriage.core.errors import JudgeError
 from ragtriage.core.questions import KINDS
 from ragtriage.core.verdicts import Component, Failure, Score, Undefined, Verdict
-from ragtriage.diagnosis import RULES, needs_of
+from ragtriage.diagnosis.rules import RULES, needs_of
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.llm.judge import LLMJudge

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from compared_runs import made_side
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.diagnosis import RULES
+from ragtriage.diagnosis.rules import RULES
 from ragtriage.runs.compare.case_table import FoundColumns
 from ragtriage.runs.compare.compare import CompareOptions, compare
 from ragtriage.runs.compare.comparison import Comparison, MetricComparison

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from compared_runs import made_side
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.statistics import Z
-from ragtriage.diagnosis import RULES
+from ragtriage.diagnosis.rules import RULES
 from ragtriage.report.comparison_document import comparison_document
 from ragtriage.report.comparison_junit import comparison_junit
 from ragtriage.report.comparison_markdown import comparison_markdown

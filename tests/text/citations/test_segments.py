@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragtriage import Case, Component, ConfigError, Source
-from ragtriage.text.citations.segments import segments_of, unrecognized_marks, unsegmented_reason
+from ragtriage.text.segments import segments_of, unrecognized_marks, unsegmented_reason
 
 TABLE = Path(__file__).parent / "segments.jsonl"
 ROWS = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()]

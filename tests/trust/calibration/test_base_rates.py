@@ -10,7 +10,7 @@ import pytest
 
 from ragtriage import Case, Component, Record, Verdict
 from ragtriage.config import read_settings
-from ragtriage.core.chances import with_chance
+from ragtriage.core.verdicts import with_chance
 from ragtriage.judges.decision_thresholds import BASE_RATES
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Reweighed

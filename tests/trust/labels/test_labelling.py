@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ragtriage.core.case import Case, Source
+from ragtriage.core.case import Case, Record, Source
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answered, Component, Failure, Part, Score, Undefined, Verdict
 from ragtriage.trust.labels.label_files import Label, LabelFile, read_labels
 from ragtriage.trust.labels.sampling import (

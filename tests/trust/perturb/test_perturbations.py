@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from ragtriage.core.case import Case, Source
-from ragtriage.text import split_sentences
+from ragtriage.text.sentences import split_sentences
 from ragtriage.trust.pairs.pair_files import SHORT, Pair, read_pairs
 from ragtriage.trust.pairs.self_test import base_cases
 from ragtriage.trust.pairs.table1 import OWN_PAIRS

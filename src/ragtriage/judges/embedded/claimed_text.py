@@ -22,11 +22,10 @@ from functools import lru_cache
 
 from ragtriage.judges.embedded.readings import read_sentence
 from ragtriage.judges.embedded.rules import RULES
-from ragtriage.text import split_questions
 from ragtriage.text.dates import DATE_NAMES
 from ragtriage.text.numbers import NUMBER_WORDS
 from ragtriage.text.pronouns import AUXILIARY_WORD, stands_alone, subject
-from ragtriage.text.questions import question_type
+from ragtriage.text.questions import question_type, split_questions
 from ragtriage.text.words import STOP, fold, stem, tokens
 
 _NAMED = RULES.regex("named_text")

@@ -19,8 +19,8 @@ import numpy as np
 
 from ragtriage.core.verdicts import Span
 from ragtriage.judges.embedded.encoder import END, MODEL, Vector, WordPieces, open_model
-from ragtriage.text import split_sentences
 from ragtriage.text.claims import Cut, Marks, PartKind
+from ragtriage.text.sentences import split_sentences
 
 HEADS = ("supported", "answered", "essential", "needed")
 """What the reader says of a text, in the order of its output; `needed` of a sentence in its text: whether that is

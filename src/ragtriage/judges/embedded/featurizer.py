@@ -28,8 +28,8 @@ from ragtriage.judges.embedded.readings import Sentence, as_written
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
-from ragtriage.text import declines, split_claims
-from ragtriage.text.claims import Marker
+from ragtriage.text.claims import Marker, split_claims
+from ragtriage.text.declines import declines
 from ragtriage.text.markup import visible_text
 from ragtriage.text.numbers import numbers_as_figures
 

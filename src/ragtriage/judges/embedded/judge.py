@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ragtriage import text
 from ragtriage.core.questions import Kind, Question, essential
 from ragtriage.core.verdicts import Answer, Failure, Verdict
 from ragtriage.judges.embedded.question_batches import QuestionBatcher
@@ -20,8 +19,11 @@ from ragtriage.judges.embedded.verdict import questions_by_claim, verdict_of, ve
 from ragtriage.judges.embedded.versions import MODEL, fingerprint_of
 from ragtriage.judges.judge_names import EMBEDDED
 from ragtriage.judges.protocol import Estimate
-from ragtriage.text.claims import Marker, Marks
+from ragtriage.text.claims import Marker, Marks, split_claims
+from ragtriage.text.declines import declines
 from ragtriage.text.language import language_name
+from ragtriage.text.questions import split_questions
+from ragtriage.text.sentences import split_facts, split_sentences
 
 if TYPE_CHECKING:
     from ragtriage.judges.embedded.scorer import Scorer
@@ -29,14 +31,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _RULES: Mapping[str, Callable[[Question], Answer]] = {
-    "facts": lambda q: text.split_facts(q.subject),
-    "questions": lambda q: text.split_questions(q.subject),
-    "sentences": lambda q: text.split_sentences(q.subject),
+    "facts": lambda q: split_facts(q.subject),
+    "questions": lambda q: split_questions(q.subject),
+    "sentences": lambda q: split_sentences(q.subject),
 }
 """The kinds that rules answer, without a model."""
 _MARKED: Mapping[str, Callable[[Question, Marker], Answer]] = {
-    "claims": lambda q, marker: text.split_claims(q.subject, q.query, marker=marker),
-    "declines": lambda q, marker: text.declines(q.query, q.subject, marker),
+    "claims": lambda q, marker: split_claims(q.subject, q.query, marker=marker),
+    "declines": lambda q, marker: declines(q.query, q.subject, marker),
 }
 """The kinds that are answered by where claims begin and what is a remark."""
 _UNSUPPORTED: Mapping[str, str] = {

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragtriage.core.chances import CHECK, with_chance
 from ragtriage.core.questions import Question
-from ragtriage.core.verdicts import Answer, Answered, Verdict
+from ragtriage.core.verdicts import CHECK, Answer, Answered, Verdict, with_chance
 from ragtriage.judges.embedded.claimed_text import without_attribution
 from ragtriage.judges.quotes import LONGEST_QUOTE, quoted
-from ragtriage.text import declines, split_claims, split_sentences
-from ragtriage.text.claims import Marker
+from ragtriage.text.claims import Marker, split_claims
+from ragtriage.text.declines import declines
 from ragtriage.text.differences import differences, likely_place
+from ragtriage.text.sentences import split_sentences
 
 NEAR = 0.6
 """From this share of a claim's words in one sentence on, an unsupported claim is one that the sentence contradicts."""

@@ -10,10 +10,9 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from ragtriage.core.chances import NOT_SUPPORTED, with_chance
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.questions import KINDS, Kind, Question
-from ragtriage.core.verdicts import Answer, Components, Failure, Verdict
+from ragtriage.core.verdicts import NOT_SUPPORTED, Answer, Components, Failure, Verdict, with_chance
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.claimed_text import asserted_text, without_attribution
 from ragtriage.judges.embedded.question_batches import QuestionBatcher
@@ -25,9 +24,10 @@ from ragtriage.judges.hub_models.model import HubModel, PairChances
 from ragtriage.judges.judge_names import UNCALIBRATED
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.quotes import quoted
-from ragtriage.text import split_claims, split_sentences
+from ragtriage.text.claims import split_claims
 from ragtriage.text.differences import differences, likely_place
 from ragtriage.text.language import language_name, language_of_text
+from ragtriage.text.sentences import split_sentences
 
 ANSWERS = 3
 """The version of how answers are made of what a model says; raise it when they change."""

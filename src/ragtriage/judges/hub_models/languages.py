@@ -13,10 +13,11 @@ from typing import ClassVar
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.validation import STRICT, validated
 from ragtriage.core.verdicts import Component, Components
-from ragtriage.text import split_claims, split_facts, split_questions, split_sentences
+from ragtriage.text.claims import split_claims
 from ragtriage.text.language import language_name
 from ragtriage.text.markup import plain_text
-from ragtriage.text.sentences import TOGETHER
+from ragtriage.text.questions import split_questions
+from ragtriage.text.sentences import TOGETHER, split_facts, split_sentences
 
 VERSION = 2
 """Of these rules; part of the fingerprint of what they answer."""

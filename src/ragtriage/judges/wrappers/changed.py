@@ -10,10 +10,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from ragtriage.core.chances import log_odds, shifted, with_chance
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import Kind, Question
-from ragtriage.core.verdicts import Answer, Answered, Verdict
+from ragtriage.core.verdicts import Answer, Answered, Verdict, log_odds, shifted, with_chance
 from ragtriage.judges.decision_thresholds import (
     BASE_RATES,
     BINARY,

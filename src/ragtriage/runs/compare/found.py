@@ -13,11 +13,12 @@ from importlib.metadata import version
 
 import numpy as np
 
+from ragtriage.core.case import Record
 from ragtriage.core.errors import StoreError
-from ragtriage.core.record import Record
 from ragtriage.core.validation import as_builtins
-from ragtriage.diagnosis import Assessment, Finding, Rule, decided_rules, headline, most_pressing
-from ragtriage.diagnosis.headline import NONE, UNDETERMINED
+from ragtriage.diagnosis.findings import Assessment, Finding, decided_rules
+from ragtriage.diagnosis.headline import NONE, UNDETERMINED, headline, most_pressing
+from ragtriage.diagnosis.rules import Rule
 from ragtriage.runs.compare.case_table import FoundColumns
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import FINISHED, Run

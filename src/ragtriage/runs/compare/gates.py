@@ -15,7 +15,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
 from ragtriage.core.statistics import wilson_interval
 from ragtriage.core.validation import near_names
-from ragtriage.diagnosis import Rule
+from ragtriage.diagnosis.rules import Rule
 from ragtriage.metrics import metric_named
 from ragtriage.runs.compare.case_table import Flags
 from ragtriage.runs.compare.comparison import COMPARED, GateResult, MetricComparison, Outcome

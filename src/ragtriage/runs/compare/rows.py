@@ -11,8 +11,8 @@ import numpy as np
 
 from ragtriage.core.metric import Metric
 from ragtriage.core.statistics import Z
-from ragtriage.diagnosis import Rule
 from ragtriage.diagnosis.headline import NONE, UNDETERMINED
+from ragtriage.diagnosis.rules import Rule
 from ragtriage.runs.compare.case_table import DIGESTED, Flags, Numbers, noise_error
 from ragtriage.runs.compare.changes import incomparable, read_by
 from ragtriage.runs.compare.comparison import (

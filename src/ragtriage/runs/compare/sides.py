@@ -14,7 +14,7 @@ from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import InputError
 from ragtriage.core.metric import Metric
 from ragtriage.core.validation import as_builtins
-from ragtriage.diagnosis import Rule
+from ragtriage.diagnosis.rules import Rule
 from ragtriage.metrics.custom_metrics import definition_of
 from ragtriage.runs.compare.case_table import CaseTable, Places, merged_tables, read_table
 from ragtriage.runs.compare.comparison import SideHeader

@@ -11,13 +11,13 @@ from typing import Any, get_args
 
 import numpy as np
 
+from ragtriage.core.case import Record
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Better, Metric
-from ragtriage.core.record import Record
 from ragtriage.core.steps import Relation, Unit
 from ragtriage.core.verdicts import Cell, Component, Score, Undefined, Verdict, Verdicts
-from ragtriage.diagnosis import COSTS, Costs, Rule, assess
-from ragtriage.diagnosis.rules import thresholds_with
+from ragtriage.diagnosis.findings import assess
+from ragtriage.diagnosis.rules import COSTS, Costs, Rule, thresholds_with
 from ragtriage.planning.relations import RELATIONS, UNITS
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.metric_tally import ExpectedCount

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ragtriage.core.case import Case
+from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.metric import Metric
-from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answered, Undefined
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.evaluation.predict import BATCH, TASKS, predict

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ragtriage.core.case import Case
-from ragtriage.core.record import Record
+from ragtriage.core.case import Case, Record
 from ragtriage.core.steps import Match
 from ragtriage.core.verdicts import Failure, Missing, Undefined, Verdict, Verdicts
 from ragtriage.evaluation.engine import evaluate_sync

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ragtriage.core.chances import CHECK
 from ragtriage.core.metric import Metric
 from ragtriage.core.questions import KINDS, Kind
 from ragtriage.core.statistics import IntervalEstimate, wilson_interval
 from ragtriage.core.steps import Match
 from ragtriage.core.validation import as_builtins
+from ragtriage.core.verdicts import CHECK
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, without_threshold
 from ragtriage.judges.judge_names import EMBEDDED, UNCALIBRATED

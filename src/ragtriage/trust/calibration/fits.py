@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragtriage.core.chances import shifted
 from ragtriage.core.questions import Kind
 from ragtriage.core.statistics import (
     IntervalEstimate,
@@ -22,6 +21,7 @@ from ragtriage.core.statistics import (
     bootstrap,
     percentile_interval,
 )
+from ragtriage.core.verdicts import shifted
 from ragtriage.judges.decision_thresholds import BASE_RATES, ODDS
 from ragtriage.trust.calibration.corrected_mean import NO, UNKNOWN, YES, JudgedComponents, Numbers, corrected_mean
 from ragtriage.trust.calibration.run_labels import LabelledMetric

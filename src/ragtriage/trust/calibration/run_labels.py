@@ -9,10 +9,9 @@ from math import fsum, nan
 
 import numpy as np
 
-from ragtriage.core.chances import NOT_SUPPORTED, chance_of
+from ragtriage.core.case import Record
 from ragtriage.core.metric import Metric
-from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Part, Score, Verdict
+from ragtriage.core.verdicts import NOT_SUPPORTED, Part, Score, Verdict, chance_of
 from ragtriage.trust.calibration.corrected_mean import (
     DOUBTFUL_NO,
     DOUBTFUL_YES,

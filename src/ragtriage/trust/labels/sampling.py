@@ -10,8 +10,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from ragtriage.core.case import Record
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answered, Part, Score, Verdict
 from ragtriage.runs.codec import DELETED
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ragtriage.core.case import Record
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.record import Record
 from ragtriage.core.statistics import IntervalEstimate, wilson
 from ragtriage.metrics import metric_named
-from ragtriage.text import split_sentences
 from ragtriage.text.blocks import blocks
+from ragtriage.text.sentences import split_sentences
 from ragtriage.trust.baselines import words
 from ragtriage.trust.labels.label_files import Label, LabelFile
 from ragtriage.trust.labels.sampling import PROMPTS, Item, SampledItem

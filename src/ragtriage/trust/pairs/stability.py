@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragtriage.core import questions as ask
-from ragtriage.core.case import WINDOW, Case
-from ragtriage.core.record import Record
+from ragtriage.core.case import WINDOW, Case, Record
 from ragtriage.core.verdicts import Component, Score, Verdict
-from ragtriage.diagnosis import RULES, diagnose, needs_of
+from ragtriage.diagnosis.findings import diagnose
+from ragtriage.diagnosis.rules import RULES, needs_of
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.estimate import estimate_evaluation
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics.thelma import groundedness, response_query_coverage, source_query_coverage
-from ragtriage.text import split_claims
+from ragtriage.text.claims import split_claims
 from ragtriage.trust.pairs.pair_scoring import CostEstimate, answers_to
 from ragtriage.trust.wording import reworded
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from ragtriage.core.case import Case, Source
 from ragtriage.core.verdicts import Component
-from ragtriage.text import split_questions, split_sentences
-from ragtriage.text.questions import QuestionType, holds_type, question_type
+from ragtriage.text.questions import QuestionType, holds_type, question_type, split_questions
+from ragtriage.text.sentences import split_sentences
 from ragtriage.trust.pairs.pair_files import Change
 from ragtriage.trust.perturb.file_context import (
     SAME_SENTENCE,

@@ -10,9 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from ragtriage.core.case import Case
-from ragtriage.text import dates, split_sentences
+from ragtriage.text import dates
 from ragtriage.text.dates import YEAR
 from ragtriage.text.numbers import ONE_TO_TWELVE
+from ragtriage.text.sentences import split_sentences
 from ragtriage.text.words import NEGATIONS, fold, tokens
 from ragtriage.trust.pairs.pair_files import Change
 from ragtriage.trust.perturb.file_context import CannotPerturb, ChangedCase, FileContext, coverage

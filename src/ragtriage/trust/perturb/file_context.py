@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 
 from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Component
-from ragtriage.text import declines, split_sentences
+from ragtriage.text.declines import declines
 from ragtriage.text.language import language_of
+from ragtriage.text.sentences import split_sentences
 from ragtriage.trust.pairs.pair_files import Change
 from ragtriage.trust.wording import content_words, name_words, numbers
 

@@ -17,10 +17,9 @@ from typing import Literal
 
 from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Citation, Component, Components, Span
-from ragtriage.text import split_claims
 from ragtriage.text.blocks import Block, blocks
-from ragtriage.text.citations.marks import Mark, find_marks, unrecognized
-from ragtriage.text.citations.references import find_references, sources_named
+from ragtriage.text.citation_marks import Mark, find_marks, find_references, sources_named, unrecognized
+from ragtriage.text.claims import split_claims
 from ragtriage.text.lexicon import CITATIONS
 from ragtriage.text.pronouns import AUXILIARY_WORD
 from ragtriage.text.sentences import sentences_of
@@ -137,10 +136,8 @@ def _grown(text: str, start: int, end: int, least: int) -> Removal:
 class TextWithoutMarks:
     """A text without some of its stretches and the blanks before them.
 
-    Args:
-        text: the original.
-        cuts: what is left out, in any order; a cut that begins inside an earlier one begins behind it.
-        breaks: places of the original where a paragraph ends.
+    A cut that begins inside an earlier one begins behind it; `breaks` are places of the original where a paragraph
+    ends.
     """
 
     def __init__(self, text: str, cuts: Iterable[Removal], breaks: Iterable[int] = ()) -> None:
@@ -260,8 +257,6 @@ def unrecognized_marks(case: Case) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """What was found out about one response."""
-
     segments: Components | None
     why: UnsegmentedReason
     unrecognized: tuple[str, ...]
@@ -441,7 +436,6 @@ def _heads(said: str, following: str) -> bool:
 
 
 def _depth(text: str, block: Block) -> int:
-    """How far the line of a block is indented."""
     line = text[text.rfind("\n", 0, block.start) + 1 : block.start].expandtabs(4)
     return len(line) - len(line.lstrip())
 
