@@ -6,7 +6,7 @@ A price that isn't known counts as nothing and must not look like nothing, so it
 from __future__ import annotations
 
 from ragtriage.core.display import dollars, plural
-from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.budget import Ledger
 
 
 def spending(ledger: Ledger, *, tokens: bool = False) -> str:

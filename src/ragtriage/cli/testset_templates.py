@@ -20,8 +20,8 @@ from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.spending import spending
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import build_writer
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.report.generation_document import phrasings_document, refused_document
 from ragtriage.report.terminal import print_document
 from ragtriage.store import open_answers

@@ -13,9 +13,9 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 from batch_server import KEY, BatchServer, replying
 from ragtriage.core.errors import ConfigError, JudgeError, Stopped, StoreError
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.channel import RetriesExhausted
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import MalformedReply, Prompt
 from ragtriage.judges.llm.options import LLMOptions, Price
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragtriage.core.errors import JudgeError, Stopped
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.admission import ConcurrencyController, RateLimit
 from ragtriage.judges.llm.channel import Channel, RetriesExhausted
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import (
     MalformedReply,
     ModelUnusable,

@@ -12,10 +12,10 @@ from contract import CHECKS, CLAIM, QUERY, RESPONSE, SOURCES, Candidate
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.verdicts import Component, Failure, Verdict
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.channel import Channel
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.paper_judge import MODULES, PaperJudge, instructions

@@ -12,7 +12,7 @@ from math import inf
 from typing import Protocol
 
 from ragtriage.core.errors import JudgeError, Stopped
-from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.messages import Reply
 from ragtriage.judges.protocol import TURN
 

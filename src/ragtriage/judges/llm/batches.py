@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import ConfigError, JudgeError, Stopped, StoreError
+from ragtriage.judges.budget import Ledger, request_limit_reached
 from ragtriage.judges.llm.channel import RetriesExhausted
-from ragtriage.judges.llm.ledger import Ledger, request_limit_reached
 from ragtriage.judges.llm.messages import (
     ExchangeError,
     ModelUnusable,

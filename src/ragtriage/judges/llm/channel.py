@@ -11,8 +11,8 @@ from functools import partial
 from typing import Generic, NoReturn, TypeVar
 
 from ragtriage.core.errors import JudgeError
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.admission import Admission, ConcurrencyController, MinuteLimits
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import (
     ExchangeError,
     MalformedReply,

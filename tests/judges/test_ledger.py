@@ -3,7 +3,8 @@
 import pytest
 
 from ragtriage.core.display import dollars
-from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.core.errors import Stopped
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.messages import Reply
 
 
@@ -96,6 +97,17 @@ def test_the_first_reason_to_stop_stays_and_is_told_once():
     ledger.stop("more than enough")
     assert ledger.stopped == "enough"
     assert heard == ["enough"]
+
+
+def test_who_waits_for_the_answer_of_another_is_told_and_hears_that_all_is_stopped():
+    ledger, told = Ledger(), []
+    ledger.wait()  # nobody wants to know
+    ledger.on_wait = lambda: told.append("waiting")
+    ledger.wait()
+    assert told == ["waiting"]
+    ledger.stop("enough")
+    with pytest.raises(Stopped, match="enough"):
+        ledger.wait()
 
 
 @pytest.mark.parametrize(
