@@ -375,7 +375,7 @@ class Ledger:
         self._release(price)
 
     def end(self, price: float, reply: ReplyUsage | None) -> None:
-        """A request that was begun with this price has ended; without a reply it is free: providers charge for replies."""
+        """A request that was begun with this price has ended; without a reply it is free, as they are paid for."""
         if reply is None:
             self.failed_requests += 1
         else:
