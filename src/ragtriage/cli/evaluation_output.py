@@ -31,7 +31,7 @@ from ragtriage.core.errors import InputError
 from ragtriage.execution.evaluate_file import FileResult, TrialResult
 from ragtriage.execution.evaluating import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
 from ragtriage.judges.budget import Ledger
-from ragtriage.judges.judge_names import in_a_sentence
+from ragtriage.judges.judge_config import in_a_sentence
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.plan_document import requests_and_price
 from ragtriage.report.run_report import RepeatsReport, RunReport, stored_run_report

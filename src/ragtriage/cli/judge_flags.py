@@ -15,8 +15,7 @@ from ragtriage.config import Settings, find_settings, named_numbers, read_settin
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.decision_thresholds import check_base_rates
-from ragtriage.judges.judge_config import JudgeConfig, Matching, Protocol
-from ragtriage.judges.judge_names import EMBEDDED, is_local, with_hub_model
+from ragtriage.judges.judge_config import EMBEDDED, JudgeConfig, Matching, Protocol, is_local, with_hub_model
 from ragtriage.judges.llm.models import takes_base_url
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.protocol import Judge

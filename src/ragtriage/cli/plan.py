@@ -23,8 +23,7 @@ from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.progress import progress
 from ragtriage.execution.estimate import estimate_file
 from ragtriage.judges.build import build_judge
-from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.judges.judge_names import in_a_sentence
+from ragtriage.judges.judge_config import JudgeConfig, in_a_sentence
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import AnswerMemory, InMemory
 from ragtriage.readers import CaseFile

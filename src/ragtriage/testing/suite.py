@@ -17,8 +17,7 @@ from ragtriage.config import Settings, find_settings
 from ragtriage.core.case import Case
 from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
-from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.judges.judge_names import EMBEDDED, is_local
+from ragtriage.judges.judge_config import EMBEDDED, JudgeConfig, is_local
 from ragtriage.judges.llm.models import takes_base_url
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession

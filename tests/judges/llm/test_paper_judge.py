@@ -19,7 +19,7 @@ from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.paper_judge import MODULES, PaperJudge, instructions
-from ragtriage.judges.llm.request_format import RequestFormat, request_of
+from ragtriage.judges.llm.pydantic_ai_calls import RequestFormat, request_of
 from ragtriage.judges.session import JudgeSession
 
 BROKEN = ask.supported("Broken?", SOURCES)

@@ -18,7 +18,7 @@ from ragtriage.core.verdicts import Answer, Failure, Verdict
 from ragtriage.judges.embedded.question_batches import QuestionBatcher
 from ragtriage.judges.embedded.verdict import questions_by_claim, verdict_of, verdict_on_refusals, weakest_answer
 from ragtriage.judges.embedded.versions import MODEL, fingerprint_of
-from ragtriage.judges.judge_names import EMBEDDED
+from ragtriage.judges.judge_config import EMBEDDED
 from ragtriage.judges.protocol import Estimate
 from ragtriage.text.claims import Marker, Marks
 from ragtriage.text.language import language_name

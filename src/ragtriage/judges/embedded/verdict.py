@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragtriage.core.chances import CHECK, with_chance
+from ragtriage.core.display import LONGEST_QUOTE, quoted
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Answered, Verdict
 from ragtriage.judges.embedded.claimed_text import without_attribution
-from ragtriage.judges.quotes import LONGEST_QUOTE, quoted
 from ragtriage.text import declines, split_claims, split_sentences
 from ragtriage.text.claims import Marker
 from ragtriage.text.differences import differences, likely_place

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ragtriage.core.chances import NOT_SUPPORTED, with_chance
+from ragtriage.core.display import quoted
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.questions import KINDS, Kind, Question
 from ragtriage.core.verdicts import Answer, Components, Failure, Verdict
@@ -18,13 +19,11 @@ from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.claimed_text import asserted_text, without_attribution
 from ragtriage.judges.embedded.question_batches import QuestionBatcher
 from ragtriage.judges.embedded.verdict import weakest_answer
-from ragtriage.judges.hub_models.chunks import chunks
 from ragtriage.judges.hub_models.folder import HubFolder
 from ragtriage.judges.hub_models.languages import RULES, VERSION, components_in, undivided_reason
-from ragtriage.judges.hub_models.model import HubModel, PairChances
-from ragtriage.judges.judge_names import UNCALIBRATED
+from ragtriage.judges.hub_models.model import HubModel, PairChances, chunks
+from ragtriage.judges.judge_config import UNCALIBRATED
 from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.quotes import quoted
 from ragtriage.text import split_claims, split_sentences
 from ragtriage.text.differences import differences, likely_place
 from ragtriage.text.language import language_name, language_of_text

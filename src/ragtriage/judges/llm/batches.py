@@ -24,8 +24,8 @@ from ragtriage.judges.llm.messages import (
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.pending_requests import Pending, PendingRequests, Ticket, TicketBook, Tickets, key_of
 from ragtriage.judges.llm.providers import model_named
-from ragtriage.judges.llm.request_errors import Endpoint
-from ragtriage.judges.llm.request_format import (
+from ragtriage.judges.llm.pydantic_ai_calls import (
+    Endpoint,
     fixed_settings,
     initial_format,
     reply_of,

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from ragtriage.core.display import quoted
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Failure, Verdict
 from ragtriage.judges.llm.channel import Channel, RetriesExhausted
@@ -16,7 +17,6 @@ from ragtriage.judges.llm.models import address_of, price_of, split_name
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.transport import Embedder
 from ragtriage.judges.protocol import Estimate
-from ragtriage.judges.quotes import quoted
 
 if TYPE_CHECKING:
     import numpy as np

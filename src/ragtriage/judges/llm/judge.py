@@ -22,8 +22,7 @@ from ragtriage.judges.llm.requests import (
     parse_reply,
     render,
 )
-from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate
-from ragtriage.judges.wrappers.streams import merged
+from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate, merged
 
 T = TypeVar("T")
 

@@ -23,8 +23,7 @@ from ragtriage.judges.llm.kinds import in_order
 from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply, tokens_of
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.requests import THOUGHT
-from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate
-from ragtriage.judges.wrappers.streams import merged
+from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate, merged
 
 VERDICT_TOKENS = 12
 """About what a word of a scale between its tags takes."""

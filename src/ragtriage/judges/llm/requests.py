@@ -16,10 +16,17 @@ from typing import Any
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.llm.fencing import fence
-from ragtriage.judges.llm.kinds import ASKED_KINDS, Label, SharedEvidence, the_source_and_query
+from ragtriage.judges.llm.kinds import (
+    ASKED_KINDS,
+    Label,
+    Schema,
+    SharedEvidence,
+    object_schema,
+    shortened,
+    the_source_and_query,
+)
 from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply, tokens_of
 from ragtriage.judges.llm.prompts import Prompts
-from ragtriage.judges.llm.reply_forms import Schema, object_schema, shortened
 
 
 @dataclass(frozen=True, slots=True)

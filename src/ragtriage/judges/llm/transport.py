@@ -11,8 +11,8 @@ from ragtriage.judges.llm.messages import Prompt, Reply, RequestRejected, Transi
 from ragtriage.judges.llm.models import price_of
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import embedder_named, fast_client, model_named
-from ragtriage.judges.llm.request_errors import Endpoint
-from ragtriage.judges.llm.request_format import (
+from ragtriage.judges.llm.pydantic_ai_calls import (
+    Endpoint,
     fixed_settings,
     initial_format,
     reply_of,

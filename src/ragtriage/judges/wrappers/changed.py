@@ -24,8 +24,7 @@ from ragtriage.judges.decision_thresholds import (
     LabelChance,
     without_threshold,
 )
-from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.wrappers.streams import closing_stream
+from ragtriage.judges.protocol import Estimate, Judge, closing_stream
 
 
 class ChangedAnswers(ABC):
