@@ -3,7 +3,7 @@
 python bench/scale.py local --copies 4        # --on local:2 against one process with two threads, embedded judge
 python bench/scale.py schedule                # 64 actors that only wait, Ray on this machine
 python bench/scale.py nodes                   # 4 nodes of which one is killed every minute, against one process
-python bench/scale.py memory                  # a CSV file, one partition, by one process; its records in bytes
+python bench/scale.py memory                  # a CSV file, one part, by one process; its records in bytes
 python bench/scale.py reading                 # what 1,000 rows of one large row group cost, by where they stand
 python bench/scale.py linear 1 2 4 8 16       # cases/s by how many actors, on the cluster that RAY_ADDRESS names
 """
@@ -23,12 +23,12 @@ import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from ragtriage.core.filesystems import Folder, folder_at
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer, Component, Verdict
@@ -36,8 +36,8 @@ from ragtriage.demo import DATA
 from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import evaluate_file, fingerprints_of
-from ragtriage.execution.execute import PartitionedResult, Wanted, evaluate_partitioned
-from ragtriage.execution.job import Job
+from ragtriage.execution.execute import Outcome, execute
+from ragtriage.execution.job import Job, checked_versions
 from ragtriage.execution.pools import LocalProcesses, Pool
 from ragtriage.execution.ray_actors import RayActors, ray_module
 from ragtriage.judges.build import build_judge
@@ -45,12 +45,13 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.session import JudgeSession
+from ragtriage.judges.wrappers import InMemory
 from ragtriage.metrics import THELMA, metrics_named
 from ragtriage.readers import open_cases
 from ragtriage.readers.table_files import parquet_table
 from ragtriage.runs.cutting import survey
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
-from ragtriage.runs.manifest import ReadOptions, planned
+from ragtriage.runs.manifest import Manifest, ReadOptions, parts_digest
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.store import open_store
 
@@ -62,7 +63,7 @@ PAUSE = 0.06
 _SENTENCE = re.compile(r"[^.?!\s][^.?!]*[.?!]?")
 
 
-NewPool = Callable[[Job], Callable[..., Pool]]
+NewPool = Callable[[Job, Folder, int], Pool]
 
 
 class Waiting:
@@ -134,17 +135,29 @@ def example_cases(path: Path, count: int) -> Path:
     return path
 
 
-def wanted(path: Path, out: Path, judge: Any, metrics: str, pool: NewPool, size: int | None = None) -> Wanted:
-    """What evaluates a file into a record set."""
+def job_of(path: Path, out: Path, judge: Any, metrics: str, size: int | None = None) -> Job:
+    """What evaluates a file into a folder."""
     config = EvaluationConfig(metrics_named(metrics.split(",")), thresholds_with({}))
     built = build_judge(JudgeSession.of(judge)).judge if isinstance(judge, JudgeConfig) else judge()
-    names = tuple(m.name for m in config.metrics)
-    orders = Job(str(out), ReadOptions(), names, config.thresholds, judge)
-    plan = planned(
-        survey([str(path)], ReadOptions(), size), inputs=(path.name,), reading=ReadOptions(), metrics=names, judge=built.name(),
-        fingerprints=fingerprints_of(config, built), configuration=to_stored(config, ALL_ROWS, {}),
-        versions=orders.versions,
-    )  # fmt: skip
+    names, found = tuple(m.name for m in config.metrics), survey([str(path)], ReadOptions(), size)
+    manifest = Manifest(
+        inputs=(path.name,),
+        input_digest=parts_digest(found.plan),
+        metrics=names,
+        judge=built.name(),
+        fingerprints=fingerprints_of(config, built),
+        configuration=to_stored(config, ALL_ROWS, {}),
+        versions=checked_versions(),
+        files=found.files,
+        plan=found.plan,
+        rows=found.rows,
+        texts=False,
+    )
+    return Job(folder_at(str(out)).address, manifest, judge, names, config.thresholds)
+
+
+def shown_now_and_then() -> Callable[[str], None]:
+    """Prints a line every twenty seconds."""
     last = [time.monotonic()]
 
     def show(line: str) -> None:
@@ -152,15 +165,20 @@ def wanted(path: Path, out: Path, judge: Any, metrics: str, pool: NewPool, size:
             last[0] = time.monotonic()
             print(f"    {line}", flush=True)
 
-    return Wanted(str(out), plan, orders, pool(orders), show=show)
+    return show
 
 
-def timed(given: Wanted) -> tuple[PartitionedResult, float]:
-    """The result, and how long it took."""
+def timed(job: Job, pool: NewPool, show: Callable[[str], None] | None = None) -> tuple[Outcome, float]:
+    """What became of a job, and how long it took."""
     began = time.monotonic()
-    result = evaluate_partitioned(given)
-    assert result.complete, (result.driven.failures, result.driven.stopped)
-    return result, time.monotonic() - began
+    outcome = execute(job, job.folder, lambda folder, most: pool(job, folder, most), show=show or shown_now_and_then())
+    assert outcome.complete, (outcome.failures, outcome.stopped)
+    return outcome, time.monotonic() - began
+
+
+def local_processes(count: int) -> NewPool:
+    """So many processes of this machine."""
+    return lambda job, folder, _: LocalProcesses(job, count, Coordinator(InMemory(), folder))
 
 
 def local(folder: Path, copies: int) -> None:
@@ -175,19 +193,16 @@ def local(folder: Path, copies: int) -> None:
     end = threading.Event()
     threading.Thread(target=_watch_memory, args=(most, end), daemon=True).start()
 
-    def pool(orders: Job) -> Callable[..., Pool]:
-        return lambda where, _: LocalProcesses(orders, 2, Coordinator(None, where))  # type: ignore[arg-type]  # nobody asks it
-
-    _, seconds = timed(wanted(path, folder / "set", JudgeConfig(), "thelma", pool, None))
+    _, seconds = timed(job_of(path, folder / "run", JudgeConfig(), "thelma"), local_processes(2))
     end.set()
     two = 47 * copies / seconds
     print(f"one process, two threads: {one:.2f} cases/s; local:2: {two:.2f} cases/s, {two / one:.2f} times as many")
     print(f"largest process: {most[0] / 1e6:.0f} MB (the bar: 0.95 times, 450 MB)")
-    print(f"record set: {_size_of(folder / 'set') / (47 * copies):,.0f} bytes a case, no texts")
+    print(f"folder: {_size_of(folder / 'run') / (47 * copies):,.0f} bytes a case, no texts")
 
 
 def memory(folder: Path, cases: int) -> None:
-    """A CSV file, which is one partition, by one process: its memory as it goes on."""
+    """A CSV file, which is one part, by one process: its memory as it goes on."""
     rows = [json.loads(line) for line in (DATA / "cases.jsonl").read_text(encoding="utf-8").splitlines()]
     path = folder / "cases.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -203,24 +218,21 @@ def memory(folder: Path, cases: int) -> None:
     end = threading.Event()
     threading.Thread(target=_watch_memory, args=(most, end), daemon=True).start()
 
-    def pool(orders: Job) -> Callable[..., Pool]:
-        return lambda where, _: LocalProcesses(orders, 1, Coordinator(None, where))  # type: ignore[arg-type]  # nobody asks it
-
-    given = replace(
-        wanted(path, folder / "set", Forgetful, "thelma", pool),
-        show=lambda line: told.append((int(line.split()[0].replace(",", "")), most[1])),
+    _, seconds = timed(
+        job_of(path, folder / "run", Forgetful, "thelma"),
+        local_processes(1),
+        lambda line: told.append((int(line.split()[0].replace(",", "")), most[1])),
     )
-    _, seconds = timed(given)
     end.set()
     for share in range(1, 11):
         done, size = next(one for one in told if one[0] >= cases * share // 10)
         print(f"    {done:,} cases: {size / 1e6:.0f} MB")
     print(f"{cases:,} cases of {path.stat().st_size / 1e6:.0f} MB in {seconds:.0f} s, at most {most[0] / 1e6:.0f} MB")
-    print(f"record set: {_size_of(folder / 'set') / cases:,.0f} bytes a case, scripted judge, no texts")
+    print(f"folder: {_size_of(folder / 'run') / cases:,.0f} bytes a case, scripted judge, no texts")
 
 
 def reading(folder: Path, rows: int) -> None:
-    """A Parquet file with one row group of 19 kB a row, which hardly packs: what a partition reads of it."""
+    """A Parquet file with one row group of 19 kB a row, which hardly packs: what a part reads of it."""
     import pyarrow as pa  # noqa: PLC0415  # an extra
     import pyarrow.parquet as pq  # noqa: PLC0415
 
@@ -285,18 +297,15 @@ def schedule(folder: Path, actors: int, cases: int, size: int | None) -> None:
     path = example_cases(folder / "cases.jsonl", cases)
     began_work = [0.0]
 
-    def pool(orders: Job) -> Callable[..., Pool]:
-        def start(_: Any, most: int) -> Pool:
-            found = RayActors(orders, actors, most)
-            while found.free() < min(actors, most):
-                found.wait(1.0)
-            began_work[0] = time.monotonic()
-            return found
-
-        return start
+    def start(job: Job, _: Folder, most: int) -> Pool:
+        found = RayActors(job, actors, most)
+        while found.free() < min(actors, most):
+            found.wait(1.0)
+        began_work[0] = time.monotonic()
+        return found
 
     began = time.monotonic()
-    timed(wanted(path, folder / "set", Waiting, "groundedness", pool, size))
+    timed(job_of(path, folder / "run", Waiting, "groundedness", size), start)
     seconds, whole = time.monotonic() - began_work[0], time.monotonic() - began
     ideal = cases * WAIT / actors
     print(
@@ -325,15 +334,12 @@ def nodes(folder: Path, cases: int, every: float) -> None:
         killed, due = killed + 1, time.monotonic() + every
         print(f"    {killed} killed; {line}", flush=True)
 
-    def pool(orders: Job) -> Callable[..., Pool]:
-        return lambda _, most: RayActors(orders, 4, most)
-
-    given = replace(wanted(path, folder / "set", partial(scripted, PAUSE), "thelma", pool), show=kill)
-    result, seconds = timed(given)
+    job = job_of(path, folder / "run", partial(scripted, PAUSE), "thelma")
+    outcome, seconds = timed(job, lambda own, _, most: RayActors(own, 4, most), kill)
     print(f"{cases} cases on 4 nodes, {killed} times one was killed: {seconds:.0f} s")
-    sizes = [marker.cases for marker in result.records.markers.values()]
-    again = result.driven.repeated * max(sizes)
-    print(f"partitions begun again: {result.driven.repeated}, at most {again / cases:.1%} more cases (the bar: 10 %)")
+    sizes = [part.cases for part in outcome.parts.values()]
+    again = outcome.repeated * max(sizes)
+    print(f"parts begun again: {outcome.repeated}, at most {again / cases:.1%} more cases (the bar: 10 %)")
     ray.shutdown()
     cluster.shutdown()
     began = time.monotonic()
@@ -341,7 +347,7 @@ def nodes(folder: Path, cases: int, every: float) -> None:
         config = EvaluationConfig(THELMA, thresholds_with({}))
         one = evaluate_file(open_cases(path), scripted(), store, config).first.stored
         print(f"one process: {time.monotonic() - began:.0f} s")
-        same = digests(result.records.records()) == digests(one.records())
+        same = digests(outcome.run.records()) == digests(one.records())
     print(f"records equal, times aside: {same}")
     assert same
 
@@ -360,11 +366,8 @@ def linear(folder: Path, counts: Sequence[int], copies: int) -> None:
     path = example_cases(folder / "cases.jsonl", 47 * copies)
     first = 0.0
     for count in counts:
-
-        def pool(orders: Job, count: int = count) -> Callable[..., Pool]:
-            return lambda _, most: RayActors(orders, count, most)
-
-        _, seconds = timed(wanted(path, folder / f"set-{count}", JudgeConfig(), "thelma", pool, 50))
+        job = job_of(path, folder / f"run-{count}", JudgeConfig(), "thelma", 50)
+        _, seconds = timed(job, lambda own, _, most, count=count: RayActors(own, count, most))  # type: ignore[misc]
         rate = 47 * copies / seconds
         first = first or rate / count
         print(f"| {count} | {rate:.2f} | {rate / count / first:.0%} |")
@@ -388,7 +391,7 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=4)
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--actors", type=int, default=64)
-    parser.add_argument("--size", type=int, help="rows of a partition; by default as the command cuts them")
+    parser.add_argument("--size", type=int, help="rows of a part; by default as the command cuts them")
     parser.add_argument("--every", type=float, default=MINUTE)
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()

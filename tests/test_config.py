@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ragtriage import RULES, ConfigError
-from ragtriage.cli.judge_flags import JudgeFlags, judge_config
-from ragtriage.cli.metric_flags import evaluation_config
-from ragtriage.config import Settings, find_settings, named_numbers, read_settings
+from ragtriage.cli.evaluation_flags import evaluation_config
+from ragtriage.cli.judge import JudgeFlags
+from ragtriage.config import SETTINGS, Settings, find_settings, judge_config, named_numbers, read_settings
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price
 
@@ -143,7 +143,7 @@ def test_a_wrong_header_is_told_without_its_value(tmp_path: Path) -> None:
 
 
 def choice(settings: Settings, **flags: Any) -> JudgeConfig:
-    return judge_config(JudgeFlags(**flags), settings)
+    return judge_config(settings, JudgeFlags(**flags).given())
 
 
 def test_flags_about_judges_come_before_the_file(tmp_path: Path) -> None:
@@ -181,6 +181,20 @@ def test_settings_for_models_do_not_keep_the_embedded_judge_from_judging(tmp_pat
     assert choice(settings).names == ("embedded",)
     with pytest.raises(ConfigError, match="--max-requests is for language models only: name one with --judge"):
         choice(settings, max_requests=4)
+
+
+def test_a_settings_flag_and_help_come_from_its_field() -> None:
+    named = {name: (SETTINGS[name].name, SETTINGS[name].flag) for name in ("header", "mapping", "max_requests")}
+    ends = {
+        name: SETTINGS[name].text.partition(" [default: ")[2] for name in ("timeout", "judge", "rpm", "any_language")
+    }
+
+    assert named == {
+        "header": ("headers", "--header"),
+        "mapping": ("map", "--map"),
+        "max_requests": ("max_requests", "--max-requests"),
+    }
+    assert ends == {"timeout": "120].", "judge": "embedded].", "rpm": "", "any_language": ""}
 
 
 def test_the_nearest_folder_that_has_settings_counts(tmp_path: Path) -> None:

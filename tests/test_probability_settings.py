@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ragtriage import ConfigError
-from ragtriage.cli.judge_flags import JudgeFlags, judge_config
-from ragtriage.cli.metric_flags import evaluation_config
-from ragtriage.config import Settings, read_settings
+from ragtriage.cli.evaluation_flags import evaluation_config
+from ragtriage.cli.judge import JudgeFlags
+from ragtriage.config import Settings, judge_config, read_settings
 from ragtriage.diagnosis import COSTS, Costs
 from ragtriage.judges.decision_thresholds import BASE_RATES, check_base_rates
 from ragtriage.judges.judge_config import JudgeConfig
@@ -34,7 +34,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def chosen(settings: Settings, **flags: Any) -> JudgeConfig:
-    return judge_config(JudgeFlags(**flags), settings)
+    return judge_config(settings, JudgeFlags(**flags).given())
 
 
 def test_without_settings_chances_count_as_they_are(tmp_path: Path) -> None:

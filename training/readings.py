@@ -29,7 +29,7 @@ from splits import AKIN, GROUPS, PUBLIC, split_of
 from twins import twins
 
 from ragtriage.judges.embedded.claimed_text import without_attribution
-from ragtriage.judges.embedded.passages import read
+from ragtriage.judges.embedded.readings import read
 from ragtriage.text.words import content_words
 
 AUTHORED = Path(__file__).parent / "authored"

@@ -13,44 +13,31 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ragtriage.testing import active
+from ragtriage.testing.options import CONFIGS, add_options, undefined_of
 from ragtriage.testing.outcomes import NotJudged, Undecided
 
 if TYPE_CHECKING:
     from ragtriage.testing.judged_run import JudgedRun
 
-UNDEFINED = ("skip", "fail", "pass")
-"""What may become of a test that needs an undefined score."""
 MARKER = "ragtriage"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Register flags and ini options."""
-    group = parser.getgroup("ragtriage")
-    group.addoption("--ragtriage-judge", metavar="NAME", help="who judges: embedded (default) or PROVIDER:MODEL")
-    group.addoption("--ragtriage-network", action="store_true", help="models and applications at a URL may be asked")
-    group.addoption("--ragtriage-store", metavar="PLACE", help="where runs and answers are kept [.ragtriage/]")
-    group.addoption(
-        "--ragtriage-undefined", choices=UNDEFINED, help="what becomes of a test whose score is undefined [skip]"
-    )
-    parser.addini("ragtriage_judge", "who judges: embedded (default) or PROVIDER:MODEL", default="")
-    parser.addini("ragtriage_store", "where runs and answers are kept, from the rootdir", default="")
-    parser.addini("ragtriage_undefined", "what becomes of a test whose score is undefined [skip]", default="")
+    add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and note which session runs."""
     config.addinivalue_line("markers", f"{MARKER}: tests that judge answers; every one gets it by itself")
-    given = config.getini("ragtriage_undefined")
-    if given and given not in UNDEFINED:
-        raise pytest.UsageError(f"ragtriage_undefined is {given!r}: use {', '.join(UNDEFINED)}")
-    active.CONFIGS.append(config)
+    undefined_of(config)
+    CONFIGS.append(config)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End what tests used."""
-    if config in active.CONFIGS:
-        active.CONFIGS.remove(config)
+    if config in CONFIGS:
+        CONFIGS.remove(config)
     if _used():
         from ragtriage.testing.suite import closed  # noqa: PLC0415  # loaded by a test
 
@@ -121,8 +108,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Gather what the tests looked at, from all processes."""
-    if hasattr(report, "ragtriage") and active.CONFIGS:
-        active.CONFIGS[-1].stash.setdefault(_GATHERED, []).append(report.ragtriage)
+    if hasattr(report, "ragtriage") and CONFIGS:
+        CONFIGS[-1].stash.setdefault(_GATHERED, []).append(report.ragtriage)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -180,7 +167,7 @@ def _asks_for_a_run(item: pytest.Item) -> bool:
 def _decide(item: pytest.Item, undecided: Undecided, *, may_pass: bool = False) -> None:
     """Skip, fail or pass a test that needs an undefined score."""
     config = item.config
-    policy = config.getoption("ragtriage_undefined") or config.getini("ragtriage_undefined") or UNDEFINED[0]
+    policy = undefined_of(config)
     if policy == "fail":
         raise pytest.fail.Exception(str(undecided), pytrace=False) from None
     if policy == "skip" or not may_pass:

@@ -15,14 +15,14 @@ from in_process import Said
 from ragtriage.core.errors import StoreError
 from ragtriage.core.filesystems import folder_at
 from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.job import Job, Task
-from ragtriage.execution.worker import Worker, evaluate_partition, load
+from ragtriage.execution.job import Job, Task, checked_versions
+from ragtriage.execution.worker import Worker, new_worker
 from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.wrappers import InMemory
 from ragtriage.runs.cutting import survey
-from ragtriage.runs.manifest import ReadOptions
+from ragtriage.runs.manifest import Manifest, ReadOptions
 from servers import Heard, Server, error
 
 pytestmark = pytest.mark.usefixtures("openai")
@@ -69,7 +69,7 @@ def test_it_says_what_one_process_says_and_nothing_is_asked_twice(command: objec
         asked = [same(body) for body in chats(server.heard)]
         many: Said = command("evaluate", rows, *judging(server), *LEAN, *PRICE, *on("set/"), "--store", "b")
         again = [same(body) for body in chats(server.heard)][len(asked) :]
-        # another record set of the same store: everything is remembered
+        # another folder beside the same store: everything is remembered
         third: Said = command("evaluate", rows, *judging(server), *LEAN, *PRICE, *on("other/"), "--store", "b")
         assert len(chats(server.heard)) == len(asked) + len(again)
 
@@ -154,7 +154,7 @@ def test_what_failed_and_was_asked_again_is_in_the_cost(command: object, rows: P
     assert (first.code, second.code) == (3, 0), second.err
     assert "scores failed on 1 case" in first.err
     assert first.json["spent"]["requests"] == requests
-    # the partition's other answers are known
+    # the part's other answers are known
     again = server.heard[requests:]
     assert 0 < len(again) <= 4
     told = second.json["spent"]
@@ -165,24 +165,24 @@ def test_what_failed_and_was_asked_again_is_in_the_cost(command: object, rows: P
 def test_processes_keep_the_limits_a_minute_together(rows: Path, tmp_path: Path) -> None:
     with Server(Model()) as server:
         judge = JudgeConfig(("openai:m",), options=LLMOptions(base_url=server.url, rpm=2))
-        reading = ReadOptions()
-        orders = Job(str(tmp_path / "set"), reading, ("groundedness",), {}, judge)
-        desk = Coordinator(InMemory(), folder_at(orders.folder), SpendingLimits(rpm=2), clock=lambda: 0.0)
+        found, metrics = survey([str(rows)], ReadOptions()), ("groundedness",)
+        manifest = Manifest((str(rows),), "", metrics, "m", {}, {}, checked_versions(judge), found.files, found.plan)
+        job = Job(str(tmp_path / "run"), manifest, judge, metrics, {})
+        coordinator = Coordinator(InMemory(), folder_at(job.folder), SpendingLimits(rpm=2), clock=lambda: 0.0)
 
         def call(name: str, *given: Any) -> Any:
-            found = desk.call(name, *given)
+            found = coordinator.call(name, *given)
             if name == "start" and found[0] > 0:
                 raise StoreError(f"wait for {found[0]:.0f} s")
             return found
 
-        found = survey([str(rows)], reading)
         told = []
-        for i, partition in enumerate(found.partitions):
-            loaded = load(orders, call, f"process {i}")
-            assert isinstance(loaded, Worker)
-            told.append(evaluate_partition(Task(partition, found.files[0], "a"), loaded))
+        for i, plan in enumerate(found.plan):
+            worker = new_worker(job, call, f"process {i}")
+            assert isinstance(worker, Worker)
+            told.append(worker.work(Task(plan, found.files[0], "a")))
 
-    assert len(found.partitions) >= 3
+    assert len(found.plan) >= 3
     assert [(worked.ending, worked.told) for worked in told] == [("failed", "wait for 29 s")] * len(told)
     assert len(server.heard) == 1
 

@@ -75,31 +75,16 @@ def test_what_is_shown_afterwards_says_so(command, stored: Path) -> None:
     assert "note: run 1: the texts of its cases were deleted" in command("show").err
 
 
-def test_files_that_hold_the_texts_are_named_until_they_are_gone_or_written_anew(command, stored: Path) -> None:
-    command("export", "-o", "out/rows.jsonl")
-    command("export", "-o", "out/numbers.csv")
-    command("export", "-o", "out/texts.csv", "--with", "texts")
-    folder = stored.parent
-    written_files = [stored / "run-1.html", folder / "out" / "rows.jsonl", folder / "out" / "texts.csv"]
+def test_the_default_report_and_what_was_evaluated_are_named(command, stored: Path) -> None:
+    told = command("forget", 1, "--yes").out
 
-    first = command("forget", 1, "--yes").out
-    assert [line for line in first.splitlines() if line.startswith("  ")] == [
-        f"  {path}" for path in (*written_files, folder / "rows.jsonl")
+    assert [line for line in told.splitlines() if line.startswith("  ")] == [
+        f"  {stored / 'run-1.html'}",
+        f"  {stored.parent / 'rows.jsonl'}",
     ]
 
-    (folder / "out" / "rows.jsonl").unlink()
-    command("report")
-    second = command("forget", 1, "--yes").out
-    assert f"  {folder / 'out' / 'texts.csv'}\n" in second
-    assert "run-1.html" not in second
-    assert str(folder / "out" / "rows.jsonl") not in second
-
-
-def test_a_report_from_before_files_were_noted_is_named_too(command, stored: Path) -> None:
-    with closing(sqlite3.connect(stored / "runs.sqlite")) as there, there:
-        there.execute("DELETE FROM meta WHERE key LIKE 'file%'")
-
-    assert f"  {stored / 'run-1.html'}\n" in command("forget", 1, "--dry-run").out
+    (stored / "run-1.html").unlink()
+    assert "run-1.html" not in command("forget", 1, "--yes").out
 
 
 def test_texts_that_another_run_holds_stay_and_are_told(command, stored: Path) -> None:

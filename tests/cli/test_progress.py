@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.cli.progress import Pace
+from ragtriage.cli.console import Pace
 
 
 def rates_at(*times: float) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""What commands with `--share` say of their part in a record set."""
+"""What commands with `--share` say of their parts of a run in a folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Command = Callable[..., Said]
 
 @pytest.fixture
 def share(command: Command, tmp_path: Path) -> Callable[[str | None], Said]:
-    """Evaluates a share of four files, each a partition, into `set/`; the whole, if None."""
+    """Evaluates a share of four files, each a part, into `set/`; the whole, if None."""
     (tmp_path / "rows").mkdir()
     for name in "abcd":
         written(tmp_path / "rows" / f"{name}.jsonl", [row(i, id=f"{name}{i}") for i in range(3)])
@@ -29,26 +29,26 @@ def test_a_share_says_what_it_did_and_what_others_left(share: Callable[[str | No
     first, again, second, after, whole = (share(which) for which in ("1/2", "1/2", "2/2", "1/2", None))
 
     assert [said.code for said in (first, again, second, after, whole)] == [3, 3, 0, 0, 0]
-    assert "new record set set/: 4 partitions, 2 of this share\n" in first.err
+    assert "new run in set/: 4 parts, 2 of this share\n" in first.err
     assert "share 1/2 of set/: nothing is left to be done\n" in again.err
     for said in (first, again):
         assert said.err.endswith(
-            "this share is done; the record set isn't complete, as 2 of 4 partitions of other shares aren't done\n"
+            "this share is done; the folder isn't complete, as 2 of 4 parts of other shares aren't done\n"
         )
         assert "give the same command again" not in said.err
-    assert "share 2/2 of set/: 2 of 4 partitions\n" in second.err
+    assert "share 2/2 of set/: 2 of 4 parts\n" in second.err
     assert "aren't done" not in second.err
     assert "share 1/2 of set/: nothing is left to be done\n" in after.err
     assert "\nset/: nothing is left to be done\n" in whole.err
 
 
-def test_a_share_without_a_partition_says_so(share: Callable[[str | None], Said]) -> None:
+def test_a_share_without_a_part_says_so(share: Callable[[str | None], Said]) -> None:
     said = share("6/8")
 
     assert said.code == 3
-    assert "share 6/8 of set/ has no partition, as there are only 4: there is nothing to do for it\n" in said.err
+    assert "share 6/8 of set/ has no part, as there are only 4: there is nothing to do for it\n" in said.err
     assert "nothing is left" not in said.err
-    assert said.err.endswith("as 4 of 4 partitions of other shares aren't done\n")
+    assert said.err.endswith("as 4 of 4 parts of other shares aren't done\n")
 
 
 @pytest.mark.usefixtures("openai")
@@ -71,5 +71,5 @@ def test_a_share_that_goes_on_counts_its_own(share: Callable[[str | None], Said]
     said = [share("1/2").err, share("2/2").err]
 
     (one,) = (text for text in said if "going on with" in text)
-    assert f"going on with share {1 + said.index(one)}/2 of set/: 1 of 2 partitions left, 3 cases done\n" in one
+    assert f"going on with share {1 + said.index(one)}/2 of set/: 1 of 2 parts left, 3 cases done\n" in one
     assert lost.exists()

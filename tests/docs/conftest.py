@@ -6,17 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from inline_pool import InlinePool
 from ragtriage import FakeJudge, Verdict, open_cases, open_store, thresholds_with
+from ragtriage.core.filesystems import folder_at
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Component
+from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import evaluate_file
-from ragtriage.execution.execute import Wanted, evaluate_partitioned
-from ragtriage.execution.job import Job
+from ragtriage.execution.execute import execute
+from ragtriage.execution.job import Job, checked_versions
+from ragtriage.execution.pools import InProcess
+from ragtriage.judges.wrappers import InMemory
 from ragtriage.metrics import THELMA
 from ragtriage.runs.cutting import survey
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
-from ragtriage.runs.manifest import ReadOptions, planned
+from ragtriage.runs.manifest import Manifest, ReadOptions, parts_digest
 from ragtriage.runs.selection import ALL_ROWS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -48,22 +51,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with open_store() as store:
         result = evaluate_file(open_cases("answers.jsonl"), FakeJudge(answer), store, config)
         assert result.first.tally.summary().cases == len(rows.splitlines())
-    _record_set(config)
+    _in_folder(config)
     return tmp_path
 
 
-def _record_set(config: EvaluationConfig) -> None:
-    """The same cases as the record set `run-42`."""
-    reading, names = ReadOptions(), tuple(m.name for m in config.metrics)
-    orders = Job("run-42", reading, names, config.thresholds, lambda: FakeJudge(answer))
-    plan = planned(
-        survey(["answers.jsonl"], reading),
+def _in_folder(config: EvaluationConfig) -> None:
+    """The same cases as the run in the folder `run-42`."""
+    names, found = tuple(m.name for m in config.metrics), survey(["answers.jsonl"], ReadOptions())
+    manifest = Manifest(
         inputs=("answers.jsonl",),
-        reading=reading,
+        input_digest=parts_digest(found.plan),
         metrics=names,
         judge="fake",
         fingerprints={},
         configuration=to_stored(config, ALL_ROWS, {}),
-        versions=orders.versions,
+        versions=checked_versions(),
+        files=found.files,
+        plan=found.plan,
+        rows=found.rows,
+        texts=False,
     )
-    assert evaluate_partitioned(Wanted("run-42", plan, orders, lambda *_: InlinePool(orders))).complete
+    job = Job(folder_at("run-42").address, manifest, lambda: FakeJudge(answer), names, config.thresholds)
+    assert execute(job, "run-42", lambda folder, _: InProcess(job, Coordinator(InMemory(), folder))).complete

@@ -12,9 +12,8 @@ from typing import Any
 
 from typer.main import get_command
 
-from ragtriage.cli import app
-from ragtriage.cli.app import COMMANDS
-from ragtriage.cli.help import help_sections
+from ragtriage.cli import COMMANDS, app
+from ragtriage.cli.flags import help_sections
 
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 _PLACE = re.compile(r"(<!-- help: ([a-z0-9 ]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)

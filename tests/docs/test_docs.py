@@ -16,8 +16,7 @@ import pytest
 import quickstart_output
 
 import ragtriage
-from ragtriage.cli import app
-from ragtriage.cli.app import COMMANDS
+from ragtriage.cli import COMMANDS, app
 from ragtriage.cli.console import ExitCode
 from ragtriage.config import Settings, read_settings
 from ragtriage.core.case import WINDOW

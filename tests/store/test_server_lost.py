@@ -25,7 +25,7 @@ from ragtriage.metrics import THELMA
 from ragtriage.store import Answers, Store, open_answers, open_store
 from ragtriage.store.database import open_database, store_address
 from ragtriage.store.migrations import prepare
-from ragtriage.store.retries import Retries
+from ragtriage.store.postgresql import Retries
 
 CASES = [case(i) for i in range(30)]
 

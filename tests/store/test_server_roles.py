@@ -18,7 +18,7 @@ from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.store import Answers, initialise_store, open_store, schema_in_use
-from ragtriage.store.roles import NUMBERS, READER, WRITER, roles_sql
+from ragtriage.store.migrations import NUMBERS, READER, WRITER, roles_sql
 from ragtriage.store.schema import SCHEMA_VERSION
 
 CASES = [case(i) for i in range(3)]

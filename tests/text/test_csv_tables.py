@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.judges.embedded.passages import read
+from ragtriage.judges.embedded.readings import read
 from ragtriage.text.blocks import csv_as_table
 
 STOCK = 'part,name,stock\n4410,"gasket, 40 mm",118\n5311,valve,3\n'

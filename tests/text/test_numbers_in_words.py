@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.judges.embedded.passages import read_sentence
+from ragtriage.judges.embedded.readings import read_sentence
 from ragtriage.judges.embedded.unsupported_numbers import unsupported_numbers
 from ragtriage.text.numbers import multiword_numbers_as_figures
 

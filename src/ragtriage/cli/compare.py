@@ -9,26 +9,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-import typer
 from rich.console import Console
 
 from ragtriage.cli.compare_flags import GateFlags, chosen_metrics, share_of
 from ragtriage.cli.comparison_files import ComparisonFiles, check_files
-from ragtriage.cli.console import ExitCode, print_json, tell
+from ragtriage.cli.console import exit_if, print_json, tell
 from ragtriage.cli.flags import command, parse_names
+from ragtriage.cli.input_files import check_output
 from ragtriage.cli.opened_runs import folder_run
 from ragtriage.cli.results import tell_deleted
 from ragtriage.cli.stores import open_named_store
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.display import plural
-from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.errors import ConfigError
 from ragtriage.report.comparison_document import comparison_document
 from ragtriage.report.json_output import comparison_json
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.compare.baseline import BaselineOptions, read_baseline, write_baseline
 from ragtriage.runs.compare.choose import LAST, Chosen, choose_base, choose_side, compare_chosen, is_run
 from ragtriage.runs.compare.compare import CompareOptions
-from ragtriage.runs.compare.comparison import Comparison
 from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.store import Store
@@ -94,13 +93,15 @@ def compare(  # noqa: PLR0913  # one parameter a flag
         if gates.at_most and no_findings:
             raise ConfigError("--at-most counts findings: leave out --no-findings")
         found = compare_chosen(before, chosen, reading, options, findings=findings)
-        files.write(found, before, chosen, there, time.monotonic() - began, report)
+        files.write(found, before, chosen, time.monotonic() - began, report)
     if as_json:
         print_json(comparison_json(found))
+        tell(*(f"gate failed: {gate.says}" for gate in found.failing))
+        tell(*(f"not complete: {why}" for why in found.incomplete))
     else:
         console = Console()
         print_document(console, comparison_document(found, console.width))
-    exit_with(found, told=not as_json)
+    exit_if(incomplete=found.incomplete, gate_failed=found.failing)
 
 
 @command("baseline")
@@ -119,8 +120,7 @@ def baseline(
 
     It holds ids, scores, findings and digests, a case a line, so that a repository can hold it.
     """
-    if not out.name or out.is_dir():
-        raise InputError(f"-o {out}: is a folder: name a file in it")
+    check_output(out, "-", "-o")
     options = BaselineOptions(parse_names(tags), hash_ids, not no_digests)
     with open_named_store(store, project) as there:
         if not is_run(run):
@@ -133,25 +133,6 @@ def baseline(
         count = write_baseline(out, side, [rule.name for rule in reading.rules], options)
     sys.stdout.write(f"{out}\n")
     tell(f"{plural(count, 'case')} of {chosen.name}; compare with it: ragtriage compare {out}")
-
-
-def exit_with(found: Comparison, *, told: bool) -> None:
-    """End with the code that a comparison calls for.
-
-    Args:
-        found: the comparison.
-        told: whether its gates stand on standard output already.
-
-    Raises:
-        typer.Exit: 3 where it isn't complete, else 1 where a gate failed.
-    """
-    if not told:
-        tell(*(f"gate failed: {gate.says}" for gate in found.failing))
-        tell(*(f"not complete: {why}" for why in found.incomplete))
-    if found.incomplete:
-        raise typer.Exit(ExitCode.INCOMPLETE)
-    if found.failing:
-        raise typer.Exit(ExitCode.GATE_FAILED)
 
 
 def _base(store: Store | None, settings: Settings, given: str | None, new: Chosen) -> Chosen:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ragtriage.cli.console import tell
 from ragtriage.cli.input_files import check_output
-from ragtriage.cli.results import remember_file
 from ragtriage.core.errors import InputError, NotStoredError
 from ragtriage.core.record import Record
 from ragtriage.report.comparison_junit import write_comparison_junit
@@ -18,7 +17,6 @@ from ragtriage.report.comparison_page import write_comparison_page
 from ragtriage.report.comparison_words import Quote, Quotes
 from ragtriage.runs.compare.choose import Chosen
 from ragtriage.runs.compare.comparison import Comparison
-from ragtriage.store import Store
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,6 @@ class ComparisonFiles:
         found: Comparison,
         base: Chosen,
         new: Chosen,
-        store: Store | None,
         seconds: float,
         page: Path | None = None,
     ) -> None:
@@ -54,7 +51,6 @@ class ComparisonFiles:
             found: the comparison.
             base: the old side, whose texts may be quoted.
             new: the new one.
-            store: of the runs, which is to know the files that hold their texts; None if there is none.
             seconds: how long it took.
             page: an HTML file to write too, which always holds texts.
 
@@ -74,11 +70,8 @@ class ComparisonFiles:
             raise InputError(f"{error.filename or 'a file'} can't be written: {error.strerror or error}") from error
         for flag, path in self.named.items():
             tell(f"{flag.removeprefix('--')}: {path}")
-            if quotes:
-                remember_texts(store, path, (base, new))
         if page:
             tell(f"report: {page}")
-            remember_texts(store, page, (base, new))
 
 
 def check_files(named: Mapping[str, Path], read: Iterable[str | Path | None]) -> None:
@@ -120,14 +113,6 @@ def quotes_of(found: Comparison, base: Chosen, new: Chosen) -> Quotes:
         if query := (now or old):
             quotes[case.id] = Quote(query.case.query, *(one.case.response if one else None for one in (old, now)))
     return quotes
-
-
-def remember_texts(store: Store | None, path: Path, sides: Iterable[Chosen]) -> None:
-    """Note in the store that a file holds texts of both sides."""
-    runs = [side.runs[0] for side in sides if side.runs]
-    for place, run in enumerate(runs):
-        if store is not None:
-            remember_file(store, run, path, added=place > 0)
 
 
 def _record(side: Chosen, case_id: str) -> Record | None:

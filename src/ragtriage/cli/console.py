@@ -1,11 +1,27 @@
-"""What every command prints to, and the codes they exit with."""
+"""What every command prints to, how far it is (a bar in a terminal, else a line every ten seconds), how it ends."""
 
 from __future__ import annotations
 
 import json
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+import typer
+
+if TYPE_CHECKING:
+    from ragtriage.report.document import Document
+
+
+EVERY = 10.0
+"""Seconds between two lines where there is no terminal."""
+ENOUGH_CASES, ENOUGH_SECONDS = 10, 3.0
+"""Before so much is done behind the first case nothing is said of a rate: what came first is mostly loading."""
+BURST = 0.5
+"""Seconds between two cases of one burst."""
 
 
 class ExitCode(IntEnum):
@@ -19,6 +35,33 @@ class ExitCode(IntEnum):
     """A later call can bring what is missing: failures, too many unusable rows, an interruption, a full disk."""
 
 
+def exit_if(*, incomplete: object = False, gate_failed: object = False) -> None:
+    """End the command with the code that is due, if any: 3 where something is missing, else 1 where a gate failed."""
+    if incomplete:
+        raise typer.Exit(ExitCode.INCOMPLETE)
+    if gate_failed:
+        raise typer.Exit(ExitCode.GATE_FAILED)
+
+
+def show(*documents: Document) -> None:
+    """Documents on standard output."""
+    from rich.console import Console  # noqa: PLC0415  # help is instant without it
+
+    from ragtriage.report.terminal import print_document  # noqa: PLC0415  # as above
+
+    console = Console()
+    for document in documents:
+        print_document(console, document)
+
+
+def print_found(value: Callable[[], Any], document: Callable[[], Document], *, as_json: bool) -> None:
+    """What a command found: one JSON value, or a document for people."""
+    if as_json:
+        print_json(value())
+    else:
+        show(document())
+
+
 def print_json(value: Any, *, indent: int | None = None) -> None:
     """One JSON value on standard output."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=indent) + "\n")
@@ -27,3 +70,100 @@ def print_json(value: Any, *, indent: int | None = None) -> None:
 def tell(*lines: str) -> None:
     """Lines on standard error."""
     sys.stderr.write("".join(f"{line}\n" for line in lines))
+
+
+class Advance(Protocol):
+    """To be called for each case that is done, or for several."""
+
+    def __call__(self, count: int = 1, /) -> None:
+        """Count them."""
+
+
+class Pace:
+    """How fast cases are done, without the time to the first one, in which models are loaded.
+
+    Cases come in bursts, and the first burst was waiting for the models too: all that come within a moment of the first
+    count as done when it was.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._first: float | None = None
+        self._counted = 0
+
+    def count(self, cases: int = 1) -> None:
+        """Count what is done now."""
+        now = self._clock()
+        if self._first is None or (self._counted == 0 and now - self._first < BURST):
+            self._first = now
+        else:
+            self._counted += cases
+
+    def rate(self) -> float | None:
+        """Cases a second; None before enough were done."""
+        if self._first is None or self._counted < ENOUGH_CASES:
+            return None
+        seconds = self._clock() - self._first
+        return self._counted / seconds if seconds >= ENOUGH_SECONDS else None
+
+
+@contextmanager
+def progress(
+    total: int | None, done: int, note: Callable[[], str] = str, word: str = "evaluating", unit: str = "cases"
+) -> Iterator[Advance]:
+    """Show progress while the block runs, with a note beside it, for example what was spent."""
+    if total == done:
+        yield lambda _=1: None
+    elif sys.stderr.isatty():
+        with _bar(total, done, note, word) as advance:
+            yield advance
+    else:
+        yield _lines(total, done, note, unit)
+
+
+@contextmanager
+def _bar(total: int | None, done: int, note: Callable[[], str], word: str) -> Iterator[Advance]:
+    from rich.console import Console  # noqa: PLC0415  # only where a bar is drawn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415
+
+    columns = (TextColumn(word), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total, completed=done, rate="")
+        pace, count = Pace(), done
+
+        def advance(more: int = 1, /) -> None:
+            nonlocal count
+            count += more
+            pace.count(more)
+            bar.update(task, advance=more, rate="  ".join(filter(None, (_speed(pace, count, total), note()))))
+
+        yield advance
+
+
+def _lines(total: int | None, before: int, note: Callable[[], str], unit: str) -> Advance:
+    done = before
+    last = time.monotonic()
+    pace = Pace()
+
+    def advance(more: int = 1, /) -> None:
+        nonlocal done, last
+        done += more
+        pace.count(more)
+        now = time.monotonic()
+        if now - last < EVERY:
+            return
+        last = now
+        of = "" if total is None else f" of {total}"
+        tell(", ".join(filter(None, (f"{done}{of} {unit}", _speed(pace, done, total), note()))))
+        sys.stderr.flush()
+
+    return advance
+
+
+def _speed(pace: Pace, done: int, total: int | None) -> str:
+    """How fast, and how long it will take; empty before that can be told."""
+    rate = pace.rate()
+    if not rate:
+        return ""
+    left = "" if total is None else f", about {(total - done) / rate:.0f} s left"
+    return f"{rate:.1f} a second{left}"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from ragtriage.cli.app_flags import AppFlags, collect_first, default_answers_file, mark_evaluated
+from ragtriage.cli.collect import AppFlags, collect_first, default_answers_file, mark_evaluated
 from ragtriage.cli.compare_flags import GateFlags
 from ragtriage.cli.comparison_files import ComparisonFiles
 from ragtriage.cli.console import ExitCode, tell
@@ -23,14 +23,13 @@ from ragtriage.cli.evaluate_comparison import (
     write_files,
 )
 from ragtriage.cli.evaluate_on import Shown, evaluate_on
+from ragtriage.cli.evaluation_flags import RequestedMetrics, ScaleFlags, refuse_beside, requested_metrics
 from ragtriage.cli.evaluation_output import event_printer, print_result, sent_again, trial_remarks
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import CaseFlags, print_columns, rereadable
-from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
-from ragtriage.cli.plan import answers_in, print_plan
-from ragtriage.cli.scale_flags import ScaleFlags, refuse_beside
-from ragtriage.cli.stores import open_named_store
+from ragtriage.cli.judge import JudgeFlags
+from ragtriage.cli.plan import print_plan
+from ragtriage.cli.stores import answers_in, open_named_store
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS
 from ragtriage.core.errors import ConfigError
 from ragtriage.execution.evaluate_file import FileResult, evaluate_file
@@ -153,7 +152,7 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
             base = base_of(wanted, store)
             result = _evaluate(given, session, store, requested, by=by, trials=repeat)
             compared = compare_result(wanted, base, result, requested, store, most=most if files.named else None)
-            write_files(files, compared, base, result, store, time.monotonic() - began)
+            write_files(files, compared, base, result, time.monotonic() - began)
             printed = print_result(
                 result,
                 requested.config,

@@ -13,8 +13,8 @@ from rich.console import Console
 from ragtriage.cli.compare_flags import GateFlags
 from ragtriage.cli.comparison_files import ComparisonFiles, check_files
 from ragtriage.cli.console import tell
+from ragtriage.cli.evaluation_flags import RequestedMetrics
 from ragtriage.cli.input_files import check_output
-from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.results import program_name
 from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError, InputError, RagtriageError
@@ -115,7 +115,7 @@ def refuse_files(files: ComparisonFiles, report: Path | None, read: tuple[str, s
 
 
 def write_files(
-    files: ComparisonFiles, compared: Compared, base: Chosen | None, result: FileResult, store: Store, seconds: float
+    files: ComparisonFiles, compared: Compared, base: Chosen | None, result: FileResult, seconds: float
 ) -> None:
     """Write the files of the comparison with what was named, or say that there is none.
 
@@ -123,7 +123,7 @@ def write_files(
         InputError: a file can't be written.
     """
     if compared.comparison and base:
-        files.write(compared.comparison, base, chosen_of(result), store, seconds)
+        files.write(compared.comparison, base, chosen_of(result), seconds)
     elif files.named:
         tell(f"not compared, so not written: {', '.join(map(str, files.named.values()))}")
 

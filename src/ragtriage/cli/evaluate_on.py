@@ -15,13 +15,11 @@ from pathlib import Path
 
 import typer
 
-from ragtriage.cli.console import ExitCode, tell
+from ragtriage.cli.console import EVERY, ExitCode, tell
+from ragtriage.cli.evaluation_flags import RequestedMetrics, ScaleFlags
 from ragtriage.cli.input_files import CaseFlags
-from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.cli.metric_flags import RequestedMetrics
-from ragtriage.cli.progress import EVERY
+from ragtriage.cli.judge import JudgeFlags
 from ragtriage.cli.results import print_next_steps, print_run, program_name, write_html
-from ragtriage.cli.scale_flags import ScaleFlags
 from ragtriage.cli.stores import open_named_store
 from ragtriage.config import Settings
 from ragtriage.core.display import plural

@@ -10,22 +10,19 @@ from typing import Any
 
 from rich.console import Console
 
-from ragtriage.cli.console import tell
+from ragtriage.cli.console import progress, tell
+from ragtriage.cli.evaluation_flags import RequestedMetrics
 from ragtriage.cli.input_files import print_counts, print_optional_metrics
-from ragtriage.cli.interrupts import graceful_ctrl_c
-from ragtriage.cli.metric_flags import RequestedMetrics
-from ragtriage.cli.progress import progress
+from ragtriage.cli.judge import graceful_ctrl_c, spending
 from ragtriage.cli.results import (
     default_report,
     print_next_steps,
     print_repeats,
     print_run,
-    remember_file,
     to_type,
     worst_case,
     write_html,
 )
-from ragtriage.cli.spending import spending
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
 from ragtriage.execution.evaluate_file import FileResult, TrialResult
@@ -102,8 +99,6 @@ def print_result(
         listed = f"run {first.stored.number} is stored; list its cases: {to_type('show', first.stored, store_flag)}"
         print_next_steps(listed, worst_case(first.stored, shown, store_flag))
     written = path is None or _write_report(path, shown, first.stored, config, store_flag)
-    if path is not None and written:
-        remember_file(store, first.stored, path)
     if not as_json:
         print_repeats(Console(), shown)
     return written

@@ -215,16 +215,15 @@ def _kept(store: Store, chosen: Mapping[int, Sequence[str]]) -> Iterator[str]:
 
 
 def _files(store: Store | None, runs: Sequence[Run]) -> Iterator[str]:
-    """Files that hold the texts, which this command leaves alone."""
+    """The reports where they lie by default, and what was evaluated: files that this command leaves alone."""
     places = [place for _, place in _placed(runs)]
-    unnoted = [path for run in runs if store and (path := default_report(store, run))]
-    in_folders = [Path(one.folder.at("report.html")) for one in places if REMOTE not in one.folder.address]
-    written = store.files_with_texts([run.number for run in runs], unnoted) if store else []
-    written = [*written, *(path for path in in_folders if path.is_file())]
+    reports = [path for run in runs if store and (path := default_report(store, run))]
+    reports += [Path(one.folder.at("report.html")) for one in places if REMOTE not in one.folder.address]
+    written = sorted({path.resolve() for path in reports if path.is_file()})
     read = {Path(run.info.input).resolve() for run in runs if Path(run.info.input).is_file()}
     for one in places:
         read |= {Path(file.address) for file in one.manifest.files if Path(file.address).is_file()}
-    for what, paths in (("reports and exports", written), ("what was evaluated", sorted(read))):
+    for what, paths in (("reports", written), ("what was evaluated", sorted(read))):
         if paths:
             yield f"files that hold such texts too ({what}) stay: delete them yourself"
             yield from (f"  {path}" for path in paths[:_SHOWN_FILES])

@@ -96,22 +96,22 @@ def rereadable(path: str) -> Iterator[InputFile]:
 
 
 def check_output(out: Path | None, file: str | Path, flag: str) -> None:
-    """Refuse a place that can't be written, or that holds what is read, before anything is asked.
-
-    Args:
-        out: where the output is to go; None for nowhere.
-        file: what is read; `-` is standard input.
-        flag: what names the place.
-
-    Raises:
-        InputError: it is a folder, or the file that is read.
-    """
+    """Refuse a place that can't be written, or that holds what is read, before anything is asked."""
     if out is None or str(out) == "-":
         return
     if not out.name or out.is_dir():
         raise InputError(f"{flag} {out}: is a folder: name a file in it")
     if out.exists() and Path(file).exists() and out.samefile(file):
         raise InputError(f"{flag} {out}: is the file that is read: name another one")
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say in one sentence that a file can't be written, while it is."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path} can't be written: {error.strerror or error}") from error
 
 
 def _is_pipe(file: str) -> bool:
@@ -127,14 +127,7 @@ def print_columns(cases: CaseFile) -> None:
 
 
 def print_rejected(rejected: Sequence[object], total: int, *, count: int | None = None, what: str = "rows") -> None:
-    """How many rows can't be used, and the first of them.
-
-    Args:
-        rejected: the rows; the first are enough, with their `count`.
-        total: rows of the file.
-        count: how many can't be used.
-        what: what they are called.
-    """
+    """How many rows can't be used, and the first of them; `rejected` may be the first ones only, with their `count`."""
     count = len(rejected) if count is None else count
     if count:
         tell(f"{count:,} of {total:,} {what} can't be used:", *(f"  {row}" for row in rejected[:QUOTED]))
@@ -173,12 +166,7 @@ def too_many(rejected: Sequence[Rejected], usable: int) -> bool:
 
 
 def print_optional_metrics(counts: RowCounts, default_groups: Sequence[str]) -> None:
-    """What is computed because the rows have what it needs, and what else they allow, if no metrics were named.
-
-    Args:
-        counts: of the rows.
-        default_groups: the groups that are computed; empty where somebody named metrics.
-    """
+    """What is computed because the rows have what it needs, and what else they allow; nothing if metrics were named."""
     if not default_groups:
         return
     names = [m.name for group in default_groups[1:] for m in GROUPS[group]]

@@ -1,18 +1,217 @@
-"""`ragtriage judge`: put questions to the judge directly, to measure it from outside."""
+"""Who judges: the flags that choose a judge, what the commands that ask one do alike, and `ragtriage judge`."""
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-import typer
-
-from ragtriage.cli.console import ExitCode, tell
-from ragtriage.cli.flags import command
-from ragtriage.cli.help import new_typer
+from ragtriage.cli.console import exit_if, tell
+from ragtriage.cli.flags import command, new_typer, parse_numbers, setting_flags
 from ragtriage.cli.input_files import check_output, print_rejected
-from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.core.display import plural
+from ragtriage.cli.stores import answers_in, store_address
+from ragtriage.config import SETTINGS, Settings, find_settings, judge_config, named_numbers, read_settings
+from ragtriage.core.display import dollars, plural
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.validation import settings_of
+from ragtriage.execution.evaluating import INTERRUPTED
+from ragtriage.judges.build import build_judge, build_writer
+from ragtriage.judges.decision_thresholds import check_base_rates
+from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.llm.text_writer import Writer
+from ragtriage.judges.protocol import Judge
+from ragtriage.judges.session import JudgeSession
+from ragtriage.judges.wrappers import AnswerMemory
+from ragtriage.metrics import custom_metrics
+from ragtriage.store import open_answers
 from ragtriage.trust.prediction_files import RowErrors, write_components, write_predictions
+
+_SETTINGS = (
+    "store", "judge", "jury", "cascade", "any_language", "matching", "protocol", "base_rate",
+    *(one.parameter for one in settings_of(LLMOptions) if one.help), "batch_api", "wait",
+)  # fmt: skip
+_Flags: Any = setting_flags(*_SETTINGS)
+
+
+@dataclass(frozen=True)
+class JudgeFlags(_Flags):  # type: ignore[misc]  # its fields are the settings
+    """The flags that choose a judge, the settings and the store."""
+
+    config: Path | None = None
+
+    def settings(self, thresholds: Collection[str] | None = None, metrics: str | None = None) -> Settings:
+        """The settings of a file (the nearest one if none was given), with thresholds from flags put over its own.
+
+        Custom metrics that `--metrics` names may have a threshold.
+        """
+        settings = read_settings(self.config) if self.config else find_settings(Path.cwd())
+        custom = custom_metrics.names_in([*(metrics or "").split(","), *settings.metrics])
+        given = named_numbers(thresholds or (), "--threshold", custom)
+        return replace(settings, thresholds={**settings.thresholds, **given})
+
+    def given(self) -> dict[str, Any]:
+        """Setting → its value, for those that were given."""
+        raw = {name: getattr(self, name) for name in _SETTINGS}
+        return {
+            SETTINGS[name].name: _READ.get(name, _as_it_is)(value)
+            for name, value in raw.items()
+            if value is not None and value is not False and value != []
+        }
+
+    def session(self, settings: Settings) -> JudgeSession:
+        """What the command's judges share, with names, keys and prices checked."""
+        return JudgeSession.of(judge_config(settings, self.given()))
+
+    def store_address(self, settings: Settings) -> str | None:
+        """Where the store is; None for the default."""
+        return store_address(self.store, settings)
+
+    def begin(self, settings: Settings | None = None) -> Judging:
+        """Check everything about the judge; nothing is opened."""
+        settings = settings or self.settings()
+        return Judging(settings, self.session(settings), self.store_address(settings))
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """A command that asks a judge."""
+
+    settings: Settings
+    session: JudgeSession
+    """What its judges share."""
+    store: str | None
+    """The address; None for the default."""
+
+    @property
+    def judge(self) -> Judge:
+        """The judge that isn't opened: what it is called, and its fingerprints."""
+        return build_judge(self.session).judge
+
+    @contextmanager
+    def opened(self, *, tell_spending: bool = False) -> Iterator[Judge]:
+        """The judge, ready to be asked; what a model answers is kept in the store, so that the same command continues.
+
+        What was spent may be told at the end, however the command ends.
+        """
+        if not self.session.config.paid:
+            free = build_judge(self.session)
+            free.open()
+            yield free.judge
+            return
+        try:
+            with open_answers(self.store) as answers:
+                built = build_judge(self.session, answers, free=answers.free, tickets=answers.tickets())
+                built.open()
+                yield built.judge
+                built.close()
+        finally:
+            if tell_spending and self.session.ledger.requests:
+                tell(f"spent: {spending(self.session.ledger, tokens=True)}")
+
+    @contextmanager
+    def planned(self) -> Iterator[tuple[Judge, AnswerMemory]]:
+        """The judge as it would be asked, with the answers of the store; none is made."""
+        with answers_in(self.store) as memory:
+            yield build_judge(self.session, memory).judge, memory
+
+    @contextmanager
+    def writing(self) -> Iterator[Writer]:
+        """The language model as a writer of texts; the first Ctrl-C lets requests in flight come in."""
+        with open_answers(self.store) as answers:
+            writer = build_writer(self.session, answers, tickets=answers.tickets())
+            with graceful_ctrl_c(self.session):
+                yield writer
+            writer.close()
+
+
+def spending(ledger: Ledger, *, tokens: bool = False) -> str:
+    """What a command has spent so far: `12 requests, $0.03`, or with tokens `12 requests, 3,400 tokens, $0.03`.
+
+    A price that isn't known counts as nothing and must not look like nothing, so it is left out.
+    """
+    parts = [plural(ledger.requests, "request")]
+    if tokens:
+        parts.append(f"{ledger.tokens_in + ledger.tokens_out:,} tokens")
+    if ledger.cost:
+        parts.append(dollars(ledger.cost))
+    return ", ".join(parts)
+
+
+@contextmanager
+def graceful_ctrl_c(session: JudgeSession) -> Iterator[None]:
+    """Let the first Ctrl-C wait for the requests in flight; a second one doesn't."""
+    if not session.config.paid or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, leave)
+        _in_event_loop(begin_to_stop)
+
+    def begin_to_stop() -> None:
+        tell("\nstopping when the requests in flight have come in (Ctrl-C again: don't wait for them)")
+        session.ledger.stop(INTERRUPTED)
+
+    def leave(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _in_event_loop(_interrupt)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _in_event_loop(act: Callable[[], None]) -> None:
+    """Act between two steps of the event loop, since a signal comes in the middle of one; at once where none runs."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        act()
+    else:
+        loop.call_soon_threadsafe(act)
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _base_rates(items: list[str]) -> dict[str, float]:
+    """`KIND=SHARE` → kind and share."""
+    found = parse_numbers(items, "--base-rate", "supported=0.9", float)
+    check_base_rates(found, "--base-rate")
+    return found
+
+
+def _headers(items: list[str]) -> dict[str, str]:
+    """`NAME=VALUE` → name and value; a value is never repeated in a message."""
+    found: dict[str, str] = {}
+    for item in items:
+        name, sign, value = item.partition("=")
+        if not sign or not name.strip():
+            raise ConfigError("--header: write it as NAME=VALUE, for example X-Team=search")
+        if name.strip().lower() in map(str.lower, found):
+            raise ConfigError(f"--header names {name.strip()} twice: give one value")
+        found[name.strip()] = value
+    return found
+
+
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "judge": tuple, "base_rate": _base_rates, "header": _headers, "price": Price.parse,
+}  # fmt: skip
+"""Flag → how its value is read, where that isn't the setting's."""
+
 
 judge = new_typer(help="Ask the judge single questions, for benchmarks.")
 
@@ -26,7 +225,7 @@ def ask(task: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags
     usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
     check_output(out, rows, "-o")
-    with judge_flags.opened() as asked:
+    with judge_flags.begin().opened() as asked:
         errors = write_predictions(task, rows, out, asked)
     _exit(errors)
 
@@ -40,7 +239,7 @@ def split(unit: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFla
     incomplete (the judge failed on a row, or too many unusable rows).
     """
     check_output(out, rows, "-o")
-    with judge_flags.opened() as asked:
+    with judge_flags.begin().opened() as asked:
         errors = write_components(unit, rows, out, asked)
     _exit(errors)
 
@@ -50,5 +249,4 @@ def _exit(errors: RowErrors) -> None:
     print_rejected(errors.rejected, errors.rows)
     if errors.failed:
         tell(f"the judge failed on {plural(errors.failed, 'row')}: their errors stand in the output")
-    if errors.incomplete:
-        raise typer.Exit(ExitCode.INCOMPLETE)
+    exit_if(incomplete=errors.incomplete)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-
-from ragtriage.cli.console import print_json, tell
+from ragtriage.cli.console import print_found, progress, tell
+from ragtriage.cli.evaluation_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import (
     CaseFlags,
@@ -18,20 +15,16 @@ from ragtriage.cli.input_files import (
     print_optional_metrics,
     rereadable,
 )
-from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
-from ragtriage.cli.progress import progress
+from ragtriage.cli.judge import JudgeFlags
+from ragtriage.cli.stores import answers_in
 from ragtriage.execution.estimate import estimate_file
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig, in_a_sentence
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import AnswerMemory, InMemory
+from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.readers import CaseFile
 from ragtriage.report.plan_document import plan_document
-from ragtriage.report.terminal import print_document
 from ragtriage.runs.selection import RowSelection, require_tag_of
-from ragtriage.store import open_answers
-from ragtriage.store.database import store_address
 
 
 @command("plan")
@@ -51,13 +44,13 @@ def plan(
     Nothing is asked and nothing is stored. Answers that the store has are left out, so the plan of a run that was cut
     off shows what is left. Exit codes: 0; 2 usage or input; 3 the store can't be read.
     """
-    settings = judge_flags.settings(metrics=metrics)
-    session = judge_flags.session(settings)
+    judging = judge_flags.begin(judge_flags.settings(metrics=metrics))
+    settings, session = judging.settings, judging.session
     with rereadable(file) as there:
         cases = case_flags.open(there, settings)
         requested = requested_metrics(settings, metrics, cases.mapping, paid=bool(session.config.models))
         print_columns(cases)
-        with answers_in(judge_flags.store_address(settings)) as memory:
+        with answers_in(judging.store) as memory:
             print_plan(cases, session, memory, requested, selection, trials=repeat, as_json=as_json, exact=exact)
 
 
@@ -75,16 +68,7 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
 ) -> None:
     """Print what evaluating the selected rows of a file would take: one JSON object, or a table.
 
-    Args:
-        cases: its cases.
-        session: the judge that would be asked.
-        memory: where the evaluation would look up answers.
-        requested: which metrics.
-        selection: which rows.
-        trials: how many repetitions.
-        as_json: whether to print JSON.
-        exact: whether to look at every row of a large file; else at a sample.
-        by: the tag by which the evaluation would be sliced; one that no row has is an error.
+    Of a large file a sample is looked at, unless it is to be exact. A tag to slice by that no row has is an error.
     """
     config, notes = session.config, _notes(session.config)
     if config.batch_api:  # it takes the same requests, but wants a place for its tickets
@@ -112,25 +96,15 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
     tell(*(f"note: {note}" for note in requested.notes))
     print_optional_metrics(counts, requested.default_groups)
     name, embeddings = judges[0].name(), requested.config.embeddings_of(built[0])
-    if as_json:
-        who = {"judge": name} | ({"embeddings": embeddings} if embeddings else {})
-        print_json({"file": cases.name, **who, **estimate.as_json(), "notes": [*requested.notes, *notes]})
-    else:
-        shown = Path(cases.name).name if Path(cases.name).is_absolute() else cases.name
-        asked = config.protocol if config.models else None
-        name += f", repetition by {embeddings}" if embeddings else ""
-        print_document(Console(), plan_document(estimate, input=shown, judge=name, notes=notes, asked=asked))
-
-
-@contextmanager
-def answers_in(store: str | None) -> Iterator[AnswerMemory]:
-    """The answers of a store; none where there is no store yet, and none is made."""
-    address = store_address(store)
-    if "://" not in address and not Path(address).exists():
-        yield InMemory()
-        return
-    with open_answers(store, create=False) as opened:
-        yield opened
+    who = {"judge": name} | ({"embeddings": embeddings} if embeddings else {})
+    shown = Path(cases.name).name if Path(cases.name).is_absolute() else cases.name
+    asked = config.protocol if config.models else None
+    name += f", repetition by {embeddings}" if embeddings else ""
+    print_found(
+        lambda: {"file": cases.name, **who, **estimate.as_json(), "notes": [*requested.notes, *notes]},
+        lambda: plan_document(estimate, input=shown, judge=name, notes=notes, asked=asked),
+        as_json=as_json,
+    )
 
 
 def _notes(choice: JudgeConfig) -> list[str]:

@@ -9,9 +9,8 @@ import typer  # noqa: TC002  # read by typer itself
 from rich.console import Console
 
 from ragtriage.cli.console import print_json, tell
-from ragtriage.cli.flags import command
-from ragtriage.cli.help import new_typer
-from ragtriage.judges.hub_models.folder import fetch, is_here, known_model, known_models, models_folder
+from ragtriage.cli.flags import command, new_typer
+from ragtriage.judges.hub_models.known import fetch, is_here, known_model, known_models, models_folder
 from ragtriage.report.readers_document import readers_document
 from ragtriage.report.terminal import print_document
 

@@ -18,7 +18,7 @@ from ragtriage.cli.flags import command, parse_names
 from ragtriage.cli.opened_runs import opened_run
 from ragtriage.config import named_numbers
 from ragtriage.core.display import plural
-from ragtriage.core.errors import ConfigError, InputError, StoreError
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.filesystems import REMOTE
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report, listed_case
@@ -62,7 +62,6 @@ def report(  # noqa: PLR0913  # one parameter a flag
         path = out or default_report(there, stored) or Path("report.html")
         shown = report_of(there, stored, config, by, labels, judge_card)
         write_html(path, shown, partial(diagnosed_records, stored, config))
-        remember_file(there, stored, path)
     sys.stdout.write(f"{path}\n")
     if open_it and not webbrowser.open(path.resolve().as_uri()):
         tell("no browser could be opened: open the file yourself")
@@ -132,7 +131,7 @@ def export(
     kind = export_format or ("jsonl" if out is None or to_stdout else format_of(out))
     if to_stdout and kind == "parquet":
         raise ConfigError("Parquet can't be written to standard output: name a file with -o")
-    with opened_run(store, run, project) as (there, stored):
+    with opened_run(store, run, project) as (_, stored):
         config = reading_of(stored, threshold)
         limits = config.metrics, config.thresholds, config.rules
         fields = ExportedFields(*limits, texts="texts" in parts, evidence="evidence" in parts)
@@ -144,8 +143,6 @@ def export(
                 write_csv(sys.stdout, cases, fields, raw=raw)
         else:
             count = export_file(out, kind, cases, fields, raw=raw)
-            if parts or kind == "jsonl":  # else it holds ids, tags and numbers
-                remember_file(there, stored, out)
             tell(f"{plural(count, 'row')} in {out}")
 
 
@@ -250,27 +247,6 @@ def write_html(path: Path, run: RunReport, cases: Callable[[], Iterable[Diagnose
         write_run_page(path, run, cases)
     except OSError as error:
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error
-
-
-def remember_file(store: Store | None, stored: Run, path: Path, *, added: bool = False) -> None:
-    """Note in the store that a file holds texts of a run, so that `forget` can name it.
-
-    Args:
-        store: the run's store; one that can't be written is left as it is, and the user is told. None in a folder.
-        stored: the run.
-        path: the file.
-        added: the file goes on holding what it held of other runs.
-    """
-    if store is None:
-        return
-    try:
-        store.note_file(path, stored, added=added)
-    except StoreError as error:
-        if stored.texts_deleted() < stored.info.done + stored.info.failed:
-            tell(
-                f"note: {path} holds texts of {stored.info.called}, and the store couldn't note that: `ragtriage "
-                f"forget` won't name the file, so delete it yourself when they are to go ({error})"
-            )
 
 
 def tell_deleted(stored: Run) -> None:

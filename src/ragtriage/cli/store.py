@@ -9,9 +9,8 @@ from collections.abc import Iterator
 import typer
 
 from ragtriage.cli.console import ExitCode, tell
-from ragtriage.cli.flags import command, store_address
-from ragtriage.cli.help import new_typer
-from ragtriage.cli.stores import open_named_store, require_one_project
+from ragtriage.cli.flags import command, new_typer
+from ragtriage.cli.stores import open_named_store, require_one_project, store_address
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time
@@ -21,9 +20,9 @@ from ragtriage.store import CopiedRun, RunBusyError, StoreCheck, initialise_stor
 from ragtriage.store.database import store_address as read_address
 from ragtriage.store.folder import is_run_folder, open_folder
 from ragtriage.store.folder_checking import check_folder
+from ragtriage.store.migrations import roles_sql
 from ragtriage.store.postgresql import shown
 from ragtriage.store.registering import register
-from ragtriage.store.roles import roles_sql
 from ragtriage.store.schema import SCHEMA_VERSION
 from ragtriage.text.sanitize import one_line
 

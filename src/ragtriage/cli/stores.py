@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ragtriage.cli.console import tell
-from ragtriage.cli.flags import store_address
 from ragtriage.config import Settings, find_settings
 from ragtriage.core.errors import ConfigError
-from ragtriage.store import EVERY_PROJECT, Store, open_store, project_meant
+from ragtriage.judges.wrappers import AnswerMemory, InMemory
+from ragtriage.store import EVERY_PROJECT, Store, open_answers, open_store, project_meant
+from ragtriage.store.database import store_address as read_address
+from ragtriage.store.store_file import VARIABLE
+
+
+def store_address(store: str | None, settings: Settings | None = None) -> str | None:
+    """Where the store is: by the flag, else the environment (None), else the settings (the nearest if None)."""
+    if store or os.environ.get(VARIABLE):
+        return store
+    return (settings or find_settings(Path.cwd())).store
 
 
 def open_named_store(
@@ -16,11 +28,7 @@ def open_named_store(
 ) -> Store:
     """Open the store that is meant: by the flag, else the environment, else the settings; so with the project.
 
-    Args:
-        store: the value of `--store`.
-        project: the value of `--project`.
-        settings: if they are known already.
-        create: new runs are written, so that it is made where there is none, and one project must be meant.
+    Where new runs are written it is made if there is none, and one project must be meant.
     """
     settings = settings or find_settings(Path.cwd())
     address = store_address(store, settings)
@@ -34,3 +42,14 @@ def require_one_project(project: str | None) -> None:
     """Refuse all projects where runs are written."""
     if project == EVERY_PROJECT:
         raise ConfigError("--project '*' means all projects: name the one that the run is to belong to")
+
+
+@contextmanager
+def answers_in(store: str | None) -> Iterator[AnswerMemory]:
+    """The answers of a store; none where there is no store yet, and none is made."""
+    address = read_address(store)
+    if "://" not in address and not Path(address).exists():
+        yield InMemory()
+        return
+    with open_answers(store, create=False) as opened:
+        yield opened

@@ -1,49 +1,188 @@
-"""`ragtriage testset`: test sets out of databases, and what known answers reveal of an application, and of scores."""
+"""`ragtriage testset`: its tree, and the commands that lead from a database to questions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from rich.console import Console
-
-from ragtriage.cli.app_flags import AppFlags
-from ragtriage.cli.console import print_json, tell
-from ragtriage.cli.flags import command, parse_names
-from ragtriage.cli.help import new_typer
-from ragtriage.cli.input_files import check_output, print_rejected
-from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.cli.testset_blame import BlameFlags, ask_again, further_findings, prepare
-from ragtriage.cli.testset_decisions import deciding_judge, exit_with
-from ragtriage.cli.testset_generation import COMMANDS
+from ragtriage.cli.console import exit_if, print_found, progress
+from ragtriage.cli.flags import command, new_typer, parse_names, parse_numbers
 from ragtriage.cli.testset_reliability import reliability
+from ragtriage.cli.testset_score import score
 from ragtriage.cli.testset_templates import phrase_templates, write
-from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.report.generation_document import example_document
-from ragtriage.report.terminal import print_document
-from ragtriage.report.testset_document import (
-    failure_analysis_document,
-    matcher_document,
-    scores_document,
-)
-from ragtriage.report.testset_page import write_testset_page
-from ragtriage.testset.answered_rows import RowsRead, read_rows
-from ragtriage.testset.correctness import Decision, check_matcher, decide
+from ragtriage.report.generation_document import counted_document, example_document, steps_document
 from ragtriage.testset.example import write_example
-from ragtriage.testset.groups import tag_rows
-from ragtriage.testset.matching import TOLERANCE
-from ragtriage.testset.scoring import Average, ModularScores, Policy, ScoringOptions, score_balanced, score_decided
+from ragtriage.testset.generation.build import (
+    BuildOptions,
+    BuildStep,
+    accuracy_half_width,
+    count,
+    make_fillings,
+    make_questions,
+    make_schema,
+    make_templates,
+)
+from ragtriage.testset.generation.build import build as build_all
+from ragtriage.testset.generation.database import SECONDS, Database, QueryLimits
+from ragtriage.testset.generation.fillings import FillingOptions
+from ragtriage.testset.generation.optional_packages import require_packages
+from ragtriage.testset.generation.sampling import SamplingPlan
+from ragtriage.testset.generation.template_files import TEMPLATES
+from ragtriage.testset.generation.true_answers import AnswerPolicies
 
-testset = new_typer(help="Test sets with known answers: what they reveal about an application.")
-for _name, _command in COMMANDS.items():
-    testset.command(_name)(_command)
-    if _name == "templates":
-        testset.command("write")(write)
-        testset.command("phrase")(phrase_templates)
+Combinations = Literal["occurring", "product"]
 
 
-@testset.command("example")
+@dataclass(frozen=True)
+class PlanFlags:
+    """Which questions are taken."""
+
+    size: int = 1_000
+    criterion: list[str] | None = None
+    max_share: float = 0.1
+    quota: list[str] | None = None
+    seed: int = 0
+
+    def plan(self) -> SamplingPlan:
+        """As a value."""
+        counts = parse_numbers(self.criterion, "--criterion", "short=2", int)
+        quotas = parse_numbers(self.quota, "--quota", "album=0.2", float)
+        return SamplingPlan(self.size, counts, self.max_share, quotas, self.seed)
+
+
+@command("testset schema")
+def schema(
+    url: str,
+    *,
+    out: Path = Path("testset/schema.yaml"),
+    tables: str | None = None,
+    exclude: str | None = None,
+    seconds: float = SECONDS,
+    again: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Write the structure of a database, with the words that a person would use for it, as a file to edit.
+
+    The database is only read. Exit codes: 0; 2 usage or input.
+    """
+    require_packages()
+    with Database(url, QueryLimits(seconds)) as database:
+        _show([make_schema(database, out, parse_names(tables), parse_names(exclude), again=again)], as_json=as_json)
+
+
+@command("testset templates")
+def templates(
+    schema_file: Path = Path("testset/schema.yaml"),
+    *,
+    out: Path | None = None,
+    aggregates: bool = False,
+    most: int = 1_000,
+    again: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Write query templates for a schema as a file to edit: SQL with placeholders, the most useful first.
+
+    Exit codes: 0; 2 usage or input.
+    """
+    require_packages()
+    path = out or schema_file.parent / TEMPLATES
+    _show([make_templates(schema_file, path, aggregates=aggregates, most=most, again=again)], as_json=as_json)
+
+
+@command("testset fill")
+def fill(  # noqa: PLR0913  # a command's flags are its arguments
+    url: str,
+    folder: Path = Path("testset"),
+    *,
+    combinations: Combinations = "occurring",
+    policies: AnswerPolicies,
+    per_template: int = 100,
+    seed: int = 0,
+    seconds: float = SECONDS,
+    again: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Fill the templates of FOLDER with values that occur together in a database, and have it answer each.
+
+    Writes fillings.jsonl. After an interruption it continues. Exit codes: 0; 2 usage or input; 3 incomplete (a
+    template couldn't be filled).
+    """
+    require_packages()
+    terms = FillingOptions(per_template, combinations, policies, seed)
+    with Database(url, QueryLimits(seconds)) as database, _filling() as advance:
+        step = make_fillings(database, folder, terms, again=again, progress=advance)
+    _show([step], as_json=as_json)
+
+
+@command("testset sample")
+def sample(
+    folder: Path = Path("testset"), *, plan_flags: PlanFlags, again: bool = False, as_json: bool = False
+) -> None:
+    """Draw the questions of a test set from the phrasings and fillings of FOLDER, balanced over criteria.
+
+    Writes questions.jsonl, which `ragtriage collect` asks. Exit codes: 0; 2 usage or input.
+    """
+    _show([make_questions(folder, plan_flags.plan(), again=again)], as_json=as_json)
+
+
+@command("testset build")
+def build(  # noqa: PLR0913  # a command's flags are its arguments
+    url: str,
+    *,
+    combinations: Combinations = "occurring",
+    policies: AnswerPolicies,
+    plan_flags: PlanFlags,
+    out: Path = Path("testset"),
+    tables: str | None = None,
+    exclude: str | None = None,
+    aggregates: bool = False,
+    most: int = 1_000,
+    criteria: str | None = None,
+    per_criterion: int = 3,
+    seconds: float = SECONDS,
+    dry_run: bool = False,
+    again: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Do all steps: from a database to questions with true answers, in several phrasings each, without a model.
+
+    What the folder has from the same input is kept; files that you edited are used as they are. Exit codes: 0; 2 usage
+    or input; 3 incomplete (a template couldn't be filled).
+    """
+    require_packages()
+    terms = BuildOptions(
+        tables=parse_names(tables),
+        exclude=parse_names(exclude),
+        aggregates=aggregates,
+        most=most,
+        criteria=parse_names(criteria),
+        per_criterion=per_criterion,
+        combinations=combinations,
+        policies=policies,
+        plan=plan_flags.plan(),
+    )
+    with Database(url, QueryLimits(seconds)) as database:
+        if dry_run:
+            counted, size, half_width = count(database, terms), terms.plan.size, accuracy_half_width(terms)
+            print_found(
+                lambda: {
+                    "templates": [asdict(one) for one in counted],
+                    "questions": sum(one.phrasings * one.combinations for one in counted),
+                    "size": size,
+                    "half_width": half_width,
+                },
+                lambda: counted_document(counted, size, half_width),
+                as_json=as_json,
+            )
+            return
+        with _filling() as advance:
+            steps = build_all(database, out, terms, again=again, progress=advance)
+    _show(steps, as_json=as_json)
+
+
 @command("testset example")
 def example(folder: Path, *, as_json: bool = False) -> None:
     """Write a fictitious engineering consultancy: a database, documents that state a part of it, and an application.
@@ -51,84 +190,56 @@ def example(folder: Path, *, as_json: bool = False) -> None:
     Exit codes: 0; 2 usage or input.
     """
     written = write_example(folder)
-    if as_json:
-        print_json(written.as_json())
-    else:
-        print_document(Console(), example_document(written))
+    print_found(written.as_json, lambda: example_document(written), as_json=as_json)
 
 
-@testset.command("score")
-@command("testset score")
-def score(  # noqa: PLR0913  # a command's flags are its arguments
-    rows: str,
-    *,
-    clusters: str | None = None,
-    scope: Literal["pooled", "cluster"] = "pooled",
-    average: Average = "rows",
-    lm_errors: Policy = "correct",
-    balanced: bool = False,
-    seed: int = 0,
-    tolerance: float = TOLERANCE,
-    typed_only: bool = False,
-    as_json: bool = False,
-    judge_flags: JudgeFlags,
-    blame_flags: BlameFlags,
-    app_flags: AppFlags,
-) -> None:
-    """Tell missing knowledge from weak robustness, cluster by cluster, and which module is at fault.
+@contextmanager
+def _filling() -> Iterator[Any]:
+    """Shows how many templates are filled."""
+    with ExitStack() as stack:
+        advance: Any = None
 
-    Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
-    """
-    check_output(blame_flags.report, rows, "--report")
-    names = parse_names(clusters)
-    if clusters is not None and len(names) != 2:
-        raise ConfigError(f"--clusters {clusters}: name two, as in --clusters short,long")
-    compared = (names[0], names[1]) if names else None
-    terms = ScoringOptions("pooled" if scope == "pooled" else "per cluster", average, lm_errors, compared, seed)
-    ready = prepare(rows, blame_flags, app_flags, judge_flags.store)
-    read = read_rows(rows)
-    print_rejected(read.rejected, len(read.rows) + len(read.rejected))
-    tell(*read.notes)
-    again = None
-    with deciding_judge(judge_flags, tolerance, typed_only=typed_only) as judge:
-        decisions = decide(read.rows, judge, tolerance)
-        if app_flags.app:
-            decisions, again = ask_again(
-                rows, read.rows, decisions, blame_flags, app_flags, ready.corpus, judge, tolerance
-            )
-    whole = (score_balanced if balanced else score_decided)(read.rows, decisions, terms)
-    tagged = tag_rows(read.rows, decisions, terms.scope)
-    analysis = further_findings(read.rows, tagged, ready, again)
-    even = None if balanced or (as_json and not blame_flags.report) else _balanced(read, decisions, terms, whole)
-    title = "a balanced sample of " * balanced + rows
-    if blame_flags.report is not None:
-        try:
-            write_testset_page(blame_flags.report, title, whole, even, tagged, decisions, analysis)
-        except OSError as error:
-            raise InputError(f"{blame_flags.report} can't be written: {error.strerror or error}") from error
-        tell(f"report: {blame_flags.report}")
-    if as_json:
-        print_json(whole.as_json() | analysis.as_json())
-    else:
-        console = Console()
-        print_document(console, scores_document(whole, even, decisions, title))
-        print_document(console, failure_analysis_document(analysis))
-        check = check_matcher(read.rows, tolerance)
-        if check.rows:
-            print_document(console, matcher_document(check))
-    exit_with(read, decisions)
+        def told(done: int, total: int) -> None:
+            nonlocal advance
+            if advance is None:
+                advance = stack.enter_context(progress(total, done, word="filling", unit="templates"))
+            else:
+                advance()
+
+        yield told
 
 
-testset.command("reliability")(reliability)
+def _show(steps: Sequence[BuildStep], *, as_json: bool) -> None:
+    """Print what the steps came to; exit with 3 if a template couldn't be filled."""
+    print_found(
+        lambda: {
+            step.path.stem: {
+                "path": str(step.path),
+                "made": step.made,
+                **step.numbers,
+                "notes": list(step.notes),
+                "refused": list(step.refused),
+            }
+            for step in steps
+        },
+        lambda: steps_document(steps),
+        as_json=as_json,
+    )
+    exit_if(incomplete=any(step.numbers.get("problems") for step in steps))
 
 
-def _balanced(
-    read: RowsRead, decisions: Sequence[Decision], terms: ScoringOptions, whole: ModularScores
-) -> ModularScores | None:
-    """The balanced sample's scores; None where it is all there is, or where nothing can be balanced."""
-    if whole.comparison is None or not next(iter(whole.comparison.metrics.values())).paired_groups:
-        return None
-    found = score_balanced(read.rows, decisions, terms)
-    names = (whole.comparison.first, whole.comparison.second)
-    same = all(found.clusters[name].rows == whole.clusters[name].rows for name in names)
-    return None if same else found
+testset = new_typer(help="Test sets with known answers: what they reveal about an application.")
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "schema": schema,
+    "templates": templates,
+    "write": write,
+    "phrase": phrase_templates,
+    "fill": fill,
+    "sample": sample,
+    "build": build,
+    "example": example,
+    "score": score,
+    "reliability": reliability,
+}
+for _name, _command in _COMMANDS.items():
+    testset.command(_name)(_command)

@@ -8,30 +8,25 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import typer
-from rich.console import Console
-
-from ragtriage.cli.app_flags import AppFlags, SampleFlags, collect_answers
-from ragtriage.cli.console import ExitCode, print_json, tell
+from ragtriage.cli.collect import AppFlags, SampleFlags, collect_answers
+from ragtriage.cli.console import exit_if, print_found, tell
+from ragtriage.cli.evaluation_flags import RequestedMetrics
 from ragtriage.cli.evaluation_output import event_printer, sent_again, trial_remarks
 from ragtriage.cli.flags import command, parse_numbers
-from ragtriage.cli.input_files import check_output, print_columns, print_rejected, rereadable
-from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.cli.metric_flags import RequestedMetrics
+from ragtriage.cli.input_files import check_output, print_columns, print_rejected, rereadable, writing
+from ragtriage.cli.judge import JudgeFlags, Judging
 from ragtriage.cli.results import to_type
-from ragtriage.cli.testset_decisions import check_tolerance, deciding_judge, exit_with
+from ragtriage.cli.testset_score import check_tolerance, deciding_judge, exit_with
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS
 from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.verdicts import Score
 from ragtriage.execution.evaluate_file import evaluate_file
-from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.generator import self_consistency
 from ragtriage.readers import open_cases
 from ragtriage.readers.files import STDIN, InputFile
 from ragtriage.report.reliability import reliability_document, write_reliability_page
-from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.summary import Gates
@@ -82,29 +77,26 @@ def reliability(  # noqa: PLR0913  # a command's flags are its arguments
         scored = _Scored(
             read_rows(rows), thresholds, {name: stored.of(name) if stored else None for name in thresholds}
         )
-    read, known, session = scored.read, scored.known, scored.session
+    read, known = scored.read, scored.known
     print_rejected(read.rejected, len(read.rows) + len(read.rejected))
     tell(*read.notes)
-    with deciding_judge(
-        judge_flags, tolerance, typed_only=typed_only, settings=scored.settings, session=scored.session
-    ) as judge:
+    with deciding_judge(judge_flags, tolerance, typed_only=typed_only, judging=scored.judging) as judge:
         decisions = decide(read.rows, judge, tolerance)
     found = [
         reliability_of(read.rows, decisions, name, threshold, known[name], interval)
         for name, threshold in scored.thresholds.items()
     ]
-    published = PUBLISHED if session else {}
+    published = PUBLISHED if scored.judging else {}
     if report is not None:
         wrong = {one.score: misjudged(read.rows, decisions, one, known[one.score]) for one in found}
-        try:
+        with writing(report):
             write_reliability_page(report, rows, found, wrong, interval, published)
-        except OSError as error:
-            raise InputError(f"{report} can't be written: {error.strerror or error}") from error
         tell(f"report: {report}")
-    if as_json:
-        print_json({one.score: one.as_json() | _paper(one.score, published) for one in found})
-    else:
-        print_document(Console(), reliability_document(found, interval, published))
+    print_found(
+        lambda: {one.score: one.as_json() | _paper(one.score, published) for one in found},
+        lambda: reliability_document(found, interval, published),
+        as_json=as_json,
+    )
     exit_with(read, decisions, incomplete=scored.incomplete)
 
 
@@ -120,8 +112,7 @@ class _Scored:
     thresholds: Mapping[str, float]
     known: Mapping[str, Mapping[str, float | None] | None]
     """Score → row's id → value; None where the score is a column of the rows."""
-    settings: Settings | None = None
-    session: JudgeSession | None = None
+    judging: Judging | None = None
     """What judged them, where that was done now."""
     incomplete: bool = False
     """Whether the application left something out."""
@@ -136,18 +127,17 @@ def _judge_now(
     sample_flags: SampleFlags,
 ) -> _Scored:
     """Ask the application, where one is named, and judge its answers; scores that no answer has are left out."""
-    settings = judge_flags.settings()
-    session = judge_flags.session(settings)
-    wanted = _Wanted.of(thresholds, settings)
+    judging = judge_flags.begin()
+    wanted = _Wanted.of(thresholds, judging.settings)
     file, incomplete = _collected(rows, collected, app_flags, sample_flags) if app_flags.app else (rows, False)
     with rereadable(file) as there:
         read = read_rows(str(there.path))
-        found, failed = _judged(there, read, wanted, settings, session, judge_flags, collected=bool(app_flags.app))
+        found, failed = _judged(there, read, wanted, judging, judge_flags.store, collected=bool(app_flags.app))
     for name in [name for name, values in found.items() if not values]:
         tell(f"note: no answer has {name}" + (": it needs samples" if name == self_consistency.name else ""))
         del found[name]
     kept = {name: wanted.thresholds[name] for name in found}
-    return _Scored(read, kept, found, settings, session, incomplete or failed)
+    return _Scored(read, kept, found, judging, incomplete or failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +169,7 @@ def _collected(rows: str, collected: Path | None, app_flags: AppFlags, sample_fl
         questions = open_cases(there, questions=True)
         print_columns(questions)
         found = collect_answers(questions, app_flags, ALL_ROWS, path, drawn)
-    tell(*found.told())
-    if found.stopped:
-        tell(found.stopped)
-        raise typer.Exit(ExitCode.INCOMPLETE)
+    found.tell_or_exit()
     return str(path), found.incomplete
 
 
@@ -190,17 +177,12 @@ def _judged(
     file: InputFile,
     read: RowsRead,
     wanted: _Wanted,
-    settings: Settings,
-    session: JudgeSession,
-    flags: JudgeFlags,
+    judging: Judging,
+    store_flag: str | None,
     *,
     collected: bool,
 ) -> tuple[dict[str, dict[str, float | None]], bool]:
-    """Judge the answers into a run; score → row's id → its value, and whether the judge failed on one.
-
-    Raises:
-        InputError: no row is a case, or none has the id of one.
-    """
+    """Judge the answers into a run; score → row's id → its value, and whether the judge failed on one."""
     if not any(row.query and row.response is not None for row in read.rows):
         raise InputError(
             f"{file.name}: no row has a query and a response, so nothing can be judged: ask an application with --app, "
@@ -209,15 +191,16 @@ def _judged(
     cases = open_cases(file, mapping=COLLECTED_COLUMNS if collected else None, format="jsonl")
     print_columns(cases)
     requested = RequestedMetrics(wanted.config, Gates({}, {}))
-    with open_store(flags.store_address(settings)) as store, ExitStack() as stack:
+    session = judging.session
+    with open_store(judging.store) as store, ExitStack() as stack:
         notify = event_printer(stack, session, requested, 1)
         result = evaluate_file(cases, session, store, wanted.config, notify=notify)
         trial = result.first
         tell(*trial_remarks(trial), *sent_again(session.ledger))
         if trial.stopped:
             tell("give the same command again to go on")
-            raise typer.Exit(ExitCode.INCOMPLETE)
-        tell(f"run {trial.stored.number} holds the verdicts: {to_type('show', trial.stored, flags.store)}")
+            exit_if(incomplete=True)
+        tell(f"run {trial.stored.number} holds the verdicts: {to_type('show', trial.stored, store_flag)}")
         values: dict[str, dict[str, float | None]] = {name: {} for name in wanted.thresholds}
         for record in trial.stored.records():
             for name, found in values.items():

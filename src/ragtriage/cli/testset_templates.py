@@ -9,22 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import typer
-from rich.console import Console
-
-from ragtriage.cli.console import ExitCode, print_json, tell
+from ragtriage.cli.console import exit_if, print_json, show, tell
 from ragtriage.cli.flags import command, parse_names
 from ragtriage.cli.input_files import print_rejected
-from ragtriage.cli.interrupts import graceful_ctrl_c
-from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.cli.spending import spending
+from ragtriage.cli.judge import JudgeFlags, spending
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.judges.budget import Ledger
-from ragtriage.judges.build import build_writer
+from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.report.generation_document import phrasings_document, refused_document
-from ragtriage.report.terminal import print_document
-from ragtriage.store import open_answers
 from ragtriage.testset.generation.fillings import read_fillings
 from ragtriage.testset.generation.llm_templates import TemplatesWritten, write_templates
 from ragtriage.testset.generation.phrasing import (
@@ -70,16 +62,12 @@ def write(
     """
     if not judge_flags.judge:
         raise ConfigError("a language model writes templates: name one with --judge PROVIDER:MODEL")
-    settings = judge_flags.settings()
-    session = judge_flags.session(settings)
+    judging = judge_flags.begin()
     schema = read_schema(folder / "schema.yaml")
     target = folder / "templates.yaml"
     there = _existing(target, partial(read_templates, schema=schema))
-    with open_answers(judge_flags.store_address(settings)) as answers:
-        writer = build_writer(session, answers, tickets=answers.tickets())
-        with graceful_ctrl_c(session):
-            written = write_templates(writer, schema, require or (), per_table=per_table)
-        writer.close()
+    with judging.writing() as writer:
+        written = write_templates(writer, schema, require or (), per_table=per_table)
     known = {one.id for one in there}
     new = [one for one in written.templates if one.id not in known]
     if new:
@@ -92,17 +80,16 @@ def write(
         "refused": [{"sql": one.sql, "reason": one.reason} for one in written.refused],
         "failed": list(written.failed),
         "stopped": written.stopped,
-        "requests": session.ledger.requests,
-        "cost": session.ledger.cost,
+        "requests": judging.session.ledger.requests,
+        "cost": judging.session.ledger.cost,
     }
     if as_json:
         print_json(numbers)
     else:
         _print_written(target, len(new), len(there), numbers["duplicates"], written)
-        sys.stdout.write(f"{spending(session.ledger)}\n")
+        sys.stdout.write(f"{spending(judging.session.ledger)}\n")
     tell(*(sentence for sentence in (*written.failed, written.stopped) if sentence))
-    if written.stopped or written.failed:
-        raise typer.Exit(ExitCode.INCOMPLETE)
+    exit_if(incomplete=written.stopped or written.failed)
 
 
 @command("testset phrase")
@@ -133,9 +120,8 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     print_rejected(refused, len(refused) + len(read), what="templates")
     target = out or folder / "phrasings.yaml"
     there = _existing(target, partial(read_phrasings, templates=read), ", or write elsewhere with -o")
-    settings = judge_flags.settings()
-    checked = judge_flags.session(settings)
-    session = checked if judge_flags.judge else None  # settings that name a model ask nobody: it costs money
+    judging = judge_flags.begin()
+    session = judging.session if judge_flags.judge else None  # settings that name a model ask nobody: it costs money
     maker = session.config.names[0] if session else RULES
     if again:
         names = {one.name for one in wanted}
@@ -143,8 +129,7 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     values = _values(folder / "fillings.jsonl", read)
     open_ones = lacking(read, wanted, there, maker, per_criterion)
     if session:
-        with open_answers(judge_flags.store_address(settings)) as answers, graceful_ctrl_c(session):
-            writer = build_writer(session, answers, tickets=answers.tickets())
+        with judging.writing() as writer:
             phrased = phrase_by_model(
                 writer,
                 schema,
@@ -155,7 +140,6 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
                 values=values,
                 together=session.config.options.batch_size,
             )
-            writer.close()
     else:
         phrased = phrase(schema, open_ones, wanted, per_criterion=per_criterion, seed=seed, values=values)
     texts = added(read, wanted, there, phrased.texts, per_criterion)
@@ -165,8 +149,7 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     if len(texts) > len(there) or again:
         write_whole(target, phrasings_text(texts))
     _report(target, texts, len(there), phrased, session.ledger if session else None, as_json=as_json)
-    if phrased.stopped or phrased.failed:
-        raise typer.Exit(ExitCode.INCOMPLETE)
+    exit_if(incomplete=phrased.stopped or phrased.failed)
 
 
 def _existing(path: Path, read: Callable[[Path], Read[T]], advice: str = "") -> list[T]:
@@ -228,13 +211,12 @@ def _report(  # what there is to tell
             }
         )
     else:
-        console = Console()
         head = f"{path}: {plural(new, 'new phrasing')}, {kept:,} were there"
         sys.stdout.write(f"{head}\n\n" if new else f"{head}; nothing was missing that can be made\n\n")
-        print_document(console, phrasings_document(texts))
+        show(phrasings_document(texts))
         if phrased.refused or phrased.without:
-            console.print()
-        print_document(console, refused_document(phrased))
+            sys.stdout.write("\n")
+        show(refused_document(phrased))
         if ledger:
             sys.stdout.write(f"{spending(ledger)}\n")
     if phrased.stopped:

@@ -5,30 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import typer
-from rich.console import Console
-
-from ragtriage.cli.console import ExitCode, print_json, tell
+from ragtriage.cli.console import exit_if, print_found, progress, tell
 from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import check_output, print_columns, print_rejected, rereadable, too_many
-from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.cli.plan import answers_in
-from ragtriage.cli.progress import progress
-from ragtriage.config import Settings
+from ragtriage.cli.judge import JudgeFlags, Judging
 from ragtriage.core.case import Case
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import as_builtins
-from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.readers.files import InputFile
 from ragtriage.report.plan_document import costs_document
 from ragtriage.report.selftest_document import selftest_document, table1_document
-from ragtriage.report.terminal import print_document
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
 from ragtriage.trust.judge_card import fingerprints_of
 from ragtriage.trust.pairs.pair_files import Pair, holds_pairs, read_pairs, write_pairs
@@ -45,7 +36,7 @@ from ragtriage.trust.pairs.table1 import FURTHER, OWN_PAIRS, read_table1, table1
 from ragtriage.trust.perturb import PerturbedPairs, perturb
 from ragtriage.trust.perturb.model_written import WrittenChanges, cost_of_writing, write_changes
 
-Given = tuple[list[Case], PerturbedPairs, list[Rejected]]
+PairInput = tuple[list[Case], PerturbedPairs, list[Rejected]]
 """The cases of a file, what was made of them, and the rows that can't be used."""
 
 
@@ -70,9 +61,8 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     or input; 3 incomplete (the judge failed on a pair, or too many unusable rows).
     """
     check_output(out, file, "-o")
-    settings = judge_flags.settings()
-    session = judge_flags.session(settings)
-    columns = {**settings.map, **parse_pairs(mapping, "--map")}
+    judging = judge_flags.begin()
+    columns = {**judging.settings.map, **parse_pairs(mapping, "--map")}
     with rereadable(file) as rows:
         cases, made, rejected = (
             _pairs_of(rows, selection)
@@ -85,16 +75,15 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     if not made.pairs:
         raise InputError(f"{rows}: no pair can be made safely of its {plural(made.cases, 'case')}: {_reasons(made)}")
     if dry_run:
-        with answers_in(judge_flags.store_address(settings)) as memory:
-            asked = build_judge(session, memory).judge
+        with judging.planned() as (asked, memory):
             costs = cost_of_pairs(made.pairs, asked, memory=memory)
-            costs.append(cost_of_stability(cases, asked, memory, order_unseen=_unseen(session.config)))
+            costs.append(cost_of_stability(cases, asked, memory, order_unseen=_unseen(judging.session.config)))
             if write:
                 _check_writes(asked)
                 costs.insert(0, cost_of_writing(made.pairs, asked))
         _print_costs(costs, asked.name(), as_json=as_json)
         return
-    with judge_flags.opened(settings, session, tell_spending=True) as asked:
+    with judging.opened(tell_spending=True) as asked:
         failed = False
         if write:
             _check_writes(asked)
@@ -104,14 +93,14 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
             made = replace(made, pairs=written.pairs)
             if out:
                 _keep(written.pairs, out)
-        found, by = _judged(cases, made, asked, settings, selection.seed, session.config), asked.name()
+        found, by = _judged(cases, made, asked, judging, selection.seed), asked.name()
         marks = fingerprints_of(asked)
-    if as_json:
-        print_json({"file": rows.name, "judge": by, "fingerprints": marks, "cases": made.cases, **found.as_json()})
-    else:
-        print_document(Console(), selftest_document(found, by, rows.name, show))
-    if failed or found.incomplete or too_many(rejected, len(cases)):
-        raise typer.Exit(ExitCode.INCOMPLETE)
+    print_found(
+        lambda: {"file": rows.name, "judge": by, "fingerprints": marks, "cases": made.cases, **found.as_json()},
+        lambda: selftest_document(found, by, rows.name, show),
+        as_json=as_json,
+    )
+    exit_if(incomplete=failed or found.incomplete or too_many(rejected, len(cases)))
 
 
 @command("trust table1")
@@ -121,42 +110,40 @@ def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = F
     Both are computed by the same judge, and the paper's figures stand beside. Exit codes: 0; 2 usage or input; 3
     incomplete (the judge failed on a pair, or too many unusable rows).
     """
-    settings = judge_flags.settings()
-    session = judge_flags.session(settings)
+    judging = judge_flags.begin()
     paired, rejected = read_table1(data or OWN_PAIRS)
     print_rejected(rejected, len(rejected) + len(paired))
     name = str(data) if data else "pairs of our own"
     if dry_run:
-        with answers_in(judge_flags.store_address(settings)) as memory:
-            asked = build_judge(session, memory).judge
+        with judging.planned() as (asked, memory):
             costs = cost_of_pairs(paired, asked, further=FURTHER, memory=memory)
         _print_costs(costs, asked.name(), as_json=as_json)
         return
     total = sum(len(task.cases) for task in scoring_tasks(paired, FURTHER))
     with (
-        judge_flags.opened(settings, session, tell_spending=True) as asked,
+        judging.opened(tell_spending=True) as asked,
         progress(total, 0, word="scoring") as advance,
     ):
-        scored = score_pairs(paired, asked, further=FURTHER, window=session.config.window, advance=advance)
-        by = asked.name() + (", by the paper's protocol" if session.config.protocol == "paper" else "")
+        config = judging.session.config
+        scored = score_pairs(paired, asked, further=FURTHER, window=config.window, advance=advance)
+        by = asked.name() + (", by the paper's protocol" if config.protocol == "paper" else "")
     rows = table1_rows(scored)
-    if as_json:
-        print_json({"data": name, "judge": by, "rows": {row.short: row.as_json() for row in rows}})
-    else:
-        print_document(Console(), table1_document(rows, by, name))
-    if any(one.failed for one in scored) or too_many(rejected, len(paired)):
-        raise typer.Exit(ExitCode.INCOMPLETE)
+    print_found(
+        lambda: {"data": name, "judge": by, "rows": {row.short: row.as_json() for row in rows}},
+        lambda: table1_document(rows, by, name),
+        as_json=as_json,
+    )
+    exit_if(incomplete=any(one.failed for one in scored) or too_many(rejected, len(paired)))
 
 
-def _judged(
-    cases: list[Case], made: PerturbedPairs, asked: Judge, settings: Settings, seed: int, config: JudgeConfig
-) -> SelfTest:
-    window, unseen = config.window, _unseen(config)
+def _judged(cases: list[Case], made: PerturbedPairs, asked: Judge, judging: Judging, seed: int) -> SelfTest:
+    window, unseen = judging.session.config.window, _unseen(judging.session.config)
     total = sum(len(task.cases) for task in scoring_tasks(made.pairs, {}))
     total += len(cases) + (0 if unseen else len(reordered(cases)))
     with progress(total, 0, word="testing") as advance:
         scored = score_pairs(made.pairs, asked, window=window, advance=advance)
-        stability = stability_of(cases, asked, settings.thresholds, order_unseen=unseen, window=window, advance=advance)
+        limits = judging.settings.thresholds
+        stability = stability_of(cases, asked, limits, order_unseen=unseen, window=window, advance=advance)
     return self_test_of(scored, made.skipped, stability, seed)
 
 
@@ -185,7 +172,7 @@ def _print_written(written: WrittenChanges) -> None:
         tell(f"  {written.failed:,} failed: give the same command again")
 
 
-def _pairs_of(rows: InputFile, selection: RowSelection) -> Given:
+def _pairs_of(rows: InputFile, selection: RowSelection) -> PairInput:
     """A file of pairs; of the selection only the first rows count, as pairs are drawn already."""
     if selection.sample is not None:
         raise ConfigError("--sample is for cases, and this file holds pairs: take the first ones with --limit")
@@ -200,7 +187,7 @@ def _cases_of(
     split_sources: str | None,
     file_format: str | None,
     selection: RowSelection,
-) -> Given:
+) -> PairInput:
     opened = open_cases(rows, mapping=mapping, split_sources=split_sources, format=file_format)
     print_columns(opened)
     rejected: list[Rejected] = []
@@ -220,12 +207,5 @@ def _reasons(made: PerturbedPairs) -> str:
 
 
 def _print_costs(costs: Sequence[CostEstimate], judge: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"judge": judge, "efforts": [_as_json(one) for one in costs]})
-    else:
-        print_document(Console(), costs_document(costs, judge))
-
-
-def _as_json(one: CostEstimate) -> dict[str, Any]:
-    """The stable form for machines."""
-    return {**as_builtins(one), "least": one.least.as_json(), "most": one.most.as_json()}
+    efforts = [as_builtins(one) | {"least": one.least.as_json(), "most": one.most.as_json()} for one in costs]
+    print_found(lambda: {"judge": judge, "efforts": efforts}, lambda: costs_document(costs, judge), as_json=as_json)

@@ -13,7 +13,10 @@ from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
 
+from ragtriage.core.errors import ConfigError
+
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from pydantic import TypeAdapter
     from pydantic_core import ErrorDetails
 
@@ -139,6 +142,81 @@ def _path(place: Sequence[int | str]) -> str:
     for part in place:
         text += f"[{part + 1}]" if isinstance(part, int) else f"{'.' if text else ''}{part}"
     return text
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Setting:
+    """What is known of a field of a data class that a user may set, for the settings file and the command line."""
+
+    help: str
+    """What its flag's help says, without the default and the full stop; empty where it has no flag."""
+    parameter: str
+    """What commands call it: `threshold` of `thresholds`."""
+    names: tuple[str, ...]
+    """Its flags, where they aren't `--parameter`."""
+    least: float | None
+    empty: str
+    """What to do instead of giving an empty text, where a settings file may hold none."""
+    name: str = ""
+    """The field's, which is the key in the file."""
+    kind: Any = None
+    """Its type."""
+    default: Any = None
+
+    @property
+    def flag(self) -> str:
+        """As it is typed."""
+        return self.names[-1] if self.names else f"--{self.parameter.replace('_', '-')}"
+
+    @property
+    def text(self) -> str:
+        """The help with the default, where that is a text or a number."""
+        default = self.default[0] if self.default and isinstance(self.default, tuple) else self.default
+        if isinstance(default, bool) or not isinstance(default, str | int | float):
+            return f"{self.help}."
+        return f"{self.help} [default: {f'{default:g}' if isinstance(default, float) else default}]."
+
+
+def setting(
+    text: str = "",
+    *,
+    default: Any = None,
+    parameter: str = "",
+    names: tuple[str, ...] = (),
+    least: float | None = None,
+    empty: str = "",
+) -> Any:
+    """A field of a frozen data class that a user may set; see `Setting`. A default that can be called is a factory."""
+    known = {"setting": Setting(text, parameter, names, least, empty)}
+    if callable(default):
+        return dataclasses.field(default_factory=default, metadata=known)
+    return dataclasses.field(default=default, metadata=known)
+
+
+@cache
+def settings_of(shape: type) -> tuple[Setting, ...]:
+    """The fields of a data class that users may set, in its order."""
+    hints = get_type_hints(shape)
+    found = ((one, one.metadata.get("setting")) for one in dataclasses.fields(shape))
+    return tuple(
+        dataclasses.replace(
+            known, parameter=known.parameter or one.name, name=one.name, kind=hints[one.name], default=one.default
+        )
+        for one, known in found
+        if known
+    )
+
+
+def check_bounds(value: DataclassInstance) -> None:
+    """Hold the fields of a value against the bounds of its settings.
+
+    Raises:
+        ConfigError: one is out of bounds.
+    """
+    for one in settings_of(type(value)):
+        given = getattr(value, one.name)
+        if one.least is not None and given is not None and not given >= one.least:
+            raise ConfigError(f"{one.name} is {given}: give at least {one.least:g}", one.name)
 
 
 CUTOFF = 0.65

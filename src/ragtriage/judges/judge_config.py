@@ -9,7 +9,7 @@ from typing import Literal
 from ragtriage.core.case import WINDOW
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import Kind
-from ragtriage.core.validation import near_names
+from ragtriage.core.validation import near_names, setting
 from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold, LabelChance, check_base_rates
 from ragtriage.judges.llm.models import split_name, suggested_name, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
@@ -83,10 +83,11 @@ class JudgeConfig:
     """How several judges come to a verdict."""
     cascade: str | None = None
     """The embedded judge decides what it is sure of: `shipped`, or the band of scores that it passes on, LOW:HIGH."""
-    batch_api: bool = False
-    """Whether requests go through the provider's batch API."""
-    wait: bool = False
-    """Batch API: whether to wait until everything is answered."""
+    batch_api: bool = setting(
+        "Use the provider's batch API: half the price, up to a day. Give the same command again to collect",
+        default=False,
+    )
+    wait: bool = setting("With --batch-api: wait until everything is answered", default=False)
     any_language: bool = False
     """Whether to judge also in languages that the embedded judge wasn't measured on."""
     options: LLMOptions = field(default_factory=LLMOptions)
@@ -102,8 +103,11 @@ class JudgeConfig:
     """Kind → what labels say of verdicts without a probability; each counts for the judge that it names alone."""
     first: str = EMBEDDED
     """Who decides first in a cascade: the embedded judge, alone or with a hub model."""
-    protocol: Protocol = "shared"
-    """How language models are asked."""
+    protocol: Protocol = setting(
+        "How a language model is asked: shared, several questions a request, or paper, one module a request as "
+        "THELMA's paper has it",
+        default="shared",
+    )
 
     def __post_init__(self) -> None:
         for name in self.models:

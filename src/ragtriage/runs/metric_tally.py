@@ -85,7 +85,7 @@ class MetricSummary:
     """Weighted by the cases' weights; None if no case has the score."""
     low: float | None
     """Lower end of the 95 % interval: of which cases there are, and where verdicts have chances, of which of them are
-    right and of texts unlike those that the chances were calibrated on (`ragtriage.runs.metric_tally.interval_of_mean`)."""
+    right and of texts unlike those that the chances were calibrated on; see `interval_of_mean`."""
     high: float | None
     n: int
     """How many cases have the score."""

@@ -16,7 +16,7 @@ from ragtriage.store.database import Database, in_chunks
 from ragtriage.store.lease import STALE, Lease, RunBusyError, surely_dead
 from ragtriage.store.run_writer import SPENT
 from ragtriage.store.schema import case_texts, cases, readings, rejected, runs, scores, texts
-from ragtriage.store.sentences import store_errors
+from ragtriage.store.store_file import store_errors
 
 ROWS = 2_000
 """Rows that are read and inserted together."""

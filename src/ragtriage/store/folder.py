@@ -27,10 +27,9 @@ from ragtriage.runs.evaluation_config import ARITHMETIC
 from ragtriage.runs.identity import content_hash
 from ragtriage.runs.manifest import Manifest, Part
 from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, CountedPart, RejectedRow, Run, RunInfo, State
-from ragtriage.store.duplicates import Duplicate, PlacedPart, find_duplicates, laid_out, starts
+from ragtriage.store.layout import Duplicate, PlacedPart, find_duplicates, laid_out, rejected_rows, starts
 from ragtriage.store.lease import worked_on
 from ragtriage.store.part_file import columns_of, read_cases, read_ids, read_numbers, read_rejected, read_scores
-from ragtriage.store.rejections import rejected_rows
 from ragtriage.text.sanitize import one_line
 
 PLAN, SUMMARY, DONE, RECORDS, NOTES = "plan.json", "summary.json", "done", "records", "notes"
@@ -121,8 +120,7 @@ class FolderPlace:
     def _numbers(self, place: int, metrics: Sequence[str]) -> dict[str, tuple[Any, Any]]:
         """The scores of metrics on the cases of a part, and the cases' weights."""
         columns = {name: columns_of(name)[0] for name in metrics}
-        wanted = ["position", "weight", *columns.values()]
-        found = self._read(self.placed[place], lambda file: read_numbers(file, wanted))
+        found = self._read(self.placed[place], lambda file: read_numbers(file, ["weight", *columns.values()]))
         kept = ~np.isin(found["position"], [*self.left_out.get(place, ())])
         there = {name: kept & ~np.isnan(found[column]) for name, column in columns.items()}
         return {name: (found[columns[name]][own], found["weight"][own]) for name, own in there.items()}

@@ -20,8 +20,8 @@ from ragtriage.runs.manifest import Manifest, Part, PartPlan, now
 from ragtriage.runs.run import FINISHED, Run
 from ragtriage.runs.summary import Tally
 from ragtriage.runs.tally import tally_of
-from ragtriage.store.duplicates import Duplicate
 from ragtriage.store.folder import SUMMARY, counts_of, file_of, folder_place, write_summary
+from ragtriage.store.layout import Duplicate
 from ragtriage.store.part_file import PartFile, checksum
 
 

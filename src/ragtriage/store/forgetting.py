@@ -25,7 +25,7 @@ from ragtriage.runs.run import Run
 from ragtriage.store.database import Database, in_chunks
 from ragtriage.store.lease import Lease
 from ragtriage.store.schema import RECORDS_AT, answers, case_texts, cases, meta, readings, rejected, runs, scores, texts
-from ragtriage.store.sentences import store_errors
+from ragtriage.store.store_file import store_errors
 
 PORTION = 50
 """Cases that are forgotten in one transaction."""

@@ -1,20 +1,40 @@
-"""The tables of a store: made where there are none, and brought from version to version.
+"""The tables of a store: made where there are none, brought from version to version, and the roles of a server.
 
-All of it is one transaction that holds a lock, so that of several first starts one makes the tables and the others find
-them. On a server only the owner of the tables may change them; everybody else is told to ask.
+All of a migration is one transaction that holds a lock, so that of several first starts one makes the tables and the
+others find them. On a server only the owner of the tables may change them; everybody else is told to ask.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, func, inspect, select, text
 
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
-from ragtriage.store.database import Database
-from ragtriage.store.postgresql import Told, encoding_of, has_schema, owns, user_of
-from ragtriage.store.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
-from ragtriage.store.sentences import ELSEWHERE
+from ragtriage.store.database import Database, open_database, store_address
+from ragtriage.store.postgresql import Told, default_schema, encoding_of, has_schema, owns, user_of
+from ragtriage.store.schema import (
+    SCHEMA_VERSION,
+    VERSION_KEY,
+    answers,
+    case_texts,
+    cases,
+    claims,
+    meta,
+    metadata,
+    readings,
+    rejected,
+    runs,
+    scores,
+    tickets,
+)
+from ragtriage.store.schema import texts as texts_table
+from ragtriage.store.store_file import ELSEWHERE
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+
 
 Migration = Callable[[Connection, Database], None]
 
@@ -175,3 +195,89 @@ MIGRATIONS: tuple[Migration, ...] = (_to_version_2,)
 
 _VERSIONS = tuple(str(number + 1) for number in range(len(MIGRATIONS)))
 """The versions that can be brought up to date."""
+
+
+def initialise_store(where: str, told: Told = lambda _: None) -> str:
+    """Make a store's tables, and on a server its schema, which nothing else makes.
+
+    Args:
+        where: as in `open_store`.
+        told: is called with what the user should know.
+
+    Returns:
+        The version of the tables that was found, empty where there were none.
+
+    Raises:
+        ConfigError: a server's database can't hold every text.
+        StoreError: this user may not make them, or they are another program's.
+    """
+    database = open_database(store_address(where), create=True, told=told)
+    try:
+        return prepare(database, initialise=True, told=told)
+    finally:
+        database.close()
+
+
+def schema_in_use(where: str) -> str:
+    """The schema of a server in which a store's tables are: the one that its URL names, else the user's default.
+
+    Raises:
+        StoreError: the server can't be reached.
+    """
+    database = open_database(store_address(where), create=False)
+    try:
+        return database.schema or database.read(default_schema)
+    finally:
+        database.close()
+
+
+NUMBERS, READER, WRITER = "ragtriage_numbers", "ragtriage_reader", "ragtriage_writer"
+
+HIDDEN = (texts_table, case_texts, answers)
+"""Tables that hold what customers wrote; who may see numbers alone sees nothing of them."""
+
+HIDDEN_COLUMNS = {cases.name: {"steps"}, readings.name: {"head"}, rejected.name: {"reason"}, scores.name: {"reason"}}
+"""The same by column, of tables that hold numbers beside it. A reason may quote a case."""
+
+DELETED_FROM = (claims, tickets, meta)
+"""Tables of which a writer deletes rows itself: locks, tickets and notes, which hold no text and no result."""
+
+
+def roles_sql(schema: str) -> str:
+    """The statements that make three roles and give them their rights in a schema; they may be run again.
+
+    - `ragtriage_numbers` reads everything but what customers wrote;
+    - `ragtriage_reader` reads everything;
+    - `ragtriage_writer` reads, inserts and updates, and deletes texts and answers only through `forget_texts`.
+    """
+    inside = _quoted(schema)
+    tables = [f"{inside}.{_quoted(table.name)}" for table in metadata.sorted_tables]
+    lines = ["-- Three roles for a store of ragtriage. Run this as the owner of the tables, then give people one:"]
+    lines += [f"--   GRANT {WRITER} TO anna;", ""]
+    for role in (NUMBERS, READER, WRITER):
+        lines.append(f"DO $$ BEGIN CREATE ROLE {role} NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;")
+    lines.append(f"GRANT USAGE ON SCHEMA {inside} TO {NUMBERS}, {READER}, {WRITER};")
+    lines += [f"GRANT SELECT ON {table} TO {READER}, {WRITER};" for table in tables]
+    lines += [f"GRANT SELECT {_shown(table)}ON {inside}.{_quoted(table.name)} TO {NUMBERS};" for table in _numbers()]
+    lines += [f"GRANT INSERT, UPDATE ON {table} TO {WRITER};" for table in tables]
+    lines += [f"GRANT DELETE ON {inside}.{_quoted(table.name)} TO {WRITER};" for table in DELETED_FROM]
+    lines.append(f"GRANT USAGE ON SEQUENCE {inside}.{_quoted(f'{runs.name}_number_seq')} TO {WRITER};")
+    lines.append(f"GRANT EXECUTE ON FUNCTION {inside}.forget_texts(bytea[], boolean) TO {WRITER};")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _numbers() -> list[Table]:
+    return [table for table in metadata.sorted_tables if table not in HIDDEN]
+
+
+def _shown(table: Table) -> str:
+    """The columns that may be read, in brackets, where some may not."""
+    hidden = HIDDEN_COLUMNS.get(table.name)
+    if not hidden:
+        return ""
+    shown = ", ".join(f'"{column.name}"' for column in table.columns if column.name not in hidden)
+    return f"({shown}) "

@@ -158,10 +158,11 @@ def read_cases(file: BinaryIO, what: Columns, metrics: Sequence[str]) -> Iterato
 
 
 def read_numbers(file: BinaryIO, columns: Sequence[str]) -> dict[str, Any]:
-    """Columns of numbers of the cases of a part, as arrays; nan where there is none."""
-    table = _read(file, ["position", *columns])
+    """The positions of the cases of a part, and columns of numbers, as arrays; nan where there is none."""
+    names = ["position", *columns]
+    table = _read(file, names)
     cases = table.filter(table["position"].is_valid())
-    return {name: cases[name].to_numpy() for name in columns}
+    return {name: cases[name].to_numpy() for name in names}
 
 
 def read_scores(file: BinaryIO, metric: str) -> Iterator[tuple[int, float | None, bool]]:

@@ -30,7 +30,6 @@ from ragtriage.store.question_locks import exclusive
 from ragtriage.store.run_writer import RunWriter, now
 from ragtriage.store.schema import RECORDS_AT, of_project, runs
 from ragtriage.store.tables import InputScan, TablePlace, no_run, read_means, read_run, read_runs, shared_cases
-from ragtriage.store.written_files import files_with_texts, note_file
 
 EVERY_PROJECT = "*"
 """What is given for a project to mean all of them."""
@@ -234,25 +233,6 @@ class Store:
     def shared_cases(self, run: int, other: int, enough: float) -> int:
         """How many cases two runs have in common: by ids or, where fewer than enough are, by queries."""
         return shared_cases(self.database, run, other, enough)
-
-    def note_file(self, path: Path, run: Run, *, added: bool = False) -> None:
-        """Note that a file was written with the texts that a run has now, if any; see `files_with_texts`.
-
-        Args:
-            path: the file.
-            run: whose texts.
-            added: the file goes on holding what it held of other runs.
-        """
-        note_file(self.database, path, [run.number] if self.cases_with_texts(run.number) else [], added=added)
-
-    def files_with_texts(self, runs: Collection[int], unnoted: Iterable[Path] = ()) -> list[Path]:
-        """The files, as far as they are still there, that hold texts of any of these runs by what was noted.
-
-        Args:
-            runs: their numbers.
-            unnoted: files that count too if nothing was noted about them.
-        """
-        return files_with_texts(self.database, runs, unnoted)
 
     def cases_with_texts(self, run: int) -> list[str]:
         """The ids of a run's cases whose texts weren't deleted, in the order of the input."""

@@ -10,9 +10,9 @@ import pytest
 
 from ragtriage.config import Settings, find_settings
 from ragtriage.core.errors import ConfigError
-from ragtriage.testing import active
 from ragtriage.testing.case_list import CaseList, list_of, read_list
 from ragtriage.testing.judged_case import JudgedCase
+from ragtriage.testing.options import CONFIGS
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 
@@ -65,12 +65,12 @@ def declared(given: str | Path | Sequence[Any], home: Path, test: str, *, app: s
 
 def settings_for(folder: Path) -> Settings:
     """The user's settings: those of the rootdir, or of the folder upwards where no session runs."""
-    return find_settings(active.CONFIGS[-1].rootpath if active.CONFIGS else folder)
+    return find_settings(CONFIGS[-1].rootpath if CONFIGS else folder)
 
 
 def beside(path: Path, folder: Path) -> Path:
     """A path as a test means it: beside the test's file, in the rootdir, or in the present folder."""
-    roots = [config.rootpath for config in active.CONFIGS[-1:]]
+    roots = [config.rootpath for config in CONFIGS[-1:]]
     places = [place / path.expanduser() for place in (folder, *roots, Path.cwd())]
     return next((place for place in places if place.exists()), places[0])
 
@@ -85,5 +85,5 @@ def _application(app: str | None, folder: Path) -> str | None:
 
 def _name(path: Path) -> str:
     """A file from the rootdir, as tests are named."""
-    root = active.CONFIGS[-1].rootpath if active.CONFIGS else Path.cwd()
+    root = CONFIGS[-1].rootpath if CONFIGS else Path.cwd()
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)

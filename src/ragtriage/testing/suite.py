@@ -6,28 +6,24 @@ import os
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ragtriage.config import Settings, find_settings
+from ragtriage.config import Settings, find_settings, judge_config
 from ragtriage.core.case import Case
 from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
-from ragtriage.judges.judge_config import EMBEDDED, JudgeConfig, is_local
-from ragtriage.judges.llm.models import takes_base_url
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.store import Store, open_store, project_meant
-from ragtriage.testing import active
 from ragtriage.testing.batch import Batch
 from ragtriage.testing.case_list import CaseList
 from ragtriage.testing.judging import judge_case
 from ragtriage.testing.named_metrics import SuiteMetrics, words_in
-from ragtriage.testing.options import SuiteOptions, options_of
+from ragtriage.testing.options import CONFIGS, SuiteOptions, options_of
 from ragtriage.testing.results import Results
 from ragtriage.testing.session_judge import Judges
 
@@ -38,9 +34,9 @@ MADE_IN_TESTS = "made in tests"
 
 def current() -> Suite:
     """The suite of the session that runs now. Where the plugin is turned off, the test is skipped."""
-    if not active.CONFIGS:
+    if not CONFIGS:
         pytest.skip(TURNED_OFF)
-    config = active.CONFIGS[-1]
+    config = CONFIGS[-1]
     suite = found(config)
     if suite is None:
         suite = config.stash[_KEY] = Suite(options_of(config))
@@ -119,7 +115,7 @@ class Suite:
             return self._given
         if self._judges is None or self._judges[0] != os.getpid():
             offline = None if self.options.network else OFFLINE
-            session = JudgeSession.of(_judge_config(self.options.judges, self.settings), offline=offline)
+            session = JudgeSession.of(judge_config(self.settings, self.options.given), offline=offline)
             self._judges = os.getpid(), Judges(session, self._older)
         return self._judges[1]
 
@@ -189,23 +185,3 @@ _KEY = pytest.StashKey[Suite]()
 def _writable(place: Path) -> bool:
     there = next(folder for folder in (place, *place.parents) if folder.exists())
     return os.access(there, os.W_OK)
-
-
-def _judge_config(names: tuple[str, ...], settings: Settings) -> JudgeConfig:
-    """The judge that a session names; how a model is asked is said by the settings."""
-    options = settings.llm
-    if all(is_local(name) for name in names):
-        options = replace(options, embeddings=EMBEDDED)  # a file's embeddings are for when a model judges
-    if not any(takes_base_url(name) for name in (*names, options.embeddings)):
-        options = replace(options, base_url=None, headers={})
-    return JudgeConfig(
-        names,
-        "majority" if len(names) > 1 else None,
-        any_language=settings.any_language,
-        options=options,
-        decision_thresholds=settings.decision_thresholds,
-        own_bands=settings.bands,
-        matching=settings.matching,
-        base_rates=settings.base_rates,
-        label_chances=settings.label_chances,
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragtriage.judges.embedded.contradictions import contradicting_sentence
-from ragtriage.judges.embedded.passages import pieces, read_sentence
+from ragtriage.judges.embedded.readings import pieces, read_sentence
 
 
 def against(claim: str, text: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 from ragtriage import Case, Source, Verdicts, evaluate_sync
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.contradictions import denying_sentence
-from ragtriage.judges.embedded.passages import pieces, read_sentence
+from ragtriage.judges.embedded.readings import pieces, read_sentence
 from ragtriage.metrics import metrics_named
 
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from tokenizers import Tokenizer
 
-from ragtriage.cli.judge_flags import JudgeFlags, judge_config
-from ragtriage.config import Settings, read_settings
+from ragtriage.cli.judge import JudgeFlags
+from ragtriage.config import Settings, judge_config, read_settings
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.verdicts import Verdict
@@ -310,15 +310,15 @@ def test_a_hub_model_stands_first_in_a_cascade_with_bands_of_its_own(nli: Path) 
 
 def test_the_first_judge_of_a_cascade_is_named_first_or_has_the_hub_model_of_the_settings(nli: Path) -> None:
     first = f"embedded+reader:{nli}"
-    named = judge_config(JudgeFlags(judge=[first, "openai:m"], cascade="0.1:0.9"), Settings())
-    inherited = judge_config(JudgeFlags(), Settings(judge=("openai:m",), cascade="0.1:0.9", reader=str(nli)))
+    named = judge_config(Settings(), JudgeFlags(judge=[first, "openai:m"], cascade="0.1:0.9").given())
+    inherited = judge_config(Settings(judge=("openai:m",), cascade="0.1:0.9", reader=str(nli)), JudgeFlags().given())
 
     assert (named.first, named.names) == (first, ("openai:m",))
     assert (inherited.first, inherited.names) == (first, ("openai:m",))
     with pytest.raises(ConfigError, match="name a model"):
-        judge_config(JudgeFlags(judge=[first], cascade="0.1:0.9"), Settings())
+        judge_config(Settings(), JudgeFlags(judge=[first], cascade="0.1:0.9").given())
     with pytest.raises(ConfigError, match="jury"):
-        judge_config(JudgeFlags(judge=[first, "openai:m"]), Settings())
+        judge_config(Settings(), JudgeFlags(judge=[first, "openai:m"]).given())
 
 
 def test_a_hub_model_votes_in_a_jury(nli: Path) -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from ragtriage.judges.embedded.passages import read_sentence
+from ragtriage.judges.embedded.readings import read_sentence
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import split_questions
 from ragtriage.text.dates import DATE_NAMES

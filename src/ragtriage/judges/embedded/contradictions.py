@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 
-from ragtriage.judges.embedded.passages import Sentence, read_sentence
+from ragtriage.judges.embedded.readings import Sentence, read_sentence
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import DATE_NAMES, SURE_MONTHS, YEAR

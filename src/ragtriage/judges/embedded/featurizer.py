@@ -23,7 +23,8 @@ from ragtriage.judges.embedded.contradictions import contradicting_sentence
 from ragtriage.judges.embedded.cross_encoder import Pair, response_pair
 from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.features import Comparison, compare, nearest_sentences, pairwise_products, products_with
-from ragtriage.judges.embedded.passages import CachedTexts, Passages, Sentence, as_written
+from ragtriage.judges.embedded.passages import CachedTexts, Passages
+from ragtriage.judges.embedded.readings import Sentence, as_written
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored

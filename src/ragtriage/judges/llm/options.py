@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.validation import STRICT
+from ragtriage.core.validation import STRICT, check_bounds, setting
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """As HTTP has it."""
@@ -65,54 +65,39 @@ class LLMOptions:
         ConfigError: a value is out of its range; says which flag.
     """
 
-    base_url: str | None = None
-    """The address of an OpenAI-compatible server, for example `http://localhost:8000/v1`."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Sent with every request, for gateways; may be secret, so never shown or stored."""
-    embeddings: str = "embedded"
-    """What measures similarity: `embedded`, or a provider's model such as `openai:text-embedding-3-small`. It is asked
-    for the embedded judge, too."""
-    batch_size: int = 32
-    """The most questions in a request, at least 1 (the papers' way)."""
-    concurrency: int = 16
-    """The most requests in flight, at least 1."""
-    timeout: float = 120.0
-    """Seconds after which a request is given up and tried again."""
-    rpm: int | None = None
-    """The most requests a minute."""
-    tpm: int | None = None
-    """The most tokens a minute, in and out."""
-    budget: float | None = None
-    """The most that may be spent on this run, in US dollars, over all continuations."""
-    max_requests: int | None = None
-    """The most requests that this command may send, repeated ones included."""
-    price: Price | None = None
-    """What the model costs, where its provider's list doesn't say."""
-    prompts: Path | None = None
-    """A folder with the user's own versions of prompt files."""
-    guidance: Path | None = None
-    """A file with the user's domain knowledge: what counts as essential, what abbreviations mean."""
-    reply: Literal["auto", "schema", "text"] = "auto"
-    """How a reply gets its form: by the provider's schema mode, by instructions in the text, or whichever works."""
-    temperature: float | None = 0.0
+    base_url: str | None = setting("An OpenAI-compatible server, for judges openai:NAME")
+    headers: Mapping[str, str] = setting(
+        "NAME=VALUE, sent with every request; may be repeated", default=dict, parameter="header"
+    )
+    """May be secret, so never shown or stored."""
+    embeddings: str = setting("What measures repetition: embedded, or provider:model", default="embedded")
+    """It is asked for the embedded judge, too."""
+    batch_size: int = setting("Maximum number of questions in a request", default=32, least=1)
+    concurrency: int = setting("Maximum number of requests in flight", default=16, least=1)
+    timeout: float = setting("Seconds after which a request is tried again", default=120.0, least=0.01)
+    rpm: int | None = setting("Maximum number of requests per minute", least=1)
+    tpm: int | None = setting("Maximum number of tokens per minute", least=1)
+    """In and out."""
+    budget: float | None = setting("Maximum cost of the run in US dollars", least=0)
+    """Over all continuations."""
+    max_requests: int | None = setting("Maximum number of requests that this command sends", least=0)
+    """Repeated ones included."""
+    price: Price | None = setting(
+        "IN:OUT, US dollars per million tokens, for a model that no price list has; IN:OUT,EMBEDDINGS also prices "
+        "embeddings",
+    )
+    prompts: Path | None = setting("A folder with prompt files of your own")
+    guidance: Path | None = setting("A file about your domain: what is essential, what abbreviations mean")
+    reply: Literal["auto", "schema", "text"] = setting(
+        "Form of replies: schema, text or auto, whichever works", default="auto"
+    )
+    temperature: float | None = setting(default=0.0, least=0)
     """None leaves it to the model."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
 
     def __post_init__(self) -> None:
-        least: dict[str, tuple[float | None, float]] = {
-            "batch_size": (self.batch_size, 1),
-            "concurrency": (self.concurrency, 1),
-            "timeout": (self.timeout, 0.01),
-            "rpm": (self.rpm, 1),
-            "tpm": (self.tpm, 1),
-            "budget": (self.budget, 0),
-            "max_requests": (self.max_requests, 0),
-            "temperature": (self.temperature, 0),
-        }
-        for setting, (value, low) in least.items():
-            if value is not None and not value >= low:
-                raise ConfigError(f"{setting} is {value}: give at least {low:g}", setting)
+        check_bounds(self)
         if self.timeout == math.inf:
             raise ConfigError("timeout is inf: give a number of seconds", "timeout")
         for name, text in self.headers.items():

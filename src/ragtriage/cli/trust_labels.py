@@ -1,0 +1,188 @@
+"""`ragtriage trust label` and `calibrate`: a person labels what was judged, blind; what labels correct."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Literal, TextIO
+
+from ragtriage.cli.console import exit_if, print_found, print_json, show, tell
+from ragtriage.cli.corrections import joined_with
+from ragtriage.cli.flags import command
+from ragtriage.cli.input_files import print_rejected, too_many
+from ragtriage.cli.results import open_run, tell_deleted
+from ragtriage.cli.stores import open_named_store
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.record import Record
+from ragtriage.core.validation import as_builtins
+from ragtriage.report.label_documents import PICKED, calibration_document, labels_document
+from ragtriage.runs.evaluation_config import CORRECTIONS
+from ragtriage.runs.run import Run
+from ragtriage.trust.calibration.calibrate import calibrate as calibrated
+from ragtriage.trust.labels.label_files import Label, LabelFile, read_labels
+from ragtriage.trust.labels.sampling import (
+    Item,
+    SampledItem,
+    items_of,
+    likely_errors,
+    metrics_to_label,
+    random_sample,
+    sample_name,
+)
+from ragtriage.trust.labels.session import KEYS, LINES, WIDTH, AskKey, LabellingSession, compare_with_judge, screen
+from ragtriage.trust.settings_text import write_settings
+
+_CLEAR = "\x1b[2J\x1b[H"
+_WORDS = {"yes": "y", "no": "n", "skip": "s", "back": "b", "everything": "e", "quit": "q"}
+
+
+@command("trust label")
+def label(  # noqa: PLR0913  # a command's flags are its arguments
+    run: str = "last",
+    *,
+    n: int = 20,
+    metric: list[str] | None = None,
+    pick: Literal["random", "disagreements"] = "random",
+    against: str | None = None,
+    by: str = "",
+    out: Path = Path("labels.jsonl"),
+    seed: int = 0,
+    as_json: bool = False,
+    store: str | None = None,
+    project: str | None = None,
+) -> None:
+    """Label components of a run yourself, blind: the judge's verdicts are shown at the end, next to yours.
+
+    Every label is stored at once; the same command continues where you stopped. Keys, each with Enter: y, n, s (skip),
+    b (back), e (show all the evidence), q (quit).
+
+    Exit codes: 0 all are labelled; 2 usage or input; 3 there is more to label.
+    """
+    if against is not None and pick == "random":
+        raise ConfigError("--against goes with --pick disagreements")
+    shown = sys.stderr if as_json else sys.stdout
+    with open_named_store(store, project) as there, LabelFile(out) as file:
+        stored = there.run(run)
+        tell_deleted(stored)
+        print_rejected(file.rejected, len(file.rejected) + len(file.labels))
+        metrics = metrics_to_label(metric or ["groundedness"], stored.info.metrics)
+        items = _items(stored, metrics)
+        if not items:
+            raise InputError(f"run {stored.number} shows no component of {', '.join(metrics)}: nothing can be labelled")
+        if pick == "random":
+            sample, drawn = random_sample(items, n, seed), sample_name(metrics, len(items), seed)
+        else:
+            other = [] if against is None else _items(there.run(against), metrics)
+            sample, drawn = likely_errors(items, n, seed, other), ""
+            shown.write(f"{textwrap.fill(PICKED, WIDTH)}\n")
+        session = LabellingSession(file, str(stored.number), sample, by, drawn)
+        before = len(session.labels)
+        if len(sample) < n:
+            shown.write(f"run {stored.number} has {len(sample)} such items: all of them are asked\n")
+        if before and not session.done:
+            shown.write(f"going on in {out}: {before} of {len(sample)} were labelled before\n")
+        finished = False
+        try:
+            finished = session.run(_asking(stored.record, len(sample), shown))
+        except KeyboardInterrupt:
+            shown.write("\n")
+        if not finished:
+            left = len(sample) - len(session.labels)
+            shown.write(f"\n{left} of {len(sample)} are left; the same command goes on. Labels are in {out}\n")
+            exit_if(incomplete=True)
+    if as_json:
+        found = compare_with_judge(session.labels)
+        more = {"pick": pick, "file": str(out), "disagreements": [asdict(one) for one in found.disagreements]}
+        print_json({"run": stored.number, **found.as_json(), **more})
+    else:
+        sys.stdout.write("\n")
+        show(labels_document(session.labels, str(out)))
+
+
+def _items(stored: Run, metrics: tuple[str, ...]) -> list[Item]:
+    return [item for record in stored.records() for item in items_of(record, metrics)]
+
+
+def _asking(record: Callable[[str], Record], count: int, shown: TextIO) -> AskKey:
+    """Asks on a screen of its own where there is a terminal, else line by line; the end of the input is a q."""
+    terminal = shown.isatty()
+    lines = max(LINES, shutil.get_terminal_size().lines) if terminal else LINES
+
+    def ask(sampled: SampledItem, at: int, before: Label | None) -> str:
+        case = record(sampled.item.case)
+        place = f"{at + 1} of {count}{', picked' if sampled.inclusion is None else ''}"
+        whole = False
+        while True:
+            page = screen(sampled.item, case, place, whole=whole, lines=lines)
+            shown.write((_CLEAR if terminal else "\n") + "\n".join(page) + "\n")
+            said = {True: " (you said yes)", False: " (you said no)", None: " (you skipped it)"}
+            shown.write(KEYS + ("" if before is None else said[before.label]) + "\n> ")
+            key = _key(shown)
+            if key != "e":
+                return key
+            whole = True
+
+    return ask
+
+
+def _key(shown: TextIO) -> str:
+    while True:
+        shown.flush()
+        line = sys.stdin.readline()
+        if not line:
+            return "q"
+        word = line.strip().lower()
+        key = _WORDS.get(word, word)
+        if key in _WORDS.values():
+            return key
+        shown.write(f"{KEYS}\n> ")
+
+
+@command("trust calibrate")
+def calibrate(
+    labels: Path,
+    *,
+    run: str | None = None,
+    write: Path | None = None,
+    threshold: list[str] | None = None,
+    as_json: bool = False,
+    store: str | None = None,
+    project: str | None = None,
+) -> None:
+    """Correct a run's means by labels, learn base rates, fit decision and metric thresholds and a cascade's bands.
+
+    Exit codes: 0; 2 usage or input; 3 incomplete (too many unusable rows).
+    """
+    usable, rejected = read_labels(labels)
+    print_rejected(rejected, len(rejected) + len(usable))
+    if not usable:
+        raise InputError(f"{labels}: holds no label: make some with `ragtriage trust label`")
+    with open_named_store(store, project) as there:
+        named = Counter(label.run for label in usable).most_common(1)[0][0]  # among equals the one named first
+        stored, config = open_run(there, run or named, threshold)
+        joined = joined_with(stored, config, usable)
+        if not joined.metrics:
+            reasons = "; ".join(f"{count} {reason}" for reason, count in joined.unused.items())
+            which = "its only label can't" if len(usable) == 1 else f"none of its {len(usable)} labels can"
+            raise InputError(f"{labels}: {which} be used for run {stored.number}: {reasons}")
+        found = calibrated(joined, config.metrics, stored.info.judge, stored.info.fingerprints, config.thresholds)
+        if write is not None and found.settings:
+            write_settings(write, found.settings)
+        corrections = {name: as_builtins(one) for name, one in found.corrections().items()}
+        before = stored.info.configuration.get(CORRECTIONS, {})
+        there.add_to_configuration(stored.number, CORRECTIONS, {**before, **corrections})
+    earlier = [name for name in before if name not in corrections]
+    if earlier:
+        tell(f"note: kept with the run by other labels, and left as it was: {', '.join(earlier)}")
+    written = None if write is None else str(write)
+    print_found(
+        lambda: {"run": stored.number, **found.as_json(), "earlier": earlier},
+        lambda: calibration_document(found, f"run {stored.number}", str(labels), written),
+        as_json=as_json,
+    )
+    exit_if(incomplete=too_many(rejected, len(usable)))

@@ -1,0 +1,274 @@
+"""Reads the settings' file: `ragtriage.toml`, or `[tool.ragtriage]` in `pyproject.toml`; flags come before it."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ragtriage.config.settings import Settings
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.files import why_unreadable
+from ragtriage.core.validation import STRICT, Invalid, near_names, settings_of, validated
+from ragtriage.diagnosis.rules import RULES, Rule, RuleLevel, thresholds_with
+from ragtriage.diagnosis.rules import Kind as FindingKind
+from ragtriage.judges.decision_thresholds import (
+    check_base_rates,
+    check_kinds,
+    check_label_chances,
+    check_thresholds,
+)
+from ragtriage.judges.llm.models import price_of
+from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.metrics import METRICS, OTHER_NAMES, custom_metrics, metric_named, unknown_metric
+from ragtriage.text.citations.marks import pattern_of
+
+FILE = "ragtriage.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """One `[[rules]]` of a file: the fields of `Rule` that a user may set."""
+
+    name: str
+    kind: FindingKind
+    when: Mapping[str, RuleLevel]
+    component: str
+    reading: str
+    advice: str = ""
+    quotes: tuple[str, ...] | None = None
+    further: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    declines: bool = False
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    rules: tuple[_Rule, ...] = ()
+
+
+def find_settings(start: Path) -> Settings:
+    """The settings of the nearest folder, from `start` upwards, that has any.
+
+    Raises:
+        ConfigError: a file can't be read or holds something unknown; says which key.
+    """
+    for folder in (start, *start.parents):
+        if (folder / FILE).is_file():
+            return read_settings(folder / FILE)
+        project = folder / "pyproject.toml"
+        if project.is_file() and "ragtriage" in _tools(project):
+            return read_settings(project)
+    return Settings()
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings in one file. Metrics of one's own that it names aren't loaded.
+
+    Raises:
+        ConfigError: the file can't be read or holds something unknown; says which key.
+    """
+    where, folder = str(path), path.parent
+    table = _table(_tools(path), "ragtriage", where) if path.name == "pyproject.toml" else _load(path)
+    found, rules = _checked(table, where)
+    if found.citation_mark is not None:
+        pattern_of(found.citation_mark)
+    for one in settings_of(Settings):
+        given = getattr(found, one.name)
+        if one.empty and given is not None and not given.strip():
+            raise ConfigError(f"{where}: {one.name} is empty: {one.empty}")
+    if found.project is not None and (not found.project.strip() or found.project == "*"):
+        raise ConfigError(f"{where}: project is {found.project!r}: give it a name, or leave it out")
+    check_thresholds(found.decision_thresholds, where)
+    check_label_chances(found.label_chances, where)
+    check_base_rates(found.base_rates, f"{where}: [base_rates]")
+    if not (found.costs.blame > 0 and found.costs.miss > 0 and math.isfinite(found.costs.blame + found.costs.miss)):
+        raise ConfigError(f"{where}: [costs]: blame and miss must be above 0")
+    check_kinds(found.bands, f"{where}: [bands]")
+    price = _application_price(found.application_price, where)
+    metrics = tuple(custom_metrics.resolved_in(name, folder) for name in found.metrics)
+    names = custom_metrics.names_in(metrics)
+    prompts, guidance = (folder / one if one else None for one in (found.llm.prompts, found.llm.guidance))
+    own_rules = tuple(_own_rule(rule, f"{where}: rules[{i}]", names) for i, rule in enumerate(rules, start=1))
+    return replace(
+        found,
+        metrics=metrics,
+        judge=found.judge or ("embedded",),
+        # a folder is meant beside the file that names it
+        reader=str(folder / found.reader) if found.reader and (folder / found.reader).exists() else found.reader,
+        application_price=price,
+        llm=replace(found.llm, prompts=prompts, guidance=guidance),
+        store=found.store if found.store is None or "://" in found.store else str(folder / found.store),
+        thresholds=thresholds_with(_numbers(found.thresholds, "thresholds", where, names)),
+        fail_below=_numbers(found.fail_below, "fail_below", where, names),
+        fail_above=_numbers(found.fail_above, "fail_above", where, names),
+        baseline=_beside(found.baseline, folder),
+        fail_if_worse=_margins(found.fail_if_worse, where, names),
+        at_most=_shares(found.at_most, where, [rule.name for rule in RULES + own_rules]),
+        rules=RULES + own_rules,
+    )
+
+
+def named_numbers(items: Collection[str], flag: str, also: Collection[str] = ()) -> dict[str, float]:
+    """`["groundedness=0.8"]` → `{"groundedness": 0.8}`; `also` are metrics beside the built-in and the installed ones.
+
+    Raises:
+        ConfigError: an item isn't `metric=number`, or the metric isn't known.
+    """
+    table: dict[str, float] = {}
+    for item in items:
+        name, _, value = item.rpartition("=")
+        if name.strip() in table:
+            raise ConfigError(f"{flag} names {name.strip()} twice: give one number")
+        try:
+            table[name.strip()] = float(value)
+        except ValueError:
+            raise ConfigError(f"{flag} {item!r}: write it as metric=number, for example groundedness=0.8") from None
+    return _numbers(table, flag, "the command line", also)
+
+
+def _application_price(given: float | str | None, where: str) -> float | None:
+    """US dollars for a million prompt tokens: as they stand, or from the list of prices."""
+    if isinstance(given, str):
+        listed = price_of(given, LLMOptions()) if ":" in given else None
+        if listed is None:
+            raise ConfigError(
+                f"{where}: application_price: the price of {given!r} isn't known: give US dollars for a million prompt "
+                "tokens, for example 0.25, or PROVIDER:MODEL that the list of prices has"
+            )
+        return listed.tokens_in
+    if given is not None and not 0 <= given < math.inf:
+        raise ConfigError(f"{where}: application_price is {given:g}: give a number of US dollars from 0 on")
+    return given
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} can't be read: {why_unreadable(error)}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} can't be read: {error}") from error
+    except RecursionError:
+        raise ConfigError(f"{path} can't be read: it is nested too deeply") from None
+
+
+def _tools(project: Path) -> Mapping[str, Any]:
+    """The table `[tool]` of a `pyproject.toml`, empty if it has none."""
+    return _table(_load(project), "tool", str(project))
+
+
+def _table(table: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
+    value = table.get(key, {})
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where}: {key!r} must be a table, not {value!r}")
+    return value
+
+
+def _checked(table: dict[str, Any], where: str) -> tuple[Settings, tuple[_Rule, ...]]:
+    rest = dict(table)
+    rules = {"rules": rest.pop("rules", [])}
+    if isinstance(rest.get("judge"), str):
+        rest["judge"] = [rest["judge"]]
+    llm = rest.get("llm")
+    headers = llm.get("headers", {}) if isinstance(llm, dict) else {}
+    if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
+        raise ConfigError(f"{where}: llm.headers must be a table of texts")  # without the values, which may be secret
+    try:
+        return validated(Settings, rest, "setting"), validated(_Rules, rules, "setting").rules
+    except Invalid as error:
+        raise ConfigError(f"{where}: {error}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{where}: [llm]: {error}") from None  # the only table that checks more than types
+
+
+def _numbers(table: Mapping[str, float], key: str, where: str, also: Collection[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for given, value in table.items():
+        name = _known_metric(given, also, f"{where}: {key}", " (one of your own: put it under `metrics`)")
+        # what isn't a number would pass every gate, and what lies beyond the range would never be reached
+        built_in = metric_named(name)
+        low, high = built_in.range if built_in else (-1.0, 1.0)
+        if not low <= value <= high:
+            raise ConfigError(f"{where}: {key}: {given} is {value:g}: give a number between {low:g} and {high:g}")
+        if name in found:
+            other = next(one for one in table if _metric(one, also) == name)
+            raise ConfigError(f"{where}: {key} names {name} twice, as {other} and as {given}: give one number")
+        found[name] = value
+    return found
+
+
+def _margins(table: Mapping[str, float], where: str, also: Collection[str]) -> dict[str, float]:
+    """`[fail_if_worse]`: metrics, or slices of them, each with how much worse it may be."""
+    found: dict[str, float] = {}
+    for given, margin in table.items():
+        name, at, rest = given.partition("@")
+        metric = _known_metric(name, also, f"{where}: fail_if_worse")
+        if not 0 <= margin < math.inf:
+            raise ConfigError(f"{where}: fail_if_worse: {given} is {margin:g}: give a number from 0 on")
+        found[metric + at + rest] = margin
+    return found
+
+
+def _shares(table: Mapping[str, float], where: str, rules: Collection[str]) -> dict[str, float]:
+    """`[at_most]`: rules, each with the largest share of cases that may have it."""
+    for given, share in table.items():
+        rule = given.removesuffix(":sure").removesuffix(":expected")
+        if rule not in rules:
+            near = near_names(rule, rules)
+            hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(rules)}"
+            raise ConfigError(f"{where}: at_most: no rule is called {rule!r}: {hint}")
+        if not 0 <= share <= 1:
+            raise ConfigError(f"{where}: at_most: {given} is {share:g}: give a share from 0 to 1")
+    return dict(table)
+
+
+def _beside(named: str | None, folder: Path) -> str | None:
+    """A baseline file is meant beside the settings that name it; a run stays as it is."""
+    if named is None or named == "last" or all(part.strip().isdecimal() for part in named.split(",")):
+        return named
+    return str(folder / named)
+
+
+def _metric(name: str, also: Collection[str]) -> str | None:
+    """What a metric is called in every table: a built-in one, one of these, or an installed one; None if it is none."""
+    built_in = metric_named(name)
+    if built_in:
+        return built_in.name
+    return name if name in also or name in custom_metrics.installed_metrics() else None
+
+
+def _known_metric(name: str, also: Collection[str], place: str, hint: str = "") -> str:
+    """The same, of one that must be known."""
+    found = _metric(name, also)
+    if found is None:
+        known = list(dict.fromkeys([*(m.name for m in METRICS), *OTHER_NAMES, *also]))
+        raise ConfigError(f"{place}: {unknown_metric(name, known)}{hint}")
+    return found
+
+
+def _own_rule(table: _Rule, where: str, also: Collection[str]) -> Rule:
+    given = asdict(table)
+    empty = [key for key in ("name", "when", "component", "reading") if not given[key]]
+    if empty:
+        raise ConfigError(f"{where} has an empty {', '.join(empty)}")
+    when: dict[str, RuleLevel] = {}
+    for name, level in table.when.items():
+        metric = _metric(name, also)
+        if metric is None:
+            raise ConfigError(
+                f'{where}: when = {{ {name} = "{level}" }}: write a metric\'s name = "low", "high" or "any"'
+            )
+        when[metric] = level
+    # what a metric of one's own tells apart isn't known before it is loaded
+    unloaded = {*table.when, *(table.quotes or ())} & {*also, *custom_metrics.installed_metrics()}
+    known = {kind for m in METRICS for kind in m.kinds}
+    for kind in table.faults:
+        if kind not in known and not unloaded:
+            raise ConfigError(f"{where}: no bad component is called {kind!r}: there are {', '.join(sorted(known))}")
+    return Rule(**(given | {"when": when}), origin="yours")

@@ -1,0 +1,144 @@
+"""What a store says of a run in a folder follows it: one row, its present numbers, and whether its texts are there."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_models import Model, judging
+
+from cli_rows import row, written
+from in_process import Said
+from servers import Heard, Server, chat
+from servers import Said as Reply
+
+Command = Callable[..., Said]
+LEAN = ("--metrics", "self_distinctness")
+ON = ("--on", "local:1", "--out", "set/")
+
+
+class Failing:
+    """Replies that can't be read to whatever is asked about three of the tickets, as long as it is on."""
+
+    on = True
+
+    def __call__(self, heard: Heard, _: int) -> Reply | None:
+        """Instead of an answer."""
+        asked = json.dumps(heard.body)
+        return chat("no JSON") if self.on and any(f"icket {i} " in asked for i in (1, 4, 9)) else None
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    return written(tmp_path / "rows.jsonl", [row(i) for i in range(12)])
+
+
+def listed(command: Command, store: str = ".ragtriage") -> list[tuple[object, ...]]:
+    """Every run of a store in numbers, the newest first."""
+    found = command("runs", "--json", "--store", store).json
+    return [(one["number"], one["state"], one["done"], one["failed"], one["means"]) for one in found]
+
+
+@pytest.mark.usefixtures("openai")
+@pytest.mark.parametrize("how", ["named", "held", "copied"])
+def test_failed_scores_that_are_asked_again_reach_the_store(command: Command, rows: Path, how: str) -> None:
+    failing = Failing()
+    with Server(Model(failing)) as server:
+        flags = (*judging(server), "--metrics", "groundedness", *ON, *(["--into-store"] if how == "held" else []))
+
+        def evaluate() -> Said:
+            return command("evaluate", rows, *flags)
+
+        def stored() -> tuple[list[tuple[object, ...]], Said]:
+            if how != "copied":
+                return listed(command), command("show", "last", "--json")
+            copied = command("store", "copy", "set/", "other")
+            assert copied.code == 0, copied.err
+            return listed(command, "other"), command("show", "1", "--json", "--store", "other")
+
+        first = evaluate()
+        assert first.code == 3
+        ((number, state, done, failed, means),), _ = stored()
+        assert (number, state, done, failed) == (1, "finished", 9, 3)
+        failing.on = False
+        second = evaluate()
+        assert second.code == 0, second.err
+        runs, shown = stored()
+
+    ((number, state, done, failed, present),) = runs
+    assert (number, state, done, failed) == (1, "finished", 12, 0)
+    assert present != means
+    assert shown.code == 0
+    assert shown.json | {"run": "set/"} == command("show", "set/", "--json").json
+    cases = [command("export", run).out for run in ("last", "set/")]
+    assert cases[0] == cases[1]
+    if how == "held":
+        assert "run 1 of the store holds it\n3 cases that had failed there were replaced\n" in second.err
+
+
+def test_a_folder_that_is_held_needs_no_row_that_names_it(command: Command, rows: Path) -> None:
+    held = command("evaluate", rows, *LEAN, *ON, "--into-store")
+    again = command("evaluate", rows, *LEAN, *ON)
+
+    assert (held.code, again.code) == (0, 0)
+    for said in (held, again):
+        assert "run 1 of the store holds it\n" in said.err
+    assert [number for number, *_ in listed(command)] == [1]
+
+
+def test_another_folder_of_the_same_input_is_another_run(command: Command, rows: Path) -> None:
+    first = command("evaluate", rows, *LEAN, *ON, "--into-store")
+    second = command("evaluate", rows, *LEAN, "--on", "local:1", "--out", "set-2/", "--threshold", "groundedness=.3")
+    assert (first.code, second.code) == (0, 0), second.err
+
+    assert "run 2 of the store names it\n" in second.err
+    copied = [command("store", "copy", name, "other").err for name in ("set/", "set-2/", "set/")]
+    assert copied == ["set/ is run 1, 12 cases\n", "set-2/ is run 2, 12 cases\n", "set/ is there already as run 1\n"]
+
+
+@pytest.mark.parametrize("change", [Path.unlink, lambda path: written(path, [row(i) for i in range(1, 12)])])
+def test_copying_says_where_texts_are_gone(command: Command, rows: Path, change: Callable[[Path], object]) -> None:
+    assert command("evaluate", rows, *LEAN, *ON).code == 0
+    whole = rows.read_bytes()
+    change(rows)
+    copied = command("store", "copy", "set/", "other")
+
+    assert copied.code == 0
+    assert copied.err == (
+        "set/ is run 1, 12 cases\n"
+        "note: 12 cases were stored without texts, as the input is gone or has changed; to have them, bring it back, "
+        "delete run 1 (ragtriage store delete), and give this command again\n"
+    )
+    shown = command("show", "1", "--json", "--store", "other")
+    assert shown.json["texts_deleted"] == 12
+    assert "the texts of its cases weren't there when it was stored, or were deleted since" in shown.err
+    assert command("store", "check", "other").code == 0
+    assert "nothing to delete" in command("forget", "1", "--yes", "--store", "other").out
+
+    # with the same file again, as the note says
+    stamp = json.loads((Path("set") / "plan.json").read_text())["files"][0]["version"]
+    rows.write_bytes(whole)
+    os.utime(rows, ns=(int(stamp), int(stamp)))
+    assert command("store", "delete", "1", "--yes", "--store", "other").code == 0
+    assert command("store", "copy", "set/", "other").err == "set/ is run 2, 12 cases\n"
+    assert "texts_deleted" not in command("show", "2", "--json", "--store", "other").json
+
+
+def test_a_row_from_before_parts_were_noted_is_known_again(command: Command, rows: Path) -> None:
+    for flags in ((), ("--into-store",)):
+        assert command("evaluate", rows, *LEAN, *ON, *flags).code == 0
+    with sqlite3.connect(Path(".ragtriage") / "runs.sqlite") as store:
+        for number, text in store.execute("SELECT number, configuration FROM runs").fetchall():
+            older = json.loads(text)
+            assert older.pop("record_set")["parts"]
+            store.execute("UPDATE runs SET configuration = ? WHERE number = ?", (json.dumps(older), number))
+    store.close()
+    before = listed(command)
+
+    assert "run 2 of the store holds it" in command("evaluate", rows, *LEAN, *ON, "--into-store").err
+    assert command("store", "copy", "set/", ".ragtriage").err == "set/ is there already as run 2\n"
+    assert listed(command) == before

@@ -1,0 +1,53 @@
+"""Drives evaluations over actors, as a process of its own: Ray's threads and warnings stay out of the tests' process.
+
+python ray_driver.py ROWS FOLDER
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from scripted_judges import as_json, by_one_process, evaluated, killed_once, quick
+
+from ragtriage.core.filesystems import Folder
+from ragtriage.execution.job import Job
+from ragtriage.execution.pools import Pool
+from ragtriage.execution.ray_actors import RayActors
+from ragtriage.runs.run import Run
+from ragtriage.store import open_store
+
+
+def told(run: Run) -> dict[str, Any]:
+    """All that is to be equal."""
+    whole = [(r.case, r.steps, r.outcomes, r.language) for r in run.records()]
+    return {
+        "cases": len(whole),
+        "records": blake2b(repr(whole).encode("utf-8", "replace")).hexdigest(),
+        "json": as_json(run),
+        "rejected": str(run.rejected()),
+    }
+
+
+def two_actors(job: Job, _: Folder, most: int) -> Pool:
+    """The pool."""
+    return RayActors(job, 2, most)
+
+
+def main(rows: Path, folder: Path) -> None:
+    """Two actors; two actors of which one is killed; one process."""
+    found: dict[str, Any] = {}
+    for name, judge in (("actors", quick), ("killed", killed_once)):
+        result = evaluated([rows], folder / name, judge=judge, pool=two_actors)
+        assert result.complete, (result.failures, result.stopped)
+        found[name] = [told(result.run), result.repeated]
+    with open_store(folder / "store") as store:
+        found["one"] = told(by_one_process(rows, store))
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))

@@ -1,0 +1,124 @@
+"""What a process spends: no more than it is granted, with waiting in place for what others give back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragtriage.core.amount import Amount
+from ragtriage.core.errors import Stopped, StoreError
+from ragtriage.core.filesystems import folder_at
+from ragtriage.execution.coordinator import PAUSE, Coordinator, OwnSpending, SharedLimits
+from ragtriage.judges.budget import SpendingLimits, spent_on
+from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.llm.messages import Reply
+from ragtriage.judges.wrappers import InMemory
+
+LIMITS = SpendingLimits(budget=10.0)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Coordinator:
+    return Coordinator(InMemory(), folder_at(str(tmp_path)), LIMITS)
+
+
+def process(
+    call: Callable[..., Any], who: str, sleep: Callable[[float], None] = pytest.fail, limits: SpendingLimits = LIMITS
+) -> tuple[OwnSpending, Ledger]:
+    """A process that has begun a part; it mustn't wait unless that is said."""
+    ledger, spending = Ledger(), OwnSpending(call, who, sleep)
+    spending.keep(ledger, limits)
+    spending.begin()
+    return spending, ledger
+
+
+def sent(ledger: Ledger, most: float, cost: float) -> bool:
+    """Send a request that may cost so much and costs so much; whether it could start."""
+    if not ledger.admits(most):
+        return False
+    ledger.begin(most)
+    ledger.end(most, Reply("yes", 10, 5, price=cost))
+    return True
+
+
+def test_one_process_spends_the_budget_request_by_request(desk: Coordinator, tmp_path: Path) -> None:
+    spending, ledger = process(desk.call, "a")
+    while sent(ledger, 1.0, 0.25):
+        assert ledger.cost <= 9.25
+    assert ledger.cost == 9.25
+    assert ledger.stopped is not None
+    assert ledger.stopped.startswith("stopped before the budget of $10")
+    assert spending.settle() == spent_on(folder_at(str(tmp_path))) == Amount(9.25, 37, 370, 185)
+    # the next part isn't begun with more
+    spending.begin()
+    assert not sent(ledger, 1.0, 0.25)
+    assert spending.settle() == Amount()
+
+
+def test_a_process_without_money_waits_in_place_for_what_another_gives_back(desk: Coordinator) -> None:
+    spending, rich = process(desk.call, "a")
+    assert sent(rich, 1.0, 2.0)
+    waited: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 3:
+            spending.settle()
+
+    _, poor = process(desk.call, "b", sleep)
+    assert sent(poor, 1.0, 0.25)
+    assert waited == [PAUSE] * 3
+    assert poor.budget == 10.0 - 2.0
+
+
+def test_requests_under_way_are_not_waited_for_in_place(desk: Coordinator) -> None:
+    _, ledger = process(desk.call, "a")
+    assert ledger.admits(6.0)
+    ledger.begin(6.0)
+    assert not ledger.admits(6.0)
+    assert ledger.stopped is None
+    ledger.end(6.0, Reply("yes", 10, 5, price=1.0))
+    assert ledger.admits(6.0)
+
+
+def test_who_waits_for_the_answer_of_another_process_gives_back_what_that_one_needs(desk: Coordinator) -> None:
+    first, waiting = process(desk.call, "a")
+    assert sent(waiting, 1.0, 1.0)
+    assert not desk.grant("b", Amount(), 0.0, 1.0).granted
+    waiting.wait()
+    assert desk.grant("b", Amount(), 0.0, 1.0).granted
+    desk.settle("b", Amount(3.0, 1))
+    assert sent(waiting, 1.0, 1.0)
+    assert first.so_far().cost == 2.0
+
+
+def test_requests_are_limited_for_all_processes(tmp_path: Path) -> None:
+    limits = SpendingLimits(max_requests=25)
+    desk = Coordinator(InMemory(), folder_at(str(tmp_path)), limits)
+    _, one = process(desk.call, "a", limits=limits)
+    second, other = process(desk.call, "b", limits=limits)
+    assert [sent(one, 0.0, 0.1) for _ in range(16)] == [True] * 16
+    assert [sent(other, 0.0, 0.1) for _ in range(9)] == [True] * 9
+    second.settle()
+    assert not sent(one, 0.0, 0.1)
+    assert one.stopped == "stopped after 25 requests, as --max-requests says; give the same command to go on"
+    assert not sent(other, 0.0, 0.1)
+
+
+def test_a_desk_that_can_not_be_asked_stops_the_process_and_is_told(desk: Coordinator) -> None:
+    def broken(*_: Any) -> Any:
+        raise StoreError("the disk is full")
+
+    spending, ledger = process(broken, "a")
+    assert not ledger.admits(1.0)
+    assert isinstance(spending.error, StoreError)
+    with pytest.raises(Stopped, match="the disk is full"):
+        ledger.wait()
+
+    spending, ledger = process(desk.call, "b")
+    assert SharedLimits(broken, "b", "m", spending.fail).wait(0.0, 10) > 0
+    assert not ledger.admits(1.0)
+    assert isinstance(spending.error, StoreError)

@@ -1,0 +1,180 @@
+"""A run in a folder says what one process says, to the digit: records, scores, rejected rows, summary."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from scripted_judges import (
+    CONFIG,
+    as_json,
+    by_one_process,
+    evaluated,
+    parquet,
+    place_of,
+    row,
+    timeless,
+    two_processes,
+    written,
+)
+
+from ragtriage.core.errors import NotStoredError
+from ragtriage.runs.identity import digest
+from ragtriage.runs.tally import tally_of
+from ragtriage.store import open_store
+from ragtriage.store.folder import open_folder
+
+
+def rows(count: int) -> list[object]:
+    """Rows with everything that can be wrong with one, and twins near each other and far apart."""
+    found: list[object] = [row(i) for i in range(count)]
+    found[5] = '{"id": "broken'
+    found[40] = ""
+    found[41] = '{"question": broken'
+    found[60] = row(60, contexts=None)
+    found[61] = row(3)  # the same id, far away
+    found[62] = row(3, answer="Another answer.")  # and beside a row that is a twin itself
+    found[63] = row(62, id="case 62")
+    found[64] = row(62, id="case 62")
+    found[70] = row(70, question="\ud800 odd \x00?", answer=None)
+    found[71] = row(71, answer="")
+    return found
+
+
+def without_ids(found: list[object]) -> list[object]:
+    return [{k: v for k, v in one.items() if k != "id"} if isinstance(one, dict) else one for one in found]
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_json_lines_by_two_processes_and_by_one(tmp_path: Path, ids: bool) -> None:
+    given = rows(100) if ids else without_ids(rows(100))
+    path = written(tmp_path / "rows.jsonl", given)
+    result = evaluated([path], tmp_path / "run", pool=two_processes)
+
+    assert result.complete
+    assert len(place_of(result.run).manifest.plan) >= 4
+    with open_store(tmp_path / "store") as store:
+        one = by_one_process(path, store)
+        assert timeless(result.run.records()) == timeless(one.records())
+        assert result.run.rejected() == one.rejected()
+        assert as_json(result.run) == as_json(one)
+        assert list(result.run.rows()) == list(one.rows())
+        places = [result.run.place.position(case.id_digest) for case in result.run.facts()]
+        assert places == [*range(result.run.info.done)]
+        assert [*result.run.scores("groundedness")] == [*one.scores("groundedness")]
+        only_here = {"row": None, "id_digest": b"", "content": None}
+        assert [replace(case, **only_here) for case in result.run.facts()] == [*one.facts()]
+        info, other = result.run.info, one.info
+        assert (info.rows, info.done, info.failed, info.rejected) == (
+            other.rows,
+            other.done,
+            other.failed,
+            other.rejected,
+        )
+
+
+def test_it_is_the_same_with_its_texts_and_without_its_input(tmp_path: Path) -> None:
+    path = written(tmp_path / "rows.jsonl", rows(100))
+    evaluated([path], tmp_path / "run", texts=True)
+    with open_store(tmp_path / "store") as store:
+        one = timeless(by_one_process(path, store).records())
+    path.unlink()
+    found = open_folder(str(tmp_path / "run"))
+
+    assert timeless(found.records()) == one
+    assert found.texts_deleted() == 0
+
+
+@pytest.mark.parametrize("group", [7, 1000])
+def test_parquet_by_row_groups_and_by_rows(tmp_path: Path, group: int) -> None:
+    given = [row(i) for i in range(100)]
+    given[61] = row(3)
+    path = parquet(tmp_path / "rows.parquet", given, group)
+    result = evaluated([path], tmp_path / "run", pool=two_processes)
+
+    assert len(place_of(result.run).manifest.plan) >= 4
+    with open_store(tmp_path / "store") as store:
+        one = by_one_process(path, store)
+        assert timeless(result.run.records()) == timeless(one.records())
+        assert result.run.rejected() == one.rejected()
+
+
+def test_a_csv_file_is_one_part(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    lines = [f"q{i},What costs ticket {i}?,It costs six.,The ticket {i} costs six." for i in range(40)]
+    path.write_text("\n".join(["id,question,contexts,answer", *lines, lines[0], "too,few"]), encoding="utf-8")
+    result = evaluated([path], tmp_path / "run")
+
+    assert len(place_of(result.run).manifest.plan) == 1
+    with open_store(tmp_path / "store") as store:
+        one = by_one_process(path, store)
+        assert timeless(result.run.records()) == timeless(one.records())
+        assert result.run.rejected() == one.rejected()
+
+
+def test_several_files_are_one_run_and_ids_are_unique_in_all(tmp_path: Path) -> None:
+    written(tmp_path / "a.jsonl", [row(i) for i in range(30)])
+    written(tmp_path / "b.jsonl", [row(3), *(row(i) for i in range(30, 50)), "{broken"])
+    written(tmp_path / "c.jsonl", [{"frage": "x"}, {"frage": "y"}])
+    # other columns, and an id that came before
+    written(tmp_path / "d.jsonl", [{"id": "case 40", "query": "Q?", "sources": ["S."], "response": "R."}])
+    result = evaluated([tmp_path / "*.jsonl"], tmp_path / "run", size=8)
+    whole = [row(i) for i in range(50)]
+
+    assert result.complete
+    with open_store(tmp_path / "store") as store:
+        one = by_one_process(written(tmp_path / "whole.jsonl", whole), store)
+        assert timeless(result.run.records()) == timeless(one.records())
+    told = [(one.row, one.reason) for one in result.run.rejected()]
+    unique = "make ids unique (--map id= makes them from the content)"
+    a, b, d = (f"{tmp_path}/{name}.jsonl" for name in "abd")
+    broken = "broken JSON at line 22, column 2: Expecting property name enclosed in double quotes"
+    assert told == [
+        (31, f"{b}, row 1: 'case 3' is the id of row 4 of {a} too: {unique}"),
+        (52, f"{b}, row 22: {broken}"),
+        (53, place_of(result.run).manifest.files[2].problem),
+        (54, f"{d}, row 1: 'case 40' is the id of row 12 of {b} too: {unique}"),
+    ]
+    assert "no column holds the query" in place_of(result.run).manifest.files[2].problem
+
+
+def test_one_case_is_found_by_its_id(tmp_path: Path) -> None:
+    path = written(tmp_path / "rows.jsonl", rows(100))
+    found = evaluated([path], tmp_path / "run").run
+
+    assert found.record("case 3") == next(record for record in found.records() if record.case.id == "case 3")
+    assert found.record("case 99").case.query.endswith("99?")
+    assert found.place.position(digest("case 999")) is None
+    with pytest.raises(NotStoredError, match="holds no case 'case 999': did you mean"):
+        found.record("case 999")
+
+
+def test_sums_in_the_place_of_scores_give_the_same_mean(tmp_path: Path) -> None:
+    path = written(tmp_path / "rows.jsonl", [row(i, weight=1 + i % 4) for i in range(200)])
+    found = evaluated([path], tmp_path / "run").run
+    exact = tally_of(found, CONFIG).summary()
+    sums = tally_of(found, CONFIG, most_drawn_from=10).summary()
+
+    assert exact == tally_of(found, CONFIG).summary()
+    assert sums.as_json()["intervals"] == "normal"
+    assert sums.groups == exact.groups
+    for one, other in zip(exact.metrics, sums.metrics, strict=True):
+        assert other.normal
+        assert not one.normal
+        assert (one.n, one.bins, one.undefined) == (other.n, other.bins, other.undefined)
+        if one.mean is not None and other.mean is not None:
+            assert other.mean == pytest.approx(one.mean, abs=1e-12)
+            assert other.low == pytest.approx(one.low, abs=0.02)
+            assert other.high == pytest.approx(one.high, abs=0.02)
+
+
+def test_a_run_without_its_input_keeps_its_scores(tmp_path: Path) -> None:
+    path = written(tmp_path / "rows.jsonl", [row(i) for i in range(40)])
+    before = list(evaluated([path], tmp_path / "run").run.rows())
+    path.unlink()
+    found = open_folder(str(tmp_path / "run"))
+
+    assert list(found.rows()) == before
+    assert found.texts_deleted() == 40
+    assert {record.case.query for record in found.records()} == {"[text deleted]"}
