@@ -64,16 +64,7 @@ class Logits:
 
 
 class CrossEncoder:
-    """Reads pairs.
-
-    Args:
-        pieces: breaks texts into word pieces.
-        threads: how many pairs are read at a time.
-        path: of the model.
-
-    Raises:
-        JudgeError: the model can't be loaded.
-    """
+    """Reads pairs."""
 
     def __init__(self, pieces: WordPieces, threads: int = 2, path: Path = MODEL / "reader.onnx") -> None:
         self._session = open_model(path)

@@ -103,11 +103,7 @@ class EmbeddedJudge:
         return Estimate()
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """Yield (position, answer); questions of concurrent callers are worked on together.
-
-        Raises:
-            JudgeError: the model can't be loaded.
-        """
+        """Yield (position, answer); questions of concurrent callers are worked on together."""
         async for place, answer in self._batcher.ask(questions):
             yield place, answer
 

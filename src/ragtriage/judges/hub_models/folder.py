@@ -99,11 +99,7 @@ class HubFolder:
 
 
 def open_folder(typed: str, folder: Path) -> HubFolder:
-    """Look at a folder, or at one ONNX file in it.
-
-    Raises:
-        ConfigError: it isn't there, is no classifier that tells entailment, or holds no weights that are safe to load.
-    """
+    """Look at a folder, or at one ONNX file in it."""
     path = folder
     if folder.suffix == ".onnx":  # which may lie in a folder of its own
         path = folder.parent.parent if folder.parent.name == "onnx" else folder.parent

@@ -48,16 +48,7 @@ _SHOWN = 8
 
 
 class HubModelJudge:
-    """Says whether sources support a claim; a `Judge` of this kind.
-
-    Args:
-        folder: the hub model.
-        embedded: tells where claims begin in English texts.
-        any_language: whether to read other languages than those of the model too.
-
-    Raises:
-        MissingExtraError: what runs the model isn't installed.
-    """
+    """Says whether sources support a claim; a `Judge` of this kind."""
 
     def __init__(self, folder: HubFolder, embedded: EmbeddedJudge, *, any_language: bool = False) -> None:
         self.folder = folder
@@ -104,20 +95,12 @@ class HubModelJudge:
         return _WORKING + (folder.size() if folder.onnx else 4 * folder.parameters()[0])
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """Yield (position, answer); questions of concurrent callers are worked on together.
-
-        Raises:
-            JudgeError: the model can't be loaded.
-        """
+        """Yield (position, answer); questions of concurrent callers are worked on together."""
         async for place, answer in self._batcher.ask(questions):
             yield place, answer
 
     def open(self) -> None:
-        """Load the model before anything is asked.
-
-        Raises:
-            ConfigError: it can't be loaded.
-        """
+        """Load the model before anything is asked."""
         try:
             self._model.load()
         except JudgeError as error:
@@ -220,10 +203,7 @@ def _claim_of(question: Question) -> str:
 class MultilingualSplitter:
     """Breaks texts into components, English ones by the embedded judge; a `Judge` of these kinds.
 
-    Args:
-        embedded: splits English texts.
-        folder: the hub model beside it: there is nothing to be split that nobody can judge.
-        any_language: whether to split texts of every language.
+    What the hub model beside it doesn't read isn't split: nobody could judge it.
     """
 
     def __init__(self, embedded: EmbeddedJudge, folder: HubFolder, *, any_language: bool = False) -> None:

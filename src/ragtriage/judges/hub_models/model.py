@@ -132,14 +132,7 @@ class PairChances:
 
 
 class HubModel:
-    """Reads pairs of texts with the model of a folder. It is loaded when the first one is read, and cuts nothing off.
-
-    Args:
-        folder: where the model lies.
-
-    Raises:
-        MissingExtraError: what runs it isn't installed.
-    """
+    """Reads pairs of texts with the model of a folder. It is loaded when the first one is read, and cuts nothing off."""
 
     def __init__(self, folder: HubFolder) -> None:
         self.folder = folder
@@ -149,11 +142,7 @@ class HubModel:
         self._loaded: tuple[Any, Run] | None = None
 
     def load(self) -> None:
-        """Load the model, if it isn't yet.
-
-        Raises:
-            JudgeError: it can't be loaded.
-        """
+        """Load the model, if it isn't yet."""
         with self._lock:
             self._opened()
 
@@ -177,9 +166,7 @@ class HubModel:
 
         One thread at a time, as a model takes all cores by itself.
 
-        Raises:
-            JudgeError: the model can't be loaded.
-            ValueError: a pair is longer than what is read at once: a model would read it cut off.
+        A pair that is longer than what is read at once is a `ValueError`: a model would read it cut off.
         """
         wanted = list(dict.fromkeys(pairs))
         found: dict[tuple[str, str], PairChances] = {}
@@ -212,10 +199,8 @@ class HubModel:
 def batches(lengths: Sequence[int], *, alone: bool = False) -> Iterator[list[int]]:
     """The places of pairs that are run together: those of similar length, the longest first.
 
-    Args:
-        lengths: word pieces of each pair.
-        alone: one at a time: of a quantised model the scale is taken over the whole batch, so that neighbours would
-            change a result.
+    `alone` is one at a time: of a quantised model the scale is taken over the whole batch, so that neighbours would
+    change a result.
     """
     held: list[int] = []
     for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):

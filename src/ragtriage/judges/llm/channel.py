@@ -67,13 +67,8 @@ class Channel:
     slot. When a budget, a limit or `Ledger.stop` ends it, those who wait hear of it after the last request in flight
     has ended, so that nobody cancels what is paid for.
 
-    Args:
-        options: the limits.
-        ledger: what was spent, and whether there is money left.
-        price: the model's; without it a request is taken to cost nothing until its reply says otherwise.
-        name: what the model is called in errors.
-        shared: the limits a minute, where other processes send requests under them too.
-        clock, sleep, random: those of the standard library.
+    Without a price a request is taken to cost nothing until its reply says otherwise. The name is what errors call the
+    model. Where other processes send requests under the limits a minute too, these are `shared`.
     """
 
     def __init__(
@@ -106,14 +101,8 @@ class Channel:
         A reply that doesn't fit is asked for again, by turns with its fault and without; one that was cut off, with
         twice the room.
 
-        Args:
-            send: what carries a prompt.
-            prompt: what is asked.
-            read: reply → answers; raises `MalformedReply`.
-
-        Raises:
-            RetriesExhausted: this request fails.
-            JudgeError: every request would fail, or no further one may start.
+        What can't be read raises `MalformedReply`. `RetriesExhausted` if this request fails, a `JudgeError` if every
+        one would, or no further one may start.
         """
         longest, problem = GROWTH * prompt.largest_reply, ""
         for reading in range(1, READINGS + 1):
@@ -145,14 +134,8 @@ class Channel:
     ) -> Reply:
         """Make one request, and repeat it while that may help.
 
-        Args:
-            once: makes one attempt; raises an `ExchangeError`.
-            tokens_in: of the prompt.
-            largest_reply: in tokens.
-            priced: what it costs, if not what the channel's model does.
-            replied: called with the reply before another request may start in its place.
-
-        Raises as `ask`.
+        `once` makes one attempt, or raises an `ExchangeError`; `priced` is what it costs, if not what the channel's
+        model does; `replied` is called before another request may start in its place. Raises as `ask`.
         """
         past = _Attempts(self._begun)
         self._begun += 1

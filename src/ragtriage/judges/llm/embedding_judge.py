@@ -55,16 +55,6 @@ class EmbeddingJudge:
 
     A verdict is yes from a threshold on. The thresholds weren't measured, so read the scores rather than the verdicts,
     or see on your own texts where paraphrases end.
-
-    Args:
-        name: `PROVIDER:MODEL`.
-        options: the address, headers and timeout.
-        channel: limits, repeats and pays for the requests.
-        embed: makes the vectors, if not the provider.
-
-    Raises:
-        ConfigError: the name, its key or its address is wrong or missing.
-        MissingExtraError: the provider's package isn't installed.
     """
 
     def __init__(self, name: str, options: LLMOptions, channel: Channel, embed: Embed | None = None) -> None:

@@ -71,8 +71,7 @@ def lists(*members: str) -> ReplyForm:
 def texts_in(said: Mapping[str, Any], member: str) -> tuple[str, ...]:
     """The texts of one list of a reply, each once, without what nobody sees.
 
-    Raises:
-        MalformedReply: it isn't a list of texts.
+    `MalformedReply` if it isn't a list of texts.
     """
     items = said.get(member)
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):

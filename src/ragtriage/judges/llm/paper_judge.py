@@ -134,12 +134,7 @@ class PaperJudge:
 
     Verdicts have no explanation and no quote, since the paper's prompts forbid them. Nothing is a remark.
 
-    Args:
-        name: `provider:model`.
-        ask: how a prompt gets its reply.
-        guidance: what is put behind every module's instructions.
-        price: the model's; None if it isn't known.
-        identity: what else the answers depend on: the server's address, parameters.
+    The identity is what else the answers depend on: the server's address, parameters.
     """
 
     def __init__(

@@ -76,8 +76,7 @@ class AnswerMemory(Protocol):
 class InMemory:
     """Answers in a dictionary, for as long as the process lives.
 
-    Args:
-        most: how many; of more the oldest are forgotten. None: there may be any number.
+    Of more than `most` the oldest are forgotten.
     """
 
     def __init__(self, most: int | None = None) -> None:

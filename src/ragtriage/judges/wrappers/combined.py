@@ -83,12 +83,6 @@ class Jury:
     that can't do a kind takes no part in its votes; an unknown and a failure are no votes, and a tie is unknown. A
     verdict's score is the share of yes among the votes, its confidence the share of the winning side among all judges
     of the kind.
-
-    Args:
-        judges: at least one; the first one counts as above.
-
-    Raises:
-        ConfigError: there is no judge.
     """
 
     def __init__(self, judges: Sequence[Judge]) -> None:
