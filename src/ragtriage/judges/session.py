@@ -101,7 +101,6 @@ def _connection(
 
 
 def _embeddings(config: JudgeConfig, channel: Channel, offline: str | None) -> EmbeddingJudge | None:
-    """The provider's embeddings, if there are any."""
     if config.embeddings is None:
         return None
     options = options_for(config.embeddings, config.options)

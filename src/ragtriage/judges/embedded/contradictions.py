@@ -121,7 +121,6 @@ def _as_one(claim: str) -> _Clause | None:
 
 @lru_cache(512)
 def _denied_clauses(text: str) -> tuple[_Clause, ...]:
-    """The clauses of a text."""
     return tuple(_read(NO_DENIAL.sub(" ", text)))
 
 

@@ -198,7 +198,6 @@ def response_pair(query: str, text: str) -> Pair:
 
 @lru_cache(512)
 def _spans(text: str) -> tuple[Span, ...]:
-    """Where the sentences of a text stand."""
     found = tuple(s.span for s in split_sentences(text) if s.span and s.span[0] < s.span[1])
     return found or ((0, len(text)),)
 

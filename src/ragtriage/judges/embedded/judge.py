@@ -175,7 +175,6 @@ class EmbeddedJudge:
 
 
 def _guarded(rule: Callable[[Question], T], question: Question) -> T | Failure:
-    """The rule's answer, or a failure."""
     try:
         return rule(question)
     except Exception as error:  # noqa: BLE001 - a failure is an answer too

@@ -111,7 +111,6 @@ class HubModelJudge:
         self._model.close()
 
     def _pieces(self, question: Question) -> int:
-        """About how many word pieces are read for a question."""
         texts, own = sum(map(len, question.evidence)), len(question.subject)
         return (texts + own * max(1, texts // (self.folder.length * CHARACTERS))) // CHARACTERS
 

@@ -132,7 +132,7 @@ class PairChances:
 
 
 class HubModel:
-    """Reads pairs of texts with the model of a folder. It is loaded when the first one is read, and cuts nothing off."""
+    """Reads pairs of texts with a folder's model, which is loaded when the first one is read; cuts nothing off."""
 
     def __init__(self, folder: HubFolder) -> None:
         self.folder = folder

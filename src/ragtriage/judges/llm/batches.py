@@ -197,7 +197,6 @@ class BatchAPI:
         return ModelUnusable(f"{self._name}: the provider refused the batch {batch.id}: {said}")
 
     def _outcome(self, result: BatchResult | None, prompt: Prompt) -> Reply | ExchangeError:
-        """What became of one request."""
         if result is None:
             return TransientError("its batch ended without it")
         if result.status == "expired":

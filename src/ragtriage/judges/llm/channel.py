@@ -49,8 +49,6 @@ class RetriesExhausted(Exception):
 
 @dataclass(slots=True)
 class _Attempts:
-    """What became of a request so far."""
-
     number: int
     failed: int = 0
     busy: int = 0
@@ -214,8 +212,6 @@ class Channel:
 
 @dataclass(slots=True)
 class _Reading(Generic[T]):
-    """What a reply was read as."""
-
     read: Callable[[Reply], T]
     values: list[T] = field(default_factory=list)
     fault: str | None = None

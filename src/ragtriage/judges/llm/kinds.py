@@ -92,7 +92,6 @@ def _components(members: Sequence[str], question: Question, said: Mapping[str, A
 
 
 def _first(question: Question, said: Mapping[str, Any], name: str) -> Components:
-    """As many as were asked for."""
     return _components((name,), question, said, name)[: question.at]
 
 
@@ -258,17 +257,14 @@ def in_order(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _nothing(question: Question, about: SharedEvidence) -> str:  # noqa: ARG001  # what is asked follows from the evidence
-    """No more than the kind."""
     return ""
 
 
 def _subject(question: Question, about: SharedEvidence) -> str:  # noqa: ARG001  # the same beside any evidence
-    """The text that is asked about."""
     return f": {quoted(question.subject)}"
 
 
 def _subject_or_source(question: Question, about: SharedEvidence) -> str:
-    """The text that is asked about, unless it is the evidence."""
     return ": the source as a whole" if about.label == "source" else _subject(question, about)
 
 
@@ -279,7 +275,6 @@ def _true_answers(question: Question, about: SharedEvidence) -> str:  # noqa: AR
 
 
 def _count(question: Question, about: SharedEvidence) -> str:  # noqa: ARG001  # the same beside any evidence
-    """How many questions are to be written."""
     return f": {question.at} questions"
 
 

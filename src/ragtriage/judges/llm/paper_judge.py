@@ -212,5 +212,4 @@ class PaperJudge:
 
 
 def _reply_tokens(question: Question) -> int:
-    """About how many tokens a reply has."""
     return 30 + tokens_of(question.subject) * 3 // 2 if MODULES[question.kind].decomposes else VERDICT_TOKENS

@@ -50,7 +50,6 @@ class Routed:
                 yield shares[which][1][position], answer
 
     def _shares(self, questions: Sequence[Question]) -> list[tuple[Judge, list[int]]]:
-        """Every judge with the positions of its questions."""
         shares: dict[int, tuple[Judge, list[int]]] = {}
         for position, question in enumerate(questions):
             judge = self._judges[question.kind]
@@ -142,7 +141,6 @@ class Jury:
         ] or [0]
 
     def _shares(self, questions: Sequence[Question]) -> list[list[int]]:
-        """The positions of each judge's questions."""
         voting = {kind: self._voting(kind) for kind in {q.kind for q in questions}}
         shares: list[list[int]] = [[] for _ in self._judges]
         for position, question in enumerate(questions):
@@ -151,7 +149,6 @@ class Jury:
         return shares
 
     def _verdict(self, votes: dict[int, Answer]) -> Answer:
-        """What the votes on one question amount to."""
         given = {place: answer for place, answer in sorted(votes.items()) if isinstance(answer, Verdict)}
         words = " · ".join(f"{self._judges[place].name()}: {_said(answer)}" for place, answer in sorted(votes.items()))
         if not given:
@@ -175,7 +172,6 @@ class Jury:
 
 
 def _said(answer: Answer) -> str:
-    """A vote with its reason, in short."""
     match answer:
         case Verdict(value=value, explanation=explanation):
             what, why = str(value), explanation
