@@ -306,9 +306,7 @@ class Ledger:
     tokens_in: int = field(default=0, init=False)
     tokens_out: int = field(default=0, init=False)
     cost: float = field(default=0.0, init=False)
-    """Of all replies, in US dollars."""
-    unpriced: int = field(default=0, init=False)
-    """Replies without a known price; they count with the most that they may have cost, where that is known."""
+    """Of all replies, in US dollars; one without a known price counts with the most that it may have cost."""
     repeated: Counter[str] = field(default_factory=Counter, init=False)
     """Cause in few words → how many requests were sent again for it."""
     in_flight: int = field(default=0, init=False)
@@ -381,7 +379,6 @@ class Ledger:
         else:
             self.tokens_in += reply.tokens_in
             self.tokens_out += reply.tokens_out
-            self.unpriced += reply.price is None
             self.cost += price if reply.price is None else reply.price
         self._release(price)
 

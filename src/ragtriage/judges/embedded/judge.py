@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -151,7 +152,8 @@ class EmbeddedJudge:
             # Questions with the same evidence are neighbours, so it is made ready once.
             seen: dict[tuple[str, ...], int] = {}
             matches.sort(key=lambda i: seen.setdefault((*questions[i].evidence, questions[i].context), len(seen)))
-            parts = [questions_by_claim(questions[i], scorer.marks) for i in matches]
+            split = partial(text.split_claims, marker=scorer.marks)
+            parts = [questions_by_claim(questions[i], split) for i in matches]
             asked = [question for part in parts for question in part]
             judged = (
                 _failure(question, found) if isinstance(found, Exception) else verdict_of(question, found, thresholds)

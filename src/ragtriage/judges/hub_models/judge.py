@@ -18,13 +18,13 @@ from ragtriage.core.verdicts import Answer, Components, Failure, Verdict
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.claimed_text import asserted_text, without_attribution
 from ragtriage.judges.embedded.question_batches import QuestionBatcher
-from ragtriage.judges.embedded.verdict import weakest_answer
+from ragtriage.judges.embedded.verdict import questions_by_claim, weakest_answer
 from ragtriage.judges.hub_models.folder import HubFolder
 from ragtriage.judges.hub_models.languages import RULES, VERSION, components_in, undivided_reason
 from ragtriage.judges.hub_models.model import HubModel, PairChances, chunks
 from ragtriage.judges.judge_config import UNCALIBRATED
 from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.text import split_claims, split_sentences
+from ragtriage.text import split_claims
 from ragtriage.text.differences import differences, likely_place
 from ragtriage.text.language import language_name, language_of_text
 
@@ -131,19 +131,12 @@ class HubModelJudge:
 
     def _supported(self, questions: Sequence[Question]) -> list[Answer]:
         """One answer a question, in order; a pair that several need is read once."""
-        parts = [self._parts(question) for question in questions]
+        parts = [questions_by_claim(question, self._claims) for question in questions]
         asked = [one for part in parts for one in part]
         reads = [self._pairs(one) for one in asked]
         said = self._model.read(pair for some in reads if some for pair in some)
         judged = iter([self._verdict(one, some, said) for one, some in zip(asked, reads, strict=True)])
         return [weakest_answer(part, [next(judged) for _ in part]) for part in parts]
-
-    def _parts(self, question: Question) -> tuple[Question, ...]:
-        """One question a claim, for a part of a response that has several sentences; else the question itself."""
-        if not question.context or len(split_sentences(question.subject)) < 2:
-            return (question,)
-        found = [one.text for one in self._claims(question.subject, question.query) if not one.remark]
-        return tuple(replace(question, subject=claim) for claim in found) if len(found) > 1 else (question,)
 
     def _split(self, text: str, query: str) -> Components:
         language = language_of_text(f"{query}\n{text}")
