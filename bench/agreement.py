@@ -39,7 +39,7 @@ from ragtriage.core.statistics import auc
 from ragtriage.evaluation.predict import TASKS
 from ragtriage.judges.build import judge_named
 from ragtriage.judges.embedded import EmbeddedJudge
-from ragtriage.judges.judge_names import EMBEDDED
+from ragtriage.judges.judge_config import EMBEDDED
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.protocol import Judge
 from ragtriage.trust.agreement.labelled import predict_rows, read_labelled_rows

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.judge import LLMJudge
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.prompts import Prompts, read_prompts

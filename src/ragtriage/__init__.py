@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ragtriage.store import open_store
 
 _HOMES = {
-    "core.case": ("Case", "Source", "Turn"),
+    "core.case": ("Case", "Record", "Source", "Turn"),
     "diagnosis.findings": ("Evidence", "Finding", "diagnose"),
     "diagnosis.headline": ("Headline", "headline"),
     "core.errors": (
@@ -65,7 +65,6 @@ _HOMES = {
     "metrics.aggregate": ("share", "share_of_faults"),
     "planning.levels": ("Plan", "plan"),
     "readers": ("open_cases",),
-    "core.record": ("Record",),
     "core.steps": ("Decompose", "Match", "OnlyWhere", "only_where_not"),
     "store": ("open_store",),
     "runs.summary": ("Summary", "Tally"),

@@ -16,7 +16,7 @@ from typing import Any
 
 from fake_models import FENCED, lines_of, reply_to
 from ragtriage.judges.llm.messages import Prompt
-from ragtriage.judges.llm.request_format import IN_TEXT
+from ragtriage.judges.llm.pydantic_ai_calls import IN_TEXT
 from servers import Heard, Said, Server, chat, embeddings
 
 KEY = "sk-cli-0123456789"

@@ -11,9 +11,8 @@ import pytest
 from ragtriage.core.amount import Amount
 from ragtriage.core.errors import Stopped, StoreError
 from ragtriage.core.files import folder_at
-from ragtriage.execution.coordinator import PAUSE, Coordinator, OwnSpending, SharedLimits
-from ragtriage.judges.budget import SpendingLimits, spent_on
-from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.execution.coordinator import PAUSE, Coordinator, SharedLimits
+from ragtriage.judges.budget import Ledger, SpendingLimits, spent_on
 from ragtriage.judges.llm.messages import Reply
 from ragtriage.judges.wrappers import InMemory
 
@@ -27,12 +26,11 @@ def desk(tmp_path: Path) -> Coordinator:
 
 def process(
     call: Callable[..., Any], who: str, sleep: Callable[[float], None] = pytest.fail, limits: SpendingLimits = LIMITS
-) -> tuple[OwnSpending, Ledger]:
-    """A process that has begun a part; it mustn't wait unless that is said."""
-    ledger, spending = Ledger(), OwnSpending(call, who, sleep)
-    spending.keep(ledger, limits)
-    spending.begin()
-    return spending, ledger
+) -> Ledger:
+    """The ledger of a process that has begun a part; it mustn't wait unless that is said."""
+    ledger = Ledger(budget=limits.budget, max_requests=limits.max_requests, call=call, who=who, sleep=sleep)
+    ledger.begin_part()
+    return ledger
 
 
 def sent(ledger: Ledger, most: float, cost: float) -> bool:
@@ -45,37 +43,37 @@ def sent(ledger: Ledger, most: float, cost: float) -> bool:
 
 
 def test_one_process_spends_the_budget_request_by_request(desk: Coordinator, tmp_path: Path) -> None:
-    spending, ledger = process(desk.call, "a")
+    ledger = process(desk.call, "a")
     while sent(ledger, 1.0, 0.25):
         assert ledger.cost <= 9.25
     assert ledger.cost == 9.25
     assert ledger.stopped is not None
     assert ledger.stopped.startswith("stopped before the budget of $10")
-    assert spending.settle() == spent_on(folder_at(str(tmp_path))) == Amount(9.25, 37, 370, 185)
+    assert ledger.end_part() == spent_on(folder_at(str(tmp_path))) == Amount(9.25, 37, 370, 185)
     # the next part isn't begun with more
-    spending.begin()
+    ledger.begin_part()
     assert not sent(ledger, 1.0, 0.25)
-    assert spending.settle() == Amount()
+    assert ledger.end_part() == Amount()
 
 
 def test_a_process_without_money_waits_in_place_for_what_another_gives_back(desk: Coordinator) -> None:
-    spending, rich = process(desk.call, "a")
+    rich = process(desk.call, "a")
     assert sent(rich, 1.0, 2.0)
     waited: list[float] = []
 
     def sleep(seconds: float) -> None:
         waited.append(seconds)
         if len(waited) == 3:
-            spending.settle()
+            rich.end_part()
 
-    _, poor = process(desk.call, "b", sleep)
+    poor = process(desk.call, "b", sleep)
     assert sent(poor, 1.0, 0.25)
     assert waited == [PAUSE] * 3
     assert poor.budget == 10.0 - 2.0
 
 
 def test_requests_under_way_are_not_waited_for_in_place(desk: Coordinator) -> None:
-    _, ledger = process(desk.call, "a")
+    ledger = process(desk.call, "a")
     assert ledger.admits(6.0)
     ledger.begin(6.0)
     assert not ledger.admits(6.0)
@@ -85,24 +83,24 @@ def test_requests_under_way_are_not_waited_for_in_place(desk: Coordinator) -> No
 
 
 def test_who_waits_for_the_answer_of_another_process_gives_back_what_that_one_needs(desk: Coordinator) -> None:
-    first, waiting = process(desk.call, "a")
+    waiting = process(desk.call, "a")
     assert sent(waiting, 1.0, 1.0)
     assert not desk.grant("b", Amount(), 0.0, 1.0).granted
     waiting.wait()
     assert desk.grant("b", Amount(), 0.0, 1.0).granted
     desk.settle("b", Amount(3.0, 1))
     assert sent(waiting, 1.0, 1.0)
-    assert first.so_far().cost == 2.0
+    assert waiting.cost == 2.0
 
 
 def test_requests_are_limited_for_all_processes(tmp_path: Path) -> None:
     limits = SpendingLimits(max_requests=25)
     desk = Coordinator(InMemory(), folder_at(str(tmp_path)), limits)
-    _, one = process(desk.call, "a", limits=limits)
-    second, other = process(desk.call, "b", limits=limits)
+    one = process(desk.call, "a", limits=limits)
+    other = process(desk.call, "b", limits=limits)
     assert [sent(one, 0.0, 0.1) for _ in range(16)] == [True] * 16
     assert [sent(other, 0.0, 0.1) for _ in range(9)] == [True] * 9
-    second.settle()
+    other.end_part()
     assert not sent(one, 0.0, 0.1)
     assert one.stopped == "stopped after 25 requests, as --max-requests says; give the same command to go on"
     assert not sent(other, 0.0, 0.1)
@@ -112,13 +110,13 @@ def test_a_desk_that_can_not_be_asked_stops_the_process_and_is_told(desk: Coordi
     def broken(*_: Any) -> Any:
         raise StoreError("the disk is full")
 
-    spending, ledger = process(broken, "a")
+    ledger = process(broken, "a")
     assert not ledger.admits(1.0)
-    assert isinstance(spending.error, StoreError)
+    assert isinstance(ledger.error, StoreError)
     with pytest.raises(Stopped, match="the disk is full"):
         ledger.wait()
 
-    spending, ledger = process(desk.call, "b")
-    assert SharedLimits(broken, "b", "m", spending.fail).wait(0.0, 10) > 0
+    ledger = process(desk.call, "b")
+    assert SharedLimits(broken, "b", "m", ledger.fail).wait(0.0, 10) > 0
     assert not ledger.admits(1.0)
-    assert isinstance(spending.error, StoreError)
+    assert isinstance(ledger.error, StoreError)

@@ -13,7 +13,7 @@ from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import CachedAnswer, InMemory
-from ragtriage.judges.wrappers.memory import AnswerKeys
+from ragtriage.judges.wrappers.cached import AnswerKeys
 
 WITH_EMBEDDINGS = LLMOptions(embeddings="openai:text-embedding-3-small")
 CONFIGS = (

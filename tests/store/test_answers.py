@@ -14,8 +14,8 @@ from ragtriage.core import questions as ask
 from ragtriage.core.amount import Amount
 from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Verdict
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import REQUEST
 from ragtriage.judges.wrappers import AnswerKeys, Cached, CachedAnswer
 from ragtriage.store import Answers, open_answers

@@ -9,8 +9,8 @@ from forked import Child
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import Stopped
 from ragtriage.core.verdicts import Failure, Verdict
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.wrappers import Cached, CachedAnswer
 from ragtriage.store import Answers, open_answers
 from ragtriage.store.lease import STALE

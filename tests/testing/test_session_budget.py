@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ragtriage import open_store
-from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.budget import Ledger
 from ragtriage.runs.identity import RunIdentity
 from ragtriage.store import Store
 from ragtriage.testing.session_budget import SessionBudget, spending_marks

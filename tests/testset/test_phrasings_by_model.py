@@ -12,10 +12,10 @@ import pytest
 from ferry_schema import SCHEMA, TEMPLATES, template
 
 from ragtriage.core.errors import ConfigError
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import build_writer
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.channel import Channel
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import Prompt, Reply, RequestRejected
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.text_writer import Writer

@@ -27,8 +27,8 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
 from ragtriage.execution.evaluate_file import FileResult, TrialResult
 from ragtriage.execution.evaluating import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
-from ragtriage.judges.judge_names import in_a_sentence
-from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.budget import Ledger
+from ragtriage.judges.judge_config import in_a_sentence
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.plan_document import requests_and_price
 from ragtriage.report.run_report import RepeatsReport, RunReport, stored_run_report

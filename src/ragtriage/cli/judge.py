@@ -20,9 +20,9 @@ from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.validation import settings_of
 from ragtriage.execution.evaluating import INTERRUPTED
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import build_judge, build_writer
 from ragtriage.judges.decision_thresholds import check_base_rates
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.protocol import Judge

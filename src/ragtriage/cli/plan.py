@@ -19,8 +19,7 @@ from ragtriage.cli.judge import JudgeFlags
 from ragtriage.cli.stores import answers_in
 from ragtriage.execution.estimate import estimate_file
 from ragtriage.judges.build import build_judge
-from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.judges.judge_names import in_a_sentence
+from ragtriage.judges.judge_config import JudgeConfig, in_a_sentence
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.readers import CaseFile

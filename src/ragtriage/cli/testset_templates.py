@@ -15,7 +15,7 @@ from ragtriage.cli.input_files import print_rejected
 from ragtriage.cli.judge import JudgeFlags, spending
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.budget import Ledger
 from ragtriage.report.generation_document import phrasings_document, refused_document
 from ragtriage.testset.generation.fillings import read_fillings
 from ragtriage.testset.generation.llm_templates import TemplatesWritten, write_templates

@@ -14,8 +14,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.validation import STRICT, Setting, setting, settings_of
 from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule, thresholds_with
 from ragtriage.judges.decision_thresholds import DecisionThreshold, LabelChance
-from ragtriage.judges.judge_config import JudgeConfig, Matching
-from ragtriage.judges.judge_names import EMBEDDED, is_local, with_hub_model
+from ragtriage.judges.judge_config import EMBEDDED, JudgeConfig, Matching, is_local, with_hub_model
 from ragtriage.judges.llm.models import takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
 

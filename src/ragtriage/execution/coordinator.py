@@ -1,6 +1,6 @@
 """What processes that ask language models share, in the hands of one of them: answers, money, limits a minute.
 
-`Coordinator` is that one's end; `OwnSpending`, `SharedLimits` and `SharedMemory` are what the others see of it.
+`Coordinator` is that one's end; `Ledger`, `SharedLimits` and `SharedMemory` are what the others see of it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,9 @@ from typing import Any
 from ragtriage.core.amount import NOTHING, Amount
 from ragtriage.core.files import Folder
 from ragtriage.core.verdicts import Answer
-from ragtriage.judges.budget import Block, SharedBudget, SpendingLimits
+from ragtriage.judges.budget import PAUSE, Block, Budget, Call, SpendingLimits
 from ragtriage.judges.llm.admission import OwnLimits, Reservation
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer
-
-Call = Callable[..., Any]
-"""Asks the coordinator: the name of one of its methods, then its arguments."""
 
 
 class Coordinator:
@@ -45,7 +41,7 @@ class Coordinator:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._memory = memory
-        self._budget = SharedBudget(folder, limits, share, clock)
+        self._budget = Budget(folder, limits, share, clock)
         self._claimed: dict[bytes, str] = {}
         self._clock = clock
         of = share[1] if share else 1
@@ -82,11 +78,11 @@ class Coordinator:
         self._memory.release(own)
 
     def grant(self, who: str, spent: Amount, in_flight: float, price: float) -> Block:
-        """See `SharedBudget`."""
+        """See `Budget`."""
         return self._budget.grant(who, spent, in_flight, price)
 
     def settle(self, who: str, spent: Amount) -> None:
-        """See `SharedBudget`."""
+        """See `Budget`."""
         self._budget.settle(who, spent)
 
     def start(self, _: str, model: str, tokens: int) -> tuple[float, int]:
@@ -123,102 +119,11 @@ class Coordinator:
 
     def told(self) -> Amount:
         """What was spent on the run so far, by all commands."""
-        return self._budget.told()
+        return self._budget.spent()
 
     def close(self) -> None:
         """All processes are gone."""
         self._budget.close()
-
-
-PAUSE = 0.2
-"""Seconds before the coordinator is asked again that had nothing to give."""
-
-
-class OwnSpending:
-    """What this process spends: its ledger has no more than the coordinator grants, which is asked when that is short.
-
-    With no request under way, it waits in place for what others may give back.
-
-    Args:
-        call: asks the coordinator.
-        who: this process, for the coordinator.
-        sleep, clock: those of the standard library.
-    """
-
-    def __init__(
-        self,
-        call: Call,
-        who: str,
-        sleep: Callable[[float], None] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._call, self._who, self._sleep, self._clock = call, who, sleep, clock
-        self._ledger = Ledger()
-        self._before = Amount()
-        self._not_before = float("-inf")
-        self.error: Exception | None = None
-        """Why the coordinator can't be asked; then all is stopped."""
-
-    def keep(self, ledger: Ledger, limits: SpendingLimits) -> None:
-        """Give a ledger what the coordinator grants from now on."""
-        self._ledger = ledger
-        if limits.budget is None and limits.max_requests is None:
-            return
-        ledger.budget = None if limits.budget is None else 0.0
-        ledger.max_requests = None if limits.max_requests is None else 0
-        ledger.on_short, ledger.on_wait = self._ask, self._give_back
-
-    def so_far(self) -> Amount:
-        """What was spent since the process was started."""
-        return self._ledger.spent
-
-    def begin(self) -> None:
-        """A part is begun."""
-        self._ledger.stopped = self.error = None
-        self._before = self.so_far()
-
-    def settle(self) -> Amount:
-        """A part has ended, whatever became of it: give back what is left; what was spent on it."""
-        self._hold(self.so_far())
-        self._call("settle", self._who, self.so_far())
-        return self.so_far() - self._before
-
-    def fail(self, error: Exception) -> None:
-        """The coordinator can't be asked. It isn't raised here, amid requests, where nobody would hear of it."""
-        self.error = error
-        self._ledger.stop(f"stopped: {error}")
-
-    def _ask(self, price: float) -> None:
-        ledger = self._ledger
-        while not ledger.in_flight or self._clock() >= self._not_before:
-            try:
-                block: Block = self._call("grant", self._who, self.so_far(), ledger.reserved, price)
-            except Exception as error:  # noqa: BLE001  # see `fail`
-                return self.fail(error)
-            ledger.budget, ledger.max_requests = block.cost, block.requests
-            if block.granted:
-                return None
-            if ledger.in_flight:  # when they have ended, it is asked again
-                self._not_before = self._clock() + PAUSE
-                return None
-            if block.short:
-                return ledger.stop(block.short)
-            self._sleep(PAUSE)
-        return None
-
-    def _give_back(self) -> None:
-        """An answer is waited for that another process pays for, perhaps with what this one was granted."""
-        ledger, spent = self._ledger, self.so_far()
-        money = ledger.budget is not None and ledger.budget > spent.cost
-        requests = ledger.max_requests is not None and ledger.max_requests > spent.requests
-        if not ledger.in_flight and (money or requests):
-            self._hold(spent)
-            self._call("settle", self._who, spent)
-
-    def _hold(self, spent: Amount) -> None:
-        ledger = self._ledger
-        ledger.budget = None if ledger.budget is None else spent.cost
-        ledger.max_requests = None if ledger.max_requests is None else spent.requests
 
 
 class SharedLimits:
@@ -239,7 +144,7 @@ class SharedLimits:
         """See `MinuteLimits`."""
         try:
             wait, self._number = self._call("start", self._who, self._model, tokens)
-        except Exception as error:  # noqa: BLE001  # see `OwnSpending.fail`
+        except Exception as error:  # noqa: BLE001  # see `Ledger.fail`
             self._fail(error)
             return PAUSE
         return float(wait)
@@ -252,7 +157,7 @@ class SharedLimits:
         """See `MinuteLimits`."""
         try:
             self._call("correct", self._who, reservation.number, tokens)
-        except Exception as error:  # noqa: BLE001  # see `OwnSpending.fail`
+        except Exception as error:  # noqa: BLE001  # see `Ledger.fail`
             self._fail(error)
 
 

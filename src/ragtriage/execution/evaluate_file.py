@@ -29,8 +29,8 @@ from ragtriage.execution.evaluating import (
     RunStarted,
     RunStopped,
 )
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import BuiltJudge, build_judge
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import Cached

@@ -11,8 +11,7 @@ from typing import Literal
 
 from ragtriage.core.metric import Metric
 from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule
-from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.judges.judge_names import hub_model_of
+from ragtriage.judges.judge_config import JudgeConfig, hub_model_of
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.custom_metrics import name_in

@@ -11,17 +11,17 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ragtriage.core.amount import Amount
 from ragtriage.core.case import Record
 from ragtriage.core.errors import ConfigError, InputError, JudgeError, RagtriageError, Stopped
 from ragtriage.core.files import folder_at, stamp_of
 from ragtriage.diagnosis.findings import Finding
-from ragtriage.execution.coordinator import Call, OwnSpending, SharedLimits, SharedMemory
+from ragtriage.execution.coordinator import SharedLimits, SharedMemory
 from ragtriage.execution.evaluating import Evaluation
 from ragtriage.execution.job import Ending, Job, Task, TaskResult, versions_of
-from ragtriage.judges.budget import SpendingLimits
+from ragtriage.judges.budget import Call, Ledger
 from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.embedded.encoder import Encoder
 from ragtriage.judges.judge_config import JudgeConfig
@@ -100,7 +100,7 @@ class Worker:
     tell: Callable[[int], None] = lambda _: None
     config: EvaluationConfig = field(init=False)
     built: BuiltJudge = field(init=False)
-    spending: OwnSpending | None = field(init=False, default=None)
+    ledger: Ledger | None = field(init=False, default=None)
     """None where nothing costs money."""
     probe: str = field(init=False, default="")
     own_memory: InMemory | None = field(init=False, default=None)
@@ -111,10 +111,10 @@ class Worker:
         judge = self.job.judge
         paid = isinstance(judge, JudgeConfig) and judge.paid
         self.own_memory = None if paid else InMemory(KEPT_ANSWERS)
-        self.spending = spending = OwnSpending(self.call, self.who) if paid else None
         memory = self.own_memory or SharedMemory(self.call, self.who)
         if isinstance(judge, JudgeConfig):
-            session = _session(judge, self.call, self.who, spending)
+            session = _session(judge, self.call, self.who) if paid else JudgeSession.of(judge)
+            self.ledger = session.ledger if paid else None
             self.built = build_judge(session, memory, threads=1)
             self.built.open()
             self.probe = arithmetic()
@@ -140,7 +140,7 @@ class Worker:
         return TaskResult(ending, told)
 
     def _worked(self, task: Task) -> TaskResult:
-        changed, spending = TaskResult("changed", task.file.name), self.spending
+        changed, ledger = TaskResult("changed", task.file.name), self.ledger
         if _changed(task):
             return changed
         file = self._opened(task.file.address, task.file.name)
@@ -149,17 +149,17 @@ class Worker:
             lines: list[int] = []
             rows = ((raw.row, row) for raw, row in file.rows_in(task.plan.part, lines.append))
             cases, tally, stopped = writer.todo(rows), SlicedTally(self.config), ""
-            if spending:
-                spending.begin()
+            if ledger:
+                ledger.begin_part()
             try:
                 Evaluation(self.built, self.config, writer, tally).run(cases, self._tell_of(writer))
                 self.built.memory.flush()
             except Stopped as error:
                 stopped = str(error)
             finally:
-                spent = spending.settle() if spending else Amount()
-            if spending and spending.error:
-                raise spending.error
+                spent = ledger.end_part() if ledger else Amount()
+            if ledger and ledger.error:
+                raise ledger.error
             for _ in cases:  # rows are counted and rejected all the same
                 pass
             left = writer.leave_out_the_rest()
@@ -209,16 +209,10 @@ def _changed(task: Task) -> bool:
     return stamp_of(task.file.address) != task.file.stamp
 
 
-def _session(judge: JudgeConfig, call: Call, who: str, spending: OwnSpending | None) -> JudgeSession:
+def _session(judge: JudgeConfig, call: Call, who: str) -> JudgeSession:
     """The judge's session, in which the coordinator keeps all limits."""
     options = judge.options
-    limits = SpendingLimits(options.budget, options.max_requests, options.rpm, options.tpm)
-    own = replace(judge, options=replace(options, budget=None, max_requests=None, rpm=None, tpm=None))
-    if spending is None:
-        return JudgeSession.of(own)
-    paced = limits.rpm is not None or limits.tpm is not None
-    session = JudgeSession.of(
-        own, shared=lambda model: SharedLimits(call, who, model, spending.fail) if paced else None
-    )
-    spending.keep(session.ledger, limits)
-    return session
+    ledger = Ledger(budget=options.budget, max_requests=options.max_requests, call=call, who=who)
+    if options.rpm is None and options.tpm is None:
+        return JudgeSession.of(judge, ledger=ledger)
+    return JudgeSession.of(judge, ledger=ledger, shared=lambda model: SharedLimits(call, who, model, ledger.fail))

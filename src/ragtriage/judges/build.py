@@ -9,14 +9,13 @@ from functools import partial
 from ragtriage.core.case import WINDOW
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import KINDS, Kind
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.embedded import EmbeddedJudge
+from ragtriage.judges.hub_models.folder import open_model
 from ragtriage.judges.hub_models.judge import HubModelJudge, beside
-from ragtriage.judges.hub_models.known import open_model
-from ragtriage.judges.judge_config import SHIPPED, JudgeConfig
-from ragtriage.judges.judge_names import EMBEDDED, UNCALIBRATED, hub_model_of, is_local
+from ragtriage.judges.judge_config import EMBEDDED, SHIPPED, UNCALIBRATED, JudgeConfig, hub_model_of, is_local
 from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.judge import AskModel, LLMJudge
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.paper_judge import MODULES, PaperJudge
 from ragtriage.judges.llm.pending_requests import Tickets

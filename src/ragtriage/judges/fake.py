@@ -13,7 +13,7 @@ from ragtriage.core.verdicts import Answer, Answered, Component, Components, Fai
 from ragtriage.judges.protocol import Estimate
 
 
-class _Given(TypedDict, total=False):
+class _Options(TypedDict, total=False):
     name: str
     version: str
     shuffled: int | None
@@ -70,7 +70,7 @@ class FakeJudge:
         verdicts: Mapping[tuple[str, ...], Answered | Verdict | Failure] | None = None,
         *,
         default: Answered | Verdict | None = None,
-        **given: Unpack[_Given],
+        **given: Unpack[_Options],
     ) -> FakeJudge:
         """A judge from simple tables.
 

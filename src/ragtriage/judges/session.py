@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ragtriage.core.errors import ConfigError
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.admission import MinuteLimits
 from ragtriage.judges.llm.batches import check_batch_support
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.embedding_judge import EmbeddingJudge
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.models import address_of, options_for, price_of, price_of_embeddings
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.prompts import Prompts, read_prompts
@@ -58,6 +58,7 @@ class JudgeSession:
         config: JudgeConfig,
         *,
         offline: str | None = None,
+        ledger: Ledger | None = None,
         shared: Callable[[str], MinuteLimits | None] = lambda _: None,
     ) -> JudgeSession:
         """Find everything that can be wrong with names, keys, packages, prompts and prices; nothing is sent.
@@ -66,6 +67,7 @@ class JudgeSession:
             config: who judges.
             offline: why no model may be asked at all: neither keys nor packages are looked for then, and a question
                 that no memory answers fails for this reason.
+            ledger: what this process is granted of the budget of several; else all of it.
             shared: the limits a minute of a model by its name, where other processes send requests under them too.
 
         Raises:
@@ -73,7 +75,7 @@ class JudgeSession:
             MissingExtraError: a provider's package isn't installed.
         """
         options = config.options
-        ledger = Ledger(budget=options.budget, max_requests=options.max_requests)
+        ledger = ledger or Ledger(budget=options.budget, max_requests=options.max_requests)
         prompts = read_prompts(options.prompts, options.guidance)
         models = {name: _connection(name, config, ledger, offline, shared(name)) for name in config.models}
         local = bool(config.local) or config.cascade is not None
@@ -99,7 +101,6 @@ def _connection(
 
 
 def _embeddings(config: JudgeConfig, channel: Channel, offline: str | None) -> EmbeddingJudge | None:
-    """The provider's embeddings, if there are any."""
     if config.embeddings is None:
         return None
     options = options_for(config.embeddings, config.options)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from ragtriage.core.display import plural
-from ragtriage.judges.hub_models.known import KnownModel
+from ragtriage.judges.hub_models.folder import KnownModel
 from ragtriage.report.document import GAP, Block, line, note
 from ragtriage.text.language import language_name
 

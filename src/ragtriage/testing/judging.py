@@ -17,8 +17,8 @@ from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import KINDS
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.execution.evaluating import Evaluation, RunSpending
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import BuiltJudge
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import version_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.budget import Ledger
 from ragtriage.runs.run import RunInfo
 from ragtriage.store import Store
 

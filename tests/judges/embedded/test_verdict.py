@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ragtriage.core import questions as ask
+from ragtriage.core.display import LONGEST_QUOTE, quoted
 from ragtriage.core.questions import Question
 from ragtriage.judges.embedded.verdict import NEAR, FittedThresholds, Scored, verdict_of
-from ragtriage.judges.quotes import LONGEST_QUOTE, quoted
 
 THRESHOLDS = FittedThresholds(repeats=0.8)
 ANSWERED = ask.answered("When does it open?", ["It opens at nine."])

@@ -23,8 +23,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, get_origin
 
+import ragtriage.core.display
 import ragtriage.judges.embedded
-import ragtriage.judges.quotes
 import ragtriage.text
 from ragtriage.judges.embedded.encoder import MODEL
 from ragtriage.text.lexicon import Lexicon
@@ -79,7 +79,7 @@ def recorded_sources() -> dict[str, str]:
 
 def judging_modules() -> list[ModuleType]:
     """The modules whose constants decide verdicts."""
-    names = ["ragtriage.judges.quotes"]
+    names = ["ragtriage.core.display"]
     for package in (ragtriage.text, ragtriage.judges.embedded):
         names += [found.name for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     return [importlib.import_module(name) for name in names if not name.startswith(WITHOUT_VERDICTS)]

@@ -10,7 +10,7 @@ from hub_server import Repository, serving
 
 from in_process import plain_environment, said_by
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.hub_models.known import known_models, open_model
+from ragtriage.judges.hub_models.folder import known_models, open_model
 
 NAME = "mdeberta-v3-base-xnli"
 KNOWN = known_models()[NAME]

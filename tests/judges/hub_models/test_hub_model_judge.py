@@ -25,12 +25,10 @@ from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.build import build_judge, judge_named
 from ragtriage.judges.decision_thresholds import LabelChance
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.hub_models.chunks import chunks
 from ragtriage.judges.hub_models.folder import languages_of_card, open_folder
 from ragtriage.judges.hub_models.languages import components_in, languages, undivided_reason
-from ragtriage.judges.hub_models.model import HubModel, batches
-from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.judges.judge_names import UNCALIBRATED, hub_model_of, is_local, with_hub_model
+from ragtriage.judges.hub_models.model import HubModel, batches, chunks
+from ragtriage.judges.judge_config import UNCALIBRATED, JudgeConfig, hub_model_of, is_local, with_hub_model
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import Cascade, InMemory, Jury

@@ -13,9 +13,9 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 from batch_server import KEY, BatchServer, replying
 from ragtriage.core.errors import ConfigError, JudgeError, Stopped, StoreError
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.channel import RetriesExhausted
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import MalformedReply, Prompt
 from ragtriage.judges.llm.options import LLMOptions, Price
 
@@ -132,7 +132,7 @@ def test_one_command_submits_and_the_next_collects(server):
     assert tickets.entries == {}
     assert (second.requests, second.tokens_in, second.tokens_out) == (0, 3000, 300)
     assert second.cost == pytest.approx(3 * PRICE.of(1000, 100) / 2)
-    assert (second.in_flight, second.unpriced, second.failed_requests) == (0, 0, 0)
+    assert (second.in_flight, second.failed_requests) == (0, 0)
 
 
 def test_what_is_sent_is_what_a_live_request_would_send(server):
@@ -545,7 +545,7 @@ def test_what_the_provider_had_kept_of_a_prompt_counts_as_cheaper(server):
 def test_replies_without_a_price_are_counted(server):
     ledger = Ledger()
     answers(queue_at(server, Kept(), ledger=ledger, price=None), ["one", "two"])
-    assert (ledger.unpriced, ledger.cost) == (2, 0)
+    assert ledger.cost == 0
 
 
 def test_no_more_requests_are_sent_than_allowed(server):

@@ -13,9 +13,9 @@ from contract import CHECKS, Candidate, answers
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.verdicts import Failure, Verdict
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.embedding_judge import MOST_TEXTS, EmbeddingJudge, threshold_of
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import ModelUnusable, RateLimited, Reply, RequestRejected, TransientError, tokens_of
 from ragtriage.judges.llm.options import LLMOptions, Price
 from servers import Heard, Said, Server, embeddings, error

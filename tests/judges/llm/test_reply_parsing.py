@@ -12,9 +12,8 @@ from fake_models import PROMPTS, reply_to
 from ragtriage.core import questions as ask
 from ragtriage.core.questions import DECOMPOSITIONS
 from ragtriage.core.verdicts import Component, Verdict
-from ragtriage.judges.llm.kinds import ASKED_KINDS
+from ragtriage.judges.llm.kinds import ASKED_KINDS, quote_occurs
 from ragtriage.judges.llm.messages import MalformedReply, Reply
-from ragtriage.judges.llm.reply_forms import quote_occurs
 from ragtriage.judges.llm.requests import group_questions, parse_reply, render, reply_names
 
 CLAIM = ask.supported("The tower is tall.", (SHORT,))

@@ -66,11 +66,8 @@ _YES_NO = re.compile(r"\W*(?:(yes|yeah|yep|correct|right|true)|no|nope|false|inc
 def is_short_reply(query: str, question: str, claims: str) -> bool:
     """Whether a response is a short reply that can answer a question, or begins with one.
 
-    Args:
-        query: what the user asked; of several sub-questions a reply answers those whose kind it is surely of.
-        question: one of its sub-questions.
-        claims: what the response claims, a line a claim. The first of several has to be surely of the kind, too,
-            and to have no word of the question.
+    Of several sub-questions of the query a reply answers those whose kind it is surely of. Of several claims, a line
+    each, the first has to be surely of the kind, too, and to have no word of the question.
     """
     said, _, more = claims.partition("\n")
     words = [word.lower() for word in tokens(said)]

@@ -121,7 +121,6 @@ def _as_one(claim: str) -> _Clause | None:
 
 @lru_cache(512)
 def _denied_clauses(text: str) -> tuple[_Clause, ...]:
-    """The clauses of a text."""
     return tuple(_read(NO_DENIAL.sub(" ", text)))
 
 
@@ -186,7 +185,7 @@ def contradicting_sentence(claim: Sentence, sentences: Sequence[Sentence]) -> st
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _ContentWords:
     """A text as its content words, and the one that is denied."""
 
     stems: tuple[str, ...]
@@ -196,7 +195,7 @@ class _Said:
 
 
 @lru_cache(512)
-def _said(text: str) -> _Said:
+def _content_words(text: str) -> _ContentWords:
     stems: list[str] = []
     denials, denied, waiting = 0, "", False
     for part in PART.findall(NO_DENIAL.sub(" ", unescape(text))):
@@ -212,7 +211,7 @@ def _said(text: str) -> _Said:
             denied = stem if waiting else denied
             waiting = False
             stems.append(stem)
-    return _Said(tuple(stems), denials, denied if denials == 1 else "")
+    return _ContentWords(tuple(stems), denials, denied if denials == 1 else "")
 
 
 @lru_cache(512)
@@ -257,13 +256,13 @@ def _denied(claim: Sentence, sentences: Sequence[Sentence]) -> str:
 
     Of longer claims only: with few words, each that differs may be the one that matters (`denying_sentence` wants all).
     """
-    own = _said(claim.text)
+    own = _content_words(claim.text)
     words = frozenset(own.stems)
     if len(words) <= _FEWEST or own.denials > 1 or (own.denials and not own.denied):
         return ""
     found = ""
     for sentence, clause in ((one, part) for one in sentences for part in _clauses(one.text)):
-        said = _said(clause.text)
+        said = _content_words(clause.text)
         shared = _shared(words, frozenset(said.stems))
         if shared >= _AGREES and bool(said.denials) == bool(own.denials):
             return ""

@@ -64,16 +64,7 @@ class Logits:
 
 
 class CrossEncoder:
-    """Reads pairs.
-
-    Args:
-        pieces: breaks texts into word pieces.
-        threads: how many pairs are read at a time.
-        path: of the model.
-
-    Raises:
-        JudgeError: the model can't be loaded.
-    """
+    """Reads pairs."""
 
     def __init__(self, pieces: WordPieces, threads: int = 2, path: Path = MODEL / "reader.onnx") -> None:
         self._session = open_model(path)
@@ -207,7 +198,6 @@ def response_pair(query: str, text: str) -> Pair:
 
 @lru_cache(512)
 def _spans(text: str) -> tuple[Span, ...]:
-    """Where the sentences of a text stand."""
     found = tuple(s.span for s in split_sentences(text) if s.span and s.span[0] < s.span[1])
     return found or ((0, len(text)),)
 

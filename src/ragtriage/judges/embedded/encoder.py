@@ -35,11 +35,7 @@ _IDEOGRAPHS = (
 class WordPieces:
     """A vocabulary, and texts broken into its pieces.
 
-    Args:
-        vocabulary: a file with one piece a line; its number is its line, from 0.
-
-    Raises:
-        OSError: the file can't be read.
+    The vocabulary is a file with one piece a line; the number of a piece is its line, from 0.
     """
 
     def __init__(self, vocabulary: Path) -> None:
@@ -53,9 +49,7 @@ class WordPieces:
     def encode(self, text: str, longest: int) -> list[int]:
         """The numbers of the text's pieces between the marks of start and end.
 
-        Args:
-            text: any text.
-            longest: how many numbers at most, the marks included; the rest of a longer text is cut off.
+        At most `longest` numbers, the marks included; the rest of a longer text is cut off.
         """
         found = [self.number[START]]
         for word in words(text):
@@ -140,9 +134,6 @@ def open_model(path: Path) -> Any:
     A text is run by itself and not in a batch: the scale of a quantised activation is taken over the whole tensor, so
     that neighbours in a batch would change a verdict. Two threads keep two cores busy all the same, and nothing is
     padded.
-
-    Raises:
-        JudgeError: the model can't be loaded.
     """
     # A heavy package that nothing else needs.
     import onnxruntime  # noqa: PLC0415

@@ -136,10 +136,7 @@ def compare(sentence: Sentence, encoded: Encoded, evidence: Passages, rarity: Ca
 def nearest_sentences(c: Comparison, evidence: Passages, most: int) -> tuple[str, ...]:
     """The sentences nearest to what is looked for, each with the one before it if there is room, in their own order.
 
-    Args:
-        c: what was found in the evidence.
-        evidence: sentences.
-        most: word pieces that are chosen at most; but one sentence at least, however long.
+    At most `most` word pieces are chosen, but one sentence at least, however long.
     """
     nearness = c.cosines[0] + c.word + c.soft
     chosen: set[int] = set()
@@ -249,11 +246,7 @@ def answered(c: Comparison, question: Sentence, vector: Vector, evidence: Passag
 def around(texts: Passages, sentence: Sentence, query: Vector, context: Passages) -> list[float]:
     """How a sentence compares with the rest of the text that it was taken from.
 
-    Args:
-        texts: the sentence, as evidence.
-        sentence: the query.
-        query: its vector.
-        context: the sentences of what it was taken from.
+    `texts` is the sentence as evidence, `sentence` the query, `context` what the sentence was taken from.
     """
     cosines = products_with(context.vectors, query)
     own = float(texts.centre @ query)
@@ -284,12 +277,7 @@ def around(texts: Passages, sentence: Sentence, query: Vector, context: Passages
 def similar(cosine: float, a: Sentence, b: Sentence, there: Vector, back: Vector) -> list[float]:
     """Two sentences.
 
-    Args:
-        cosine: of their vectors.
-        a: the one.
-        b: the other.
-        there: how closely each word piece of `a` is found in `b`.
-        back: the same from `b` to `a`.
+    `there` is how closely each word piece of `a` is found in `b`, `back` the reverse.
     """
     shared, either = len(a.stemset & b.stemset), len(a.stemset | b.stemset)
     soft = (float(there.mean()), float(back.mean()))
@@ -311,12 +299,7 @@ def same_answer(
 ) -> list[float]:
     """One true answer against a response, both written numbers_as_figures (`numbers_as_figures`).
 
-    Args:
-        c: the truth held against the response.
-        query: what was asked.
-        truth: the true answer.
-        response: what was answered.
-        cosines: of the truth, and of the question together with the truth, to the response's best sentence.
+    The cosines are of the truth, and of the question together with the truth, to the response's best sentence.
     """
     said = [stem for s in response.sentences for stem in s.stems]
     plain = " ".join(vocabulary.fold(t) for s in response.sentences for t in vocabulary.tokens(s.text))

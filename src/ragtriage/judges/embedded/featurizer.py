@@ -141,7 +141,6 @@ class Featurizer:
         return Passages(readings, self._reader.encoder.encode(readings[i].sentences[j].text for i, j in places), places)
 
     def _search(self, subject: str, texts: Sequence[str]) -> tuple[Sentence, Encoded, Passages, Comparison]:
-        """Hold a subject against texts."""
         reader = self._reader
         sentence = reader.sentence(subject)
         encoded = reader.encoder.encode([subject])[subject]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -17,7 +18,7 @@ from ragtriage.core.verdicts import Answer, Failure, Verdict
 from ragtriage.judges.embedded.question_batches import QuestionBatcher
 from ragtriage.judges.embedded.verdict import questions_by_claim, verdict_of, verdict_on_refusals, weakest_answer
 from ragtriage.judges.embedded.versions import MODEL, fingerprint_of
-from ragtriage.judges.judge_names import EMBEDDED
+from ragtriage.judges.judge_config import EMBEDDED
 from ragtriage.judges.protocol import Estimate
 from ragtriage.text.claims import Marker, Marks, split_claims
 from ragtriage.text.declines import declines
@@ -105,11 +106,7 @@ class EmbeddedJudge:
         return Estimate()
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """Yield (position, answer); questions of concurrent callers are worked on together.
-
-        Raises:
-            JudgeError: the model can't be loaded.
-        """
+        """Yield (position, answer); questions of concurrent callers are worked on together."""
         async for place, answer in self._batcher.ask(questions):
             yield place, answer
 
@@ -157,7 +154,8 @@ class EmbeddedJudge:
             # Questions with the same evidence are neighbours, so it is made ready once.
             seen: dict[tuple[str, ...], int] = {}
             matches.sort(key=lambda i: seen.setdefault((*questions[i].evidence, questions[i].context), len(seen)))
-            parts = [questions_by_claim(questions[i], scorer.marks) for i in matches]
+            split = partial(split_claims, marker=scorer.marks)
+            parts = [questions_by_claim(questions[i], split) for i in matches]
             asked = [question for part in parts for question in part]
             judged = (
                 _failure(question, found) if isinstance(found, Exception) else verdict_of(question, found, thresholds)
@@ -181,7 +179,6 @@ class EmbeddedJudge:
 
 
 def _guarded(rule: Callable[[Question], T], question: Question) -> T | Failure:
-    """The rule's answer, or a failure."""
     try:
         return rule(question)
     except Exception as error:  # noqa: BLE001 - a failure is an answer too

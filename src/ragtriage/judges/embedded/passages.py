@@ -25,10 +25,8 @@ class Passages:
 
     The order of the texts can't matter: the caller sorts them.
 
-    Args:
-        readings: the texts.
-        encoded: the vectors of (at least) all their sentences.
-        places: the sentences to search, as (text, sentence).
+    `encoded` has the vectors of at least all their sentences; `places` are the sentences to search, as (text,
+    sentence).
     """
 
     def __init__(

@@ -22,8 +22,7 @@ _Waiting = list[tuple[Question, asyncio.Future[Answer]]]
 class QuestionBatcher:
     """Questions in, answers out, over any number of event loops.
 
-    Args:
-        worker: answers a batch in a thread, one answer a question, in order. May be called twice at a time.
+    The worker answers a batch in a thread, one answer a question, in order; it may be called twice at a time.
     """
 
     def __init__(self, worker: Callable[[Sequence[Question]], list[Answer]]) -> None:

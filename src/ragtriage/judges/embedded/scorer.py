@@ -61,10 +61,7 @@ def fused_inputs(measured: Featurized, logits: Sequence[Logits], chance: float) 
     (2 · heads + 2 + k,): of a text as a whole, and at most of a sentence of it; or of one sentence, and of its text;
     then that no piece of the claim or question says what the text doesn't. Of several readings the highest counts.
 
-    Args:
-        measured: the question.
-        logits: what the reader says of each of its readings.
-        chance: the probability by words and vectors alone.
+    `chance` is the probability by words and vectors alone.
     """
     said = []
     for read, one in zip(measured.reads, logits, strict=True):
@@ -91,11 +88,7 @@ class Fusion:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Fitted models, as `training/fuse.py` writes them.
-
-    Raises:
-        JudgeError: the file can't be read.
-    """
+    """Fitted models, as `training/fuse.py` writes them."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -108,11 +101,7 @@ MARKED = 256
 
 
 class Scorer:
-    """Gives each question the probability of yes; for the arguments see `EmbeddedJudge`.
-
-    Raises:
-        JudgeError: a model can't be loaded.
-    """
+    """Gives each question the probability of yes; for the arguments see `EmbeddedJudge`."""
 
     def __init__(self, *, threads: int, kept: int | None, model: Path = MODEL) -> None:
         self._encoder = Encoder(threads=threads, kept=KEPT if kept is None else kept)

@@ -51,13 +51,9 @@ def unsupported_numbers(
 ) -> tuple[str, ...]:
     """The numbers of a claim that nothing accounts for, as the claim writes them in figures, each once.
 
-    Args:
-        claim: one claim.
-        known: numbers and words of the evidence that were read before, by `normalize_number`: where they have all of a
-            claim's, nothing else is looked at.
-        texts: evidence and query.
-        response: what the claim was taken from. The result of a calculation that is written out there, of numbers that
-            are accounted for, and right, is accounted for too.
+    Where `known`, numbers and words of the evidence as `normalize_number` reads them, has all of a claim's, nothing
+    else is looked at. `texts` are evidence and query. The `response` is what the claim was taken from: the result of a
+    calculation that is written out there, right, and of numbers that are accounted for, is accounted for too.
     """
     decades = _DECADE.findall(claim)
     written = _LISTED.sub(" ", RULES["pointing"].sub(" ", numbers_as_figures(RULES["counted"].sub(" ", claim))))

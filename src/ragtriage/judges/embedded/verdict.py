@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from ragtriage.core.display import LONGEST_QUOTE, quoted
 from ragtriage.core.questions import Question
-from ragtriage.core.verdicts import CHECK, Answer, Answered, Verdict, with_chance
+from ragtriage.core.verdicts import CHECK, Answer, Answered, Components, Verdict, with_chance
 from ragtriage.judges.embedded.claimed_text import without_attribution
-from ragtriage.judges.quotes import LONGEST_QUOTE, quoted
-from ragtriage.text.claims import Marker, split_claims
+from ragtriage.text.claims import Marker
 from ragtriage.text.declines import declines
 from ragtriage.text.differences import differences, likely_place
 from ragtriage.text.sentences import split_sentences
@@ -113,11 +113,14 @@ _ORDER = {"no": 0, "unknown": 2, "yes": 3}
 """The weakest first; a failure stands behind no, since it might have been any."""
 
 
-def questions_by_claim(question: Question, marker: Marker) -> tuple[Question, ...]:
-    """One question a claim, for a part of a response that has several sentences; else the question itself."""
+def questions_by_claim(question: Question, split: Callable[[str, str], Components]) -> tuple[Question, ...]:
+    """One question a claim, for a part of a response that has several sentences; else the question itself.
+
+    `split` tells the claims of a text, beside the query.
+    """
     if question.kind != "supported" or not question.context or len(split_sentences(question.subject)) < 2:
         return (question,)
-    claims = [c.text for c in split_claims(question.subject, question.query, marker=marker) if not c.remark]
+    claims = [c.text for c in split(question.subject, question.query) if not c.remark]
     return tuple(replace(question, subject=claim) for claim in claims) if len(claims) > 1 else (question,)
 
 

@@ -10,24 +10,22 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from ragtriage.core.display import quoted
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.questions import KINDS, Kind, Question
 from ragtriage.core.verdicts import NOT_SUPPORTED, Answer, Components, Failure, Verdict, with_chance
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.claimed_text import asserted_text, without_attribution
 from ragtriage.judges.embedded.question_batches import QuestionBatcher
-from ragtriage.judges.embedded.verdict import weakest_answer
-from ragtriage.judges.hub_models.chunks import chunks
+from ragtriage.judges.embedded.verdict import questions_by_claim, weakest_answer
 from ragtriage.judges.hub_models.folder import HubFolder
 from ragtriage.judges.hub_models.languages import RULES, VERSION, components_in, undivided_reason
-from ragtriage.judges.hub_models.model import HubModel, PairChances
-from ragtriage.judges.judge_names import UNCALIBRATED
+from ragtriage.judges.hub_models.model import HubModel, PairChances, chunks
+from ragtriage.judges.judge_config import UNCALIBRATED
 from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.quotes import quoted
 from ragtriage.text.claims import split_claims
 from ragtriage.text.differences import differences, likely_place
 from ragtriage.text.language import language_name, language_of_text
-from ragtriage.text.sentences import split_sentences
 
 ANSWERS = 3
 """The version of how answers are made of what a model says; raise it when they change."""
@@ -49,16 +47,7 @@ _SHOWN = 8
 
 
 class HubModelJudge:
-    """Says whether sources support a claim; a `Judge` of this kind.
-
-    Args:
-        folder: the hub model.
-        embedded: tells where claims begin in English texts.
-        any_language: whether to read other languages than those of the model too.
-
-    Raises:
-        MissingExtraError: what runs the model isn't installed.
-    """
+    """Says whether sources support a claim; a `Judge` of this kind."""
 
     def __init__(self, folder: HubFolder, embedded: EmbeddedJudge, *, any_language: bool = False) -> None:
         self.folder = folder
@@ -105,20 +94,12 @@ class HubModelJudge:
         return _WORKING + (folder.size() if folder.onnx else 4 * folder.parameters()[0])
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """Yield (position, answer); questions of concurrent callers are worked on together.
-
-        Raises:
-            JudgeError: the model can't be loaded.
-        """
+        """Yield (position, answer); questions of concurrent callers are worked on together."""
         async for place, answer in self._batcher.ask(questions):
             yield place, answer
 
     def open(self) -> None:
-        """Load the model before anything is asked.
-
-        Raises:
-            ConfigError: it can't be loaded.
-        """
+        """Load the model before anything is asked."""
         try:
             self._model.load()
         except JudgeError as error:
@@ -129,7 +110,6 @@ class HubModelJudge:
         self._model.close()
 
     def _pieces(self, question: Question) -> int:
-        """About how many word pieces are read for a question."""
         texts, own = sum(map(len, question.evidence)), len(question.subject)
         return (texts + own * max(1, texts // (self.folder.length * CHARACTERS))) // CHARACTERS
 
@@ -150,19 +130,12 @@ class HubModelJudge:
 
     def _supported(self, questions: Sequence[Question]) -> list[Answer]:
         """One answer a question, in order; a pair that several need is read once."""
-        parts = [self._parts(question) for question in questions]
+        parts = [questions_by_claim(question, self._claims) for question in questions]
         asked = [one for part in parts for one in part]
         reads = [self._pairs(one) for one in asked]
         said = self._model.read(pair for some in reads if some for pair in some)
         judged = iter([self._verdict(one, some, said) for one, some in zip(asked, reads, strict=True)])
         return [weakest_answer(part, [next(judged) for _ in part]) for part in parts]
-
-    def _parts(self, question: Question) -> tuple[Question, ...]:
-        """One question a claim, for a part of a response that has several sentences; else the question itself."""
-        if not question.context or len(split_sentences(question.subject)) < 2:
-            return (question,)
-        found = [one.text for one in self._claims(question.subject, question.query) if not one.remark]
-        return tuple(replace(question, subject=claim) for claim in found) if len(found) > 1 else (question,)
 
     def _split(self, text: str, query: str) -> Components:
         language = language_of_text(f"{query}\n{text}")
@@ -221,10 +194,7 @@ def _claim_of(question: Question) -> str:
 class MultilingualSplitter:
     """Breaks texts into components, English ones by the embedded judge; a `Judge` of these kinds.
 
-    Args:
-        embedded: splits English texts.
-        folder: the hub model beside it: there is nothing to be split that nobody can judge.
-        any_language: whether to split texts of every language.
+    What the hub model beside it doesn't read isn't split: nobody could judge it.
     """
 
     def __init__(self, embedded: EmbeddedJudge, folder: HubFolder, *, any_language: bool = False) -> None:

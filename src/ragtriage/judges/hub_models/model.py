@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,97 @@ from numpy.typing import NDArray
 
 from ragtriage.core.errors import JudgeError, MissingExtraError
 from ragtriage.judges.hub_models.folder import HubFolder
+from ragtriage.text.sentences import sentence_spans
+
+Measure = Callable[[str], int]
+"""How long a text is, in word pieces."""
+_LINE = "\n"
+
+
+def chunks(text: str, size: int, measure: Measure) -> tuple[str, ...]:
+    """The chunks of a text, in its order: whole sentences, as many as fit into `size`; a text that fits is one chunk.
+
+    A sentence that is longer by itself is cut between words, and a word that is longer by itself between characters,
+    so that no part of a text is left unread and no chunk is longer than `size`, unless a single character is. Empty for
+    a blank text.
+    """
+    if not text.strip():
+        return ()
+    if measure(text) <= size:
+        return (text.strip(),)
+    return tuple(chunk for chunk in _packed(_pieces(text, size, measure), size, measure) if chunk)
+
+
+def _packed(pieces: Iterable[str], size: int, measure: Measure) -> Iterator[str]:
+    """Pieces that fit each by itself, put together as long as they do."""
+    held: list[str] = []
+    length = 0
+    for piece in pieces:
+        own = measure(piece)
+        while held and length + own > size:
+            kept = _kept(held, size, measure)
+            yield _joined(held[:kept])
+            held = held[kept:]
+            length = sum(map(measure, held))
+        held.append(piece)
+        length += own
+    while held:
+        kept = _kept(held, size, measure)
+        yield _joined(held[:kept])
+        held = held[kept:]
+
+
+def _kept(held: Sequence[str], size: int, measure: Measure) -> int:
+    """How many of these pieces fit together: side by side they may be longer than one by one."""
+    kept = len(held)
+    while kept > 1 and measure(_joined(held[:kept])) > size:
+        kept -= max(1, kept // 16)
+    return kept
+
+
+def _pieces(text: str, size: int, measure: Measure) -> Iterator[str]:
+    """Sentences, with a mark where a line ends."""
+    for number, line in enumerate(text.splitlines()):
+        if number:
+            yield _LINE
+        starts = [0, *(start for start, _ in sentence_spans(line, 0, len(line))[1:]), len(line)]
+        for start, end in pairwise(starts):
+            if sentence := line[start:end].strip():
+                fits = measure(sentence) <= size
+                yield from (sentence,) if fits else _packed(_words(sentence, size, measure), size, measure)
+
+
+def _words(sentence: str, size: int, measure: Measure) -> Iterator[str]:
+    """The words of a sentence; one that is too long by itself in parts."""
+    for word in sentence.split():
+        at = 0
+        while at < len(word):
+            end = at + _longest(word[at:], size, measure)
+            yield word[at:end]
+            at = end
+
+
+def _longest(word: str, size: int, measure: Measure) -> int:
+    """How many characters of a word fit; at least one."""
+    fits, too_long = 1, 64
+    while too_long < len(word) and measure(word[:too_long]) <= size:
+        fits, too_long = too_long, 2 * too_long
+    if too_long >= len(word):
+        if measure(word) <= size:
+            return len(word)
+        too_long = len(word)
+    while too_long - fits > 1:
+        middle = (fits + too_long) // 2
+        if measure(word[:middle]) <= size:
+            fits = middle
+        else:
+            too_long = middle
+    return fits
+
+
+def _joined(pieces: Sequence[str]) -> str:
+    return " ".join(pieces).replace(f" {_LINE} ", _LINE).strip()
+
 
 ROWS, PIECES = 16, 4096
 """A batch has at most so many pairs, and so many word pieces with its padding."""
@@ -40,14 +132,7 @@ class PairChances:
 
 
 class HubModel:
-    """Reads pairs of texts with the model of a folder. It is loaded when the first one is read, and cuts nothing off.
-
-    Args:
-        folder: where the model lies.
-
-    Raises:
-        MissingExtraError: what runs it isn't installed.
-    """
+    """Reads pairs of texts with a folder's model, which is loaded when the first one is read; cuts nothing off."""
 
     def __init__(self, folder: HubFolder) -> None:
         self.folder = folder
@@ -57,11 +142,7 @@ class HubModel:
         self._loaded: tuple[Any, Run] | None = None
 
     def load(self) -> None:
-        """Load the model, if it isn't yet.
-
-        Raises:
-            JudgeError: it can't be loaded.
-        """
+        """Load the model, if it isn't yet."""
         with self._lock:
             self._opened()
 
@@ -85,9 +166,7 @@ class HubModel:
 
         One thread at a time, as a model takes all cores by itself.
 
-        Raises:
-            JudgeError: the model can't be loaded.
-            ValueError: a pair is longer than what is read at once: a model would read it cut off.
+        A pair that is longer than what is read at once is a `ValueError`: a model would read it cut off.
         """
         wanted = list(dict.fromkeys(pairs))
         found: dict[tuple[str, str], PairChances] = {}
@@ -120,10 +199,8 @@ class HubModel:
 def batches(lengths: Sequence[int], *, alone: bool = False) -> Iterator[list[int]]:
     """The places of pairs that are run together: those of similar length, the longest first.
 
-    Args:
-        lengths: word pieces of each pair.
-        alone: one at a time: of a quantised model the scale is taken over the whole batch, so that neighbours would
-            change a result.
+    `alone` is one at a time: of a quantised model the scale is taken over the whole batch, so that neighbours would
+    change a result.
     """
     held: list[int] = []
     for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):

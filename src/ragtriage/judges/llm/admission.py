@@ -12,7 +12,7 @@ from math import inf
 from typing import Protocol
 
 from ragtriage.core.errors import JudgeError, Stopped
-from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.messages import Reply
 from ragtriage.judges.protocol import TURN
 
@@ -96,9 +96,7 @@ class MinuteLimits(Protocol):
 class OwnLimits:
     """The limits of somebody who shares them with nobody; see `MinuteLimits`.
 
-    Args:
-        rpm: requests a minute; None for any number.
-        tpm: tokens a minute; None for any number.
+    None is any number.
     """
 
     def __init__(self, rpm: float | None = None, tpm: float | None = None) -> None:
@@ -125,15 +123,8 @@ class ConcurrencyController:
     The limit doubles with every round of replies until the server first asks to slow down, then grows by one in a
     round. It halves once for all requests that were under way together.
 
-    Args:
-        most: in flight.
-        rpm: requests a minute.
-        tpm: tokens a minute.
-        shared: the limits a minute, where others send requests under them too; in the place of `rpm` and `tpm`.
-
-    Attributes:
-        limit: how many may be in flight now, from 1 to `most`.
-        sent: how many requests have started.
+    At most `limit` may be in flight now, `sent` have started. Where others send requests under the limits a minute too,
+    these are `shared`.
     """
 
     def __init__(
@@ -176,9 +167,8 @@ class ConcurrencyController:
     def slow_down(self, number: int, until: float) -> None:
         """The server asked to send less.
 
-        Args:
-            number: the request that it said it to; only one that started after the last halving counts.
-            until: when that request is sent again. If the server says nothing else, all wait for that.
+        Only a request that started after the last halving counts. It is sent again at `until`; if the server says
+        nothing else, all wait for that.
         """
         if number <= self._halved_at:
             return
@@ -209,9 +199,7 @@ class Slot:
 class Admission:
     """Lets requests start: those that are repeated first, then by the turn of their case, then as they came.
 
-    Attributes:
-        in_flight: how many hold a slot.
-        closed: why every request would fail; None while that isn't known.
+    So many as are `in_flight` hold a slot; `closed` says why every request would fail, once that is known.
     """
 
     def __init__(
@@ -239,8 +227,7 @@ class Admission:
     async def enter(self, tokens: int, price: float, *, repeated: bool) -> Slot:
         """Wait for a slot; give it back with `leave`.
 
-        Raises:
-            JudgeError: there will be none.
+        A `JudgeError` if there will be none.
         """
         slot = Slot(tokens, price)
         self._check_loop()

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import ConfigError, JudgeError, Stopped, StoreError
+from ragtriage.judges.budget import Ledger, request_limit_reached
 from ragtriage.judges.llm.channel import RetriesExhausted
-from ragtriage.judges.llm.ledger import Ledger, request_limit_reached
 from ragtriage.judges.llm.messages import (
     ExchangeError,
     ModelUnusable,
@@ -24,8 +24,8 @@ from ragtriage.judges.llm.messages import (
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.pending_requests import Pending, PendingRequests, Ticket, TicketBook, Tickets, key_of
 from ragtriage.judges.llm.providers import model_named
-from ragtriage.judges.llm.request_errors import Endpoint
-from ragtriage.judges.llm.request_format import (
+from ragtriage.judges.llm.pydantic_ai_calls import (
+    Endpoint,
     fixed_settings,
     initial_format,
     reply_of,
@@ -71,11 +71,7 @@ class _JobError(ExchangeError):
 
 
 def check_batch_support(name: str, model: Model, options: LLMOptions) -> int:
-    """How many requests a batch of this model may hold, as its provider says.
-
-    Raises:
-        ConfigError: the model has no batch API, or an option can't be sent with a batch.
-    """
+    """How many requests a batch of this model may hold, as its provider says."""
     if model.batch_max_requests is None:
         having = "openai (not at an address of your own), anthropic or google"
         raise ConfigError(f"{name} has no batch API: leave it out, or choose a model of {having}", "batch_api")
@@ -85,11 +81,7 @@ def check_batch_support(name: str, model: Model, options: LLMOptions) -> int:
 
 
 class BatchAPI:
-    """One model's batch API; enter it before use.
-
-    Raises:
-        ConfigError: the model has no batch API.
-    """
+    """One model's batch API; enter it before use."""
 
     def __init__(
         self,
@@ -123,12 +115,7 @@ class BatchAPI:
     async def encode(self, prompt: Prompt, number: str) -> EncodedBatchRequest:
         """A prompt as the provider takes it.
 
-        Args:
-            prompt: what is asked.
-            number: its id in the batch: at most 64 letters, digits, `_` or `-`.
-
-        Raises:
-            ExchangeError: it can't be submitted.
+        Its number in the batch has at most 64 letters, digits, `_` or `-`. An `ExchangeError` if it can't be submitted.
         """
         return await self._once(lambda: self._model.batch_encode(self._request(prompt, number)))
 
@@ -143,13 +130,8 @@ class BatchAPI:
     async def collect(self, batch: Batch, prompts: Mapping[str, Prompt]) -> Mapping[str, Reply | ExchangeError] | None:
         """What became of requests; None if their batch hasn't ended.
 
-        Args:
-            batch: as it was submitted.
-            prompts: the request's id in the batch → what was asked.
-
-        Raises:
-            TransientError: the provider doesn't say now.
-            ModelUnusable: the provider refuses the key, or doesn't know the batch.
+        The prompts are by the requests' numbers in the batch. A `TransientError` if the provider doesn't say now,
+        `ModelUnusable` if it refuses the key or doesn't know the batch.
         """
         try:
             now = await self._retried(lambda: self._model.batch_status(batch))
@@ -215,7 +197,6 @@ class BatchAPI:
         return ModelUnusable(f"{self._name}: the provider refused the batch {batch.id}: {said}")
 
     def _outcome(self, result: BatchResult | None, prompt: Prompt) -> Reply | ExchangeError:
-        """What became of one request."""
         if result is None:
             return TransientError("its batch ended without it")
         if result.status == "expired":
@@ -253,22 +234,9 @@ class BatchQueue:
     those that were submitted before, and submits the others together. The answers lead to further prompts, which are
     gathered in their turn. A ticket is dropped a quiet time after its answers were handed out, never before.
 
-    Args:
-        name: `provider:model`.
-        options: how requests are made, and their limits.
-        ledger: what was spent, and whether there is money left. A request counts when it is submitted, its tokens and
-            cost when its reply is collected.
-        tickets: what keeps tickets between commands.
-        price: the model's, of live requests: batches cost half.
-        wait: go on until everything is collected, however long that takes; else `Stopped` is raised when nothing is
-            left to do but to wait.
-        quiet, poll: seconds of the quiet time, and between two looks at batches that haven't ended.
-        trial: which repetition of the same questions; each has tickets of its own.
-        model: what to ask, if not the model of that name.
-        sleep: waits so many seconds, between looks and before further attempts.
-
-    Raises:
-        ConfigError: the model has no batch API, or an option that doesn't go with one is set.
+    A request counts when it is submitted, its tokens and cost when its reply is collected. Unless told to `wait`, it
+    raises `Stopped` when nothing is left to do but that. Each trial has tickets of its own. `quiet` and `poll` are
+    seconds: of the quiet time, and between two looks at batches that haven't ended.
     """
 
     def __init__(  # noqa: PLR0913  # most have a default that is right outside of tests
@@ -312,9 +280,7 @@ class BatchQueue:
     async def ask(self, prompt: Prompt, read: Callable[[Reply], T]) -> T:
         """Have a prompt submitted, unless an earlier command has done so, and wait for its answer; see `Channel.ask`.
 
-        Raises:
-            Stopped: the reply isn't there yet, or the request may not be submitted.
-            StoreError: tickets can't be read or kept.
+        `Stopped` if the reply isn't there yet, or the request may not be submitted.
         """
         one = self._pending.add(key_of(self._name, self._options, prompt, self._trial), prompt, read)
         if self._worker is None or self._worker.done():

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Generic, NoReturn, TypeVar
 
 from ragtriage.core.errors import JudgeError
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.admission import Admission, ConcurrencyController, MinuteLimits
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import (
     ExchangeError,
     MalformedReply,
@@ -49,8 +49,6 @@ class RetriesExhausted(Exception):
 
 @dataclass(slots=True)
 class _Attempts:
-    """What became of a request so far."""
-
     number: int
     failed: int = 0
     busy: int = 0
@@ -67,13 +65,8 @@ class Channel:
     slot. When a budget, a limit or `Ledger.stop` ends it, those who wait hear of it after the last request in flight
     has ended, so that nobody cancels what is paid for.
 
-    Args:
-        options: the limits.
-        ledger: what was spent, and whether there is money left.
-        price: the model's; without it a request is taken to cost nothing until its reply says otherwise.
-        name: what the model is called in errors.
-        shared: the limits a minute, where other processes send requests under them too.
-        clock, sleep, random: those of the standard library.
+    Without a price a request is taken to cost nothing until its reply says otherwise. The name is what errors call the
+    model. Where other processes send requests under the limits a minute too, these are `shared`.
     """
 
     def __init__(
@@ -106,14 +99,8 @@ class Channel:
         A reply that doesn't fit is asked for again, by turns with its fault and without; one that was cut off, with
         twice the room.
 
-        Args:
-            send: what carries a prompt.
-            prompt: what is asked.
-            read: reply → answers; raises `MalformedReply`.
-
-        Raises:
-            RetriesExhausted: this request fails.
-            JudgeError: every request would fail, or no further one may start.
+        What can't be read raises `MalformedReply`. `RetriesExhausted` if this request fails, a `JudgeError` if every
+        one would, or no further one may start.
         """
         longest, problem = GROWTH * prompt.largest_reply, ""
         for reading in range(1, READINGS + 1):
@@ -145,14 +132,8 @@ class Channel:
     ) -> Reply:
         """Make one request, and repeat it while that may help.
 
-        Args:
-            once: makes one attempt; raises an `ExchangeError`.
-            tokens_in: of the prompt.
-            largest_reply: in tokens.
-            priced: what it costs, if not what the channel's model does.
-            replied: called with the reply before another request may start in its place.
-
-        Raises as `ask`.
+        `once` makes one attempt, or raises an `ExchangeError`; `priced` is what it costs, if not what the channel's
+        model does; `replied` is called before another request may start in its place. Raises as `ask`.
         """
         past = _Attempts(self._begun)
         self._begun += 1
@@ -231,8 +212,6 @@ class Channel:
 
 @dataclass(slots=True)
 class _Reading(Generic[T]):
-    """What a reply was read as."""
-
     read: Callable[[Reply], T]
     values: list[T] = field(default_factory=list)
     fault: str | None = None

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from ragtriage.core.display import quoted
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Failure, Verdict
 from ragtriage.judges.llm.channel import Channel, RetriesExhausted
@@ -16,7 +17,6 @@ from ragtriage.judges.llm.models import address_of, price_of, split_name
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.transport import Embedder
 from ragtriage.judges.protocol import Estimate
-from ragtriage.judges.quotes import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,16 +55,6 @@ class EmbeddingJudge:
 
     A verdict is yes from a threshold on. The thresholds weren't measured, so read the scores rather than the verdicts,
     or see on your own texts where paraphrases end.
-
-    Args:
-        name: `PROVIDER:MODEL`.
-        options: the address, headers and timeout.
-        channel: limits, repeats and pays for the requests.
-        embed: makes the vectors, if not the provider.
-
-    Raises:
-        ConfigError: the name, its key or its address is wrong or missing.
-        MissingExtraError: the provider's package isn't installed.
     """
 
     def __init__(self, name: str, options: LLMOptions, channel: Channel, embed: Embed | None = None) -> None:

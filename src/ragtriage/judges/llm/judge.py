@@ -22,8 +22,7 @@ from ragtriage.judges.llm.requests import (
     parse_reply,
     render,
 )
-from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate
-from ragtriage.judges.wrappers.streams import merged
+from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate, merged
 
 T = TypeVar("T")
 
@@ -49,13 +48,7 @@ class LLMJudge:
 
     It answers every kind of question but `sentences` and `similarity`, which no model need be asked, in any language.
 
-    Args:
-        name: `provider:model`, as a user types it.
-        ask: how a prompt gets its reply.
-        prompts: the words.
-        batch_size: the most questions in a request.
-        price: the model's; None if it isn't known.
-        identity: what else the answers depend on: the server's address, parameters.
+    The identity is what else the answers depend on: the server's address, parameters.
     """
 
     def __init__(

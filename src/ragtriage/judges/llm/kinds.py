@@ -3,27 +3,192 @@
 The words of a kind's instructions are in `prompts/KIND.md`. When the same question is sent in other words, or the same
 reply is read another way, raise the versions of its kinds here: stored answers of an older version are asked again.
 `tests/judges/llm/test_golden_requests.py` fails if a request or an answer changed and its version didn't.
+
+A form says what a reply holds for a question: the part of its schema, and how that part is read.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal, NamedTuple
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple
 
 from ragtriage.core.questions import Kind, Question
-from ragtriage.judges.llm.fencing import quoted
-from ragtriage.judges.llm.reply_forms import (
-    CITING_VERDICT,
-    QUOTING_VERDICT,
-    STANDALONE,
-    VERDICT,
-    WRITTEN_QUESTIONS,
-    ReplyForm,
-    lists,
-)
+from ragtriage.core.verdicts import Answer, Answered, Component, Components, Verdict
+from ragtriage.judges.llm.fencing import quoted, visible
+from ragtriage.judges.llm.messages import MalformedReply
+from ragtriage.text.sentences import split_sentences
+
+Schema = dict[str, Any]
+
+SHOWN = 80
+"""Characters of a quote that are shown."""
+CLOSE = 0.5
+"""The share of a component's words that a sentence must hold to be where it was taken from."""
+_VALUES: Mapping[str, Answered] = {"yes": "yes", "no": "no", "unknown": "unknown"}
+"""Capital letters and spaces around are no other word; everything else is."""
+_WORD = re.compile(r"\w+")
+_IN_ASCII = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)).decode()
+"""What `_WORD` takes, and a space for everything else; as a table it is several times as quick."""
+_JOINING = re.compile("[\u200c\u200d\ufe00-\ufe0f]+")
+_ELLIPSIS = re.compile(r"\s*(?:\.\.\.|…|\[\.\.\.\]|\[…\])\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyForm:
+    """One form of a reply to a question."""
+
+    read: Callable[[Question, Mapping[str, Any], str], Answer]
+    """The answer, from the question, the reply, and the name that the question has in it. Raises MalformedReply."""
+    properties: Callable[[str], Schema]
+    """The members of the reply that hold it, by the question's name."""
+    definitions: Schema = field(default_factory=dict)
+    """The parts of the schema that these refer to."""
+    counted: bool = False
+    """Whether as many texts are asked for as `Question.at` says."""
+
+
+def object_schema(properties: Mapping[str, Any]) -> Schema:
+    """An object of exactly these members."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def lists(*members: str) -> ReplyForm:
+    """Lists of texts; those in `remarks` aren't claims."""
+    return ReplyForm(partial(_components, members), partial(_list_properties, members))
+
+
+def texts_in(said: Mapping[str, Any], member: str) -> tuple[str, ...]:
+    """The texts of one list of a reply, each once, without what nobody sees.
+
+    `MalformedReply` if it isn't a list of texts.
+    """
+    items = said.get(member)
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise MalformedReply(f"`{member}` is missing or not a list of texts")
+    return tuple(text for text in dict.fromkeys(visible(item).strip() for item in items) if text)
+
+
+def _list_properties(members: Sequence[str], name: str) -> Schema:  # noqa: ARG001  # the members are named by the kind
+    return {member: {"type": "array", "items": {"type": "string"}} for member in members}
+
+
+def _components(members: Sequence[str], question: Question, said: Mapping[str, Any], name: str) -> Components:  # noqa: ARG001
+    found: list[Component] = []
+    for member in members:
+        texts = texts_in(said, member)
+        found += [Component(text, _place(text, question.subject), remark=member == "remarks") for text in texts]
+    return tuple(found)
+
+
+def _first(question: Question, said: Mapping[str, Any], name: str) -> Components:
+    return _components((name,), question, said, name)[: question.at]
+
+
+def _text(question: Question, said: Mapping[str, Any], name: str) -> Components:  # noqa: ARG001  # read alike for all
+    text = said.get(name)
+    if not isinstance(text, str) or not visible(text).strip():
+        raise MalformedReply(f"`{name}` is missing or not a text")
+    return (Component(visible(text).strip()),)
+
+
+def _verdict(
+    question: Question, reply: Mapping[str, Any], name: str, *, quotes: bool = False, cites: bool = False
+) -> Verdict:
+    """A verdict; with a quote that is looked up, which `cites` the one of several texts that says so."""
+    said = reply.get(name)
+    if not isinstance(said, dict):
+        raise MalformedReply(f"`{name}` is missing or not an object")
+    answer, why, quote = said.get("verdict"), said.get("why"), said.get("quote")
+    value = _VALUES.get(answer.strip().lower()) if isinstance(answer, str) else None
+    if value is None:
+        raise MalformedReply(f"the verdict of `{name}` is not yes, no or unknown")
+    if not isinstance(why, str):
+        raise MalformedReply(f"`why` of `{name}` is missing or not a text")
+    if not quotes:
+        quote = ""
+    elif not isinstance(quote, str):
+        raise MalformedReply(f"`quote` of `{name}` is missing or not a text")
+    flag = ""
+    if value == "yes" and quote.strip() and not quote_occurs(quote, question.evidence):
+        flag = f"the quote is not in the text: “{shortened(quote)}”"
+    said_why = visible(why).strip()
+    if value == "yes" and cites and len(question.evidence) > 1 and quote.strip() and not flag:
+        said_why = f"{said_why} (“{shortened(quote)}”)".strip()  # tells which of several texts supports it
+    otherwise = cites and value == "no" and _plain(quote) != "" and quote_occurs(quote, question.evidence)
+    return Verdict(value, explanation=said_why, flag=flag, contradicted=otherwise)
+
+
+def quote_occurs(quote: str, texts: Sequence[str]) -> bool:
+    """Whether every piece of a quote (an ellipsis parts pieces) stands in one of the texts, case and spaces apart."""
+    pieces = [plain for piece in _ELLIPSIS.split(quote) if (plain := _plain(piece))]
+    plain_texts = _all_plain(tuple(texts))
+    return all(any(piece in text for text in plain_texts) for piece in pieces)
+
+
+@lru_cache(8)
+def _all_plain(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Remembered, since all quotes of a request are looked up in the same texts."""
+    return tuple(_plain(text) for text in texts)
+
+
+def _plain(text: str) -> str:
+    """The words in small letters with a space between, as a comparison needs them; what nobody sees parts no word."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", _JOINING.sub("", visible(text)))
+    text = text.casefold()
+    return " ".join(text.translate(_IN_ASCII).split() if text.isascii() else _WORD.findall(text))
+
+
+def shortened(text: str) -> str:
+    """A text on one line, cut if it is long."""
+    text = " ".join(visible(text).split())
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+
+def _place(text: str, whole: str) -> tuple[int, int] | None:
+    """Where a component was taken from: verbatim, else the sentence that holds most of its words, at least half."""
+    start = whole.find(text)
+    if start >= 0:
+        return start, start + len(text)
+    words = set(_plain(text).split())
+    alike = [(span, len(words & own)) for span, own in _sentences(whole)]
+    span, shared = max(alike, key=itemgetter(1), default=(None, 0))
+    return span if words and shared >= CLOSE * len(words) else None
+
+
+@lru_cache(8)
+def _sentences(text: str) -> list[tuple[tuple[int, int], set[str]]]:
+    """Each sentence with its words; remembered, since all components of a reply are looked up in the same text."""
+    return [(one.span, set(_plain(one.text).split())) for one in split_sentences(text) if one.span]
+
+
+def _verdict_form(name: str, *words: str, quotes: bool = False, cites: bool = False) -> ReplyForm:
+    """A verdict behind its explanation: a model writes in this order."""
+    texts: Schema = {word: {"type": "string"} for word in words}
+    schema = object_schema(texts | {"verdict": {"type": "string", "enum": ["yes", "no", "unknown"]}})
+    read = partial(_verdict, quotes=quotes, cites=cites)
+    return ReplyForm(read, lambda question: {question: {"$ref": f"#/$defs/{name}"}}, {name: schema})
+
+
+VERDICT = _verdict_form("V", "why")
+QUOTING_VERDICT = _verdict_form("Q", "why", "quote", quotes=True)
+"""With the words that decide it, which are looked up."""
+CITING_VERDICT = _verdict_form("Q", "why", "quote", quotes=True, cites=True)
+"""With the words that decide it, which are shown where they tell which of several texts says so."""
+WRITTEN_QUESTIONS = ReplyForm(_first, lambda name: _list_properties((name,), name), counted=True)
+STANDALONE = ReplyForm(_text, lambda name: {name: {"type": "string"}})
+
 
 LONG = 800
 """Characters from which on a text that is asked about by itself is evidence of its own, not an item in a list."""
@@ -92,17 +257,14 @@ def in_order(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _nothing(question: Question, about: SharedEvidence) -> str:  # noqa: ARG001  # what is asked follows from the evidence
-    """No more than the kind."""
     return ""
 
 
 def _subject(question: Question, about: SharedEvidence) -> str:  # noqa: ARG001  # the same beside any evidence
-    """The text that is asked about."""
     return f": {quoted(question.subject)}"
 
 
 def _subject_or_source(question: Question, about: SharedEvidence) -> str:
-    """The text that is asked about, unless it is the evidence."""
     return ": the source as a whole" if about.label == "source" else _subject(question, about)
 
 
@@ -113,7 +275,6 @@ def _true_answers(question: Question, about: SharedEvidence) -> str:  # noqa: AR
 
 
 def _count(question: Question, about: SharedEvidence) -> str:  # noqa: ARG001  # the same beside any evidence
-    """How many questions are to be written."""
     return f": {question.at} questions"
 
 

@@ -65,9 +65,7 @@ class RateLimited(TransientError):
 class RequestRejected(ExchangeError):
     """This request fails whenever it is sent; others may work.
 
-    Args:
-        cause: why.
-        alone: whether it is certain that its own text is to blame (filtered, too long), and not how all are asked.
+    `alone` tells whether it is certain that its own text is to blame (filtered, too long), and not how all are asked.
     """
 
     def __init__(self, cause: str, *, alone: bool = False) -> None:

@@ -29,11 +29,7 @@ _WORD = re.compile(r"[a-z]+")
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Provider and model.
-
-    Raises:
-        ConfigError: there aren't both; says how to write it.
-    """
+    """Provider and model."""
     provider, _, model = name.partition(":")
     if provider and model:
         return provider, model
@@ -74,11 +70,7 @@ def options_for(name: str, options: LLMOptions) -> LLMOptions:
 
 
 def address_of(name: str, options: LLMOptions) -> str | None:
-    """Where requests go, if not to the provider's own address.
-
-    Raises:
-        ConfigError: it is no address.
-    """
+    """Where requests go, if not to the provider's own address."""
     kind, _ = split_name(name)
     address = options.base_url
     if address is None and kind.startswith("openai"):
@@ -140,10 +132,7 @@ _SAMPLE = 1000
 def price_of(name: str, options: LLMOptions) -> Price | None:
     """What a model costs; None if that isn't known. Nothing is downloaded for it.
 
-    Args:
-        name: `PROVIDER:MODEL`.
-        options: the user's own price goes first. A model at an address of the user's has no other, but those of Ollama
-            are free.
+    The user's own price goes first. A model at an address of the user's has no other, but those of Ollama are free.
     """
     provider, model = split_name(name)
     address = address_of(name, options)
@@ -172,10 +161,8 @@ def price_of(name: str, options: LLMOptions) -> Price | None:
 def price_of_embeddings(name: str, options: LLMOptions) -> Price | None:
     """What embeddings cost; None if that isn't known.
 
-    Args:
-        name: `PROVIDER:MODEL`.
-        options: what the user says of embeddings goes first, then the list. Where that doesn't know them, what the user
-            says of the judge counts, which costs more: a budget is kept all the same.
+    What the user says of embeddings goes first, then the list. Where that doesn't know them, what the user says of the
+    judge counts, which costs more: a budget is kept all the same.
     """
     own = options.price
     if own is not None and own.embeddings is not None:

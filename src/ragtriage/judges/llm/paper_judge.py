@@ -23,8 +23,7 @@ from ragtriage.judges.llm.kinds import in_order
 from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply, tokens_of
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.requests import THOUGHT
-from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate
-from ragtriage.judges.wrappers.streams import merged
+from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate, merged
 
 VERDICT_TOKENS = 12
 """About what a word of a scale between its tags takes."""
@@ -135,12 +134,7 @@ class PaperJudge:
 
     Verdicts have no explanation and no quote, since the paper's prompts forbid them. Nothing is a remark.
 
-    Args:
-        name: `provider:model`.
-        ask: how a prompt gets its reply.
-        guidance: what is put behind every module's instructions.
-        price: the model's; None if it isn't known.
-        identity: what else the answers depend on: the server's address, parameters.
+    The identity is what else the answers depend on: the server's address, parameters.
     """
 
     def __init__(
@@ -218,5 +212,4 @@ class PaperJudge:
 
 
 def _reply_tokens(question: Question) -> int:
-    """About how many tokens a reply has."""
     return 30 + tokens_of(question.subject) * 3 // 2 if MODULES[question.kind].decomposes else VERDICT_TOKENS

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ragtriage.core.display import plural
 from ragtriage.core.errors import JudgeError, RagtriageError
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.channel import GROWTH, RetriesExhausted
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import (
     ExchangeError,
     MalformedReply,

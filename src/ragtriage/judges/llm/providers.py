@@ -181,14 +181,8 @@ _INSTALL = re.compile(r"pip install \"([^\"]+)\"")
 def model_named(name: str, options: LLMOptions, http_client: httpx2.AsyncClient | None = None) -> Model:
     """The model that a user means.
 
-    Args:
-        name: `PROVIDER:MODEL`.
-        options: with an address, `openai:` means chat completions there; without one, OpenAI's own API.
-        http_client: carries the requests, where the provider's package takes one; see `fast_client`.
-
-    Raises:
-        ConfigError: the name, its key or its address is wrong or missing; says what to do.
-        MissingExtraError: the provider's package isn't installed.
+    With an address, `openai:` means chat completions there; without one, OpenAI's own API. The client carries the
+    requests, where the provider's package takes one; see `fast_client`.
     """
     kind, model = split_name(name)
 
@@ -209,12 +203,7 @@ def model_named(name: str, options: LLMOptions, http_client: httpx2.AsyncClient 
 def embedder_named(
     name: str, options: LLMOptions, http_client: httpx2.AsyncClient | None = None
 ) -> tuple[EmbeddingModel, Provider[Any]]:
-    """The embedding model that a user means, and what holds its connections; see `model_named`.
-
-    Raises:
-        ConfigError: the name, its key or its address is wrong or missing; says what to do.
-        MissingExtraError: the provider's package isn't installed.
-    """
+    """The embedding model that a user means, and what holds its connections; see `model_named`."""
     kind, _ = split_name(name)
 
     def make() -> tuple[EmbeddingModel, Provider[Any]]:

@@ -16,10 +16,17 @@ from typing import Any
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.llm.fencing import fence
-from ragtriage.judges.llm.kinds import ASKED_KINDS, Label, SharedEvidence, the_source_and_query
+from ragtriage.judges.llm.kinds import (
+    ASKED_KINDS,
+    Label,
+    Schema,
+    SharedEvidence,
+    object_schema,
+    shortened,
+    the_source_and_query,
+)
 from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply, tokens_of
 from ragtriage.judges.llm.prompts import Prompts
-from ragtriage.judges.llm.reply_forms import Schema, object_schema, shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +43,8 @@ def group_questions(questions: Sequence[Question], batch_size: int) -> list[Requ
 
     Leaving out whole requests changes no other one, so a run that goes on asks what it would have asked.
 
-    Args:
-        questions: in any order, about one case; equal ones are asked once.
-        batch_size: the most questions in a request; a fuller group is cut into parts that differ by one at most.
+    They are about one case; equal ones are asked once. A group of more than `batch_size` is cut into parts that differ
+    by one at most.
     """
     distinct = list(dict.fromkeys(questions))
     groups: dict[SharedEvidence, list[Question]] = {}
@@ -174,15 +180,8 @@ class TooFewQuestions(MalformedReply):
 def parse_reply(request: Request, reply: Reply, *, fewer: bool = False) -> dict[Question, Answer]:
     """The answers in a reply.
 
-    Args:
-        request: what was asked.
-        reply: what came back.
-        fewer: take fewer written questions than were asked for. None at all are always taken: the response may answer
-            nothing.
-
-    Raises:
-        TooFewQuestions: there are some, but fewer, and `fewer` doesn't hold.
-        MalformedReply: the reply isn't an object with everything that was asked for; says what is wrong.
+    With fewer written questions than were asked for, it is `TooFewQuestions` unless `fewer` is taken. None at all are
+    always taken: the response may answer nothing.
     """
     if reply.truncated:
         raise MalformedReply("the reply was cut off")
@@ -207,8 +206,7 @@ def _all_written(answers: Mapping[Question, Answer]) -> None:
 def json_object(text: str) -> Mapping[str, Any]:
     """The JSON object that a text is, words or marks of code around it apart.
 
-    Raises:
-        MalformedReply: there is none, or more than one, or one that says a thing twice.
+    `MalformedReply` if there is none, or more than one, or one that says a thing twice.
     """
     for candidate in (text, text[text.find("{") : text.rfind("}") + 1]):
         try:

@@ -13,10 +13,10 @@ from ragtriage.core.verdicts import Component, Failure
 from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.judge import AskModel
+from ragtriage.judges.llm.kinds import object_schema, texts_in
 from ragtriage.judges.llm.messages import Prompt, Reply
-from ragtriage.judges.llm.reply_forms import object_schema, texts_in
 from ragtriage.judges.llm.requests import json_object
-from ragtriage.judges.wrappers.memory import KEY_SIZE, AnswerMemory, CachedAnswer
+from ragtriage.judges.wrappers.cached import KEY_SIZE, AnswerMemory, CachedAnswer
 
 Lists = Mapping[str, tuple[str, ...]]
 """Member of the reply → its texts."""

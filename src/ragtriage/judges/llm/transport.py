@@ -11,8 +11,8 @@ from ragtriage.judges.llm.messages import Prompt, Reply, RequestRejected, Transi
 from ragtriage.judges.llm.models import price_of
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import embedder_named, fast_client, model_named
-from ragtriage.judges.llm.request_errors import Endpoint
-from ragtriage.judges.llm.request_format import (
+from ragtriage.judges.llm.pydantic_ai_calls import (
+    Endpoint,
     fixed_settings,
     initial_format,
     reply_of,
@@ -75,10 +75,6 @@ class ModelTransport:
     """Carries prompts to a model of any provider.
 
     It may be used in one event loop after another, and in several at once: in each it has a client of its own.
-
-    Raises:
-        ConfigError: the name, its key or its address is wrong or missing.
-        MissingExtraError: the provider's package isn't installed.
     """
 
     def __init__(
@@ -187,8 +183,7 @@ async def _within(seconds: float, endpoint: Endpoint, answer: Awaitable[T]) -> T
 class Offline:
     """Sends nothing: every question that isn't remembered fails for the same reason.
 
-    Args:
-        reason: why nothing may be sent and how to allow it, a sentence.
+    The reason is a sentence: why nothing may be sent, and how to allow it.
     """
 
     def __init__(self, reason: str) -> None:

@@ -4,12 +4,9 @@
 around cached ones.
 """
 
-from ragtriage.judges.wrappers.cached import Cached
-from ragtriage.judges.wrappers.cascade import Cascade
+from ragtriage.judges.wrappers.cached import AnswerKeys, AnswerMemory, Cached, CachedAnswer, InMemory
 from ragtriage.judges.wrappers.changed import Rethresholded, Reweighed
-from ragtriage.judges.wrappers.jury import Jury
-from ragtriage.judges.wrappers.memory import AnswerKeys, AnswerMemory, CachedAnswer, InMemory
-from ragtriage.judges.wrappers.routed import Routed
+from ragtriage.judges.wrappers.combined import Cascade, Jury, Routed
 
 __all__ = [
     "AnswerKeys",

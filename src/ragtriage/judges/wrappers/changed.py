@@ -23,17 +23,13 @@ from ragtriage.judges.decision_thresholds import (
     LabelChance,
     without_threshold,
 )
-from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.wrappers.streams import closing_stream
+from ragtriage.judges.protocol import Estimate, Judge, closing_stream
 
 
 class ChangedAnswers(ABC):
     """Asks a judge and changes what it answers.
 
     It belongs around `Cached`: what was answered stays known however it is changed.
-
-    Args:
-        judge: who is asked.
     """
 
     def __init__(self, judge: Judge) -> None:
@@ -79,8 +75,7 @@ class Rethresholded(ChangedAnswers):
 
     A verdict without a probability stays as it is.
 
-    Raises:
-        ConfigError: a threshold was fitted for another version of the judge.
+    A threshold that was fitted for another version of the judge is refused.
     """
 
     def __init__(self, judge: Judge, thresholds: Mapping[Kind, DecisionThreshold]) -> None:
@@ -125,14 +120,9 @@ class Reweighed(ChangedAnswers):
 
     A verdict without a chance stays as it is, unless labels tell how often such a one is right.
 
-    Args:
-        judge: whose chances are calibrated at `BASE_RATES`.
-        base_rates: kind → the share of yes that is expected in place of that.
-        labels: kind → the chances of verdicts for which the judge states none.
-        binary: drop the chances after that, so that every verdict counts as 1 or 0.
-
-    Raises:
-        ConfigError: the labels are of another version of the judge.
+    The judge's chances are calibrated at `BASE_RATES`; `base_rates` are the shares of yes that are expected in place of
+    those. Labels that are of another version of the judge are refused. If `binary`, chances are dropped after that, so
+    that every verdict counts as 1 or 0.
     """
 
     def __init__(

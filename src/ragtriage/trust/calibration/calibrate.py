@@ -17,7 +17,7 @@ from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import CHECK
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, without_threshold
-from ragtriage.judges.judge_names import EMBEDDED, UNCALIBRATED
+from ragtriage.judges.judge_config import EMBEDDED, UNCALIBRATED
 from ragtriage.trust.calibration import fits
 from ragtriage.trust.calibration.corrected_mean import MIN_LABELS, NO, UNKNOWN, YES, CorrectedMean, Numbers
 from ragtriage.trust.calibration.fits import (

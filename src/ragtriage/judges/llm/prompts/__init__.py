@@ -41,12 +41,7 @@ class Prompts:
 def read_prompts(folder: Path | None = None, guidance: Path | None = None) -> Prompts:
     """The project's own prompts, or a user's in place of those that the folder has.
 
-    Args:
-        folder: files named like the kinds (`supported.md`) or `head.md`.
-        guidance: a text that is put behind the head.
-
-    Raises:
-        ConfigError: a file can't be read, is empty, has no version line, or isn't named like a kind.
+    The folder's files are named like the kinds (`supported.md`) or `head.md`; the guidance is put behind the head.
     """
     own = _own(folder) if folder else {}
     texts = {name: own.get(name) or _text(files(__package__).joinpath(f"{name}.md").read_text("utf-8"), name)
@@ -56,11 +51,7 @@ def read_prompts(folder: Path | None = None, guidance: Path | None = None) -> Pr
 
 
 def read_guidance(file: Path | None) -> str:
-    """What is put behind a head: the user's guidance under its own line; nothing without a file.
-
-    Raises:
-        ConfigError: the file can't be read, or is empty.
-    """
+    """What is put behind a head: the user's guidance under its own line; nothing without a file."""
     if file is None:
         return ""
     advice = _read(file).strip()

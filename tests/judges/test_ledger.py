@@ -3,7 +3,8 @@
 import pytest
 
 from ragtriage.core.display import dollars
-from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.core.errors import Stopped
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.messages import Reply
 
 
@@ -18,7 +19,6 @@ def test_replies_are_counted_with_their_tokens_and_price():
     paid(ledger, 0.5)
     assert (ledger.requests, ledger.failed_requests, ledger.tokens_in, ledger.tokens_out) == (2, 0, 200, 20)
     assert ledger.cost == 0.75
-    assert ledger.unpriced == 0
 
 
 def test_a_request_without_a_reply_is_counted_and_costs_nothing():
@@ -39,7 +39,6 @@ def test_a_request_that_was_never_sent_is_not_counted():
 def test_a_reply_without_a_price_counts_with_the_most_that_it_may_have_cost():
     ledger = Ledger()
     paid(ledger, None, reserved=0.75)
-    assert ledger.unpriced == 1
     assert ledger.cost == 0.75
 
 
@@ -96,6 +95,17 @@ def test_the_first_reason_to_stop_stays_and_is_told_once():
     ledger.stop("more than enough")
     assert ledger.stopped == "enough"
     assert heard == ["enough"]
+
+
+def test_who_waits_for_the_answer_of_another_is_told_and_hears_that_all_is_stopped():
+    ledger, told = Ledger(), []
+    ledger.wait()  # nobody wants to know
+    ledger.on_wait = lambda: told.append("waiting")
+    ledger.wait()
+    assert told == ["waiting"]
+    ledger.stop("enough")
+    with pytest.raises(Stopped, match="enough"):
+        ledger.wait()
 
 
 @pytest.mark.parametrize(

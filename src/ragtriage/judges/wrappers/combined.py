@@ -1,0 +1,282 @@
+"""Several judges as one: each kind of question to its judge, a jury that votes, or a cheap judge before another."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+
+from ragtriage.core.display import shortened
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
+from ragtriage.core.verdicts import Answer, Answered, Failure, Verdict
+from ragtriage.judges.decision_thresholds import BANDS, Band
+from ragtriage.judges.protocol import REQUEST, Estimate, Judge, closing_stream, merged
+
+
+class Routed:
+    """Asks several judges at once, each its own kinds of questions; `judges` has one for every kind."""
+
+    def __init__(self, judges: Mapping[Kind, Judge], name: str) -> None:
+        self._judges = dict(judges)
+        self._name = name
+
+    def name(self) -> str:
+        """The name that it was given."""
+        return self._name
+
+    def fingerprint(self, kind: Kind) -> str:
+        """That of the judge of this kind."""
+        return self._judges[kind].fingerprint(kind)
+
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:
+        """What the judge of this kind says."""
+        return self._judges[kind].unsupported_reason(kind, language)
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:
+        """The sum of the judges'."""
+        parts = (judge.estimate([questions[i] for i in positions]) for judge, positions in self._shares(questions))
+        return sum(parts, Estimate())
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """See `Judge.ask`."""
+        shares = self._shares(questions)
+        streams = [_with_request(judge.ask([questions[i] for i in positions])) for judge, positions in shares]
+        async with aclosing(merged(streams)) as answers:
+            async for which, position, (request, answer) in answers:
+                REQUEST.set(request)
+                yield shares[which][1][position], answer
+
+    def _shares(self, questions: Sequence[Question]) -> list[tuple[Judge, list[int]]]:
+        shares: dict[int, tuple[Judge, list[int]]] = {}
+        for position, question in enumerate(questions):
+            judge = self._judges[question.kind]
+            shares.setdefault(id(judge), (judge, []))[1].append(position)
+        return list(shares.values())
+
+
+async def _with_request(answers: AsyncIterator[tuple[int, Answer]]) -> AsyncIterator[tuple[int, tuple[str, Answer]]]:
+    """Each answer with the request that brought it, which another task than the judge's own can't see."""
+    REQUEST.set("")
+    async with closing_stream(answers):
+        async for position, answer in answers:
+            yield position, (REQUEST.get(), answer)
+
+
+RULE = "majority"
+"""How votes are counted; part of the fingerprint."""
+ALONE: tuple[Kind, ...] = (*DECOMPOSITIONS, "similarity")
+"""Kinds that the first judge answers alone: texts and numbers can't be voted on, and have no band."""
+_MEASURED = "en"
+"""The language by which it is told which kinds a judge can do at all: a question doesn't say its language."""
+_WORDS = 160
+"""Characters of a judge's explanation that are kept."""
+
+
+class Jury:
+    """Asks several judges at once; yes or no is what more of them say.
+
+    The first judge breaks texts into components and gives similarities, so that all vote on the same claims. A judge
+    that can't do a kind takes no part in its votes; an unknown and a failure are no votes, and a tie is unknown. A
+    verdict's score is the share of yes among the votes, its confidence the share of the winning side among all judges
+    of the kind.
+    """
+
+    def __init__(self, judges: Sequence[Judge]) -> None:
+        if not judges:
+            raise ConfigError("a jury needs at least one judge")
+        self._judges = tuple(judges)
+
+    def name(self) -> str:
+        """The judges' names."""
+        return f"{RULE} of {', '.join(judge.name() for judge in self._judges)}"
+
+    def fingerprint(self, kind: Kind) -> str:
+        """A hash over the judges that are asked and the rule; the first judge's where it is asked alone."""
+        if kind in ALONE:
+            return self._judges[0].fingerprint(kind)
+        own = [self._judges[place].fingerprint(kind) for place in self._voting(kind)]
+        return "jury-" + hashlib.blake2b(repr((RULE, own)).encode(), digest_size=6).hexdigest()
+
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:
+        """The reason of the first judge, or of one that votes on this kind but can't in this language."""
+        reasons = (self._judges[place].unsupported_reason(kind, language) for place in [0, *self._voting(kind)])
+        return next((reason for reason in reasons if reason), None)
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:
+        """The sum of the judges'."""
+        parts = (
+            judge.estimate([questions[position] for position in positions])
+            for judge, positions in zip(self._judges, self._shares(questions), strict=True)
+            if positions
+        )
+        return sum(parts, Estimate())
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """See `Judge.ask`; a verdict is yielded when all its votes are in."""
+        shares = self._shares(questions)
+        asked = [(place, positions) for place, positions in enumerate(shares) if positions]
+        votes: list[dict[int, Answer]] = [{} for _ in questions]
+        due = Counter(position for _, positions in asked for position in positions)
+        streams = [self._judges[place].ask([questions[i] for i in positions]) for place, positions in asked]
+        async with aclosing(merged(streams)) as answers:
+            async for which, nth, answer in answers:
+                place, positions = asked[which]
+                position = positions[nth]
+                if questions[position].kind in ALONE:
+                    yield position, answer
+                    continue
+                votes[position][place] = answer
+                if len(votes[position]) == due[position]:
+                    yield position, self._verdict(votes[position])
+
+    def _voting(self, kind: Kind) -> list[int]:
+        """The places of the judges that vote on this kind; the first one if nobody can, or if it answers alone."""
+        if kind in ALONE:
+            return [0]
+        return [
+            place for place, judge in enumerate(self._judges) if judge.unsupported_reason(kind, _MEASURED) is None
+        ] or [0]
+
+    def _shares(self, questions: Sequence[Question]) -> list[list[int]]:
+        voting = {kind: self._voting(kind) for kind in {q.kind for q in questions}}
+        shares: list[list[int]] = [[] for _ in self._judges]
+        for position, question in enumerate(questions):
+            for place in voting[question.kind]:
+                shares[place].append(position)
+        return shares
+
+    def _verdict(self, votes: dict[int, Answer]) -> Answer:
+        given = {place: answer for place, answer in sorted(votes.items()) if isinstance(answer, Verdict)}
+        words = " · ".join(f"{self._judges[place].name()}: {_said(answer)}" for place, answer in sorted(votes.items()))
+        if not given:
+            return Failure(f"no judge of the jury gave a verdict: {words}")
+        sides = {side: [v for v in given.values() if v.value == side] for side in ("yes", "no")}
+        yes, no = len(sides["yes"]), len(sides["no"])
+        value: Answered = "unknown" if yes == no else "yes" if yes > no else "no"
+        told = Verdict(
+            value,
+            yes / (yes + no) if yes + no else None,
+            None if value == "unknown" else max(yes, no) / len(votes),
+            words,
+            # what less than half of the jury says, because others failed or can't tell, is to be checked
+            value == "unknown" or (2 * max(yes, no) > len(votes) and any(verdict.sure for verdict in sides[value])),
+            "; ".join(dict.fromkeys(verdict.flag for verdict in given.values() if verdict.flag)),
+            value == "no" and any(verdict.contradicted for verdict in sides["no"]),
+        )
+        if value == "unknown" or not (yes and no):
+            return told
+        return replace(told, chance=yes / (yes + no))
+
+
+def _said(answer: Answer) -> str:
+    match answer:
+        case Verdict(value=value, explanation=explanation):
+            what, why = str(value), explanation
+        case Failure(cause):
+            what, why = "failed", cause
+        case _:
+            what, why = "failed", "it gave components"
+    why = shortened(why, _WORDS)
+    return f"{what}, {why}" if why else what
+
+
+class Cascade:
+    """Asks a cheap judge first, and an expensive one only what the first isn't sure of.
+
+    Decompositions, similarities and kinds without a band are the first judge's alone; what it can't do at all is the
+    second's.
+
+    Args:
+        first: its scores are held against the bands.
+        then: asked what the first isn't sure of.
+        bands: kind → between which scores a question is passed on.
+        at_best: estimate as if the first judge were sure of everything that it may decide; else as if of nothing.
+
+    Attributes:
+        first_name: the first judge's name.
+        decided: how many questions of kinds with a band the first judge decided.
+        passed_on: how many were passed on.
+        saved: what the second judge would have taken for all verdicts, less what it takes for those passed on.
+    """
+
+    def __init__(self, first: Judge, then: Judge, bands: Mapping[Kind, Band] = BANDS, *, at_best: bool = False) -> None:
+        self._at_best = at_best
+        self._first = first
+        self._then = then
+        self._bands = {kind: band for kind, band in bands.items() if kind not in ALONE}
+        self.first_name = first.name()
+        self.decided = 0
+        self.passed_on = 0
+        self.saved = Estimate()
+
+    def name(self) -> str:
+        """Both judges' names."""
+        return f"{self.first_name}, then {self._then.name()}"
+
+    def fingerprint(self, kind: Kind) -> str:
+        """A hash over both judges' and the band; that of the one judge for a kind that only one is asked."""
+        if self._beyond(kind):
+            return self._then.fingerprint(kind)
+        if kind not in self._bands:
+            return self._first.fingerprint(kind)
+        parts = (self._first.fingerprint(kind), self._then.fingerprint(kind), self._bands[kind])
+        return "cascade-" + hashlib.blake2b(repr(parts).encode(), digest_size=6).hexdigest()
+
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:
+        """The reason of whoever of the judges that are asked this kind can't do it."""
+        if self._beyond(kind):
+            return self._then.unsupported_reason(kind, language)
+        reason = self._first.unsupported_reason(kind, language)
+        return reason or (self._then.unsupported_reason(kind, language) if kind in self._bands else None)
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:
+        """The most that it takes, or the least: see `at_best`."""
+        first = [question for question in questions if not self._beyond(question.kind)]
+        then = [question for question in questions if self._beyond(question.kind) or self._passes(question)]
+        return self._first.estimate(first) + self._then.estimate(then)
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """See `Judge.ask`; what is passed on is asked together, after the first judge has answered everything."""
+        kinds = {question.kind for question in questions}
+        beyond = {kind for kind in kinds if self._beyond(kind)}
+        first = [position for position, question in enumerate(questions) if question.kind not in beyond]
+        left = [position for position, question in enumerate(questions) if question.kind in beyond]
+        async with closing_stream(self._first.ask([questions[position] for position in first])) as answers:
+            async for nth, answer in answers:
+                position = first[nth]
+                band = self._bands.get(questions[position].kind)
+                if band is None or band.decides(questions[position], answer):
+                    self.decided += band is not None
+                    yield position, answer
+                else:
+                    self.passed_on += 1
+                    left.append(position)
+        left.sort()  # in the order of the questions, so that the same requests are made every time
+        asked = [questions[position] for position in left]
+        self._count(questions, asked)
+        if asked:
+            async with closing_stream(self._then.ask(asked)) as answers:
+                async for nth, answer in answers:
+                    yield left[nth], answer
+
+    def at_best(self) -> Cascade:
+        """The same, to estimate the least that it takes."""
+        return Cascade(self._first, self._then, self._bands, at_best=True)
+
+    def _passes(self, question: Question) -> bool:
+        """Whether a question is counted as passed on."""
+        band = self._bands.get(question.kind)
+        return band is not None and not (self._at_best and band.may_decide(question))
+
+    def _beyond(self, kind: Kind) -> bool:
+        """Whether the first judge can't do a kind at all."""
+        return self._first.unsupported_reason(kind, _MEASURED) is not None
+
+    def _count(self, questions: Sequence[Question], asked: Sequence[Question]) -> None:
+        """Add up what this ask saves."""
+        every, some = ([question for question in each if question.kind not in ALONE] for each in (questions, asked))
+        if len(some) < len(every):
+            self.saved += self._then.estimate(every) - self._then.estimate(some)
