@@ -24,7 +24,9 @@ from ragtriage.readers.problems import Rejected
 from ragtriage.report.label_documents import agreement_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.selection import require_tag
-from ragtriage.trust.agreement.labelled import (
+from ragtriage.trust.agreement import Agreement, agreement_of
+from ragtriage.trust.judge_card import fingerprints_of
+from ragtriage.trust.labelled_rows import (
     PREFIX,
     agreements,
     compared_cases,
@@ -38,8 +40,6 @@ from ragtriage.trust.agreement.labelled import (
     read_predictions,
     task_named,
 )
-from ragtriage.trust.agreement.measure import Agreement, agreement_of
-from ragtriage.trust.judge_card import fingerprints_of
 
 _LINES = (".jsonl", ".ndjson", ".gz")
 Found = tuple[list[Agreement], Sequence[Rejected], int]

@@ -19,9 +19,9 @@ from ragtriage.core.validation import as_builtins
 from ragtriage.report.label_documents import calibration_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import CORRECTIONS
-from ragtriage.trust.calibration.calibrate import calibrate as calibrated
-from ragtriage.trust.labels.label_files import read_labels
-from ragtriage.trust.settings_text import write_settings
+from ragtriage.trust.calibration import calibrate as calibrated
+from ragtriage.trust.calibration import write_settings
+from ragtriage.trust.label_files import read_labels
 
 
 @command("trust calibrate")

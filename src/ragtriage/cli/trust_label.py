@@ -23,9 +23,10 @@ from ragtriage.core.record import Record
 from ragtriage.report.label_documents import PICKED, labels_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.run import Run
-from ragtriage.trust.labels.label_files import Label, LabelFile
-from ragtriage.trust.labels.sampling import (
+from ragtriage.trust.label_files import (
     Item,
+    Label,
+    LabelFile,
     SampledItem,
     items_of,
     likely_errors,
@@ -33,7 +34,7 @@ from ragtriage.trust.labels.sampling import (
     random_sample,
     sample_name,
 )
-from ragtriage.trust.labels.session import KEYS, LINES, WIDTH, AskKey, LabellingSession, compare_with_judge, screen
+from ragtriage.trust.label_session import KEYS, LINES, WIDTH, AskKey, LabellingSession, compare_with_judge, screen
 
 _CLEAR = "\x1b[2J\x1b[H"
 _WORDS = {"yes": "y", "no": "n", "skip": "s", "back": "b", "everything": "e", "quit": "q"}

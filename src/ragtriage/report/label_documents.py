@@ -9,12 +9,11 @@ from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.report.document import GAP, Block, Column, Heading, Line, line, note, number_columns, table, text_columns
 from ragtriage.report.words import DASH, title_of
 from ragtriage.text.sanitize import one_line
-from ragtriage.trust.agreement.measure import Agreement
-from ragtriage.trust.calibration.calibrate import Calibration, CascadeBand, VerdictChance, VerdictThreshold
-from ragtriage.trust.calibration.fits import FittedThreshold, LearntRate
-from ragtriage.trust.labels.label_files import Label
-from ragtriage.trust.labels.session import JudgeComparison, compare_with_judge
-from ragtriage.trust.settings_text import as_toml
+from ragtriage.trust.agreement import Agreement
+from ragtriage.trust.calibration import Calibration, CascadeBand, VerdictChance, VerdictThreshold, as_toml
+from ragtriage.trust.label_files import Label
+from ragtriage.trust.label_fits import FittedThreshold, LearntRate
+from ragtriage.trust.label_session import JudgeComparison, compare_with_judge
 
 PICKED = "These were picked where trouble is likely: they say nothing about how often the judge is right."
 _COUNTED = ("pair accuracy", "of about the same length", "shown in red, right", "faults shown in red")

@@ -24,7 +24,7 @@ from ragtriage.report.document import (
 )
 from ragtriage.report.words import DASH
 from ragtriage.text.sanitize import one_line
-from ragtriage.trust.pairs.pair_scoring import CostEstimate
+from ragtriage.trust.pair_scoring import CostEstimate
 
 UNPRICED = "not known: give --price IN:OUT"
 BY_RULES = "Numbers of claims and facts are counted by rules; a model may find more."

@@ -33,7 +33,7 @@ from ragtriage.runs.selection import QUOTED
 from ragtriage.runs.summary import Group, Summary
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.text.sanitize import one_line
-from ragtriage.trust.calibration.corrected_mean import CorrectedMean
+from ragtriage.trust.corrected_mean import CorrectedMean
 
 MOST_REASONS = 8
 """Reasons for undefined scores that are listed, beside what cases lack."""

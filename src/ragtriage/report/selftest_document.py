@@ -11,11 +11,9 @@ from ragtriage.core.verdicts import Undefined
 from ragtriage.report.document import GAP, Block, Heading, line, note, number_columns, table, text_columns
 from ragtriage.report.words import title_of
 from ragtriage.text.sanitize import one_line
-from ragtriage.trust.pairs.pair_files import SHORT
-from ragtriage.trust.pairs.pair_scoring import PairAgreement, ScoredPair
-from ragtriage.trust.pairs.self_test import MetricTest, SelfTest
-from ragtriage.trust.pairs.stability import RepeatedVerdicts, Stability
-from ragtriage.trust.pairs.table1 import MODELS, PUBLISHED, RAGAS_FOR, Table1Row
+from ragtriage.trust.pair_files import SHORT
+from ragtriage.trust.pair_scoring import MODELS, PUBLISHED, RAGAS_FOR, PairAgreement, ScoredPair, Table1Row
+from ragtriage.trust.self_test import MetricTest, RepeatedVerdicts, SelfTest, Stability
 
 NOTHING = "—"
 LONGEST = 400

@@ -15,7 +15,7 @@ from ragtriage.metrics import metric_named
 from ragtriage.metrics.citations import FALSE
 from ragtriage.runs.summary import Summary
 from ragtriage.text.sanitize import one_line
-from ragtriage.trust.calibration.corrected_mean import CorrectedMean
+from ragtriage.trust.corrected_mean import CorrectedMean
 
 TABLES: Mapping[str, Any] = tomllib.loads(files("ragtriage.report").joinpath("words.toml").read_text("utf-8"))
 SIGNS: Mapping[str, str] = TABLES["signs"]

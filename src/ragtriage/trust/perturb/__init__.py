@@ -9,17 +9,20 @@ from types import MappingProxyType
 
 from ragtriage.core.case import Case
 from ragtriage.core.statistics import ranked
-from ragtriage.trust.pairs.pair_files import SHORT, Pair
+from ragtriage.trust.pair_files import SHORT, Pair
 from ragtriage.trust.perturb.changes import (
+    CannotPerturb,
+    ChangedCase,
+    FileContext,
     answer_dropped,
     answer_removed,
     irrelevant_source,
     repeat_added,
     stray_fact,
     unneeded_sentence,
+    unusable_reason,
 )
 from ragtriage.trust.perturb.claim_changes import claim_altered
-from ragtriage.trust.perturb.file_context import CannotPerturb, ChangedCase, FileContext, unusable_reason
 
 PERTURBATIONS: Mapping[str, Callable[[Case, FileContext], ChangedCase]] = MappingProxyType(
     {

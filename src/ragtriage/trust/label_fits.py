@@ -23,8 +23,7 @@ from ragtriage.core.statistics import (
     percentile_interval,
 )
 from ragtriage.judges.decision_thresholds import BASE_RATES, ODDS
-from ragtriage.trust.calibration.corrected_mean import NO, UNKNOWN, YES, JudgedComponents, Numbers, corrected_mean
-from ragtriage.trust.calibration.run_labels import LabelledMetric
+from ragtriage.trust.corrected_mean import NO, UNKNOWN, YES, JudgedComponents, LabelledMetric, Numbers, corrected_mean
 
 RATED_BY: dict[Kind, str] = {"supported": "groundedness", "answered": "source_query_coverage"}
 """Kind → the metric whose components have the share of yes that its base rate is about: claims that the sources

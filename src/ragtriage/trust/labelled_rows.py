@@ -26,8 +26,15 @@ from ragtriage.readers.files import InputPath, input_file
 from ragtriage.readers.json_objects import lines_by_id, row_as, values_in
 from ragtriage.readers.problems import Rejected, RowProblem
 from ragtriage.readers.text_values import described
-from ragtriage.trust.agreement.measure import Agreement, ComparedRow, Prediction, agreement_of
-from ragtriage.trust.agreement.preferences import distinct_answers, pair_scores, preference_of
+from ragtriage.trust.agreement import (
+    Agreement,
+    ComparedRow,
+    Prediction,
+    agreement_of,
+    distinct_answers,
+    pair_scores,
+    preference_of,
+)
 from ragtriage.trust.baselines import OF_SOURCES, overlap, row_scores
 
 Task = Literal["supported", "essential", "relevant", "answered", "similar", "same-answer", "preference"]

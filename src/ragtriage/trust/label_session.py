@@ -17,8 +17,7 @@ from ragtriage.metrics import metric_named
 from ragtriage.text import split_sentences
 from ragtriage.text.blocks import blocks
 from ragtriage.trust.baselines import words
-from ragtriage.trust.labels.label_files import Label, LabelFile
-from ragtriage.trust.labels.sampling import PROMPTS, Item, SampledItem
+from ragtriage.trust.label_files import PROMPTS, Item, Label, LabelFile, SampledItem
 
 LINES = 24
 WIDTH = 80
