@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.report.marks import excerpts, merged_spans
+from ragtriage.report.case_parts import excerpts, merged_spans
 from ragtriage.text.sanitize import one_line, sanitize
 
 SPANS = st.lists(

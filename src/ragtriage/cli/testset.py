@@ -20,9 +20,9 @@ from ragtriage.cli.testset_generation import COMMANDS
 from ragtriage.cli.testset_reliability import reliability
 from ragtriage.cli.testset_templates import phrase_templates, write
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.report.generation_document import example_document
 from ragtriage.report.terminal import print_document
 from ragtriage.report.testset_document import (
+    example_document,
     failure_analysis_document,
     matcher_document,
     scores_document,

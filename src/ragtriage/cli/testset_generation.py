@@ -14,8 +14,8 @@ from rich.console import Console
 from ragtriage.cli.console import ExitCode, print_json
 from ragtriage.cli.flags import command, parse_names, parse_numbers
 from ragtriage.cli.progress import progress
-from ragtriage.report.generation_document import counted_document, steps_document
 from ragtriage.report.terminal import print_document
+from ragtriage.report.testset_document import counted_document, steps_document
 from ragtriage.testset.generation.build import (
     TEMPLATES,
     BuildOptions,

@@ -22,8 +22,8 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.build import build_writer
 from ragtriage.judges.llm.ledger import Ledger
-from ragtriage.report.generation_document import phrasings_document, refused_document
 from ragtriage.report.terminal import print_document
+from ragtriage.report.testset_document import phrasings_document, refused_document
 from ragtriage.store import open_answers
 from ragtriage.testset.generation.fillings import read_fillings
 from ragtriage.testset.generation.llm_templates import TemplatesWritten, write_templates

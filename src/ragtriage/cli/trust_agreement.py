@@ -21,8 +21,8 @@ from ragtriage.readers import open_cases
 from ragtriage.readers.files import InputFile
 from ragtriage.readers.json_objects import first_line, write_lines
 from ragtriage.readers.problems import Rejected
-from ragtriage.report.label_documents import agreement_document
 from ragtriage.report.terminal import print_document
+from ragtriage.report.trust_document import agreement_document
 from ragtriage.runs.selection import require_tag
 from ragtriage.trust.agreement import Agreement, agreement_of
 from ragtriage.trust.judge_card import fingerprints_of

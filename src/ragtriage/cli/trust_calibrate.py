@@ -16,8 +16,8 @@ from ragtriage.cli.results import open_run
 from ragtriage.cli.stores import open_named_store
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import as_builtins
-from ragtriage.report.label_documents import calibration_document
 from ragtriage.report.terminal import print_document
+from ragtriage.report.trust_document import calibration_document
 from ragtriage.runs.evaluation_config import CORRECTIONS
 from ragtriage.trust.calibration import calibrate as calibrated
 from ragtriage.trust.calibration import write_settings

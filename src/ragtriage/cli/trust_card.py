@@ -15,7 +15,7 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.files import atomic_write
 from ragtriage.judges.build import build_judge
 from ragtriage.report.document import markdown
-from ragtriage.report.judge_card import card_document, card_title
+from ragtriage.report.judge_document import card_document, card_title
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.runs.run import RunInfo

@@ -27,8 +27,8 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.readers.files import InputFile
 from ragtriage.report.plan_document import costs_document
-from ragtriage.report.selftest_document import selftest_document, table1_document
 from ragtriage.report.terminal import print_document
+from ragtriage.report.trust_document import selftest_document, table1_document
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
 from ragtriage.trust.judge_card import fingerprints_of
 from ragtriage.trust.pair_files import Pair, holds_pairs, read_pairs, write_pairs

@@ -21,18 +21,22 @@ from ragtriage.metrics.ragas import ragas_faithfulness
 from ragtriage.metrics.reference import answer_f1, answer_precision
 from ragtriage.metrics.thelma import REPEATED, fact_precision, groundedness, response_precision, source_precision
 from ragtriage.planning.questions import as_read
-from ragtriage.report.citations import (
+from ragtriage.report.case_parts import (
+    LOOKS,
     Coverage,
+    Look,
+    Mark,
+    Piece,
     SegmentReport,
     State,
     VerdictReport,
     coverage_of,
     judged,
+    pieces,
     segment_reports,
     state_of,
     verdict_report,
 )
-from ragtriage.report.marks import LOOKS, Look, Mark, Piece, pieces
 from ragtriage.report.words import bad_level, title_of
 from ragtriage.text.citations.segments import unrecognized_marks
 from ragtriage.text.sanitize import one_line, sanitize

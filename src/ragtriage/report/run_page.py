@@ -20,7 +20,7 @@ from ragtriage.diagnosis import KIND_WORDS
 from ragtriage.diagnosis.headline import Rank
 from ragtriage.diagnosis.rules import SURE, is_bad
 from ragtriage.report.case_report import ListedCase, case_report, legend_of, listed_case, looks_of
-from ragtriage.report.judge_card import card_sections
+from ragtriage.report.judge_document import card_sections
 from ragtriage.report.run_document import repeats_report
 from ragtriage.report.run_report import MOST_REASONS, Header, MetricReport, RunReport
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page

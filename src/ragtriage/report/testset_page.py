@@ -1,4 +1,7 @@
-"""One self-contained HTML file for a scored test set: a table like table 2 of GRAMMAR, and every group."""
+"""Self-contained HTML files: a scored test set with every group, and how far scores without references are right.
+
+Tables like tables 2 and 1 of GRAMMAR; the second page also shows the answers that scores misjudge.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
-from ragtriage.report.testset_document import WORDS, cross_rows, kind_of, score_rows, terms_of
+from ragtriage.report.testset_document import WORDS, cross_rows, kind_of, score_rows, share_of, terms_of
 from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.corpus import GapLookup
 from ragtriage.testset.correctness import Decision
 from ragtriage.testset.failure_analysis import SIDES, DiagnosedComponent, FailureAnalysis
 from ragtriage.testset.groups import Rule, Tag, TaggedRow
 from ragtriage.testset.matching import truths_for_judge
+from ragtriage.testset.reliability import Misjudged, Published, Reliability
 from ragtriage.testset.scoring import ModularScores
 
 TAG_WORDS: Mapping[Tag, str] = WORDS["tag"]
@@ -199,3 +203,59 @@ def _shown(value: Any) -> str:
     if value is None or value == {}:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def write_reliability_page(
+    path: Path,
+    title: str,
+    found: Sequence[Reliability],
+    wrong: Mapping[str, Sequence[Misjudged]],
+    interval: str,
+    published: Mapping[str, Published],
+    *,
+    most_bytes: int = MOST_BYTES,
+) -> None:
+    """Write the page; it loads nothing, and an older file is replaced only when the new one is complete.
+
+    Args:
+        path: where to.
+        title: what was scored.
+        found: the scores.
+        wrong: score → the answers that it misjudges.
+        interval: how the intervals were computed.
+        published: score → the paper's row.
+        most_bytes: of all answers together; the rest is counted.
+
+    Raises:
+        OSError: the file can't be written.
+    """
+    most = most_bytes // max(1, len(wrong))
+    stream = environment().get_template("reliability.html.j2").generate(
+        title=title,
+        found=found,
+        wrong={name: list(pages(_rendered_answers(answers), most)) for name, answers in wrong.items()},
+        counts={name: _counts(answers) for name, answers in wrong.items()},
+        interval=interval.capitalize(),
+        published=published,
+        share_of=share_of,
+        **page_parts("", "report.css", "testset.css"),
+    )  # fmt: skip
+    write_page(path, stream)
+
+
+def _counts(answers: Sequence[Misjudged]) -> tuple[int, int]:
+    """How many wrong answers pass, and how many right ones don't."""
+    passed = sum(one.passed for one in answers)
+    return passed, len(answers) - passed
+
+
+def _rendered_answers(answers: Sequence[Misjudged]) -> Iterator[str]:
+    template = environment().get_template("reliability_answer.html.j2")
+    for one in answers:
+        samples = one.row.columns.get("samples")
+        yield template.render(
+            one=one,
+            truth="; ".join(truths_for_judge(one.row.answer)) if one.row.answer is not None else "",
+            samples=[str(text) for text in samples] if isinstance(samples, list) else [],
+            longest=LONGEST,
+        )
