@@ -29,10 +29,9 @@ from ragtriage.report.testset_document import (
 )
 from ragtriage.report.testset_page import write_testset_page
 from ragtriage.testset.answered_rows import RowsRead, read_rows
-from ragtriage.testset.correctness import Decision, check_matcher, decide
+from ragtriage.testset.correctness import TOLERANCE, Decision, check_matcher, decide
 from ragtriage.testset.example import write_example
-from ragtriage.testset.groups import tag_rows
-from ragtriage.testset.matching import TOLERANCE
+from ragtriage.testset.failure_analysis import tag_rows
 from ragtriage.testset.scoring import Average, ModularScores, Policy, ScoringOptions, score_balanced, score_decided
 
 testset = new_typer(help="Test sets with known answers: what they reveal about an application.")

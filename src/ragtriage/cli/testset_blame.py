@@ -24,11 +24,14 @@ from ragtriage.testset.correctness import Decision, Given
 from ragtriage.testset.failure_analysis import (
     DiagnosedComponent,
     FailureAnalysis,
+    SecondRun,
+    TaggedRow,
     blame_agreement,
+    decide_second_answers,
     diagnosed_components,
+    second_questions,
+    second_run_counts,
 )
-from ragtriage.testset.groups import TaggedRow
-from ragtriage.testset.sufficiency import SecondRun, decide_second_answers, second_questions, second_run_counts
 
 
 @dataclass(frozen=True)

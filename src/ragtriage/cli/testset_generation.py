@@ -16,6 +16,7 @@ from ragtriage.cli.flags import command, parse_names, parse_numbers
 from ragtriage.cli.progress import progress
 from ragtriage.report.terminal import print_document
 from ragtriage.report.testset_document import counted_document, steps_document
+from ragtriage.testset.generation import require_packages
 from ragtriage.testset.generation.build import (
     TEMPLATES,
     BuildOptions,
@@ -29,10 +30,8 @@ from ragtriage.testset.generation.build import (
 )
 from ragtriage.testset.generation.build import build as build_all
 from ragtriage.testset.generation.database import SECONDS, Database, QueryLimits
-from ragtriage.testset.generation.fillings import FillingOptions
-from ragtriage.testset.generation.optional_packages import require_packages
+from ragtriage.testset.generation.fillings import AnswerPolicies, FillingOptions
 from ragtriage.testset.generation.sampling import SamplingPlan
-from ragtriage.testset.generation.true_answers import AnswerPolicies
 
 
 @dataclasses.dataclass(frozen=True)

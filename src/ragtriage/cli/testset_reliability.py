@@ -38,8 +38,7 @@ from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.summary import Gates
 from ragtriage.store import open_store
 from ragtriage.testset.answered_rows import RowsRead, read_rows
-from ragtriage.testset.correctness import decide
-from ragtriage.testset.matching import TOLERANCE
+from ragtriage.testset.correctness import TOLERANCE, decide
 from ragtriage.testset.reliability import PUBLISHED, Interval, Published, misjudged, read_scores, reliability_of
 
 SAMPLES = 4

@@ -30,11 +30,19 @@ from ragtriage.report.words import TABLES, two_places
 from ragtriage.testset.corpus import GapLookup
 from ragtriage.testset.correctness import Decision, MatcherCheck
 from ragtriage.testset.example import Example
-from ragtriage.testset.failure_analysis import GRAMMAR_VERDICTS, SIDES, BlameAgreement, FailureAnalysis
+from ragtriage.testset.failure_analysis import (
+    BLAME_RULES,
+    GRAMMAR_VERDICTS,
+    SIDES,
+    TAGS,
+    BlameAgreement,
+    BlameRule,
+    FailureAnalysis,
+    SecondRun,
+)
 from ragtriage.testset.generation.build import BuildStep, TemplateEstimate
 from ragtriage.testset.generation.phrasing import PhrasingResult, RefusedPhrasing
 from ragtriage.testset.generation.query_templates import TextTemplate
-from ragtriage.testset.groups import RULES, TAGS, Rule
 from ragtriage.testset.reliability import Published, Reliability
 from ragtriage.testset.scoring import (
     METRICS,
@@ -46,7 +54,6 @@ from ragtriage.testset.scoring import (
     ModularScores,
     ScoringOptions,
 )
-from ragtriage.testset.sufficiency import SecondRun
 from ragtriage.text.sanitize import one_line
 
 OTHER_AVERAGE: dict[Average, Average] = {"rows": "groups", "groups": "rows"}
@@ -124,10 +131,12 @@ def terms_of(terms: ScoringOptions, decisions: Sequence[Decision], clusters: Seq
     undecided = len(decisions) - by.total()
     scope = "pooled over the clusters" if terms.scope == "pooled" else "of one cluster each"
     policy = "counted as correct" if terms.lm_errors == "correct" else "dropped"
-    rules: Counter[Rule] = Counter()
+    rules: Counter[BlameRule] = Counter()
     for cluster in clusters:
         rules.update(cluster.rules)
-    blamed = (f"blamed by {rule} ({n:,}): on the language model if {RULES[rule]}" for rule, n in rules.most_common())
+    blamed = (
+        f"blamed by {rule} ({n:,}): on the language model if {BLAME_RULES[rule]}" for rule, n in rules.most_common()
+    )
     return [
         f"decided: {decided or 'none'}" + (f"; {undecided:,} undecided" if undecided else ""),
         f"groups: {scope}; numbers: averaged over {terms.average}",

@@ -16,16 +16,14 @@ from ragtriage.report.templating import environment, page_parts, pages, shares, 
 from ragtriage.report.testset_document import WORDS, cross_rows, kind_of, score_rows, share_of, terms_of
 from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.corpus import GapLookup
-from ragtriage.testset.correctness import Decision
-from ragtriage.testset.failure_analysis import SIDES, DiagnosedComponent, FailureAnalysis
-from ragtriage.testset.groups import Rule, Tag, TaggedRow
-from ragtriage.testset.matching import truths_for_judge
+from ragtriage.testset.correctness import Decision, truths_for_judge
+from ragtriage.testset.failure_analysis import SIDES, BlameRule, DiagnosedComponent, FailureAnalysis, Tag, TaggedRow
 from ragtriage.testset.reliability import Misjudged, Published, Reliability
 from ragtriage.testset.scoring import ModularScores
 
 TAG_WORDS: Mapping[Tag, str] = WORDS["tag"]
 """Tag → how it is written, in the order in which groups are shown."""
-REASONS: Mapping[Rule, tuple[str, str]] = WORDS["reasons"]
+REASONS: Mapping[BlameRule, tuple[str, str]] = WORDS["reasons"]
 """Rule → why the language model is at fault, and why retrieval is."""
 MOST_IDS = 12
 """Ids of retrieved documents that are shown."""

@@ -17,9 +17,8 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.statistics import percentile_interval
 from ragtriage.judges.protocol import Judge
 from ragtriage.testset.answered_rows import Row
-from ragtriage.testset.correctness import Decision, decide
-from ragtriage.testset.groups import TAGS, Blame, Rule, Scope, Tag, TaggedRow, tag_rows
-from ragtriage.testset.matching import TOLERANCE
+from ragtriage.testset.correctness import TOLERANCE, Decision, decide
+from ragtriage.testset.failure_analysis import TAGS, Blame, BlameRule, Scope, Tag, TaggedRow, tag_rows
 
 Metric = Literal["accuracy", "accuracy_without_lm_errors", "robustness", "robustness_without_lm_errors"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
@@ -94,7 +93,7 @@ class ClusterScores:
     """How many groups with a row of this cluster have each tag."""
     blame: Mapping[Blame, int]
     """Wrong answers of non-robust groups by the module at fault."""
-    rules: Mapping[Rule, int]
+    rules: Mapping[BlameRule, int]
     """By which rule they were blamed."""
     values: Mapping[Average, Mapping[Metric, float | None]]
     """Each metric in [0, 1], averaged over rows and over groups; None where it is undefined."""

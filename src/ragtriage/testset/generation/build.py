@@ -15,6 +15,7 @@ from ragtriage.core.errors import InputError
 from ragtriage.core.validation import validated
 from ragtriage.testset.generation.database import Database
 from ragtriage.testset.generation.fillings import (
+    AnswerPolicies,
     FilledTemplate,
     Filling,
     FillingOptions,
@@ -24,6 +25,7 @@ from ragtriage.testset.generation.fillings import (
     read_fillings,
 )
 from ragtriage.testset.generation.phrasing import criteria_named, phrase
+from ragtriage.testset.generation.query_templates import MOST, enumerate_templates
 from ragtriage.testset.generation.reflection import reflect
 from ragtriage.testset.generation.sampling import (
     SamplingPlan,
@@ -34,9 +36,7 @@ from ragtriage.testset.generation.sampling import (
     sample,
 )
 from ragtriage.testset.generation.schema import read_schema, schema_text
-from ragtriage.testset.generation.template_enumeration import MOST, enumerate_templates
 from ragtriage.testset.generation.template_files import phrasings_text, read_phrasings, read_templates, templates_text
-from ragtriage.testset.generation.true_answers import AnswerPolicies
 from ragtriage.testset.generation.value_combinations import CombinationSampler, Kind
 from ragtriage.testset.generation.yaml_files import write_whole
 

@@ -16,7 +16,7 @@ from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.testset.generation.database import Database, cause_of
-from ragtriage.testset.generation.english import singular
+from ragtriage.testset.generation.phrasing.nouns import singular
 from ragtriage.testset.generation.schema import Column, ColumnType, ForeignKey, Schema, Table
 
 SAMPLE = 5_000

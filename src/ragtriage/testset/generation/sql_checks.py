@@ -9,7 +9,7 @@ from typing import Any
 
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import near_names
-from ragtriage.testset.generation.optional_packages import SqlglotError, exp, scopes, sqlglot
+from ragtriage.testset.generation import SqlglotError, exp, scopes, sqlglot
 from ragtriage.testset.generation.query_templates import (
     FUNCTIONS,
     SQLGLOT,

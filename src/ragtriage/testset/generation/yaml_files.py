@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from ragtriage.core.errors import InputError
 from ragtriage.core.files import atomic_write
 from ragtriage.core.validation import Invalid, validated
-from ragtriage.testset.generation.optional_packages import yaml
+from ragtriage.testset.generation import yaml
 
 T = TypeVar("T", bound=Any)
 
