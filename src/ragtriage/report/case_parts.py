@@ -28,13 +28,7 @@ LONGEST_MARK = 1200
 def excerpts(length: int, matters: Iterable[Span], most: int) -> tuple[Span, ...]:
     """Which parts of a long text to show: its beginning, and around what matters, until `most` characters are used.
 
-    Args:
-        length: of the text.
-        matters: spans in the text, the most important first.
-        most: characters to show; a text that isn't longer is shown whole.
-
-    Returns:
-        Disjoint spans in the order of the text.
+    The most important spans come first in `matters`; the spans found are disjoint, in the order of the text.
     """
     if length <= most:
         return ((0, length),)
@@ -110,13 +104,9 @@ class Piece:
 def pieces(text: str, marks: Sequence[Mark], most: int) -> tuple[Piece, ...]:
     """Cut a text at the borders of its marks.
 
-    Args:
-        text: as it came.
-        marks: their spans may overlap or lie in each other; what reaches beyond the text is clipped.
-        most: characters to show; a longer text is cut around its most pressing marks.
-
-    Returns:
-        Pieces that make up the (harmless) text in order, gaps where it was cut.
+    Marks may overlap or lie in each other; what reaches beyond the text is clipped. A text of more than `most`
+    characters is cut around its most pressing marks. The pieces make up the (harmless) text in order, with gaps where
+    it was cut.
     """
     text_length = len(text)
     clipped = [

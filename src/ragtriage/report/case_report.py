@@ -160,12 +160,7 @@ class FaultReport:
 
 
 def fault_reports(record: Record, metrics: Sequence[Metric] = ()) -> tuple[FaultReport, ...]:
-    """The bad components of the scores that are shown nowhere else; metrics that found the same are listed once.
-
-    Args:
-        record: the case.
-        metrics: where those stand that aren't built in.
-    """
+    """The bad components of the scores that are shown nowhere else; metrics that found the same are listed once."""
     found: dict[tuple[str, tuple[str, ...]], FaultReport] = {}
     for name, outcome in record.outcomes.items():
         metric = metric_named(name, metrics)
@@ -428,12 +423,7 @@ def listed_case(
 ) -> ListedCase:
     """A case on one line.
 
-    Args:
-        record: the case.
-        findings: what was found on it.
-        rules: those that the findings come from.
-        thresholds: by which a score is low, and a case is ranked that no rule decides.
-        metrics: where those stand that aren't built in: they say which direction is good.
+    By the thresholds a score is low, and a case is ranked that no rule decides.
     """
     head = headline(record, findings, thresholds or {}, rules, metrics)
     scores = {name: o.value if isinstance(o, Score) else None for name, o in record.outcomes.items()}

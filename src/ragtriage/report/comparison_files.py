@@ -1,15 +1,12 @@
 """A comparison as files for a pipeline: Markdown, a JUnit file, and JSON.
 
-A comparison as Markdown, for a comment on a pull request or the summary of a pipeline.
+Markdown is for a comment on a pull request or the summary of a pipeline. Its first line is a mark by which a workflow
+finds its own comment. It has ids and numbers only, unless quotes are given. What comes from outside is written with
+character references, which are text in Markdown and in HTML alike.
 
-The first line is a mark by which a workflow finds its own comment. Ids and numbers only, unless quotes are given. What
-comes from outside is written with character references, which are text in Markdown and in HTML alike.
-
-A comparison's gates as a JUnit file, a test case a gate.
-
-It keeps to what Jenkins' schema junit-10, GitLab and GitHub's reporters have in common: no properties in a test case,
-and the message stands in the body too, since GitLab shows nothing else. Can't tell is skipped; what isn't complete is
-an error.
+JUnit has a test case for each gate. It keeps to what Jenkins' schema junit-10, GitLab and GitHub's reporters have in
+common: no properties in a test case, and the message stands in the body too, since GitLab shows nothing else. Can't
+tell is skipped; what isn't complete is an error.
 """
 
 from __future__ import annotations
@@ -86,11 +83,7 @@ class Part:
 
 
 def write_comparison_markdown(path: Path, found: Comparison, quotes: Quotes | None = None) -> None:
-    """Write a comparison as Markdown; with quotes only its owner may read the file.
-
-    Raises:
-        OSError: it can't be written.
-    """
+    """Write a comparison as Markdown; with quotes only its owner may read the file."""
     with atomic_write(path, "replace", newline="\n", mode=PRIVATE_FILE if quotes else ORDINARY_FILE) as file:
         file.write(comparison_markdown(found, quotes))
 
@@ -98,9 +91,7 @@ def write_comparison_markdown(path: Path, found: Comparison, quotes: Quotes | No
 def comparison_markdown(found: Comparison, quotes: Quotes | None = None) -> str:
     """A comparison as Markdown, at most `MOST` characters.
 
-    Args:
-        found: the comparison.
-        quotes: texts of the cases that changed most; none are written without them.
+    Texts are quoted only if they are given.
     """
     state, says = verdict_of(found)
     title = " ".join(filter(None, ("### ragtriage:", SIGNS[state], escaped(says, 300))))
@@ -288,11 +279,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def write_comparison_junit(path: Path, found: Comparison, quotes: Quotes | None = None, seconds: float = 0.0) -> None:
-    """Write the gates of a comparison as JUnit; with quotes only its owner may read the file.
-
-    Raises:
-        OSError: it can't be written.
-    """
+    """Write the gates of a comparison as JUnit; with quotes only its owner may read the file."""
     with atomic_write(path, newline="\n", mode=PRIVATE_FILE if quotes else ORDINARY_FILE) as file:
         file.write(comparison_junit(found, quotes, seconds))
 
@@ -301,12 +288,7 @@ def comparison_junit(found: Comparison, quotes: Quotes | None = None, seconds: f
     """The gates of a comparison as JUnit.
 
     Without a gate, or where the comparison isn't complete, one test case says whether it is: some readers take a file
-    without a test case for a mistake.
-
-    Args:
-        found: the comparison.
-        quotes: texts of the cases that changed most; none are written without them.
-        seconds: how long it took.
+    without a test case for a mistake. Texts are quoted only if they are given.
     """
     cases = [_testcase(found, gate, quotes or {}) for gate in found.gates]
     if found.incomplete or not cases:

@@ -162,10 +162,7 @@ _NAMED = 4
 def readers_document(models: Mapping[str, KnownModel], here: Collection[str], place: str) -> Iterator[Block]:
     """What is known of each model, and which are on this machine.
 
-    Args:
-        models: by name.
-        here: the names of those that were fetched.
-        place: the folder where they lie.
+    `here` are the names of those that were fetched into the folder `place`.
     """
     for name, one in models.items():
         few = len(one.languages) <= _NAMED

@@ -47,12 +47,7 @@ def plan_document(
 ) -> Iterator[Block]:
     """Requests, tokens, price and time of an evaluation, and what would make it cheaper.
 
-    Args:
-        estimate: what was found out.
-        input: what would be evaluated: a file's name.
-        judge: who would judge.
-        notes: what else is to be known about the numbers.
-        asked: how language models are asked; None if none is, so that all requests are for embeddings.
+    `asked` is how language models are asked; None if none is, so that all requests are for embeddings.
     """
     facts = [f" of {one_line(input, 120)}", _cases(estimate), one_line(judge, 120)]
     if estimate.trials > 1:

@@ -308,13 +308,7 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
 ) -> RunReport:
     """What the terminal, the page and JSON show of a run.
 
-    Args:
-        stored: the run.
-        config: what it was evaluated with, or is to be read with.
-        tally: its records, counted.
-        repeats: how far its trials agree, if it was repeated.
-        corrections: metric name → its mean corrected by people's labels.
-        judge_card: what is known of the judge.
+    `config` is what it was evaluated with, or is to be read with.
     """
     info = stored.info
     rejected = stored.rejected()

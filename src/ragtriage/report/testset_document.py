@@ -289,10 +289,7 @@ def reliability_document(
 ) -> Iterator[Block]:
     """A line a score: precision and recall with their intervals.
 
-    Args:
-        found: the scores.
-        interval: how the intervals were computed.
-        published: score → the paper's row, to stand below it.
+    The paper's row of a score (`published`) stands below it.
     """
     columns = (*text_columns("score", most=28), *number_columns("from"), *text_columns("precision", "recall"))
     yield table(columns, _rows(found, published or {}))

@@ -46,18 +46,7 @@ def write_testset_page(
 ) -> None:
     """Write the page; it loads nothing, and an older file is replaced only when the new one is complete.
 
-    Args:
-        path: where to.
-        title: what was scored.
-        scores: of the rows as they are given.
-        even: of a balanced sample of them, if there is one.
-        tagged: all answers.
-        decisions: one an answer.
-        analysis: why answers failed.
-        most_bytes: of all groups together; the rest is counted.
-
-    Raises:
-        OSError: the file can't be written.
+    `even` are the scores of a balanced sample of the rows. Groups beyond `most_bytes` are only counted.
     """
     groups = group_reports(tagged, decisions, analysis)
     clusters, compared = list(scores.clusters.values()), scores.comparison
@@ -134,11 +123,6 @@ def group_reports(
     """All groups, the most telling first: non-robust, gap, undecided, robust; in each those with most wrong answers.
 
     With groups per cluster, a group of two clusters is shown once, under the tag that comes first.
-
-    Args:
-        tagged: all answers.
-        decisions: one an answer.
-        analysis: why answers failed.
     """
     members: dict[str, list[tuple[TaggedRow, Decision]]] = defaultdict(list)
     for one, decision in zip(tagged, decisions, strict=True):
@@ -215,17 +199,7 @@ def write_reliability_page(
 ) -> None:
     """Write the page; it loads nothing, and an older file is replaced only when the new one is complete.
 
-    Args:
-        path: where to.
-        title: what was scored.
-        found: the scores.
-        wrong: score → the answers that it misjudges.
-        interval: how the intervals were computed.
-        published: score → the paper's row.
-        most_bytes: of all answers together; the rest is counted.
-
-    Raises:
-        OSError: the file can't be written.
+    `wrong` holds the answers that each score misjudges; what is beyond `most_bytes` is only counted.
     """
     most = most_bytes // max(1, len(wrong))
     stream = environment().get_template("reliability.html.j2").generate(

@@ -49,9 +49,7 @@ _TAIL = 6
 def is_code(text: str, *, declared: bool) -> bool:
     """Whether a whole text is made of digits that are no number.
 
-    Args:
-        text: a true answer.
-        declared: whether the row says that it is a text. If not, only a leading zero tells.
+    Only a leading zero tells, unless the row says that it is a text (`declared`).
     """
     bare = text.strip()
     return not _DAY.fullmatch(bare) and bool((_DIGITS if declared else _LEADING_ZERO).fullmatch(bare))

@@ -99,14 +99,8 @@ def agreement_of(
     """Measure agreement on rows.
 
     A row without a score counts as wrong: as the lowest score where the label is 1, as the highest where it is 0, as
-    the middle one where labels are graded, and as preferring the other answer of a pair.
-
-    Args:
-        name: what the rows are.
-        rows: at least one.
-        scale: what the labels are [default: inferred from them].
-        red: which verdict is shown in red.
-        seed: of the resamples.
+    the middle one where labels are graded, and as preferring the other answer of a pair. What the labels are
+    (`scale`) is inferred from them if it isn't given; `red` is the verdict that is shown in red.
     """
     label = np.array([row.label for row in rows])
     scale = scale or ("yes or no" if np.isin(label, (0, 1)).all() else "graded")

@@ -180,12 +180,8 @@ def calibrate(
 ) -> Calibration:
     """Everything that the labels allow.
 
-    Args:
-        labels: of a run's components.
-        metrics: all of the run: a threshold holds for all that they ask, so the labels must stand for all of it.
-        judge: who judged, as it is typed.
-        fingerprints: the run's, by kind of question.
-        thresholds: metric → the score from which a case is good, as people mean it.
+    `metrics` are all of the run: a threshold holds for all that they ask, so the labels must stand for all of it.
+    `thresholds` are the scores from which a case is good, as people mean it.
     """
     by_kind: dict[Kind, list[LabelledMetric]] = {}
     for one in labels.metrics:

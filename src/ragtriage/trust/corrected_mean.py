@@ -276,14 +276,7 @@ class RunLabels:
 def join_labels(
     run: Iterable[str], metrics: Sequence[Metric], records: Iterable[Record], labels: Sequence[Label]
 ) -> RunLabels:
-    """Find every label's component in a run.
-
-    Args:
-        run: what labels call this run.
-        metrics: the run's.
-        records: its cases, read once.
-        labels: of this run or others.
-    """
+    """Find every label's component in a run."""
     names = frozenset(run)
     unused: Counter[str] = Counter()
     wanted: dict[tuple[str, str, int], list[Label]] = {}

@@ -191,12 +191,7 @@ class SampledItem:
 def metrics_to_label(names: Sequence[str], run: Sequence[str]) -> tuple[str, ...]:
     """The metrics to label.
 
-    Args:
-        names: what was asked for; `all` stands for every one that the run has.
-        run: the metrics of the run.
-
-    Raises:
-        ConfigError: a metric can't be labelled, or the run doesn't have it.
+    In `names`, `all` stands for every one that the run has.
     """
     possible = tuple(name for name in run if name in PROMPTS)
     if not possible:
@@ -242,13 +237,8 @@ def random_sample(items: Iterable[Item], n: int, seed: int) -> list[SampledItem]
 def likely_errors(items: Iterable[Item], n: int, seed: int, other: Iterable[Item] = ()) -> list[SampledItem]:
     """The n items where the judge is likeliest wrong: first verdicts that differ in another run, then doubtful ones.
 
-    Unfit for estimates: what is selected for errors has more of them.
-
-    Args:
-        items: of the run.
-        n: how many.
-        seed: of the order in which they are asked, and of ties.
-        other: items of another run of the same cases.
+    Unfit for estimates: what is selected for errors has more of them. `other` are items of another run of the same
+    cases; `seed` is of the order in which they are asked, and of ties.
     """
     theirs = {(one.case, one.metric, one.text): one.verdict for one in other}
 

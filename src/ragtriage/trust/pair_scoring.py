@@ -345,11 +345,7 @@ class Table1Row:
 
 
 def read_table1(data: str | Path = OWN_PAIRS) -> tuple[list[Pair], list[Rejected]]:
-    """The pairs of a file, or of every `.jsonl` and `.jsonl.gz` of a folder, and the rows that can't be used.
-
-    Raises:
-        InputError: nothing can be read, no row can be used, or a pair is of none of the table's metrics.
-    """
+    """The pairs of a file, or of every `.jsonl` and `.jsonl.gz` of a folder, and the rows that can't be used."""
     path = Path(data)
     files = sorted(file for file in path.glob("*.jsonl*") if file.is_file()) if path.is_dir() else [path]
     if not files:

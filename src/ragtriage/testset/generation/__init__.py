@@ -33,10 +33,6 @@ __all__ = ["SqlglotError", "exp", "require_packages", "scopes", "sqlglot", "yaml
 
 
 def require_packages() -> None:
-    """Check that the packages are there, before a database is read.
-
-    Raises:
-        MissingExtraError: one of them isn't installed.
-    """
+    """Check that the packages are there, before a database is read."""
     if isinstance(sqlglot, _Missing):
         raise MissingExtraError(_WHAT, _EXTRA)

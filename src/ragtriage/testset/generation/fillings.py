@@ -383,11 +383,7 @@ def json_line(values: Mapping[str, Any]) -> str:
 
 
 def read_fillings(path: Path, templates: Iterable[QueryTemplate]) -> tuple[tuple[Filling, ...], tuple[str, ...]]:
-    """The fillings of a file, hand-edited or not, and sentences about those that can't be used.
-
-    Raises:
-        InputError: the file can't be read, or holds no usable filling.
-    """
+    """The fillings of a file, hand-edited or not, and sentences about those that can't be used."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except FileNotFoundError:
@@ -434,9 +430,8 @@ def partly_filled(
 ) -> Iterator[tuple[Mapping[str, FilledTemplate], Callable[[FilledTemplate], None]]]:
     """What was filled so far by template, and what keeps one more, so that an interrupted step goes on.
 
-    Args:
-        path: one template a line.
-        inputs: a digest of all that the step is made from; what was made from something else is left.
+    The file has one template a line, under a digest of all that the step is made from; what was made from something
+    else is left.
     """
     done: dict[str, FilledTemplate] = {}
     head = _encoded({"inputs": inputs})

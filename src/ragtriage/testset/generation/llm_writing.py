@@ -226,10 +226,6 @@ def phrase_by_model(
     Returns:
         What was written. Where the model stopped, failed, or wrote too few, `stopped` and `without` say so; what was
         paid for is kept, and the same call goes on from there.
-
-    Raises:
-        ConfigError: `per_criterion` is below 1.
-        StoreError: what it writes can't be kept.
     """
     if per_criterion < 1:
         raise ConfigError(f"--per-criterion {per_criterion}: give at least 1")

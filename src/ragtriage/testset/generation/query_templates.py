@@ -259,14 +259,10 @@ _Way = tuple[tuple[Join, ...], tuple[Filter, ...]]
 def enumerate_templates(schema: Schema, *, aggregates: bool = False, most: int = MOST) -> TemplateEnumeration:
     """Templates of select, project and join whose filters name a row, so that answers are mostly single.
 
-    The order is fixed: columns of a named row; of what it refers to, over one reference and over two; of rows that are
-    named by what they refer to (those of bridge tables among them); of rows named by themselves and what they refer
-    to; rows by what they refer to, directly or over a bridge table; and counts.
-
-    Args:
-        schema: its surrogate columns are neither asked for nor asked about.
-        aggregates: also count rows.
-        most: how many at most; the least useful are left out.
+    The order is fixed: columns of a named row; of what it refers to, over one reference and over two; of rows that
+    are named by what they refer to (those of bridge tables among them); of rows named by themselves and what they
+    refer to; rows by what they refer to, directly or over a bridge table; and counts. Surrogate columns are neither
+    asked for nor asked about. Of more than `most` the least useful are left out.
     """
     tables = schema.by_name
     found: dict[str, QueryTemplate] = {}

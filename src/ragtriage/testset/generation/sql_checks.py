@@ -165,11 +165,6 @@ def check_template(sql: str, schema: Schema, made_by: str = "written") -> QueryT
     functions that could change anything, with at least one placeholder `[table.column]` in its conditions, and may not
     select what it filters on.
 
-    Args:
-        sql: with placeholders, in quotes or not.
-        schema: what it may ask about.
-        made_by: who wrote it.
-
     Raises:
         RefusedSql: it can't be a template; the sentence says why.
     """

@@ -61,11 +61,7 @@ class Combinations:
 class CombinationSampler:
     """Samples combinations of values from a database.
 
-    Args:
-        database: an open one.
-        schema: what is known of it.
-        seed: fixes what is drawn.
-        large: from how many rows a table is sampled.
+    Tables of more than `large` rows are sampled; `seed` fixes what is drawn.
     """
 
     def __init__(self, database: Database, schema: Schema, seed: int = 0, large: int = LARGE) -> None:
@@ -86,9 +82,6 @@ class CombinationSampler:
             most: how many.
             kind: those that occur together in the joined rows, or the blind product of all values. A template whose
                 placeholders aren't all compared by `=`, one beside the other, takes the product.
-
-        Raises:
-            InputError: the database refuses the query, or it takes too long.
         """
         parsed = parse_template(template.sql, self._schema)
         columns, others = _split(parsed)

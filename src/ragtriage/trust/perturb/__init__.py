@@ -51,10 +51,7 @@ class PerturbedPairs:
 def perturb(cases: Sequence[Case], seed: int = 0, metrics: Sequence[str] = tuple(PERTURBATIONS)) -> PerturbedPairs:
     """Make one pair a case and metric, where it can be done safely.
 
-    Args:
-        cases: of one file: what is added to a case is taken from the others.
-        seed: of what is drawn; which rows stand beside matters only for what is added.
-        metrics: for which of PERTURBATIONS.
+    What is added to a case is taken from the others; which rows stand beside matters only for that.
     """
     context = FileContext(cases, seed)
     short = {name: in_paper for in_paper, name in SHORT.items()}
