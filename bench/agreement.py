@@ -42,8 +42,8 @@ from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.judge_config import EMBEDDED
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.protocol import Judge
-from ragtriage.trust.agreement.labelled import predict_rows, read_labelled_rows
-from ragtriage.trust.pairs.pair_files import SHORT
+from ragtriage.trust.labelled_rows import predict_rows, read_labelled_rows
+from ragtriage.trust.pair_files import SHORT
 from ragtriage.trust.prediction_files import write_components, write_predictions
 
 FOLDS = 3

@@ -14,15 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragtriage.trust.calibration.corrected_mean import (
-    DOUBTFUL_NO,
-    DOUBTFUL_YES,
-    NO,
-    UNKNOWN,
-    YES,
-    JudgedComponents,
-    corrected_mean,
-)
+from ragtriage.trust.corrected_mean import DOUBTFUL_NO, DOUBTFUL_YES, NO, UNKNOWN, YES, JudgedComponents, corrected_mean
 
 STRATA = 5
 TRUTHS = (0.02, 0.05, 0.2, 0.5, 0.8, 0.9, 0.95, 0.98)

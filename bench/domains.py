@@ -40,7 +40,7 @@ from ragtriage.judges.decision_thresholds import BASE_RATES
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.metrics import metrics_named
 from ragtriage.runs.metric_tally import BETWEEN_DOMAINS, interval_of_mean
-from ragtriage.trust.calibration.fits import HELD_BACK, RATED_BY
+from ragtriage.trust.label_fits import HELD_BACK, RATED_BY
 
 RUNS, SIZE = 100, 100
 """Runs that are drawn from a domain, and cases of each."""

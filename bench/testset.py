@@ -21,13 +21,11 @@ from typing import Any
 
 from ragtriage.testset.generation.build import BuildOptions, build, make_fillings, make_schema, make_templates
 from ragtriage.testset.generation.database import Database
-from ragtriage.testset.generation.fillings import FillingOptions
-from ragtriage.testset.generation.query_templates import parameterized_sql
+from ragtriage.testset.generation.fillings import FillingOptions, typed_answer
+from ragtriage.testset.generation.query_templates import enumerate_templates, parameterized_sql
 from ragtriage.testset.generation.reflection import reflect
 from ragtriage.testset.generation.sampling import SamplingPlan
 from ragtriage.testset.generation.sql_checks import check_template
-from ragtriage.testset.generation.template_enumeration import enumerate_templates
-from ragtriage.testset.generation.true_answers import typed_answer
 
 ROWS = 10_000_000
 TABLES = 200

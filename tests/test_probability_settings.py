@@ -11,7 +11,7 @@ from ragtriage import ConfigError
 from ragtriage.cli.evaluation_flags import evaluation_config
 from ragtriage.cli.judge import JudgeFlags
 from ragtriage.config import Settings, judge_config, read_settings
-from ragtriage.diagnosis import COSTS, Costs
+from ragtriage.diagnosis.rules import COSTS, Costs
 from ragtriage.judges.decision_thresholds import BASE_RATES, check_base_rates
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.runs.evaluation_config import to_stored

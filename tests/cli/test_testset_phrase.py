@@ -12,8 +12,8 @@ import pytest
 from cli_models import chats, judging, prompt_in
 
 from forked import Child
+from ragtriage.testset.generation.query_templates import enumerate_templates
 from ragtriage.testset.generation.schema import Column, Schema, Table, schema_text
-from ragtriage.testset.generation.template_enumeration import enumerate_templates
 from ragtriage.testset.generation.template_files import read_phrasings, read_templates, templates_text
 from servers import Heard, Said, Server, chat
 

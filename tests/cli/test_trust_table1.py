@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ragtriage.trust.pairs.table1 import RAGAS_FOR, read_table1
+from ragtriage.trust.pair_scoring import RAGAS_FOR, read_table1
 
 PIER = "The pier opened in 1901. It is 240 metres long."
 

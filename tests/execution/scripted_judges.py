@@ -30,8 +30,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import InMemory
 from ragtriage.metrics import THELMA
 from ragtriage.readers import open_cases
-from ragtriage.report.json_output import run_json
-from ragtriage.report.run_report import stored_run_report
+from ragtriage.report.run_report import run_json, stored_run_report
 from ragtriage.runs.cutting import survey
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
 from ragtriage.runs.manifest import Manifest, ReadOptions, parts_digest

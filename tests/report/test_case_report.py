@@ -13,9 +13,8 @@ from ragtriage.diagnosis.findings import Finding
 from ragtriage.diagnosis.headline import rank_of
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.metrics.thelma import ANSWERED_BY_ONE
+from ragtriage.report.case_parts import MOST_COLUMNS, Look, coverage_of
 from ragtriage.report.case_report import LISTED_SOURCES, case_report, legend_of, listed_case, look_of, worst_first
-from ragtriage.report.citations import MOST_COLUMNS, coverage_of
-from ragtriage.report.marks import Look
 from ragtriage.report.words import title_of
 
 Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]

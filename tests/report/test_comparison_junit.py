@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from made_comparison import HOSTILE, SHARE, UNSURE, WORSE, made_comparison
-from ragtriage.report.comparison_junit import comparison_junit
+from ragtriage.report.comparison_files import comparison_junit
 from ragtriage.report.comparison_words import Quote
 
 ATTRIBUTES = {

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from made_comparison import HOSTILE, UNSURE, WORSE, made_comparison
-from ragtriage.report.comparison_markdown import MARK, MOST, comparison_markdown, escaped
+from ragtriage.report.comparison_files import MARK, MOST, comparison_markdown, escaped
 from ragtriage.report.comparison_words import Quote
 from ragtriage.runs.compare.comparison import CaseList
 

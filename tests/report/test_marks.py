@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.report.marks import LOOKS, Mark, pieces
+from ragtriage.report.case_parts import LOOKS, Mark, pieces
 
 TEXT = "The fee is 20 euros and it is due today."
 

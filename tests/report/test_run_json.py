@@ -17,10 +17,9 @@ from ragtriage.diagnosis.findings import diagnose
 from ragtriage.diagnosis.rules import Rule
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.aggregate import share
-from ragtriage.report.json_output import run_json
 from ragtriage.report.run_document import run_document
 from ragtriage.report.run_page import write_run_page
-from ragtriage.report.run_report import Header, RunReport, run_report
+from ragtriage.report.run_report import Header, RunReport, run_json, run_report
 from ragtriage.report.terminal import print_document
 from ragtriage.report.words import two_places
 from ragtriage.runs.evaluation_config import EvaluationConfig

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage.core.display import one_line, sanitize
-from ragtriage.report.marks import excerpts, merged_spans
+from ragtriage.report.case_parts import excerpts, merged_spans
 
 SPANS = st.lists(
     st.tuples(st.integers(0, 5000), st.integers(0, 5000)).map(lambda pair: (min(pair), max(pair))), max_size=30

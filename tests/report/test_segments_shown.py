@@ -18,9 +18,8 @@ from ragtriage.diagnosis.findings import Finding
 from ragtriage.metrics import CITATIONS
 from ragtriage.metrics.aggregate import SEGMENTS
 from ragtriage.report.case_document import case_document
+from ragtriage.report.case_parts import LOOKS, segment_reports
 from ragtriage.report.case_report import case_report
-from ragtriage.report.citations import segment_reports
-from ragtriage.report.marks import LOOKS
 from ragtriage.report.run_document import run_document
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, run_report

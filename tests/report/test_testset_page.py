@@ -16,10 +16,15 @@ from ragtriage.report.testset_page import REASONS, group_reports, write_testset_
 from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.corpus import GapLookup
 from ragtriage.testset.correctness import Decision, SecondAnswer, decide
-from ragtriage.testset.failure_analysis import DiagnosedComponent, FailureAnalysis, blame_agreement
-from ragtriage.testset.groups import RULES, tag_rows
+from ragtriage.testset.failure_analysis import (
+    BLAME_RULES,
+    DiagnosedComponent,
+    FailureAnalysis,
+    SecondRun,
+    blame_agreement,
+    tag_rows,
+)
 from ragtriage.testset.scoring import Difference, score_decided
-from ragtriage.testset.sufficiency import SecondRun
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -111,7 +116,7 @@ def test_the_most_telling_groups_come_first() -> None:
 
 
 def test_every_rule_has_its_reasons() -> None:
-    assert set(REASONS) == set(RULES)
+    assert set(REASONS) == set(BLAME_RULES)
 
 
 def test_texts_are_escaped_and_it_loads_nothing(tmp_path: Path) -> None:

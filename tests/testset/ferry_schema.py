@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ragtriage.testset.generation.query_templates import QueryTemplate
+from ragtriage.testset.generation.query_templates import QueryTemplate, enumerate_templates
 from ragtriage.testset.generation.schema import Column, ColumnType, ForeignKey, Schema, Table
-from ragtriage.testset.generation.template_enumeration import enumerate_templates
 
 
 def columns(**types: ColumnType) -> tuple[Column, ...]:

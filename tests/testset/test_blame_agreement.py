@@ -6,8 +6,7 @@ import pytest
 from answered_rows import answers, decided
 
 from ragtriage.diagnosis.rules import RULES
-from ragtriage.testset.failure_analysis import DiagnosedComponent, blame_agreement, side_of
-from ragtriage.testset.groups import tag_rows
+from ragtriage.testset.failure_analysis import DiagnosedComponent, blame_agreement, side_of, tag_rows
 
 
 def test_every_component_of_the_rules_has_a_side() -> None:

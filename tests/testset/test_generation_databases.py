@@ -11,13 +11,11 @@ import pytest
 from library_database import COPIES, LINES, LOOK_ALIKE, ODD, library
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.testset.generation.database import Database, QueryLimits, TooSlow
-from ragtriage.testset.generation.fillings import FilledTemplate, Filling, FillingOptions, fill_template
-from ragtriage.testset.generation.query_templates import fill_placeholders
+from ragtriage.testset.generation.fillings import AnswerPolicies, FilledTemplate, Filling, FillingOptions, fill_template
+from ragtriage.testset.generation.query_templates import enumerate_templates, fill_placeholders
 from ragtriage.testset.generation.reflection import reflect
 from ragtriage.testset.generation.schema import Schema
 from ragtriage.testset.generation.sql_checks import check_template
-from ragtriage.testset.generation.template_enumeration import enumerate_templates
-from ragtriage.testset.generation.true_answers import AnswerPolicies
 from ragtriage.testset.generation.value_combinations import CombinationSampler
 
 Run = Callable[[str], None]

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from library_database import sqlite_library
 from ragtriage.testset.generation.database import Database
-from ragtriage.testset.generation.english import singular
-from ragtriage.testset.generation.query_templates import fill_placeholders, parameterized_sql
+from ragtriage.testset.generation.phrasing.nouns import singular
+from ragtriage.testset.generation.query_templates import enumerate_templates, fill_placeholders, parameterized_sql
 from ragtriage.testset.generation.reflection import column_words, reference_words, reflect, words_of
 from ragtriage.testset.generation.schema import Column, Schema, Table
 from ragtriage.testset.generation.sql_checks import RefusedSql, check_template
-from ragtriage.testset.generation.template_enumeration import enumerate_templates
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,11 @@ import pytest
 from ferry_schema import SCHEMA as FERRIES
 from ferry_schema import TEMPLATES
 
-from ragtriage.testset.generation.english import is_plural, plural
 from ragtriage.testset.generation.phrasing import criteria_named, phrase
-from ragtriage.testset.generation.phrasing.nouns import sort_of
+from ragtriage.testset.generation.phrasing.nouns import is_plural, plural, sort_of
 from ragtriage.testset.generation.phrasing.questions import wordings_of
-from ragtriage.testset.generation.query_templates import shown_value
+from ragtriage.testset.generation.query_templates import enumerate_templates, shown_value
 from ragtriage.testset.generation.schema import Column, ColumnType, Schema, Table
-from ragtriage.testset.generation.template_enumeration import enumerate_templates
 
 
 def table(words: str, **types: ColumnType) -> Table:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragtriage.testset.matching import truths_for_judge, typed_match
+from ragtriage.testset.correctness import truths_for_judge, typed_match
 from ragtriage.text.dates import date_in, moments
 from ragtriage.text.numbers import figures, number_in
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage.testset.answered_rows import Row
-from ragtriage.testset.groups import tag_rows
+from ragtriage.testset.failure_analysis import tag_rows
 from ragtriage.testset.scoring import METRICS, Metric
 
 SMALL = answers(

@@ -21,8 +21,8 @@ from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import InMemory
-from ragtriage.testset.generation.llm_templates import write_templates
-from ragtriage.testset.generation.phrasing import criteria_named, phrase_by_model
+from ragtriage.testset.generation.llm_writing import phrase_by_model, write_templates
+from ragtriage.testset.generation.phrasing import criteria_named
 
 SHIP = template("ship.length", "ship.name")
 GOOD = {

@@ -12,11 +12,11 @@ import pytest
 from ferry_schema import SCHEMA, TEMPLATES, template
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.testset.generation.english import article, plural
 from ragtriage.testset.generation.phrasing import CRITERIA, NAMES, criteria_named, phrase
 from ragtriage.testset.generation.phrasing.criteria import SLOT, edits_between, words_in
+from ragtriage.testset.generation.phrasing.nouns import article, plural
 from ragtriage.testset.generation.phrasing.questions import wordings_of
-from ragtriage.testset.generation.phrasing.styles import AROUND, REASONS, with_typos
+from ragtriage.testset.generation.phrasing.rule_phrasing import AROUND, REASONS, with_typos
 
 ALL = phrase(SCHEMA, TEMPLATES, per_criterion=2, seed=7)
 PERSON = ("sailor.first_name", "sailor.last_name")

@@ -8,9 +8,15 @@ import pytest
 
 from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.correctness import Decision, SecondAnswer, decide
-from ragtriage.testset.groups import TaggedRow, tag_rows
+from ragtriage.testset.failure_analysis import (
+    TaggedRow,
+    decide_second_answers,
+    gold_text,
+    second_questions,
+    second_run_counts,
+    tag_rows,
+)
 from ragtriage.testset.scoring import score_decided
-from ragtriage.testset.sufficiency import decide_second_answers, gold_text, second_questions, second_run_counts
 
 
 def row(name: str, response: str, text: str | None, *, cluster: str = "short", **columns: Any) -> Row:

@@ -23,7 +23,7 @@ from ragtriage.config import Settings, find_settings, named_numbers, read_settin
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.report.comparison_document import comparison_document
-from ragtriage.report.json_output import comparison_json
+from ragtriage.report.comparison_files import comparison_json
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.compare.baseline import BaselineOptions, read_baseline, write_baseline
 from ragtriage.runs.compare.choose import LAST, Chosen, choose_base, choose_side, compare_chosen, is_run

@@ -11,8 +11,7 @@ from ragtriage.cli.console import tell
 from ragtriage.cli.input_files import check_output
 from ragtriage.core.case import Record
 from ragtriage.core.errors import InputError, NotStoredError
-from ragtriage.report.comparison_junit import write_comparison_junit
-from ragtriage.report.comparison_markdown import write_comparison_markdown
+from ragtriage.report.comparison_files import write_comparison_junit, write_comparison_markdown
 from ragtriage.report.comparison_page import write_comparison_page
 from ragtriage.report.comparison_words import Quote, Quotes
 from ragtriage.runs.compare.choose import Chosen

@@ -9,9 +9,8 @@ from ragtriage.core.errors import InputError
 from ragtriage.core.validation import validated
 from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig
 from ragtriage.runs.run import Run
-from ragtriage.trust.calibration.corrected_mean import CorrectedMean
-from ragtriage.trust.calibration.run_labels import RunLabels, join_labels
-from ragtriage.trust.labels.label_files import Label, read_labels
+from ragtriage.trust.corrected_mean import CorrectedMean, RunLabels, join_labels
+from ragtriage.trust.label_files import Label, read_labels
 
 
 def corrections_of(stored: Run, config: EvaluationConfig, labels: Path | None) -> dict[str, CorrectedMean]:

@@ -20,8 +20,8 @@ from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError, InputError, RagtriageError
 from ragtriage.execution.evaluate_file import FileResult
 from ragtriage.report.comparison_document import comparison_lines
+from ragtriage.report.comparison_files import comparison_json
 from ragtriage.report.comparison_words import gate_heading
-from ragtriage.report.json_output import comparison_json
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.compare.baseline import read_baseline
 from ragtriage.runs.compare.choose import Chosen, choose_side, compare_chosen, earlier_run, is_run

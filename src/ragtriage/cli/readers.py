@@ -11,7 +11,7 @@ from rich.console import Console
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command, new_typer
 from ragtriage.judges.hub_models.folder import fetch, is_here, known_model, known_models, models_folder
-from ragtriage.report.readers_document import readers_document
+from ragtriage.report.judge_document import readers_document
 from ragtriage.report.terminal import print_document
 
 readers = new_typer(

@@ -22,10 +22,9 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.files import REMOTE
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report, listed_case
-from ragtriage.report.json_output import run_json
 from ragtriage.report.run_document import cases_document, repeats_document, run_document
 from ragtriage.report.run_page import write_run_page
-from ragtriage.report.run_report import RepeatsReport, RunReport, stored_run_report
+from ragtriage.report.run_report import RepeatsReport, RunReport, run_json, stored_run_report
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.export import ExportedFields, ExportFormat, export_file, format_of, json_row, write_csv, write_jsonl

@@ -13,8 +13,13 @@ from ragtriage.cli.flags import command, new_typer, parse_names, parse_numbers
 from ragtriage.cli.testset_reliability import reliability
 from ragtriage.cli.testset_score import score
 from ragtriage.cli.testset_templates import phrase_templates, write
-from ragtriage.report.generation_document import counted_document, example_document, steps_document
+from ragtriage.report.testset_document import (
+    counted_document,
+    example_document,
+    steps_document,
+)
 from ragtriage.testset.example import write_example
+from ragtriage.testset.generation import require_packages
 from ragtriage.testset.generation.build import (
     TEMPLATES,
     BuildOptions,
@@ -28,10 +33,8 @@ from ragtriage.testset.generation.build import (
 )
 from ragtriage.testset.generation.build import build as build_all
 from ragtriage.testset.generation.database import SECONDS, Database, QueryLimits
-from ragtriage.testset.generation.fillings import FillingOptions
-from ragtriage.testset.generation.optional_packages import require_packages
+from ragtriage.testset.generation.fillings import AnswerPolicies, FillingOptions
 from ragtriage.testset.generation.sampling import SamplingPlan
-from ragtriage.testset.generation.true_answers import AnswerPolicies
 
 Combinations = Literal["occurring", "product"]
 

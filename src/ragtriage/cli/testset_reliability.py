@@ -26,14 +26,14 @@ from ragtriage.metrics import metrics_named
 from ragtriage.metrics.generator import self_consistency
 from ragtriage.readers import open_cases
 from ragtriage.readers.files import STDIN, InputFile
-from ragtriage.report.reliability import reliability_document, write_reliability_page
+from ragtriage.report.testset_document import reliability_document
+from ragtriage.report.testset_page import write_reliability_page
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.summary import Gates
 from ragtriage.store import open_store
 from ragtriage.testset.answered_rows import RowsRead, read_rows
-from ragtriage.testset.correctness import decide
-from ragtriage.testset.matching import TOLERANCE
+from ragtriage.testset.correctness import TOLERANCE, decide
 from ragtriage.testset.reliability import PUBLISHED, Interval, Published, misjudged, read_scores, reliability_of
 
 SAMPLES = 4

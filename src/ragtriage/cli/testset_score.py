@@ -26,17 +26,20 @@ from ragtriage.report.testset_page import write_testset_page
 from ragtriage.runs.tally import diagnosed_records
 from ragtriage.testset.answered_rows import Row, RowsRead, read_rows
 from ragtriage.testset.corpus import Corpus, look_up_gaps, read_corpus
-from ragtriage.testset.correctness import Decision, Given, check_matcher, decide
+from ragtriage.testset.correctness import TOLERANCE, Decision, Given, check_matcher, decide
 from ragtriage.testset.failure_analysis import (
     DiagnosedComponent,
     FailureAnalysis,
+    SecondRun,
+    TaggedRow,
     blame_agreement,
+    decide_second_answers,
     diagnosed_components,
+    second_questions,
+    second_run_counts,
+    tag_rows,
 )
-from ragtriage.testset.groups import TaggedRow, tag_rows
-from ragtriage.testset.matching import TOLERANCE
 from ragtriage.testset.scoring import Average, ModularScores, Policy, ScoringOptions, score_balanced, score_decided
-from ragtriage.testset.sufficiency import SecondRun, decide_second_answers, second_questions, second_run_counts
 
 
 @dataclass(frozen=True)

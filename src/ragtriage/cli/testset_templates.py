@@ -16,16 +16,15 @@ from ragtriage.cli.judge import JudgeFlags, spending
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.budget import Ledger
-from ragtriage.report.generation_document import phrasings_document, refused_document
+from ragtriage.report.testset_document import phrasings_document, refused_document
 from ragtriage.testset.generation.fillings import read_fillings
-from ragtriage.testset.generation.llm_templates import TemplatesWritten, write_templates
+from ragtriage.testset.generation.llm_writing import TemplatesWritten, phrase_by_model, write_templates
 from ragtriage.testset.generation.phrasing import (
     PhrasingResult,
     added,
     criteria_named,
     lacking,
     phrase,
-    phrase_by_model,
 )
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
 from ragtriage.testset.generation.schema import read_schema

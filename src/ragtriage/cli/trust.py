@@ -22,8 +22,8 @@ from ragtriage.readers.files import InputFile
 from ragtriage.readers.json_objects import first_line, write_lines
 from ragtriage.readers.problems import Rejected
 from ragtriage.report.document import markdown
-from ragtriage.report.judge_card import card_document, card_title
-from ragtriage.report.label_documents import agreement_document
+from ragtriage.report.judge_document import card_document, card_title
+from ragtriage.report.trust_document import agreement_document
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.runs.run import RunInfo
@@ -31,7 +31,9 @@ from ragtriage.runs.selection import require_tag
 from ragtriage.store import Store, open_store
 from ragtriage.store.database import store_address
 from ragtriage.store.run_writer import now
-from ragtriage.trust.agreement.labelled import (
+from ragtriage.trust.agreement import Agreement, agreement_of
+from ragtriage.trust.judge_card import card_of, fingerprints_of, read_figures, same_judge
+from ragtriage.trust.labelled_rows import (
     PREFIX,
     agreements,
     compared_cases,
@@ -45,8 +47,6 @@ from ragtriage.trust.agreement.labelled import (
     read_predictions,
     task_named,
 )
-from ragtriage.trust.agreement.measure import Agreement, agreement_of
-from ragtriage.trust.judge_card import card_of, fingerprints_of, read_figures, same_judge
 
 _LINES = (".jsonl", ".ndjson", ".gz")
 Found = tuple[list[Agreement], Sequence[Rejected], int]

@@ -20,22 +20,24 @@ from ragtriage.cli.stores import open_named_store
 from ragtriage.core.case import Record
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import as_builtins
-from ragtriage.report.label_documents import PICKED, calibration_document, labels_document
+from ragtriage.report.trust_document import PICKED, calibration_document, labels_document
 from ragtriage.runs.evaluation_config import CORRECTIONS
 from ragtriage.runs.run import Run
-from ragtriage.trust.calibration.calibrate import calibrate as calibrated
-from ragtriage.trust.labels.label_files import Label, LabelFile, read_labels
-from ragtriage.trust.labels.sampling import (
+from ragtriage.trust.calibration import calibrate as calibrated
+from ragtriage.trust.calibration import write_settings
+from ragtriage.trust.label_files import (
     Item,
+    Label,
+    LabelFile,
     SampledItem,
     items_of,
     likely_errors,
     metrics_to_label,
     random_sample,
+    read_labels,
     sample_name,
 )
-from ragtriage.trust.labels.session import KEYS, LINES, WIDTH, AskKey, LabellingSession, compare_with_judge, screen
-from ragtriage.trust.settings_text import write_settings
+from ragtriage.trust.label_session import KEYS, LINES, WIDTH, AskKey, LabellingSession, compare_with_judge, screen
 
 _CLEAR = "\x1b[2J\x1b[H"
 _WORDS = {"yes": "y", "no": "n", "skip": "s", "back": "b", "everything": "e", "quit": "q"}

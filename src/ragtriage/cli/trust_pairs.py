@@ -19,22 +19,32 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.readers.files import InputFile
 from ragtriage.report.plan_document import costs_document
-from ragtriage.report.selftest_document import selftest_document, table1_document
+from ragtriage.report.trust_document import selftest_document, table1_document
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
 from ragtriage.trust.judge_card import fingerprints_of
-from ragtriage.trust.pairs.pair_files import Pair, holds_pairs, read_pairs, write_pairs
-from ragtriage.trust.pairs.pair_scoring import CostEstimate, cost_of_pairs, score_pairs, scoring_tasks
-from ragtriage.trust.pairs.self_test import SelfTest, base_cases, self_test_of
-from ragtriage.trust.pairs.stability import (
+from ragtriage.trust.pair_files import Pair, holds_pairs, read_pairs, write_pairs
+from ragtriage.trust.pair_scoring import (
+    FURTHER,
+    OWN_PAIRS,
+    CostEstimate,
+    cost_of_pairs,
+    read_table1,
+    score_pairs,
+    scoring_tasks,
+    table1_rows,
+)
+from ragtriage.trust.perturb import PerturbedPairs, perturb
+from ragtriage.trust.perturb.claim_changes import WrittenChanges, cost_of_writing, write_changes
+from ragtriage.trust.self_test import (
     ORDER_UNSEEN,
     ORDER_UNSEEN_BY_MODELS,
+    SelfTest,
+    base_cases,
     cost_of_stability,
     reordered,
+    self_test_of,
     stability_of,
 )
-from ragtriage.trust.pairs.table1 import FURTHER, OWN_PAIRS, read_table1, table1_rows
-from ragtriage.trust.perturb import PerturbedPairs, perturb
-from ragtriage.trust.perturb.model_written import WrittenChanges, cost_of_writing, write_changes
 
 PairInput = tuple[list[Case], PerturbedPairs, list[Rejected]]
 """The cases of a file, what was made of them, and the rows that can't be used."""

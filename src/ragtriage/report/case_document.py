@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ragtriage.core.display import dollars, one_line, plural
 from ragtriage.diagnosis.headline import KIND_WORDS
+from ragtriage.report.case_parts import CitationReport, Coverage, Piece, SegmentReport, VerdictReport
 from ragtriage.report.case_report import CaseReport, ClaimReport, ScoreReport, SourceReport, looks_of
-from ragtriage.report.citations import CitationReport, Coverage, SegmentReport, VerdictReport
 from ragtriage.report.document import (
     Bar,
     Block,
@@ -23,7 +23,6 @@ from ragtriage.report.document import (
     table,
     text_columns,
 )
-from ragtriage.report.marks import Piece
 from ragtriage.report.words import (
     DASH,
     LOOK_WORDS,

@@ -20,18 +20,22 @@ from ragtriage.metrics.generator import hallucination, ragas_faithfulness
 from ragtriage.metrics.reference import answer_f1, answer_precision
 from ragtriage.metrics.thelma import REPEATED, fact_precision, groundedness, response_precision, source_precision
 from ragtriage.planning.questions import as_read
-from ragtriage.report.citations import (
+from ragtriage.report.case_parts import (
+    LOOKS,
     Coverage,
+    Look,
+    Mark,
+    Piece,
     SegmentReport,
     State,
     VerdictReport,
     coverage_of,
     judged,
+    pieces,
     segment_reports,
     state_of,
     verdict_report,
 )
-from ragtriage.report.marks import LOOKS, Look, Mark, Piece, pieces
 from ragtriage.report.words import bad_level, title_of
 from ragtriage.text.segments import unrecognized_marks
 
@@ -154,12 +158,7 @@ class FaultReport:
 
 
 def fault_reports(record: Record, metrics: Sequence[Metric] = ()) -> tuple[FaultReport, ...]:
-    """The bad components of the scores that are shown nowhere else; metrics that found the same are listed once.
-
-    Args:
-        record: the case.
-        metrics: where those stand that aren't built in.
-    """
+    """The bad components of the scores that are shown nowhere else; metrics that found the same are listed once."""
     found: dict[tuple[str, tuple[str, ...]], FaultReport] = {}
     for name, outcome in record.outcomes.items():
         metric = metric_named(name, metrics)
@@ -422,12 +421,7 @@ def listed_case(
 ) -> ListedCase:
     """A case on one line.
 
-    Args:
-        record: the case.
-        findings: what was found on it.
-        rules: those that the findings come from.
-        thresholds: by which a score is low, and a case is ranked that no rule decides.
-        metrics: where those stand that aren't built in: they say which direction is good.
+    By the thresholds a score is low, and a case is ranked that no rule decides.
     """
     head = headline(record, findings, thresholds or {}, rules, metrics)
     scores = {name: o.value if isinstance(o, Score) else None for name, o in record.outcomes.items()}

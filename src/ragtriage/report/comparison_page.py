@@ -38,13 +38,7 @@ _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 def write_comparison_page(path: Path, found: Comparison, quotes: Quotes | None = None) -> None:
     """Write a comparison as one HTML file that loads nothing.
 
-    Args:
-        path: where to; an older file is replaced only when the new one is complete.
-        found: the comparison.
-        quotes: texts of the cases that changed most.
-
-    Raises:
-        OSError: the file can't be written.
+    An older file is replaced only when the new one is complete.
     """
     state, says = verdict_of(found)
     reach = _reach(found)

@@ -23,7 +23,7 @@ from ragtriage.report.document import (
     text_columns,
 )
 from ragtriage.report.words import DASH
-from ragtriage.trust.pairs.pair_scoring import CostEstimate
+from ragtriage.trust.pair_scoring import CostEstimate
 
 UNPRICED = "not known: give --price IN:OUT"
 BY_RULES = "Numbers of claims and facts are counted by rules; a model may find more."
@@ -46,12 +46,7 @@ def plan_document(
 ) -> Iterator[Block]:
     """Requests, tokens, price and time of an evaluation, and what would make it cheaper.
 
-    Args:
-        estimate: what was found out.
-        input: what would be evaluated: a file's name.
-        judge: who would judge.
-        notes: what else is to be known about the numbers.
-        asked: how language models are asked; None if none is, so that all requests are for embeddings.
+    `asked` is how language models are asked; None if none is, so that all requests are for embeddings.
     """
     facts = [f" of {one_line(input, 120)}", _cases(estimate), one_line(judge, 120)]
     if estimate.trials > 1:

@@ -220,12 +220,7 @@ def cases_document(
 ) -> Iterator[Block]:
     """One line a case, worst first: the finding whole, and as many scores as the width allows.
 
-    Args:
-        rows: from `case_row(record, findings)`, in any order.
-        most: how many are listed; all without it.
-        metrics: where metrics that aren't built in have their titles.
-        width: characters of a line.
-        rules: those that the findings come from: which scores are left out first hangs on them.
+    Which scores are left out first hangs on the rules that the findings come from.
     """
     ordered = worst_first(rows)
     shown = ordered[:most]
@@ -296,13 +291,7 @@ def repeats_report(summary: RepeatSummary, judge: str = "") -> tuple[str, tuple[
 
 
 def repeats_document(summary: RepeatSummary, *, input: str = "", judge: str = "") -> Iterator[Block]:  # noqa: A002  # as in Header
-    """A line a metric, the verdicts by kind, the cases that are least alike.
-
-    Args:
-        summary: from `Repeats`.
-        input: what was evaluated: a file's name.
-        judge: who judged.
-    """
+    """A line a metric, the verdicts by kind, the cases that are least alike."""
     whole = f"{plural(summary.trials, 'trial')} of {plural(summary.cases, 'case')}"
     yield title_line(whole, input, f"judged by {one_line(judge, 120)}" if judge else "")
     yield GAP

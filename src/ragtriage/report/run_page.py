@@ -19,7 +19,7 @@ from ragtriage.core.display import one_line, plural
 from ragtriage.diagnosis.headline import KIND_WORDS, Rank
 from ragtriage.diagnosis.rules import SURE, is_bad
 from ragtriage.report.case_report import ListedCase, case_report, legend_of, listed_case, looks_of
-from ragtriage.report.judge_card import card_sections
+from ragtriage.report.judge_document import card_sections
 from ragtriage.report.run_document import repeats_report
 from ragtriage.report.run_report import MOST_REASONS, Header, MetricReport, RunReport
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
@@ -46,14 +46,8 @@ Ranked = tuple[Rank, int, str, ListedCase]
 def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diagnosed]], full: int = FULL) -> None:
     """Write the report as one HTML file that loads nothing.
 
-    Args:
-        path: where to; an older file is replaced only when the new one is complete.
-        run: what is shown of it as a whole.
-        cases: gives the cases with their findings; called twice, in the same order each time.
-        full: how many of the worst cases are shown in full; the others are rows of a table.
-
-    Raises:
-        OSError: the file can't be written.
+    `cases` is called twice and gives the same order each time. The `full` worst are shown in full, the others as rows
+    of a table. An older file is replaced only when the new one is complete.
     """
     header = run.header
     kinds: Counter[str] = Counter()

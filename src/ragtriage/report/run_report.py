@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ragtriage.core.amount import Amount
 from ragtriage.core.display import one_line, plural, price_of_tokens
 from ragtriage.core.metric import Metric
+from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis.headline import NONE, UNREAD, any_applicable
 from ragtriage.diagnosis.rules import BAD, RULES, Rule, is_bad
 from ragtriage.metrics import CITATIONS
@@ -32,7 +33,7 @@ from ragtriage.runs.run import Run
 from ragtriage.runs.selection import QUOTED
 from ragtriage.runs.summary import Group, Summary
 from ragtriage.runs.tally import SlicedTally
-from ragtriage.trust.calibration.corrected_mean import CorrectedMean
+from ragtriage.trust.corrected_mean import CorrectedMean
 
 MOST_REASONS = 8
 """Reasons for undefined scores that are listed, beside what cases lack."""
@@ -306,13 +307,7 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
 ) -> RunReport:
     """What the terminal, the page and JSON show of a run.
 
-    Args:
-        stored: the run.
-        config: what it was evaluated with, or is to be read with.
-        tally: its records, counted.
-        repeats: how far its trials agree, if it was repeated.
-        corrections: metric name → its mean corrected by people's labels.
-        judge_card: what is known of the judge.
+    `config` is what it was evaluated with, or is to be read with.
     """
     info = stored.info
     rejected = stored.rejected()
@@ -340,3 +335,47 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
         texts_deleted=stored.texts_deleted(),
     )
     return run_report(header, tally.summary(), tally.slices(), repeats)
+
+
+def run_json(run: RunReport) -> dict[str, Any]:
+    """What `--json` prints: metrics, diagnosis, findings, what the run is and took, slices, repetitions.
+
+    Keys without a value are left out: `texts_deleted`, `slices`, `spent`, `repeats`, `flagged`, `citing`,
+    a metric's `corrected`.
+    """
+    header = run.header
+    told: dict[str, Any] = {
+        "run": int(header.run) if header.run.isdecimal() else header.run,
+        **run.summary.as_json(),
+        "findings": [_group(group, header) for group in run.summary.groups],
+        "input": header.input,
+        "judge": header.judge,
+        **({"embeddings": header.embeddings} if header.embeddings else {}),
+        **({"counting": header.counting} if header.counting else {}),
+        "state": header.state,
+        "complete": run.complete,
+        "rejected": header.rejected,
+        **({"arithmetic": header.arithmetic} if header.arithmetic > 1 else {}),
+        **header.spent.as_json(),
+    }
+    for name, correction in header.corrections.items():
+        told["metrics"][name]["corrected"] = as_builtins(correction)
+    if header.texts_deleted:
+        told["texts_deleted"] = header.texts_deleted
+    if run.slices:
+        told["slices"] = {
+            one.value: {**one.summary.as_json(), "findings": one.summary.findings_as_json()} for one in run.slices
+        }
+    if run.repeats:
+        repeats = run.repeats
+        told["repeats"] = {**repeats.summary.as_json(), "runs": list(repeats.runs), **repeats.spent.as_json()}
+    return told
+
+
+def _group(group: Group, header: Header) -> dict[str, Any]:
+    told = asdict(group) | {"worst": list(group.worst)}
+    if group.kind != "waste":
+        del told["tokens"]
+    elif (price := header.wasted(group.tokens)) is not None:
+        told["price"] = price
+    return told

@@ -107,11 +107,7 @@ def shares(counts: Mapping[str, int], order: Iterable[str]) -> list[dict[str, An
 
 
 def write_page(path: Path, chunks: Iterable[str]) -> None:
-    """Write a page; an older file is replaced only when the new one is complete.
-
-    Raises:
-        OSError: the file can't be written.
-    """
+    """Write a page; an older file is replaced only when the new one is complete."""
     with atomic_write(path, "replace", newline="\n") as file:
         file.writelines(chunks)
 

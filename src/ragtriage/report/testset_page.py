@@ -1,4 +1,7 @@
-"""One self-contained HTML file for a scored test set: a table like table 2 of GRAMMAR, and every group."""
+"""Self-contained HTML files: a scored test set with every group, and how far scores without references are right.
+
+Tables like tables 2 and 1 of GRAMMAR; the second page also shows the answers that scores misjudge.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
-from ragtriage.report.testset_document import WORDS, cross_rows, kind_of, score_rows, terms_of
+from ragtriage.report.testset_document import WORDS, cross_rows, kind_of, score_rows, share_of, terms_of
 from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.corpus import GapLookup
-from ragtriage.testset.correctness import Decision
-from ragtriage.testset.failure_analysis import SIDES, DiagnosedComponent, FailureAnalysis
-from ragtriage.testset.groups import Rule, Tag, TaggedRow
-from ragtriage.testset.matching import truths_for_judge
+from ragtriage.testset.correctness import Decision, truths_for_judge
+from ragtriage.testset.failure_analysis import SIDES, BlameRule, DiagnosedComponent, FailureAnalysis, Tag, TaggedRow
+from ragtriage.testset.reliability import Misjudged, Published, Reliability
 from ragtriage.testset.scoring import ModularScores
 
 TAG_WORDS: Mapping[Tag, str] = WORDS["tag"]
 """Tag → how it is written, in the order in which groups are shown."""
-REASONS: Mapping[Rule, tuple[str, str]] = WORDS["reasons"]
+REASONS: Mapping[BlameRule, tuple[str, str]] = WORDS["reasons"]
 """Rule → why the language model is at fault, and why retrieval is."""
 MOST_IDS = 12
 """Ids of retrieved documents that are shown."""
@@ -44,18 +46,7 @@ def write_testset_page(
 ) -> None:
     """Write the page; it loads nothing, and an older file is replaced only when the new one is complete.
 
-    Args:
-        path: where to.
-        title: what was scored.
-        scores: of the rows as they are given.
-        even: of a balanced sample of them, if there is one.
-        tagged: all answers.
-        decisions: one an answer.
-        analysis: why answers failed.
-        most_bytes: of all groups together; the rest is counted.
-
-    Raises:
-        OSError: the file can't be written.
+    `even` are the scores of a balanced sample of the rows. Groups beyond `most_bytes` are only counted.
     """
     groups = group_reports(tagged, decisions, analysis)
     clusters, compared = list(scores.clusters.values()), scores.comparison
@@ -132,11 +123,6 @@ def group_reports(
     """All groups, the most telling first: non-robust, gap, undecided, robust; in each those with most wrong answers.
 
     With groups per cluster, a group of two clusters is shown once, under the tag that comes first.
-
-    Args:
-        tagged: all answers.
-        decisions: one an answer.
-        analysis: why answers failed.
     """
     members: dict[str, list[tuple[TaggedRow, Decision]]] = defaultdict(list)
     for one, decision in zip(tagged, decisions, strict=True):
@@ -199,3 +185,49 @@ def _shown(value: Any) -> str:
     if value is None or value == {}:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def write_reliability_page(
+    path: Path,
+    title: str,
+    found: Sequence[Reliability],
+    wrong: Mapping[str, Sequence[Misjudged]],
+    interval: str,
+    published: Mapping[str, Published],
+    *,
+    most_bytes: int = MOST_BYTES,
+) -> None:
+    """Write the page; it loads nothing, and an older file is replaced only when the new one is complete.
+
+    `wrong` holds the answers that each score misjudges; what is beyond `most_bytes` is only counted.
+    """
+    most = most_bytes // max(1, len(wrong))
+    stream = environment().get_template("reliability.html.j2").generate(
+        title=title,
+        found=found,
+        wrong={name: list(pages(_rendered_answers(answers), most)) for name, answers in wrong.items()},
+        counts={name: _counts(answers) for name, answers in wrong.items()},
+        interval=interval.capitalize(),
+        published=published,
+        share_of=share_of,
+        **page_parts("", "report.css", "testset.css"),
+    )  # fmt: skip
+    write_page(path, stream)
+
+
+def _counts(answers: Sequence[Misjudged]) -> tuple[int, int]:
+    """How many wrong answers pass, and how many right ones don't."""
+    passed = sum(one.passed for one in answers)
+    return passed, len(answers) - passed
+
+
+def _rendered_answers(answers: Sequence[Misjudged]) -> Iterator[str]:
+    template = environment().get_template("reliability_answer.html.j2")
+    for one in answers:
+        samples = one.row.columns.get("samples")
+        yield template.render(
+            one=one,
+            truth="; ".join(truths_for_judge(one.row.answer)) if one.row.answer is not None else "",
+            samples=[str(text) for text in samples] if isinstance(samples, list) else [],
+            longest=LONGEST,
+        )

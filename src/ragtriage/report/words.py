@@ -14,7 +14,7 @@ from ragtriage.diagnosis.rules import BAD, is_bad
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.citations import FALSE
 from ragtriage.runs.summary import Summary
-from ragtriage.trust.calibration.corrected_mean import CorrectedMean
+from ragtriage.trust.corrected_mean import CorrectedMean
 
 TABLES: Mapping[str, Any] = tomllib.loads(files("ragtriage.report").joinpath("words.toml").read_text("utf-8"))
 SIGNS: Mapping[str, str] = TABLES["signs"]

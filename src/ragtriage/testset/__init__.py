@@ -1,8 +1,7 @@
 """Test sets whose answers are known: what they reveal of an application, and of scores without references."""
 
 from ragtriage.testset.answered_rows import Row, read_rows
-from ragtriage.testset.correctness import Decision, decide
-from ragtriage.testset.matching import typed_match
+from ragtriage.testset.correctness import Decision, decide, typed_match
 from ragtriage.testset.reliability import Reliability, reliability_of
 from ragtriage.testset.scoring import (
     ClusterScores,

@@ -77,9 +77,7 @@ def read_rows(path: str) -> RowsRead:
 def row_of(values: Mapping[str, Any], name: str) -> Row:
     """One row from the columns of a file.
 
-    Args:
-        values: column → value.
-        name: the row's id if it has none.
+    `name` is the id of a row that has none.
 
     Raises:
         RowProblem: a field is missing or of the wrong kind.

@@ -65,9 +65,6 @@ def read_corpus(path: Path) -> Corpus:
     """The documents of a folder (Markdown and text files, by their names without the ending), or of a JSONL file.
 
     Files of one name in several folders go by their paths below the folder. A row of a file has `id` and `text`.
-
-    Raises:
-        InputError: it can't be read, or holds no document.
     """
     found, skipped = _folder(path) if path.is_dir() else _file(path)
     if not found:

@@ -140,11 +140,7 @@ class ScoreFile:
 
 
 def read_scores(path: Path) -> ScoreFile:
-    """The scores of a JSONL file, which may be gzipped: `{id, scores: {name: number}}`, or flat rows.
-
-    Raises:
-        InputError: it can't be read, a row is broken or has no `id`, or an id comes twice.
-    """
+    """The scores of a JSONL file, which may be gzipped: `{id, scores: {name: number}}`, or flat rows."""
     read = ((key, values, values.get("scores")) for _, key, values in lines_by_id(path))
     return ScoreFile({key: scores if isinstance(scores, dict) else values for key, values, scores in read})
 

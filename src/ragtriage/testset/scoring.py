@@ -17,9 +17,8 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.statistics import percentile_interval
 from ragtriage.judges.protocol import Judge
 from ragtriage.testset.answered_rows import Row
-from ragtriage.testset.correctness import Decision, decide
-from ragtriage.testset.groups import TAGS, Blame, Rule, Scope, Tag, TaggedRow, tag_rows
-from ragtriage.testset.matching import TOLERANCE
+from ragtriage.testset.correctness import TOLERANCE, Decision, decide
+from ragtriage.testset.failure_analysis import TAGS, Blame, BlameRule, Scope, Tag, TaggedRow, tag_rows
 
 Metric = Literal["accuracy", "accuracy_without_lm_errors", "robustness", "robustness_without_lm_errors"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
@@ -94,7 +93,7 @@ class ClusterScores:
     """How many groups with a row of this cluster have each tag."""
     blame: Mapping[Blame, int]
     """Wrong answers of non-robust groups by the module at fault."""
-    rules: Mapping[Rule, int]
+    rules: Mapping[BlameRule, int]
     """By which rule they were blamed."""
     values: Mapping[Average, Mapping[Metric, float | None]]
     """Each metric in [0, 1], averaged over rows and over groups; None where it is undefined."""
@@ -105,13 +104,9 @@ class ClusterScores:
 def score_cluster(name: str, tagged: Sequence[TaggedRow], policy: Policy = "correct") -> ClusterScores:
     """The numbers of one cluster.
 
-    Undefined: accuracy if no group is decided, robustness also if all are gap groups, and what is without errors of the
-    language model also if there are wrong answers to blame and no row of the cluster says what was retrieved.
-
-    Args:
-        name: the cluster's.
-        tagged: its rows, tagged by `tag_rows` together with those of the other clusters.
-        policy: what becomes of answers that are blamed on the language model.
+    Undefined: accuracy if no group is decided, robustness also if all are gap groups, and what is without errors of
+    the language model also if there are wrong answers to blame and no row of the cluster says what was retrieved. The
+    rows are tagged by `tag_rows` together with those of the other clusters.
     """
     groups = sorted({one.row.group for one in tagged})
     counts = counts_of(tagged, groups)
@@ -223,18 +218,11 @@ def compare(
 ) -> Comparison:
     """Compare two clusters by what they share: groups.
 
-    The interval comes from drawing groups with replacement, each with its rows of both clusters. The p-value comes from
-    swapping the clusters within groups: without an effect a group's rows could as well carry the other name. Only
-    groups with decided rows in both take part in it. The smallest detectable difference is (1.96 + 0.84) standard
-    errors, the error being the bootstrap's.
-
-    Args:
-        tagged: rows of all clusters; the other clusters' are ignored.
-        first: the numbers of the first cluster.
-        second: those of the second.
-        average: over rows or over groups.
-        policy: what becomes of answers that are blamed on the language model.
-        seed: of draws and flips; rows in another order give the same numbers.
+    The interval comes from drawing groups with replacement, each with its rows of both clusters. The p-value comes
+    from swapping the clusters within groups: without an effect a group's rows could as well carry the other name.
+    Only groups with decided rows in both take part in it. The smallest detectable difference is (1.96 + 0.84)
+    standard errors, the error being the bootstrap's. Rows of other clusters are ignored; rows in another order give
+    the same numbers.
     """
     own = [[one for one in tagged if one.row.cluster == scores.name] for scores in (first, second)]
     groups = sorted({one.row.group for rows in own for one in rows if one.tag != "undecided"})

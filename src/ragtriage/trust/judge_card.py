@@ -77,11 +77,7 @@ def same_judge(info: RunInfo, judge: Judge) -> bool:
 
 
 def read_figures(path: Path) -> dict[str, Any]:
-    """One JSON object that a command of `ragtriage trust` printed.
-
-    Raises:
-        InputError: the file can't be read, or holds something else.
-    """
+    """One JSON object that a command of `ragtriage trust` printed."""
     try:
         return validated(dict[str, Any], json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:

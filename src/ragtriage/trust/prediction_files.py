@@ -56,10 +56,6 @@ def write_predictions(task: str, rows: Path, out: Path, judge: Judge) -> RowErro
 
     Returns:
         Which rows have none.
-
-    Raises:
-        ConfigError: the task isn't known.
-        InputError: the rows can't be read, none can be used, or the predictions can't be written.
     """
     known = next((name for name in TASKS if name == task), None)
     if known is None:
@@ -73,10 +69,6 @@ def write_components(unit: str, rows: Path, out: Path, judge: Judge) -> RowError
 
     Returns:
         Which rows have none.
-
-    Raises:
-        ConfigError: the unit isn't known.
-        InputError: the rows can't be read, none can be used, or the components can't be written.
     """
     if unit not in UNITS:
         raise ConfigError(f"nothing is split into {unit!r}: use one of {', '.join(UNITS)}")

@@ -18,11 +18,9 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.statistics import Z
 from ragtriage.diagnosis.rules import RULES
 from ragtriage.report.comparison_document import comparison_document
-from ragtriage.report.comparison_junit import comparison_junit
-from ragtriage.report.comparison_markdown import comparison_markdown
+from ragtriage.report.comparison_files import comparison_json, comparison_junit, comparison_markdown
 from ragtriage.report.comparison_words import expected_text
 from ragtriage.report.document import Table
-from ragtriage.report.json_output import comparison_json
 from ragtriage.runs.compare.baseline import BaselineOptions, read_baseline, write_baseline
 from ragtriage.runs.compare.case_table import FoundColumns
 from ragtriage.runs.compare.compare import CompareOptions, compare

@@ -10,7 +10,7 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.readers.problems import RowProblem
-from ragtriage.trust.agreement.preferences import PairScore, at_even_odds, pair_scores, preference_of
+from ragtriage.trust.agreement import PairScore, at_even_odds, pair_scores, preference_of
 
 GOOD, BAD, EMPTY = "Ferries run daily.", "Ferries run hourly now.", "No idea."
 TRUE = "The ferry sails every day."

@@ -7,15 +7,7 @@ import pytest
 
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import as_builtins, validated
-from ragtriage.trust.calibration.corrected_mean import (
-    MIN_LABELS,
-    NO,
-    UNKNOWN,
-    YES,
-    CorrectedMean,
-    JudgedComponents,
-    corrected_mean,
-)
+from ragtriage.trust.corrected_mean import MIN_LABELS, NO, UNKNOWN, YES, CorrectedMean, JudgedComponents, corrected_mean
 
 
 def sample(said: list[int], truth: list[float], chance: float = 0.2) -> JudgedComponents:

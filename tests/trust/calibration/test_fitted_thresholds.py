@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ragtriage.trust.calibration.fits import NEVER_NO, NO, YES, LabelledScores, fit_band_end, fit_threshold, too_few
+from ragtriage.trust.label_fits import NEVER_NO, NO, YES, LabelledScores, fit_band_end, fit_threshold, too_few
 
 
 def points(score: list[float], truth: list[bool], said: list[int] | None = None) -> LabelledScores:

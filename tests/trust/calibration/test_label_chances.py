@@ -17,10 +17,9 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Reweighed
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.aggregate import share
-from ragtriage.trust.calibration.calibrate import Calibration, calibrate
-from ragtriage.trust.calibration.run_labels import join_labels
-from ragtriage.trust.labels.label_files import Label
-from ragtriage.trust.settings_text import as_toml
+from ragtriage.trust.calibration import Calibration, as_toml, calibrate
+from ragtriage.trust.corrected_mean import join_labels
+from ragtriage.trust.label_files import Label
 
 GROUNDED = metric_named("groundedness")
 JUDGE = "openai:m"

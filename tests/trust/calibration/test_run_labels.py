@@ -10,10 +10,10 @@ from ragtriage import Case, Component, Record, Score, Verdict
 from ragtriage.core.verdicts import Outcome
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.aggregate import parts, share, share_of_faults
-from ragtriage.trust.calibration import run_labels
-from ragtriage.trust.calibration.calibrate import calibrate, kind_of
-from ragtriage.trust.calibration.run_labels import LabelledMetric, join_labels
-from ragtriage.trust.labels.label_files import Label
+from ragtriage.trust import corrected_mean
+from ragtriage.trust.calibration import calibrate, kind_of
+from ragtriage.trust.corrected_mean import LabelledMetric, join_labels
+from ragtriage.trust.label_files import Label
 
 GROUNDED, MADE_UP, REPEATS, F1 = (
     metric
@@ -36,7 +36,7 @@ def label(case: str = "a", component: int = 0, metric: str = "groundedness", **c
 RECORDS = [record(name, "groundedness", share(CLAIMS, VERDICTS)) for name in "abc"]
 
 
-def joined(*labels: Label) -> run_labels.RunLabels:
+def joined(*labels: Label) -> corrected_mean.RunLabels:
     return join_labels(("7", "an identity"), (GROUNDED, F1), RECORDS, labels)
 
 
@@ -58,14 +58,14 @@ def test_several_people_count_as_one_label() -> None:
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        ({"run": "8"}, run_labels.OTHER_RUN),
-        ({"metric": "fact_precision"}, run_labels.NO_METRIC),
-        ({"label": None}, run_labels.SKIPPED),
-        ({"chance": None}, run_labels.PICKED),
-        ({"pick": "disagreements"}, run_labels.PICKED),
-        ({"text": "Another."}, run_labels.CHANGED),
-        ({"verdict": "no"}, run_labels.CHANGED),
-        ({"case": "z"}, run_labels.CHANGED),
+        ({"run": "8"}, corrected_mean.OTHER_RUN),
+        ({"metric": "fact_precision"}, corrected_mean.NO_METRIC),
+        ({"label": None}, corrected_mean.SKIPPED),
+        ({"chance": None}, corrected_mean.PICKED),
+        ({"pick": "disagreements"}, corrected_mean.PICKED),
+        ({"text": "Another."}, corrected_mean.CHANGED),
+        ({"verdict": "no"}, corrected_mean.CHANGED),
+        ({"case": "z"}, corrected_mean.CHANGED),
     ],
 )
 def test_what_cannot_be_used_is_counted_with_its_reason(wrong: dict[str, object], reason: str) -> None:

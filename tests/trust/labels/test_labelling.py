@@ -9,17 +9,19 @@ import pytest
 from ragtriage.core.case import Case, Record, Source
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.verdicts import Answered, Component, Failure, Part, Score, Undefined, Verdict
-from ragtriage.trust.labels.label_files import Label, LabelFile, read_labels
-from ragtriage.trust.labels.sampling import (
+from ragtriage.trust.label_files import (
     Item,
+    Label,
+    LabelFile,
     SampledItem,
     items_of,
     likely_errors,
     metrics_to_label,
     random_sample,
+    read_labels,
     sample_name,
 )
-from ragtriage.trust.labels.session import LabellingSession, compare_with_judge, screen
+from ragtriage.trust.label_session import LabellingSession, compare_with_judge, screen
 
 ITEMS = [Item(f"q{i}", "groundedness", i % 3, f"Claim {i}.", "yes", 0.9, 0.9, sure=True) for i in range(200)]
 

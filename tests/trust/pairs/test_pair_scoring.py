@@ -11,8 +11,8 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Undefined, Verdict
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.trust.pairs.pair_files import Pair
-from ragtriage.trust.pairs.pair_scoring import (
+from ragtriage.trust.pair_files import Pair
+from ragtriage.trust.pair_scoring import (
     ScoredPair,
     agreement_by_length,
     agreement_by_overlap,
@@ -24,7 +24,7 @@ from ragtriage.trust.pairs.pair_scoring import (
     score_pairs,
     scoring_tasks,
 )
-from ragtriage.trust.pairs.self_test import self_test_of
+from ragtriage.trust.self_test import self_test_of
 
 BETTER = Case("b", "When did it open?", (Source("It opened in 1901."),), "It opened in 1901.")
 WORSE = replace(BETTER, id="w", response="It opened in 1911.")

@@ -7,11 +7,11 @@ from io import StringIO
 from rich.console import Console
 
 from ragtriage.core.case import Case, Source
-from ragtriage.report.selftest_document import selftest_document
 from ragtriage.report.terminal import print_document
-from ragtriage.trust.pairs.pair_files import Change, Pair
-from ragtriage.trust.pairs.pair_scoring import ScoredPair
-from ragtriage.trust.pairs.self_test import SelfTest, self_test_of
+from ragtriage.report.trust_document import selftest_document
+from ragtriage.trust.pair_files import Change, Pair
+from ragtriage.trust.pair_scoring import ScoredPair
+from ragtriage.trust.self_test import SelfTest, self_test_of
 
 CASE = Case("pier", "How long is it?", (Source("It is long."),), "It is long.")
 

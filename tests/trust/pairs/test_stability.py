@@ -7,7 +7,7 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.diagnosis.rules import DEFAULTS
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.trust.pairs.stability import ORDER_UNSEEN, Stability, cost_of_stability, stability_of
+from ragtriage.trust.self_test import ORDER_UNSEEN, Stability, cost_of_stability, stability_of
 
 THRESHOLDS = {name: threshold.value for name, threshold in DEFAULTS.items()}
 CASE = Case(

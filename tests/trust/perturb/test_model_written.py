@@ -9,7 +9,7 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.trust.perturb import perturb
-from ragtriage.trust.perturb.model_written import (
+from ragtriage.trust.perturb.claim_changes import (
     altered_claim_problem,
     cost_of_writing,
     paraphrase_problem,

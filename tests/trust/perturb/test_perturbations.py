@@ -11,11 +11,11 @@ import pytest
 
 from ragtriage.core.case import Case, Source
 from ragtriage.text.sentences import split_sentences
-from ragtriage.trust.pairs.pair_files import SHORT, Pair, read_pairs
-from ragtriage.trust.pairs.self_test import base_cases
-from ragtriage.trust.pairs.table1 import OWN_PAIRS
+from ragtriage.trust.pair_files import SHORT, Pair, read_pairs
+from ragtriage.trust.pair_scoring import OWN_PAIRS
 from ragtriage.trust.perturb import PERTURBATIONS, PerturbedPairs, perturb
 from ragtriage.trust.perturb.claim_changes import may_be_bound
+from ragtriage.trust.self_test import base_cases
 from ragtriage.trust.wording import content_words, is_copy, numbers, paraphrased, reworded
 
 

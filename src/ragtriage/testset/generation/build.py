@@ -15,6 +15,7 @@ from ragtriage.core.errors import InputError
 from ragtriage.core.validation import validated
 from ragtriage.testset.generation.database import Database
 from ragtriage.testset.generation.fillings import (
+    AnswerPolicies,
     FilledTemplate,
     Filling,
     FillingOptions,
@@ -24,6 +25,7 @@ from ragtriage.testset.generation.fillings import (
     read_fillings,
 )
 from ragtriage.testset.generation.phrasing import criteria_named, phrase
+from ragtriage.testset.generation.query_templates import MOST, enumerate_templates
 from ragtriage.testset.generation.reflection import reflect
 from ragtriage.testset.generation.sampling import (
     SamplingPlan,
@@ -34,9 +36,7 @@ from ragtriage.testset.generation.sampling import (
     sample,
 )
 from ragtriage.testset.generation.schema import read_schema, schema_text
-from ragtriage.testset.generation.template_enumeration import MOST, enumerate_templates
 from ragtriage.testset.generation.template_files import phrasings_text, read_phrasings, read_templates, templates_text
-from ragtriage.testset.generation.true_answers import AnswerPolicies
 from ragtriage.testset.generation.value_combinations import CombinationSampler, Kind
 from ragtriage.testset.generation.yaml_files import write_whole
 
@@ -66,11 +66,7 @@ class _Made:
 
 
 def digest_of(*parts: object) -> str:
-    """A digest of files (a `Path`: its bytes) and of values that JSON can hold.
-
-    Raises:
-        InputError: a file can't be read.
-    """
+    """A digest of files (a `Path`: its bytes) and of values that JSON can hold."""
     found = blake2b(digest_size=16)
     for part in parts:
         try:
@@ -89,12 +85,7 @@ def write_if_needed(
     """Make a file, unless it is there and its sources are what they were when it was made.
 
     A file that wasn't made here is used as it stands. The folder's `made.json` keeps what every file was made from.
-
-    Args:
-        path: of the file.
-        sources: what it is made from; see `digest_of`.
-        make: makes its text, and says what the step comes to.
-        again: make it anew, also if it was edited by hand.
+    `sources` is what it is made from, see `digest_of`. With `again` it is made anew, also if it was edited by hand.
 
     Raises:
         InputError: its sources have changed, and it was edited by hand; or a file can't be read or written.
@@ -149,12 +140,7 @@ Progress = Callable[[int, int], None]
 def make_schema(
     database: Database, path: Path, tables: Collection[str] = (), exclude: Collection[str] = (), *, again: bool = False
 ) -> BuildStep:
-    """Write `schema.yaml` from an open database.
-
-    Raises:
-        ConfigError: a named table or column isn't there.
-        InputError: the database can't be read, or the file can't be written.
-    """
+    """Write `schema.yaml` from an open database."""
     found = reflect(database, tables, exclude)
     text = schema_text(found.schema)
     numbers = {
@@ -172,11 +158,7 @@ def make_schema(
 def make_templates(
     schema_path: Path, path: Path, *, aggregates: bool = False, most: int = MOST, again: bool = False
 ) -> BuildStep:
-    """Write `templates.yaml` from `schema.yaml`.
-
-    Raises:
-        InputError: a file can't be read or written, or there is nothing to ask about.
-    """
+    """Write `templates.yaml` from `schema.yaml`."""
 
     def make() -> tuple[str, BuildStep]:
         found = enumerate_templates(read_schema(schema_path), aggregates=aggregates, most=most)
@@ -201,9 +183,6 @@ def make_fillings(
     """Write `fillings.jsonl` from `schema.yaml`, `templates.yaml` and an open database.
 
     Every template is kept as soon as it is filled, so that an interrupted step goes on where it was.
-
-    Raises:
-        InputError: a file can't be read or written, or no template has a single answer.
     """
     path = folder / FILLINGS
     part = path.with_name(path.name + ".part")
@@ -237,12 +216,7 @@ def make_fillings(
 def make_phrasings(
     folder: Path, criteria: Sequence[str], per_criterion: int, seed: int, *, again: bool = False
 ) -> BuildStep:
-    """Write `phrasings.yaml` by rule, for the templates that have fillings.
-
-    Raises:
-        ConfigError: there is no such criterion.
-        InputError: a file can't be read or written, or no template can be phrased.
-    """
+    """Write `phrasings.yaml` by rule, for the templates that have fillings."""
     path = folder / PHRASINGS
     chosen = criteria_named(criteria)
 
@@ -270,12 +244,7 @@ def make_phrasings(
 
 
 def make_questions(folder: Path, plan: SamplingPlan, *, again: bool = False) -> BuildStep:
-    """Write `questions.jsonl` from `phrasings.yaml` and `fillings.jsonl`.
-
-    Raises:
-        ConfigError: the plan can't be fulfilled.
-        InputError: a file can't be read or written, or no template has both phrasings and fillings.
-    """
+    """Write `questions.jsonl` from `phrasings.yaml` and `fillings.jsonl`."""
     path = folder / QUESTIONS
 
     def make() -> tuple[str, BuildStep]:
@@ -404,12 +373,7 @@ def build(
 def check_options(terms: BuildOptions, folder: Path | None = None) -> None:
     """Whether the terms can be fulfilled, as far as that is known before anything is read or written.
 
-    Args:
-        terms: of the build.
-        folder: where phrasings may be that somebody edited; then what criteria there are isn't known yet.
-
-    Raises:
-        ConfigError: there is no such criterion, a share is out of its range, or the size is below one group.
+    In `folder` may be phrasings that somebody edited; then what criteria there are isn't known yet.
     """
     names = [one.name for one in criteria_named(terms.criteria)]
     check_shares(terms.plan)
@@ -419,12 +383,7 @@ def check_options(terms: BuildOptions, folder: Path | None = None) -> None:
 
 
 def count(database: Database, terms: BuildOptions) -> list[TemplateEstimate]:
-    """What every template would come to, with nothing written: N phrasings and Q combinations of M templates.
-
-    Raises:
-        ConfigError: a term is wrong.
-        InputError: the database can't be read.
-    """
+    """What every template would come to, with nothing written: N phrasings and Q combinations of M templates."""
     check_options(terms)
     schema = reflect(database, terms.tables, terms.exclude).schema
     templates = enumerate_templates(schema, aggregates=terms.aggregates, most=terms.most).templates

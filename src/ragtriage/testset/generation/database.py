@@ -42,11 +42,7 @@ class QueryLimits:
 
 
 def address_of(url: str) -> URL:
-    """A database's address from a URL, or from the path of a SQLite or DuckDB file.
-
-    Raises:
-        ConfigError: it can't be read, or is of a kind that isn't known.
-    """
+    """A database's address from a URL, or from the path of a SQLite or DuckDB file."""
     path = Path(url)
     if "://" not in url:
         kind = _SUFFIXES.get(path.suffix.lower(), "sqlite" if path.is_file() else "")

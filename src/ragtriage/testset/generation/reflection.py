@@ -16,7 +16,7 @@ from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.testset.generation.database import Database, cause_of
-from ragtriage.testset.generation.english import singular
+from ragtriage.testset.generation.phrasing.nouns import singular
 from ragtriage.testset.generation.schema import Column, ColumnType, ForeignKey, Schema, Table
 
 SAMPLE = 5_000
@@ -149,14 +149,7 @@ class Reflection:
 def reflect(database: Database, tables: Collection[str] = (), exclude: Collection[str] = ()) -> Reflection:
     """The structure of an open database.
 
-    Args:
-        database: what to look at.
-        tables: only these; empty takes all.
-        exclude: tables, and columns as `table.column`, to leave out.
-
-    Raises:
-        ConfigError: a table or column that is named isn't there.
-        InputError: there is no table, or the database can't be read.
+    Of some tables alone, if they are named, and without those and the columns (`table.column`) to exclude.
     """
     try:
         with warnings.catch_warnings(record=True) as warned:

@@ -94,9 +94,6 @@ def sample(
     """Questions by a plan: every group has as many phrasings of a criterion as any other.
 
     Groups are spread evenly over the templates, as far as their fillings and the shares allow.
-
-    Raises:
-        ConfigError: the plan can't be fulfilled at all: an unknown criterion or quota, or a size below one group.
     """
     by_criterion: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for one in phrasings:
@@ -183,11 +180,7 @@ def _group(
 
 
 def criteria_of(plan: SamplingPlan, present: Sequence[str]) -> dict[str, int]:
-    """Phrasings of each criterion in every group.
-
-    Raises:
-        ConfigError: the plan names one that isn't present, or asks for none of it.
-    """
+    """Phrasings of each criterion in every group."""
     if not plan.criteria:
         return dict.fromkeys(present, 1)
     for name, count in plan.criteria.items():
@@ -199,11 +192,7 @@ def criteria_of(plan: SamplingPlan, present: Sequence[str]) -> dict[str, int]:
 
 
 def check_size(plan: SamplingPlan, criteria: Mapping[str, int]) -> int:
-    """The questions of one group.
-
-    Raises:
-        ConfigError: the size is below one group.
-    """
+    """The questions of one group."""
     each = sum(criteria.values())
     if plan.size < each:
         raise ConfigError(f"--size {plan.size}: one group has {each} questions, so ask for at least {each}")

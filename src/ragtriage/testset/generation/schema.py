@@ -117,11 +117,7 @@ def _without_defaults(one: Column | ForeignKey) -> dict[str, Any]:
 
 
 def read_schema(path: Path) -> Schema:
-    """The schema of a file, hand-edited or not.
-
-    Raises:
-        InputError: it can't be read; the sentence names entry and field.
-    """
+    """The schema of a file, hand-edited or not."""
     whole = read_yaml(path)
     dialect = whole.fitted(_File).dialect
     entries = whole.entries("tables")

@@ -9,7 +9,7 @@ from typing import Any
 
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import near_names
-from ragtriage.testset.generation.optional_packages import SqlglotError, exp, scopes, sqlglot
+from ragtriage.testset.generation import SqlglotError, exp, scopes, sqlglot
 from ragtriage.testset.generation.query_templates import (
     FUNCTIONS,
     SQLGLOT,
@@ -164,11 +164,6 @@ def check_template(sql: str, schema: Schema, made_by: str = "written") -> QueryT
     It must be one SELECT of one column, of tables and columns of the schema, without `*` but in COUNT(*), without
     functions that could change anything, with at least one placeholder `[table.column]` in its conditions, and may not
     select what it filters on.
-
-    Args:
-        sql: with placeholders, in quotes or not.
-        schema: what it may ask about.
-        made_by: who wrote it.
 
     Raises:
         RefusedSql: it can't be a template; the sentence says why.

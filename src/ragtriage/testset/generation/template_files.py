@@ -57,11 +57,7 @@ def phrasings_text(phrasings: Iterable[TextTemplate]) -> str:
 
 
 def read_templates(path: Path, schema: Schema) -> Read[QueryTemplate]:
-    """The templates of a file, checked against the schema; one that fails is refused and the others go on.
-
-    Raises:
-        InputError: the file can't be read, or holds no usable template.
-    """
+    """The templates of a file, checked against the schema; one that fails is refused and the others go on."""
 
     def template(entry: YamlEntry) -> QueryTemplate:
         given = entry.fitted(_Template)
@@ -74,11 +70,7 @@ def read_templates(path: Path, schema: Schema) -> Read[QueryTemplate]:
 
 
 def read_phrasings(path: Path, templates: Sequence[QueryTemplate]) -> Read[TextTemplate]:
-    """The phrasings of a file; one that doesn't fit its template is refused and the others go on.
-
-    Raises:
-        InputError: the file can't be read, or holds no usable phrasing.
-    """
+    """The phrasings of a file; one that doesn't fit its template is refused and the others go on."""
     known = {template.id: template for template in templates}
 
     def phrasing(entry: YamlEntry) -> TextTemplate:

@@ -4,17 +4,36 @@ from __future__ import annotations
 
 import heapq
 import json
+import math
 import random
 from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
 from math import prod
 from typing import Any, Literal
 
+from ragtriage.testset.generation import exp
 from ragtriage.testset.generation.database import Database
-from ragtriage.testset.generation.optional_packages import exp
 from ragtriage.testset.generation.query_templates import SQLGLOT, QueryTemplate, Value, digest
 from ragtriage.testset.generation.schema import Schema, Table
 from ragtriage.testset.generation.sql_checks import ParsedTemplate, parse_template
-from ragtriage.testset.generation.true_answers import storable
+
+
+def storable(value: Any) -> Value | None:
+    """A database's value as a parameter that JSON can hold and that finds the same rows; None if there is none.
+
+    NULL, texts of blanks only and binary values have none: nobody can name them in a question.
+    """
+    if isinstance(value, datetime):
+        return value.isoformat(" ")
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return float(value) if Decimal(repr(float(value))) == value else str(value)
+    if isinstance(value, str):
+        return value if value.strip() and "\x00" not in value else None
+    return value if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)) else None
+
 
 LARGE = 100_000
 """Rows: the values of a larger table are drawn by its key, and never all read."""
@@ -42,11 +61,7 @@ class Combinations:
 class CombinationSampler:
     """Samples combinations of values from a database.
 
-    Args:
-        database: an open one.
-        schema: what is known of it.
-        seed: fixes what is drawn.
-        large: from how many rows a table is sampled.
+    Tables of more than `large` rows are sampled; `seed` fixes what is drawn.
     """
 
     def __init__(self, database: Database, schema: Schema, seed: int = 0, large: int = LARGE) -> None:
@@ -67,9 +82,6 @@ class CombinationSampler:
             most: how many.
             kind: those that occur together in the joined rows, or the blind product of all values. A template whose
                 placeholders aren't all compared by `=`, one beside the other, takes the product.
-
-        Raises:
-            InputError: the database refuses the query, or it takes too long.
         """
         parsed = parse_template(template.sql, self._schema)
         columns, others = _split(parsed)

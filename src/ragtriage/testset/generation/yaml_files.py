@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from ragtriage.core.errors import InputError
 from ragtriage.core.files import atomic_write
 from ragtriage.core.validation import Invalid, validated
-from ragtriage.testset.generation.optional_packages import yaml
+from ragtriage.testset.generation import yaml
 
 T = TypeVar("T", bound=Any)
 
@@ -29,11 +29,7 @@ class YamlEntry:
         return InputError(f"{self.file}: {self.where + ': ' if self.where else ''}{reason}")
 
     def fitted(self, shape: type[T]) -> T:
-        """The entry as one of these dataclasses.
-
-        Raises:
-            InputError: a field is missing, unknown, of another type, or an empty text where there is no default.
-        """
+        """The entry as one of these dataclasses."""
         for one in fields(shape):
             value = self.values.get(one.name)
             if one.default is MISSING and isinstance(value, str) and not value.strip():
@@ -44,11 +40,7 @@ class YamlEntry:
             raise self.error(str(problem)) from None
 
     def entries(self, field: str, named: str = "name") -> list[YamlEntry]:
-        """The mappings of a list; none if it isn't there.
-
-        Raises:
-            InputError: it is something else.
-        """
+        """The mappings of a list; none if it isn't there."""
         listed = self.values.get(field, [])
         if not isinstance(listed, list):
             raise self.error(f"{field} isn't a list: begin every entry with a dash")
@@ -63,11 +55,7 @@ class YamlEntry:
 
 
 def read_yaml(path: Path) -> YamlEntry:
-    """The mapping that a file holds; fields without a value are left out.
-
-    Raises:
-        InputError: it isn't there, or can't be read.
-    """
+    """The mapping that a file holds; fields without a value are left out."""
     try:
         values = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except FileNotFoundError:
@@ -110,11 +98,7 @@ def yaml_text(values: Mapping[str, Any], header: str) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file at once: a reader, and a kill, sees the old one or the new one.
-
-    Raises:
-        InputError: it can't be written.
-    """
+    """Write a file at once: a reader, and a kill, sees the old one or the new one."""
     try:
         with atomic_write(path, "replace", newline="\n") as file:
             file.write(text)

@@ -9,17 +9,20 @@ from types import MappingProxyType
 
 from ragtriage.core.case import Case
 from ragtriage.core.statistics import ranked
-from ragtriage.trust.pairs.pair_files import SHORT, Pair
+from ragtriage.trust.pair_files import SHORT, Pair
 from ragtriage.trust.perturb.changes import (
+    CannotPerturb,
+    ChangedCase,
+    FileContext,
     answer_dropped,
     answer_removed,
     irrelevant_source,
     repeat_added,
     stray_fact,
     unneeded_sentence,
+    unusable_reason,
 )
 from ragtriage.trust.perturb.claim_changes import claim_altered
-from ragtriage.trust.perturb.file_context import CannotPerturb, ChangedCase, FileContext, unusable_reason
 
 PERTURBATIONS: Mapping[str, Callable[[Case, FileContext], ChangedCase]] = MappingProxyType(
     {
@@ -48,10 +51,7 @@ class PerturbedPairs:
 def perturb(cases: Sequence[Case], seed: int = 0, metrics: Sequence[str] = tuple(PERTURBATIONS)) -> PerturbedPairs:
     """Make one pair a case and metric, where it can be done safely.
 
-    Args:
-        cases: of one file: what is added to a case is taken from the others.
-        seed: of what is drawn; which rows stand beside matters only for what is added.
-        metrics: for which of PERTURBATIONS.
+    What is added to a case is taken from the others; which rows stand beside matters only for that.
     """
     context = FileContext(cases, seed)
     short = {name: in_paper for in_paper, name in SHORT.items()}

@@ -1,9 +1,8 @@
-"""Phrasings of query templates: by rule and by a language model, each verified under its linguistic criterion."""
+"""Phrasings of query templates: by rule, and the linguistic criteria under which all are verified."""
 
 from __future__ import annotations
 
 from ragtriage.testset.generation.phrasing.criteria import CRITERIA, NAMES, Criterion, criteria_named
-from ragtriage.testset.generation.phrasing.llm_phrasing import phrase_by_model
 from ragtriage.testset.generation.phrasing.rule_phrasing import PhrasingResult, RefusedPhrasing, added, lacking, phrase
 
 __all__ = [
@@ -16,5 +15,4 @@ __all__ = [
     "criteria_named",
     "lacking",
     "phrase",
-    "phrase_by_model",
 ]

@@ -122,8 +122,7 @@ def _edits(one: Sequence[str], other: Sequence[str]) -> int:
 class ValueLeakDetector:
     """Finds values in a text that should only have placeholders.
 
-    Args:
-        values: placeholder or column → values that will stand there, or a sample of them.
+    It is made from the values that will stand there, or a sample of them, by placeholder or column.
     """
 
     def __init__(self, values: Mapping[str, Sequence[str]]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ragtriage.testset.generation.english import article, capital, is_plural, plural
 from ragtriage.testset.generation.phrasing.nouns import (
     AGENTS,
     COUNTED,
@@ -16,16 +15,20 @@ from ragtriage.testset.generation.phrasing.nouns import (
     About,
     Idiom,
     Wording,
+    article,
     asked_alike,
+    capital,
     column_noun,
     counted_noun,
     head_of,
     idiom_of,
     is_participle,
     is_person,
+    is_plural,
     may_be_person,
     moment_noun,
     names_its_row,
+    plural,
     preposition,
     sort_of,
     year_noun,

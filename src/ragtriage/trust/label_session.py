@@ -17,8 +17,7 @@ from ragtriage.metrics import metric_named
 from ragtriage.text.blocks import blocks
 from ragtriage.text.sentences import split_sentences
 from ragtriage.trust.baselines import words
-from ragtriage.trust.labels.label_files import Label, LabelFile
-from ragtriage.trust.labels.sampling import PROMPTS, Item, SampledItem
+from ragtriage.trust.label_files import PROMPTS, Item, Label, LabelFile, SampledItem
 
 LINES = 24
 WIDTH = 80
@@ -33,12 +32,7 @@ KEYS = "y yes · n no · s skip · b back · e everything · q quit"
 def screen(item: Item, record: Record, place: str, *, whole: bool = False, lines: int = LINES) -> list[str]:
     """The lines of one item; none is longer than 80 characters.
 
-    Args:
-        item: what is asked about.
-        record: its case.
-        place: which item it is, as `3 of 20`.
-        whole: show everything that it is held against, however long, instead of the passages nearest to the component.
-        lines: how many the screen has.
+    With `whole`, everything that it is held against is shown, however long, instead of the passages nearest to it.
     """
     prompt, metric = PROMPTS[item.metric], metric_named(item.metric)
     found = [f"{place} · {metric.title if metric else item.metric}", "", "Question"]

@@ -94,9 +94,6 @@ def read_pairs(path: InputPath) -> tuple[list[Pair], list[Rejected]]:
     A row holds `query`, `metric` (a metric's name, or its short name in THELMA's table 1), `better` and `worse`, each
     with `sources` (texts, or objects with `text` and `id`) and `response`. `id`, `group` (pairs of the same query;
     else the query), `history` and `change` may be left out.
-
-    Raises:
-        InputError: the file can't be read, or no row of it can be used.
     """
     return values_in(path, pair_of)
 
@@ -152,11 +149,7 @@ def sources_of(values: Iterable[Any], column: str) -> tuple[Source, ...]:
 
 
 def write_pairs(pairs: Iterable[Pair], path: Path) -> None:
-    """Write pairs as `read_pairs` reads them; the file is there as a whole or not at all.
-
-    Raises:
-        InputError: it can't be written.
-    """
+    """Write pairs as `read_pairs` reads them; the file is there as a whole or not at all."""
     write_lines(map(pair_row, pairs), path)
 
 

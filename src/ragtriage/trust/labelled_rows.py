@@ -25,8 +25,15 @@ from ragtriage.readers.files import InputPath, input_file
 from ragtriage.readers.json_objects import lines_by_id, row_as, values_in
 from ragtriage.readers.problems import Rejected, RowProblem
 from ragtriage.readers.text_values import described
-from ragtriage.trust.agreement.measure import Agreement, ComparedRow, Prediction, agreement_of
-from ragtriage.trust.agreement.preferences import distinct_answers, pair_scores, preference_of
+from ragtriage.trust.agreement import (
+    Agreement,
+    ComparedRow,
+    Prediction,
+    agreement_of,
+    distinct_answers,
+    pair_scores,
+    preference_of,
+)
 from ragtriage.trust.baselines import OF_SOURCES, overlap, row_scores
 
 Task = Literal["supported", "essential", "relevant", "answered", "similar", "same-answer", "preference"]
@@ -76,11 +83,7 @@ class _PredictionLine:
 
 
 def task_named(name: str | None) -> Task | None:
-    """A task by its name.
-
-    Raises:
-        ConfigError: there is none.
-    """
+    """A task by its name."""
     known: Task | None = next((task for task in get_args(Task) if name and task == name.replace("_", "-")), None)
     if name is not None and known is None:
         raise ConfigError(f"--task {name}: use one of {', '.join(get_args(Task))}")
@@ -91,9 +94,6 @@ def read_labelled_rows(path: InputPath, task: Task | None = None) -> LabelledRow
     """The labelled rows of a JSONL file, which may be gzipped; `-` is standard input.
 
     A row without an `id` goes by its number, one without a `group` is a group by itself.
-
-    Raises:
-        InputError: the file can't be read, no row can be used, or its fields don't tell the task.
     """
     found: list[Task] = [task] if task else []
 
@@ -107,11 +107,7 @@ def read_labelled_rows(path: InputPath, task: Task | None = None) -> LabelledRow
 
 
 def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Predictions by the row's id, as `ragtriage judge ask` writes them: `{id, score}`, with `verdict` and `sure`.
-
-    Raises:
-        InputError: the file can't be read, a line is broken or has no id, or an id comes twice.
-    """
+    """Predictions by the row's id, as `ragtriage judge ask` writes them: `{id, score}`, with `verdict` and `sure`."""
     found = {}
     for place, key, values in lines_by_id(path):
         try:
@@ -244,11 +240,7 @@ class LabelledCases:
 
 
 def label_columns(columns: Collection[str], given: Mapping[str, str]) -> dict[str, Metric]:
-    """Column → the metric that it labels: what was given, and columns named `label_METRIC`.
-
-    Raises:
-        ConfigError: a metric isn't known, or a column isn't there.
-    """
+    """Column → the metric that it labels: what was given, and columns named `label_METRIC`."""
     found = {name: name.removeprefix(PREFIX) for name in columns if name.startswith(PREFIX)} | dict(given)
     if missing := [name for name in given if name not in columns]:
         raise ConfigError(f"--label {missing[0]}={given[missing[0]]}: the file has no column {missing[0]!r}")
@@ -285,14 +277,8 @@ def compared_cases(
 ) -> list[ComparedRow]:
     """A metric's scores beside its labels, in the order of the labels.
 
-    A score on the wrong side of the threshold is a no, which is what a report shows as low.
-
-    Args:
-        records: evaluated cases.
-        labels: case id → label.
-        metric: what was labelled.
-        threshold: from where on a score is good; None: the scores have no verdicts.
-        group: the column that says which cases belong together; a case without it is a group by itself.
+    A score on the wrong side of the threshold is a no, which is what a report shows as low. Without a threshold the
+    scores have no verdicts. A case without the column `group` is a group by itself.
     """
     by_id = {record.case.id: record for record in records}
     rows = []

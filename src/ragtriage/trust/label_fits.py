@@ -23,8 +23,7 @@ from ragtriage.core.statistics import (
 )
 from ragtriage.core.verdicts import shifted
 from ragtriage.judges.decision_thresholds import BASE_RATES, ODDS
-from ragtriage.trust.calibration.corrected_mean import NO, UNKNOWN, YES, JudgedComponents, Numbers, corrected_mean
-from ragtriage.trust.calibration.run_labels import LabelledMetric
+from ragtriage.trust.corrected_mean import NO, UNKNOWN, YES, JudgedComponents, LabelledMetric, Numbers, corrected_mean
 
 RATED_BY: dict[Kind, str] = {"supported": "groundedness", "answered": "source_query_coverage"}
 """Kind → the metric whose components have the share of yes that its base rate is about: claims that the sources
@@ -65,15 +64,10 @@ class LearntRate:
 def learnt_rate(kind: Kind, found: LabelledMetric, fingerprint: str, why: str = "") -> LearntRate:
     """The share of yes among the components of a run, by some labels, however these were drawn.
 
-    Every component counts alike, times its case's weight: a base rate is one of verdicts, not of cases. Labels count by
-    their inclusion probabilities and per verdict, as in a corrected mean, so that a sample with more of the rare
-    verdicts tells the same share.
-
-    Args:
-        kind: one that has a base rate.
-        found: the run's components of the metric in `RATED_BY`.
-        fingerprint: the judge's for this kind, which says at which rate the run was judged.
-        why: why none is to be written, whatever the labels say.
+    Every component counts alike, times its case's weight: a base rate is one of verdicts, not of cases. Labels count
+    by their inclusion probabilities and per verdict, as in a corrected mean, so that a sample with more of the rare
+    verdicts tells the same share. `fingerprint` says at which rate the run was judged; `why` says why none is to be
+    written, whatever the labels say.
     """
     present = present_rate(kind, fingerprint)
     if found.labels < MIN_LABELS:
@@ -96,10 +90,7 @@ def learnt_rates(
 ) -> tuple[LearntRate, ...]:
     """The base rates of all kinds that have labels of theirs.
 
-    Args:
-        found: labelled metrics of a run of the embedded judge.
-        fingerprints: the judge's, by kind.
-        thresholded: kinds that get a decision threshold, which goes before a base rate.
+    Of the kinds in `thresholded` none is to be written: their decision threshold goes before.
     """
     by_name = {one.metric.name: one for one in found}
     first = "the decision threshold of this kind goes before"
@@ -206,9 +197,8 @@ def too_few(labels: LabelledScores) -> str:
 def fit_threshold(labels: LabelledScores, *, between: bool = True) -> FittedThreshold:
     """The threshold of the highest balanced accuracy, among equals the one nearest to a half.
 
-    Args:
-        labels: at least MIN_EACH of yes and of no.
-        between: whether scores just below the threshold may become unknown, where too many a no would be wrong.
+    There must be MIN_EACH labels of yes and of no. With `between`, scores just below the threshold may become
+    unknown, where too many a no would be wrong.
     """
     yes = _best(labels)
     held_out = _held_out(labels)

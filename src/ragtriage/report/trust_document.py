@@ -1,19 +1,24 @@
-"""What labels say, as documents: how far a judge and people agree, on files or on your own labels; a calibration."""
+"""What labels and pairs say of a judge, as documents: agreement, a calibration, a self-test, THELMA's table 1."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from ragtriage.core.case import Source
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.statistics import IntervalEstimate
+from ragtriage.core.verdicts import Undefined
 from ragtriage.report.document import GAP, Block, Column, Heading, Line, line, note, number_columns, table, text_columns
 from ragtriage.report.words import DASH, title_of
-from ragtriage.trust.agreement.measure import Agreement
-from ragtriage.trust.calibration.calibrate import Calibration, CascadeBand, VerdictChance, VerdictThreshold
-from ragtriage.trust.calibration.fits import FittedThreshold, LearntRate
-from ragtriage.trust.labels.label_files import Label
-from ragtriage.trust.labels.session import JudgeComparison, compare_with_judge
-from ragtriage.trust.settings_text import as_toml
+from ragtriage.trust.agreement import Agreement
+from ragtriage.trust.calibration import Calibration, CascadeBand, VerdictChance, VerdictThreshold, as_toml
+from ragtriage.trust.label_files import Label
+from ragtriage.trust.label_fits import FittedThreshold, LearntRate
+from ragtriage.trust.label_session import JudgeComparison, compare_with_judge
+from ragtriage.trust.pair_files import SHORT
+from ragtriage.trust.pair_scoring import MODELS, PUBLISHED, RAGAS_FOR, PairAgreement, ScoredPair, Table1Row
+from ragtriage.trust.self_test import MetricTest, RepeatedVerdicts, SelfTest, Stability
 
 PICKED = "These were picked where trouble is likely: they say nothing about how often the judge is right."
 _COUNTED = ("pair accuracy", "of about the same length", "shown in red, right", "faults shown in red")
@@ -244,3 +249,209 @@ def _band(one: CascadeBand) -> str:
             sides.append(f"{answer} {where} {side.at:g}, {right}, {side.decided} labels")
     rest = "" if one.text else ". The shipped band stays"
     return "; ".join(sides) + rest
+
+
+NOTHING = "—"
+LONGEST = 400
+"""Characters of a text that is shown in a failure; -o has all of it."""
+LISTED = 5
+"""Cases or verdicts that are named of a kind; --json has all."""
+LENGTH_NOTE = (
+    "Length alone separates most of these pairs, as the changes add or remove text. So the table says whether a metric "
+    "moves the right way, as the paper's does; it doesn't rank judges."
+)
+
+
+def selftest_document(found: SelfTest, judge: str, file: str, show: int) -> Iterator[Block]:
+    """A self-test of a file: agreement, what moved, and `show` failures of each metric, to be read."""
+    pairs = sum(one.agreement.pairs + one.agreement.failed for one in found.metrics)
+    yield line(f"Self-test of {judge}: {plural(pairs, 'pair')} of {one_line(file, 120)}", tone="strong")
+    rows = (
+        (
+            title_of(one.metric),
+            f"{one.agreement.pairs:,}",
+            _with_interval(one.agreement),
+            _share(one.length),
+            _share(one.overlap),
+        )
+        for one in found.metrics
+    )
+    yield table((*text_columns(""), *number_columns("pairs", "agreement", "length", "words")), rows)
+    yield note("length, words: what the length and the word overlap of the texts alone would have got")
+    for one in found.metrics:
+        yield from (line(f"{title_of(one.metric)}: {said}") for said in (*_outcome(one.agreement), *_apart(one)))
+    below = [title_of(one.metric) for one in found.metrics if _below(one)]
+    if below:
+        yield line(f"Surely below what length or words alone get: {', '.join(below)}.", tone="warning")
+    if found.skipped:
+        yield Heading("Cases of which no pair could be made safely")
+        columns = (
+            *text_columns("", wrap=True),
+            *number_columns("cases", wrap=True),
+            *text_columns("reason", wrap=True),
+        )
+        yield table(columns, _skipped(found))
+    if found.stability:
+        yield from _stability(found.stability)
+    yield from _failures([one for one in found.metrics if one.failures], show)
+
+
+def _apart(one: MetricTest) -> Iterator[str]:
+    """What of a metric's pairs says less than the others."""
+    if one.copies:
+        others = f"{one.agreement.agreed - one.copies_agreed:,} of {one.agreement.pairs - one.copies:,}"
+        yield (
+            f"{one.copies:,} of {plural(one.agreement.pairs, 'repeat')} in the same words, as the rules have no others"
+            f"; {one.copies_agreed:,} of these agree, and {others} reworded ones"
+        )
+    if one.zeros:
+        yield f"{plural(one.zeros, 'tie')} at 0 against 0: by this judge none of these sources answers the question"
+
+
+def _below(one: MetricTest) -> bool:
+    """Whether the judge does no better than what reads nothing."""
+    high = None if one.agreement.agreement is None else one.agreement.high
+    return high is not None and high < max(one.length or 0.0, one.overlap or 0.0)
+
+
+def _skipped(found: SelfTest) -> Iterator[tuple[str, str, str]]:
+    common = Counter(reason for reasons in found.skipped.values() for reason in reasons)
+    for reason in sorted(common, key=lambda text: (-common[text], text)):
+        by_count: dict[int, list[str]] = {}
+        for name, reasons in found.skipped.items():
+            if reason in reasons:
+                by_count.setdefault(reasons[reason], []).append(name)
+        for count, names in by_count.items():
+            every = len(names) == len(found.skipped) and len(names) > 1
+            yield "all metrics" if every else "\n".join(map(title_of, names)), f"{count:,}", reason
+
+
+def _stability(found: Stability) -> Iterator[Block]:
+    yield Heading("Without labels: does the judge contradict itself?")
+    said = f"{len(found.contradictions):,} of {plural(found.cases, 'case')}"
+    yield line(f"self-contradictions: {said}{_named(found.contradictions)}")
+    for title, moves in (("sources reordered", found.reordered), ("claims reworded", found.paraphrased)):
+        yield line(f"{title}: {_moves(moves)}")
+        for move in moves.moved[:LISTED]:
+            yield line(f"{move.id}: {move.before} → {move.after}: {one_line(move.again, 160)}", indent=2)
+    if found.failed:
+        yield line(f"The judge failed on {plural(found.failed, 'case')}: give the same command again.")
+
+
+def _named(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+    return f": {', '.join(one_line(name, 40) for name in names[:LISTED])}{more}"
+
+
+def _moves(moves: RepeatedVerdicts) -> str:
+    if moves.unasked:
+        return moves.unasked
+    failed = f", {moves.failed:,} failed" if moves.failed else ""
+    if moves.share is None:
+        return f"no verdict to compare{failed}"
+    return f"{len(moves.moved):,} of {plural(moves.verdicts, 'verdict')} moved ({moves.share:.1%}){failed}"
+
+
+def _failures(metrics: Sequence[MetricTest], show: int) -> Iterator[Block]:
+    if not metrics:
+        return
+    yield Heading("Failures, to be read: the better version doesn't score higher")
+    for one in metrics:
+        shown = one.failures[:show]
+        more = len(one.failures) - len(shown)
+        named = _named([failure.pair.id for failure in one.failures]) if not shown else ""
+        hidden = f", {more:,} not shown" if more and shown else ""
+        yield line(f"{title_of(one.metric)}: {plural(len(one.failures), 'pair')}{named}{hidden}")
+        for failure in shown:
+            scores = f"better {_score(failure.better)}, worse {_score(failure.worse)}"
+            yield line(f"{one_line(failure.pair.id, 60)}: {scores}", tone="strong", indent=2)
+            yield from (
+                line((f"{name} ", "quiet"), one_line(text, LONGEST), indent=4) for name, text in _versions(failure)
+            )
+    most = max(len(one.failures) for one in metrics)
+    if show < most:
+        yield note(f"--show {most} shows them all with both versions.")
+
+
+def _versions(failure: ScoredPair) -> Iterator[tuple[str, str]]:
+    better, worse, change = failure.pair.better, failure.pair.worse, failure.pair.change
+    yield "query", better.query
+    if change:
+        yield "changed", f"{change.what} ({change.place})" + ("" if change.by == "rule" else f", by {change.by}")
+        yield from ((sign, text) for sign, text in (("-", change.before), ("+", change.after)) if text)
+    if better.response == worse.response:
+        yield "response", better.response or ""
+        yield "better", _sources(better.sources)
+        yield "worse", _sources(worse.sources)
+    else:
+        yield "sources", _sources(better.sources)
+        yield "better", better.response or ""
+        yield "worse", worse.response or ""
+
+
+def _sources(sources: Sequence[Source]) -> str:
+    return " · ".join(one_line(source.text, max(60, LONGEST // max(1, len(sources)))) for source in sources)
+
+
+def _score(value: float | Undefined) -> str:
+    return f"{NOTHING} ({one_line(value.reason, 120)})" if isinstance(value, Undefined) else f"{value:.2f}"
+
+
+def _share(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.2f}"
+
+
+def _with_interval(found: PairAgreement) -> str:
+    if found.agreement is None or found.low is None or found.high is None:
+        return NOTHING
+    return f"{found.agreement:.2f} [{found.low:.2f}, {found.high:.2f}]"
+
+
+def _outcome(found: PairAgreement) -> list[str]:
+    said = [plural(found.ties, "tie")] if found.ties else []
+    said += [f"{count:,} {what}" for count, what in ((found.undefined, "undefined"), (found.failed, "failed")) if count]
+    why = f" ({one_line(found.reason, 200)})" if found.reason else ""
+    return [f"{', '.join(said)}{why}"] if said else []
+
+
+def table1_document(rows: Sequence[Table1Row], judge: str, data: str) -> Iterator[Block]:
+    """THELMA's table 1 by this judge on these data, a row a metric."""
+    yield line(f"Agreement in pairwise comparison by {judge}: {one_line(data, 120)}", tone="strong")
+    heads = ("pairs", "ours", "RAGAs", "length", "words", "paper: THELMA", "paper: RAGAs")
+    yield table((*text_columns(""), *number_columns(*heads)), map(_table1_row, rows), gap=1)
+    for row in rows:
+        yield from (line(f"{row.short}: {said}") for said in _outcome(row.ours))
+    for reason, shorts in _missing(rows).items():
+        yield line(f"RAGAs for {', '.join(shorts)}: not computed: {reason}.")
+    against = dict.fromkeys(RAGAS_FOR[SHORT[row.short]] for row in rows)
+    yield GAP
+    for said in (
+        "; ".join(f"{row.short} {title_of(SHORT[row.short]).lower()}" for row in rows) + ".",
+        "A pair agrees if its better version scores higher; a tie is no agreement. In brackets: 95 % intervals.",
+        f"RAGAs: its definitions by the same judge ({', '.join(against)}).",
+        "Length, words: what the length and the word overlap of the texts alone would have got.",
+        f"Paper: THELMA, table 1, by {', '.join(MODELS)}, on pairs that weren't published.",
+        LENGTH_NOTE,
+    ):
+        yield note(said)
+
+
+def _table1_row(row: Table1Row) -> tuple[str, ...]:
+    paper = PUBLISHED[row.short]
+    return (
+        row.short,
+        f"{row.ours.pairs:,}",
+        _with_interval(row.ours),
+        *map(_share, (row.ragas.agreement, row.length, row.overlap)),
+        *(" ".join(f"{value:.2f}" for value in values) for values in (paper["thelma"], paper["ragas"])),
+    )
+
+
+def _missing(rows: Sequence[Table1Row]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row.ragas.agreement is None:
+            found.setdefault((row.ragas.reason or "").rstrip(".") or "no pair could be scored", []).append(row.short)
+    return found

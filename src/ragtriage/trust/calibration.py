@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Table
 
+from ragtriage.core.errors import InputError
+from ragtriage.core.files import ORDINARY_FILE, atomic_write
 from ragtriage.core.metric import Metric
 from ragtriage.core.questions import KINDS, Kind
 from ragtriage.core.statistics import IntervalEstimate, wilson_interval
@@ -18,9 +26,18 @@ from ragtriage.core.verdicts import CHECK
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, without_threshold
 from ragtriage.judges.judge_config import EMBEDDED, UNCALIBRATED
-from ragtriage.trust.calibration import fits
-from ragtriage.trust.calibration.corrected_mean import MIN_LABELS, NO, UNKNOWN, YES, CorrectedMean, Numbers
-from ragtriage.trust.calibration.fits import (
+from ragtriage.trust import label_fits
+from ragtriage.trust.corrected_mean import (
+    MIN_LABELS,
+    NO,
+    UNKNOWN,
+    YES,
+    CorrectedMean,
+    LabelledMetric,
+    Numbers,
+    RunLabels,
+)
+from ragtriage.trust.label_fits import (
     MIN_EACH,
     FittedBandEnd,
     FittedThreshold,
@@ -28,7 +45,6 @@ from ragtriage.trust.calibration.fits import (
     LearntRate,
     learnt_rates,
 )
-from ragtriage.trust.calibration.run_labels import LabelledMetric, RunLabels
 
 NOT_A_SHARE = "not a share of the components that it shows, so labels of these can't correct it"
 NO_SCORE = "the judge gives no probability"
@@ -114,9 +130,9 @@ class CascadeBand:
             return ""
         low = self.no.at if self.no.enough else BANDS[self.kind].low
         high = self.yes.at if self.yes.enough else BANDS[self.kind].high
-        if (low, high) == (fits.NEVER_NO, fits.NEVER_YES):
+        if (low, high) == (label_fits.NEVER_NO, label_fits.NEVER_YES):
             return "0:1"
-        return ":".join("" if end in {fits.NEVER_NO, fits.NEVER_YES} else f"{end:g}" for end in (low, high))
+        return ":".join("" if end in {label_fits.NEVER_NO, label_fits.NEVER_YES} else f"{end:g}" for end in (low, high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +180,8 @@ def calibrate(
 ) -> Calibration:
     """Everything that the labels allow.
 
-    Args:
-        labels: of a run's components.
-        metrics: all of the run: a threshold holds for all that they ask, so the labels must stand for all of it.
-        judge: who judged, as it is typed.
-        fingerprints: the run's, by kind of question.
-        thresholds: metric → the score from which a case is good, as people mean it.
+    `metrics` are all of the run: a threshold holds for all that they ask, so the labels must stand for all of it.
+    `thresholds` are the scores from which a case is good, as people mean it.
     """
     by_kind: dict[Kind, list[LabelledMetric]] = {}
     for one in labels.metrics:
@@ -247,9 +259,9 @@ def _mean(found: LabelledMetric) -> MetricMean:
 
 def _verdict_threshold(kind: Kind, found: Sequence[LabelledMetric], fingerprint: str, why: str) -> VerdictThreshold:
     labels = _scores(found)
-    why = why or (fits.too_few(labels) if len(labels.score) else NO_SCORE)
+    why = why or (label_fits.too_few(labels) if len(labels.score) else NO_SCORE)
     names = tuple(one.metric.name for one in found)
-    return VerdictThreshold(kind, names, fingerprint, None if why else fits.fit_threshold(labels), why)
+    return VerdictThreshold(kind, names, fingerprint, None if why else label_fits.fit_threshold(labels), why)
 
 
 def _verdict_chance(
@@ -287,9 +299,9 @@ def _predictive_value(truth: Numbers, weight: Numbers) -> IntervalEstimate:
 
 def _band(kind: Kind, found: Sequence[LabelledMetric], why: str) -> CascadeBand:
     labels = _scores([one for one in found if BANDS[kind].responses or not _of_a_response(one.metric)])
-    if why := why or (fits.too_few(labels) if len(labels.score) else NO_SCORE):
+    if why := why or (label_fits.too_few(labels) if len(labels.score) else NO_SCORE):
         return CascadeBand(kind, None, None, why)
-    return CascadeBand(kind, fits.fit_band_end(labels, NO), fits.fit_band_end(labels, YES))
+    return CascadeBand(kind, label_fits.fit_band_end(labels, NO), label_fits.fit_band_end(labels, YES))
 
 
 def _unrepresentative(kind: Kind, found: Sequence[LabelledMetric], metrics: Sequence[Metric]) -> str:
@@ -345,13 +357,83 @@ def _threshold(found: LabelledMetric, target: float) -> CaseThreshold:
     score = found.value[keep] if better == "higher" else 1 - found.value[keep]
     complete = len(good)
     labels = LabelledScores(score, good.astype(float), np.ones(complete), np.arange(complete), np.where(now, YES, NO))
-    if fits.too_few(labels):
+    if label_fits.too_few(labels):
         yes = int(good.sum())
         why = (
             f"too few cases of which every component is labelled: {yes} good and {complete - yes} bad, "
             f"and it takes {MIN_EACH} of each"
         )
         return CaseThreshold(name, target, complete, None, None, why)
-    fitted = fits.fit_threshold(labels, between=False)
+    fitted = label_fits.fit_threshold(labels, between=False)
     at = fitted.yes if better == "higher" else 1 - fitted.yes
     return CaseThreshold(name, target, complete, round(at, 3), fitted)
+
+
+Tables = Mapping[str, Mapping[str, float | str]]
+"""Name of a table, its parts by dots → key → value."""
+
+
+def write_settings(path: Path, tables: Tables) -> None:
+    """Put these values into a settings file; it is made if it isn't there, and is never half written.
+
+    In `pyproject.toml` they go under `[tool.ragtriage]`.
+
+    Raises:
+        InputError: it can't be read or written, or not be changed safely; says what to put in.
+    """
+    prefix = "tool.ragtriage." if path.name == "pyproject.toml" else ""
+    wanted = {prefix + table: values for table, values in tables.items()}
+    place = path.resolve()
+    try:
+        before = place.read_bytes().decode("utf-8") if place.exists() else ""
+        after = with_values(before, wanted)
+        with atomic_write(place, newline="", mode=ORDINARY_FILE) as out:
+            out.write(after)
+    except OSError as error:
+        said = f"can't be written: {error.strerror or error}; it was to hold"
+        raise InputError(f"{path} {said}:\n{as_toml(wanted)}") from error
+    except ValueError as error:
+        said = f"can't be changed safely ({error}): put this in yourself"
+        raise InputError(f"{path} {said}:\n{as_toml(wanted)}") from error
+
+
+def as_toml(tables: Tables) -> str:
+    """These values as they stand in a settings file."""
+    return with_values("", tables).strip()
+
+
+def with_values(text: str, tables: Tables) -> str:
+    """The text of a TOML file with these values in it.
+
+    Raises:
+        ValueError: it isn't TOML, or holds something else in the place of a table.
+    """
+    try:
+        document = tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise ValueError(str(error)) from error
+    for name, values in tables.items():
+        table: MutableMapping[str, Any] = document
+        *outer, last = name.split(".")
+        for part in outer:
+            table = _table(table, part, tomlkit.table(is_super_table=True))
+        new = last not in table
+        table = _table(table, last, tomlkit.table())
+        table.update(
+            {key: value if isinstance(value, str) else round(float(value), 6) for key, value in values.items()}
+        )
+        if new and isinstance(table, Table):
+            table.add(tomlkit.nl())  # what follows it keeps its distance
+    after = tomlkit.dumps(document).rstrip() + "\n"
+    if "\r\n" in text:
+        after = re.sub(r"(?<!\r)\n", "\r\n", after)
+    if tomllib.loads(after) != document.unwrap():
+        raise ValueError("its layout is one that isn't understood")
+    return after
+
+
+def _table(inside: MutableMapping[str, Any], key: str, empty: Table) -> MutableMapping[str, Any]:
+    found = inside.setdefault(key, empty)
+    if not isinstance(found, MutableMapping):
+        raise ValueError(f"{key} is no table")  # noqa: TRY004  # what is wrong is the text of the file
+    return found

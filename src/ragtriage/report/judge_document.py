@@ -1,13 +1,16 @@
-"""A judge's card for people: the same sections in Markdown and in a report."""
+"""Judges for people: a judge's card, in Markdown and in a report alike, and the hub models that are known."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ragtriage.core.display import dollars, one_line, plural
-from ragtriage.report.document import Block, Table, line, text_columns
+from ragtriage.judges.hub_models.folder import KnownModel
+from ragtriage.report.document import GAP, Block, Table, line, note, text_columns
 from ragtriage.report.words import DASH
+from ragtriage.text.language import language_name
 
 
 def card_document(card: Mapping[str, Any]) -> Iterator[Block]:
@@ -149,3 +152,23 @@ def _number(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return DASH if value is None else one_line(str(value), 40)
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+
+
+_NAMED = 4
+"""Languages that are listed by name."""
+
+
+def readers_document(models: Mapping[str, KnownModel], here: Collection[str], place: str) -> Iterator[Block]:
+    """What is known of each model, and which are on this machine.
+
+    `here` are the names of those that were fetched into the folder `place`.
+    """
+    for name, one in models.items():
+        few = len(one.languages) <= _NAMED
+        languages = ", ".join(map(language_name, one.languages)) if few else plural(len(one.languages), "language")
+        facts = (f"{one.megabytes} MB", one.license, languages, *(["on this machine"] if name in here else []))
+        yield line((name, "strong"), "  " + " · ".join(facts))
+        yield from (replace(note(told), indent=2) for told in (f"{one.accuracy or 'No figure was found'}:", one.source))
+    yield GAP
+    yield line(f"{plural(len(here), 'model')} in {place}; `ragtriage readers get NAME` fetches one, nothing else does.")
+    yield line("Figures are the authors' own. None of these models was run where this was built.")

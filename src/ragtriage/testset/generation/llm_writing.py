@@ -1,4 +1,8 @@
-"""Phrasings by a language model, verified like all others; what fails is told to it once, and asked for again."""
+"""Query templates and phrasings that a language model writes, each held against the schema or its criterion.
+
+The criteria of templates are those of table 4 in GRAMMAR (Li, Liu and Gao), and the user's own requirements. What fails
+of phrasings is told to the model once, and asked for again.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,13 @@ import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from typing import Literal
 
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.verdicts import Failure
 from ragtriage.judges.llm.fencing import quoted
+from ragtriage.judges.llm.messages import Prompt
 from ragtriage.judges.llm.text_writer import Lists, Writer, asking_for_lists
 from ragtriage.testset.generation.phrasing.criteria import (
     CRITERIA,
@@ -21,20 +28,141 @@ from ragtriage.testset.generation.phrasing.criteria import (
 )
 from ragtriage.testset.generation.phrasing.questions import wordings_of
 from ragtriage.testset.generation.phrasing.row_descriptions import Unnameable
-from ragtriage.testset.generation.phrasing.rule_phrasing import PhrasingResult, RefusedPhrasing
-from ragtriage.testset.generation.phrasing.styles import with_typos
-from ragtriage.testset.generation.prompts import prompt_text
+from ragtriage.testset.generation.phrasing.rule_phrasing import PhrasingResult, RefusedPhrasing, with_typos
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
-from ragtriage.testset.generation.schema import Schema
+from ragtriage.testset.generation.schema import Schema, Table
+from ragtriage.testset.generation.sql_checks import RefusedSql, check_template
+
+MEMBER = "templates"
+NEIGHBOURS = 12
+"""Tables beside the one that templates are asked for; those along its keys come first."""
+TOKENS, THOUGHT = 120, 4_000
+"""Of a template or phrasing in a reply, at most and with room, and of what a model may think before."""
+
+
+def prompt_text(name: Literal["phrasings", "templates"]) -> str:
+    """The text of a prompt, without its first line `version: N`."""
+    return files(__package__).joinpath("prompts", f"{name}.md").read_text("utf-8").partition("\n\n")[2].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedTemplate:
+    """SQL of a model's that can't be a template."""
+
+    sql: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatesWritten:
+    """What a model wrote."""
+
+    templates: tuple[QueryTemplate, ...]
+    refused: tuple[RefusedTemplate, ...] = ()
+    duplicates: int = 0
+    """Templates that say what an earlier one says."""
+    failed: tuple[str, ...] = ()
+    """Why requests failed, one sentence for each table that has none for it."""
+    stopped: str = ""
+    """Why the model was asked no more; empty if it was asked for everything."""
+
+
+def write_templates(
+    writer: Writer, schema: Schema, requirements: Sequence[str] = (), *, per_table: int = 10
+) -> TemplatesWritten:
+    """Query templates by a language model: one request for every table that has something to ask for.
+
+    Args:
+        writer: the model; it sees the schema and no row.
+        schema: what it may ask about.
+        requirements: the user's own, in words: "join at least two tables".
+        per_table: how many it is asked for, at least 1.
+
+    Returns:
+        The usable templates in the order of the schema's tables, each once, and what was refused.
+
+    Raises:
+        ConfigError: `per_table` is below 1, or a requirement is empty.
+        MissingExtraError: the package that reads SQL isn't installed.
+        StoreError: what it writes can't be kept.
+    """
+    if per_table < 1:
+        raise ConfigError(f"--per-table {per_table}: give at least 1")
+    said = [" ".join(one.split()) for one in requirements]
+    if "" in said:
+        raise ConfigError('--require is empty: say in words what templates must be like, as in "join two tables"')
+    targets = [table for table in schema.tables if any(not column.surrogate for column in table.columns)]
+    found: dict[str, QueryTemplate] = {}
+    refused: list[RefusedTemplate] = []
+    failed: list[str] = []
+    duplicates, stopped = 0, ""
+    for table, reply in zip(
+        targets, asyncio.run(_template_replies(writer, schema, targets, said, per_table)), strict=True
+    ):
+        if isinstance(reply, JudgeError):
+            stopped = stopped or str(reply)
+        elif isinstance(reply, Failure):
+            failed.append(f"{table.name}: {reply.cause}")
+        else:
+            for sql in reply[MEMBER]:
+                try:
+                    template = check_template(sql, schema, made_by=writer.name)
+                except RefusedSql as error:
+                    refused.append(RefusedTemplate(sql, str(error)))
+                    continue
+                duplicates += template.id in found
+                found.setdefault(template.id, template)
+    return TemplatesWritten(tuple(found.values()), tuple(refused), duplicates, tuple(failed), stopped)
+
+
+async def _template_replies(
+    writer: Writer, schema: Schema, targets: Sequence[Table], requirements: Sequence[str], count: int
+) -> list[Lists | Failure | JudgeError]:
+    async def one(table: Table) -> Lists | Failure | JudgeError:
+        try:
+            return await writer.lists(_template_prompt(schema, table, requirements, count), (MEMBER,))
+        except JudgeError as error:
+            return error
+
+    return await asyncio.gather(*map(one, targets))
+
+
+def _template_prompt(schema: Schema, table: Table, requirements: Sequence[str], count: int) -> Prompt:
+    """What is asked for one table: the schema around it, and what the user requires."""
+    shown = "\n".join(_table_described(one) for one in [table, *_beside(schema, table)])
+    parts = [f"Dialect: {schema.dialect}", f"Schema:\n{shown}"]
+    if requirements:
+        parts.append("Further requirements:\n" + "\n".join(f"- {quoted(one)}" for one in requirements))
+    parts.append(f"Write up to {count} templates that select a column of {quoted(table.name)}.")
+    return asking_for_lists(prompt_text("templates"), "\n\n".join(parts), (MEMBER,), THOUGHT + TOKENS * count)
+
+
+def _beside(schema: Schema, table: Table) -> list[Table]:
+    """The other tables, those with a key from or to this one first, as many as fit."""
+    near = {key.table for key in table.foreign_keys}
+    near |= {one.name for one in schema.tables for key in one.foreign_keys if key.table == table.name}
+    others = [one for one in schema.tables if one.name != table.name]
+    return sorted(others, key=lambda one: one.name not in near)[:NEIGHBOURS]
+
+
+def _table_described(table: Table) -> str:
+    lines = [f"table {quoted(table.name)}: one row is a {quoted(table.words)}"]
+    for column in table.columns:
+        said = "a record identifier" if column.surrogate else f"{quoted(column.words)}, {column.type}"
+        lines.append(f"  {quoted(column.name)}: {said}" + (f" ({quoted(column.comment)})" if column.comment else ""))
+    lines += [
+        f"  key {', '.join(map(quoted, key.columns))} refers to {quoted(key.table)} "
+        f"({', '.join(map(quoted, key.referred))}), its {quoted(key.words)}"
+        for key in table.foreign_keys
+    ]
+    return "\n".join(lines)
+
 
 ROUNDS = 2
 """How often a template's phrasings are asked for: at first, and where some were refused."""
 TYPOS, QUESTION = "typos", "question"
 TRIES = 20
 """Draws of typing mistakes for one phrasing."""
-TOKENS = 120
-"""Of a phrasing in a reply, at most and with room; a model may think before."""
-THOUGHT = 4_000
 
 
 @dataclass(slots=True)
@@ -98,10 +226,6 @@ def phrase_by_model(
     Returns:
         What was written. Where the model stopped, failed, or wrote too few, `stopped` and `without` say so; what was
         paid for is kept, and the same call goes on from there.
-
-    Raises:
-        ConfigError: `per_criterion` is below 1.
-        StoreError: what it writes can't be kept.
     """
     if per_criterion < 1:
         raise ConfigError(f"--per-criterion {per_criterion}: give at least 1")
@@ -111,15 +235,15 @@ def phrase_by_model(
     for template in templates:
         required = requirements_of(schema, template, _plains(schema, template), known, leaks)
         works.append(_Work(schema, template, required, writer, per_criterion))
-    stops = asyncio.run(_all(works, criteria, seed, together))
+    stops = asyncio.run(_all_written(works, criteria, seed, together))
     return _collected(works, criteria, next((stop for stop in stops if stop), ""))
 
 
-async def _all(works: Sequence[_Work], criteria: Sequence[Criterion], seed: int, together: int) -> list[str]:
-    return await asyncio.gather(*(_written(work, criteria, seed, together) for work in works))
+async def _all_written(works: Sequence[_Work], criteria: Sequence[Criterion], seed: int, together: int) -> list[str]:
+    return await asyncio.gather(*(_phrased(work, criteria, seed, together) for work in works))
 
 
-async def _written(work: _Work, criteria: Sequence[Criterion], seed: int, together: int) -> str:
+async def _phrased(work: _Work, criteria: Sequence[Criterion], seed: int, together: int) -> str:
     """Have one template phrased; why it was stopped, if it was."""
     by_model = [one for one in criteria if one.name != TYPOS]
     mistyped = next((one for one in criteria if one.name == TYPOS), None)
@@ -129,7 +253,9 @@ async def _written(work: _Work, criteria: Sequence[Criterion], seed: int, togeth
         for _ in range(ROUNDS):
             lacking = work.lacking(by_model)
             portions = [lacking[i : i + together] for i in range(0, len(lacking), together)]
-            for portion, said in zip(portions, await asyncio.gather(*(_asked(work, p) for p in portions)), strict=True):
+            for portion, said in zip(
+                portions, await asyncio.gather(*(_phrasings_asked(work, p) for p in portions)), strict=True
+            ):
                 if isinstance(said, Failure):
                     work.failed = said.cause
                     continue
@@ -153,7 +279,7 @@ def _mistype(work: _Work, criterion: Criterion, seed: int) -> None:
     work.take(criterion, [with_typos(plains[n % len(plains)], chance) for n in range(TRIES)], required)
 
 
-async def _asked(work: _Work, criteria: Sequence[Criterion]) -> Lists | Failure:
+async def _phrasings_asked(work: _Work, criteria: Sequence[Criterion]) -> Lists | Failure:
     """Ask for one template: its SQL, what the names mean, the criteria, and what was refused."""
     template, words = work.template, []
     for table in work.schema.tables:

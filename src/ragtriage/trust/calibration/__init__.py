@@ -1,1 +1,0 @@
-"""Calibration by labels: means corrected for the judge's errors, and cutoffs fitted to what people said."""
