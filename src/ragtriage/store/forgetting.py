@@ -23,8 +23,9 @@ from ragtriage.runs.codec import DELETED, without_texts
 from ragtriage.runs.identity import digest
 from ragtriage.runs.run import Run
 from ragtriage.store.database import Database, in_chunks
+from ragtriage.store.folder import folder_of
 from ragtriage.store.lease import Lease
-from ragtriage.store.schema import RECORDS_AT, answers, case_texts, cases, meta, readings, rejected, runs, scores, texts
+from ragtriage.store.schema import answers, case_texts, cases, meta, readings, rejected, runs, scores, texts
 from ragtriage.store.store_file import store_errors
 
 PORTION = 50
@@ -83,9 +84,9 @@ def forget_texts(
     See `Store.forget_texts` for the rest.
     """
     for run in stored:
-        if elsewhere := run.info.configuration.get(RECORDS_AT):
+        if place := folder_of(run):
             raise StoreError(
-                f"run {run.number}: its records lie in {elsewhere['address']}: `ragtriage forget {run.number}` deletes "
+                f"run {run.number}: its records lie in {place.folder.address}: `ragtriage forget {run.number}` deletes "
                 "their texts there"
             )
     chosen = {run.number: _chosen(database, run, case_ids) for run in stored}
