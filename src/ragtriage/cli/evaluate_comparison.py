@@ -10,8 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from ragtriage.cli.compare_flags import GateFlags
-from ragtriage.cli.comparison_files import ComparisonFiles, check_files
+from ragtriage.cli.comparison_flags import ComparisonFiles, GateFlags, check_files
 from ragtriage.cli.console import tell
 from ragtriage.cli.evaluation_flags import RequestedMetrics
 from ragtriage.cli.input_files import check_output

@@ -19,8 +19,8 @@ from ragtriage.cli.console import EVERY, ExitCode, tell
 from ragtriage.cli.evaluation_flags import RequestedMetrics, ScaleFlags
 from ragtriage.cli.input_files import CaseFlags
 from ragtriage.cli.judge import JudgeFlags
+from ragtriage.cli.opened_stores import open_named_store
 from ragtriage.cli.results import print_next_steps, print_run, program_name, write_html
-from ragtriage.cli.stores import open_named_store
 from ragtriage.config import Settings
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError

@@ -10,9 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ragtriage.cli.flags import command
-from ragtriage.cli.opened_runs import folder_run
+from ragtriage.cli.opened_stores import folder_run, open_named_store
 from ragtriage.cli.results import default_report
-from ragtriage.cli.stores import open_named_store
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.core.files import REMOTE

@@ -16,7 +16,7 @@ from ragtriage.cli.input_files import (
     rereadable,
 )
 from ragtriage.cli.judge import JudgeFlags
-from ragtriage.cli.stores import answers_in
+from ragtriage.cli.opened_stores import answers_in
 from ragtriage.execution.estimate import estimate_file
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig, in_a_sentence

@@ -10,7 +10,7 @@ import typer
 
 from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.flags import command, new_typer
-from ragtriage.cli.stores import open_named_store, require_one_project, store_address
+from ragtriage.cli.opened_stores import open_named_store, require_one_project, store_address
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time
