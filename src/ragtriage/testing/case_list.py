@@ -9,13 +9,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ragtriage.config import Settings
+from ragtriage.config import Settings, find_settings
 from ragtriage.core.case import Case
 from ragtriage.core.display import listed, one_line, plural
-from ragtriage.core.errors import InputError
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import near_names
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.readers.case_rows import cases_from, made_up_id
+from ragtriage.testing.options import CONFIGS
 
 LONGEST_ID = 80
 """Characters of a case's id in the name of a test."""
@@ -99,6 +100,51 @@ def case_from(given: Any, name: str, settings: Settings) -> Case:
         field = f", field {found.field!r}" if found.field else ""
         raise InputError(f"{name}{field}: {found.reason}")
     return found
+
+
+def declared(given: str | Path | Sequence[Any], home: Path, test: str, *, app: str | None = None) -> CaseList:
+    """The cases that are meant by a test.
+
+    Args:
+        given: see `cases`.
+        home: the test's file.
+        test: its name.
+        app: see `cases`.
+    """
+    settings = settings_for(home.parent)
+    if isinstance(given, str | Path):
+        path = beside(Path(given), home.parent)
+        return read_list(path, _name(path), settings, _application(app, home.parent))
+    if app is not None:
+        raise ConfigError(f"app={app!r} is for a file of questions: name the file")
+    name = f"{_name(home)}::{test}"
+    return list_of(given, ("given", name), name, settings)
+
+
+def settings_for(folder: Path) -> Settings:
+    """The user's settings: those of the rootdir, or of the folder upwards where no session runs."""
+    return find_settings(CONFIGS[-1].rootpath if CONFIGS else folder)
+
+
+def beside(path: Path, folder: Path) -> Path:
+    """A path as a test means it: beside the test's file, in the rootdir, or in the present folder."""
+    roots = [config.rootpath for config in CONFIGS[-1:]]
+    places = [place / path.expanduser() for place in (folder, *roots, Path.cwd())]
+    return next((place for place in places if place.exists()), places[0])
+
+
+def _application(app: str | None, folder: Path) -> str | None:
+    """An application whose file is named by its path from the test's folder, or from the rootdir."""
+    if app is None or "://" in app:
+        return app
+    where, colon, name = app.rpartition(":")
+    return f"{beside(Path(where), folder)}{colon}{name}" if where.endswith(".py") else app
+
+
+def _name(path: Path) -> str:
+    """A file from the rootdir, as tests are named."""
+    root = CONFIGS[-1].rootpath if CONFIGS else Path.cwd()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
 
 _ANSWERED = frozenset({"response", "sources"})

@@ -28,9 +28,7 @@ from ragtriage.runs.run import MADE_BY, TESTS, Run
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import Answers, RunWriter, Store
-from ragtriage.testing.counting import CountingMemory
-from ragtriage.testing.session_budget import spending_marks, written_in
-from ragtriage.testing.session_judge import Judges
+from ragtriage.testing.session_judge import CountingMemory, Judges, spending_marks, written_in
 
 PATIENCE = 300.0
 """Seconds that another session is waited for; the processes of one session wait for each other as long as they live."""

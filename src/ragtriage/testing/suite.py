@@ -18,10 +18,9 @@ from ragtriage.core.errors import StoreError
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.store import Store, open_store, project_meant
-from ragtriage.testing.batch import Batch
+from ragtriage.testing.batch import Batch, SuiteMetrics, words_in
 from ragtriage.testing.case_list import CaseList
 from ragtriage.testing.judging import judge_case
-from ragtriage.testing.named_metrics import SuiteMetrics, words_in
 from ragtriage.testing.options import CONFIGS, SuiteOptions, options_of
 from ragtriage.testing.results import Results
 from ragtriage.testing.session_judge import Judges
