@@ -116,14 +116,7 @@ class ComparisonFiles:
         """The same, with a report in HTML if there is one."""
         return {"--report": report, **self.named} if report else self.named
 
-    def write(
-        self,
-        found: Comparison,
-        base: Chosen,
-        new: Chosen,
-        seconds: float,
-        page: Path | None = None,
-    ) -> None:
+    def write(self, found: Comparison, base: Chosen, new: Chosen, seconds: float, page: Path | None = None) -> None:
         """Write the files, and say so on standard error.
 
         Args:

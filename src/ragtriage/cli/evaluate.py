@@ -136,14 +136,7 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
         if dry_run:
             with answers_in(store_address) as memory:
                 print_plan(
-                    given.cases,
-                    session,
-                    memory,
-                    requested,
-                    given.selection,
-                    trials=repeat,
-                    as_json=as_json,
-                    by=by,
+                    given.cases, session, memory, requested, given.selection, trials=repeat, as_json=as_json, by=by
                 )
             return
         require_tag_of(given.cases, given.selection, by)

@@ -27,13 +27,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import REMOTE, Folder, folder_at
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import fingerprints_of
-from ragtriage.execution.execute import (
-    Outcome,
-    Resumed,
-    Share,
-    Stop,
-    execute,
-)
+from ragtriage.execution.execute import Outcome, Resumed, Share, Stop, execute
 from ragtriage.execution.job import Job, checked_versions, loadable_name
 from ragtriage.execution.pools import LocalProcesses, Pool
 from ragtriage.execution.ray_actors import RayActors

@@ -239,13 +239,7 @@ class Batch:
         store = shared.store  # opened first: it may tell the judges of an older one
         cases = self.cases.cases if self.cases.app is None else self._ask(self.cases.app, wanted)
         return judge_cases(
-            cases,
-            wanted,
-            shared.judges,
-            store,
-            self.config(),
-            name=self.cases.name,
-            session=shared.options.session,
+            cases, wanted, shared.judges, store, self.config(), name=self.cases.name, session=shared.options.session
         )
 
     def _ask(self, app: str, wanted: Collection[str]) -> tuple[Case, ...]:
