@@ -40,14 +40,7 @@ class GateFlags:
         fail_below: list[str] | None = None,
         fail_above: list[str] | None = None,
     ) -> CompareGates:
-        """All gates of a command, with those of the settings; flags go first.
-
-        Args:
-            settings: the user's.
-            metrics: names of metrics beside the built-in ones.
-            fail_below: the values of `--fail-below`.
-            fail_above: the values of `--fail-above`.
-        """
+        """All gates of a command, with those of the settings; flags go first. Built-in metrics need not be named."""
         return CompareGates(
             {**settings.fail_below, **named_numbers(fail_below or (), "--fail-below", metrics)},
             {**settings.fail_above, **named_numbers(fail_above or (), "--fail-above", metrics)},
@@ -58,11 +51,7 @@ class GateFlags:
 
 
 def chosen_metrics(given: str, known: Iterable[str]) -> frozenset[str]:
-    """The metrics that `--metrics` names, of those that a side has.
-
-    Raises:
-        ConfigError: a name is neither a metric of a side nor a group, or none is left.
-    """
+    """The metrics that `--metrics` names, of those that a side has."""
     there = dict.fromkeys(known)
     chosen: dict[str, None] = {}
     names = [name.strip() for name in given.split(",") if name.strip()]
@@ -84,11 +73,7 @@ def chosen_metrics(given: str, known: Iterable[str]) -> frozenset[str]:
 
 
 def share_of(text: str, flag: str) -> float:
-    """`0.9` or `90%` → a share.
-
-    Raises:
-        ConfigError: it is no number from 0 to 1.
-    """
+    """`0.9` or `90%` → a share."""
     try:
         value = float(text.strip().removesuffix("%")) / (100 if text.strip().endswith("%") else 1)
     except ValueError:
@@ -117,18 +102,7 @@ class ComparisonFiles:
         return {"--report": report, **self.named} if report else self.named
 
     def write(self, found: Comparison, base: Chosen, new: Chosen, seconds: float, page: Path | None = None) -> None:
-        """Write the files, and say so on standard error.
-
-        Args:
-            found: the comparison.
-            base: the old side, whose texts may be quoted.
-            new: the new one.
-            seconds: how long it took.
-            page: an HTML file to write too, which always holds texts.
-
-        Raises:
-            InputError: a file can't be written.
-        """
+        """Write the files, and say so on standard error; `page` is one in HTML too, which always holds texts."""
         texts = quotes_of(found, base, new) if page or (self.quote and self.named) else {}
         quotes = texts if self.quote else {}
         try:
@@ -147,15 +121,7 @@ class ComparisonFiles:
 
 
 def check_files(named: Mapping[str, Path], read: Iterable[str | Path | None]) -> None:
-    """Refuse files that can't be written, that are the same, or that hold what is read.
-
-    Args:
-        named: flag → the file that it names.
-        read: what is read; what isn't a file doesn't count.
-
-    Raises:
-        InputError: says which.
-    """
+    """Refuse files (by their flags) that can't be written, that are the same, or that hold what is read."""
     inputs = [one for one in read if one is not None]
     seen: dict[Path, str] = {}
     for flag, path in named.items():
@@ -163,8 +129,6 @@ def check_files(named: Mapping[str, Path], read: Iterable[str | Path | None]) ->
             raise InputError(f"{flag} -: standard output holds the comparison itself: name a file")
         for one in inputs:
             check_output(path, one, flag)
-        if not path.name or path.is_dir():
-            raise InputError(f"{flag} {path}: is a folder: name a file in it")
         whole = path.resolve()
         if whole in seen:
             raise InputError(f"{flag} {path}: {seen[whole]} names the same file: give each its own")

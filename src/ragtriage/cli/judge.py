@@ -1,4 +1,4 @@
-"""Who judges: the flags that choose a judge, what the commands that ask one do alike, and `ragtriage judge`."""
+"""Who judges: the flags that choose a judge, what commands that ask one do alike, `ragtriage judge` and `readers`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import typer  # noqa: TC002  # read by typer itself
-from rich.console import Console
 
-from ragtriage.cli.console import exit_if, print_json, tell
+from ragtriage.cli.console import exit_if, print_found, print_json, tell
 from ragtriage.cli.flags import command, new_typer, parse_numbers, setting_flags
 from ragtriage.cli.input_files import check_output, print_rejected
 from ragtriage.cli.opened_stores import answers_in, store_address
@@ -35,7 +34,6 @@ from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import custom_metrics
 from ragtriage.report.judge_document import readers_document
-from ragtriage.report.terminal import print_document
 from ragtriage.store import open_answers
 from ragtriage.trust.prediction_files import RowErrors, write_components, write_predictions
 
@@ -282,10 +280,11 @@ def show_readers(*, as_json: bool = False) -> None:
     """
     known = known_models()
     here = [name for name in known if is_here(name)]
-    if as_json:
-        print_json([{**asdict(one), "here": name in here} for name, one in known.items()])
-    else:
-        print_document(Console(), readers_document(known, here, str(models_folder())))
+    print_found(
+        lambda: [{**asdict(one), "here": name in here} for name, one in known.items()],
+        lambda: readers_document(known, here, str(models_folder())),
+        as_json=as_json,
+    )
 
 
 @readers.command("get")

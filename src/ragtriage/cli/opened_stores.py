@@ -61,17 +61,7 @@ def answers_in(store: str | None) -> Iterator[AnswerMemory]:
 
 @contextmanager
 def opened_run(store: str | None, run: str, project: str | None = None) -> Iterator[tuple[Store | None, Run]]:
-    """A run to read, and the store that it is in; one in a folder is in none.
-
-    Args:
-        store: the value of `--store`.
-        run: a number, `last`, or the address of a folder.
-        project: the value of `--project`.
-
-    Raises:
-        NotStoredError: there is no such store or run.
-        StoreError: it can't be read.
-    """
+    """A run to read, and the store that it is in; one in a folder is in none."""
     found = folder_run(run)
     if found is not None:
         yield None, found
@@ -81,11 +71,7 @@ def opened_run(store: str | None, run: str, project: str | None = None) -> Itera
 
 
 def folder_run(text: str) -> Run | None:
-    """The run in a folder with an address; None for what can't be one: a run's number, or a file.
-
-    Raises:
-        NotStoredError: there is no run in this folder.
-    """
+    """The run in a folder with an address; None for what can't be one: a run's number, or a file."""
     if is_run(text) or not (REMOTE in text or text.endswith("/") or Path(text).is_dir()):
         return None
     return open_folder(text)

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command, parse_names
+from ragtriage.cli.input_files import writing
 from ragtriage.cli.opened_stores import open_named_store, opened_run
 from ragtriage.config import named_numbers
 from ragtriage.core.display import dollars, one_line, plural
@@ -156,16 +157,7 @@ def report_of(
     labels: Path | None,
     judge_card: Path | None = None,
 ) -> RunReport:
-    """What is shown of a stored run.
-
-    Args:
-        store: where it and its trials are; None for one in a folder.
-        stored: the run.
-        config: by which it is shown.
-        by: the tag by which it is sliced; one that no row has is an error.
-        labels: a file of labels by which its scores are corrected.
-        judge_card: a file that says how good its judge is.
-    """
+    """What is shown of a stored run; one in a folder has no store. A tag that no row has is an error."""
     tally = tally_of(stored, config, by)
     require_tag(by, tally.tags)
     return stored_run_report(
@@ -245,10 +237,8 @@ def default_report(store: Store | None, stored: Run) -> Path | None:
 
 def write_html(path: Path, run: RunReport, cases: Callable[[], Iterable[Diagnosed]]) -> None:
     """Write the HTML report of a run; `cases` gives its cases with their findings."""
-    try:
+    with writing(path):
         write_run_page(path, run, cases)
-    except OSError as error:
-        raise InputError(f"{path} can't be written: {error.strerror or error}") from error
 
 
 def tell_deleted(stored: Run) -> None:

@@ -38,8 +38,7 @@ ALL_OF_THE_SETTINGS = frozenset({"findings", "record", "share", "compare"})
 class SuiteMetrics:
     """The metrics that tests may name, and the configuration that computes some of them.
 
-    Args:
-        settings: the user's, whose metrics are the default. They are loaded when they are first needed.
+    Those of the settings are the default; they are loaded when they are first needed.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -56,11 +55,7 @@ class SuiteMetrics:
         return {m.name: m for m in metrics_named(self._settings.metrics)}
 
     def named(self, name: str) -> Metric:
-        """One metric.
-
-        Raises:
-            ConfigError: there is none of this name; says which are near, or what another tool means by it.
-        """
+        """One metric; a ConfigError says which names are near, or what another tool means by it."""
         return self.default.get(name) or metric_named(name) or metrics_named([name])[0]
 
     def config(self, names: Collection[str]) -> EvaluationConfig:
@@ -84,7 +79,7 @@ class SuiteMetrics:
 
 
 def words_in(function: Any) -> set[str]:
-    """Every name and every text in a function's code, as far as it has any."""
+    """Every name and every text in a function's code, as far as it has any, and in the functions in it."""
     return set(_words(getattr(function, "__code__", None)))
 
 
@@ -129,12 +124,7 @@ class Shared(Protocol):
 
 
 class Batch:
-    """The cases of one list, of which some were selected.
-
-    Args:
-        cases: the list.
-        shared: what the session's batches share.
-    """
+    """The cases of one list, of which some were selected."""
 
     def __init__(self, cases: CaseList, shared: Shared) -> None:
         self.cases = cases
@@ -170,12 +160,7 @@ class Batch:
         return self._shared.metrics.config(self._names)
 
     def record(self, case_id: str, names: Collection[str]) -> tuple[Record, tuple[Finding, ...]]:
-        """A case with the outcomes of these metrics at least, and its findings.
-
-        Raises:
-            NotJudged: it can't be judged: says why.
-            ConfigError: there is no such metric.
-        """
+        """A case with the outcomes of these metrics at least, and its findings; NotJudged says why there are none."""
         __tracebackhide__ = True
         self.select(case_id)
         run = self.run(names)
@@ -193,7 +178,7 @@ class Batch:
         return found
 
     def whole(self, names: Collection[str]) -> Run:
-        """A run of all cases of the list, whatever was selected. Raises as `record`."""
+        """A run of all cases of the list, whatever was selected."""
         __tracebackhide__ = True
         self.select_all(())
         return self.run(names)
@@ -214,7 +199,7 @@ class Batch:
         return count > 1 and not defined[name]
 
     def run(self, names: Collection[str]) -> Run:
-        """The run that holds the selected cases with these metrics. Raises as `record`."""
+        """The run that holds the selected cases with these metrics."""
         __tracebackhide__ = True
         own = frozenset(self._shared.metrics.named(name).name for name in names)
         self._names = self._names | own or frozenset(self._shared.metrics.default)
@@ -249,7 +234,8 @@ class Batch:
             raise ConfigError(f"app={app!r} is a URL, and tests may not ask it: add --ragtriage-network")
         asked = [case for case in self.cases.cases if case.id in wanted]
         own = blake2b("\0".join(self.cases.key).encode(), digest_size=6).hexdigest()
-        path = answers_folder(options, store) / f"pytest-{options.session}-{own}.jsonl"
+        beside = options.default_store if "://" in store.where else Path(store.where).parent
+        path = beside / f"pytest-{options.session}-{own}.jsonl"
         tags = dict.fromkeys(name for case in asked for name in case.tags)
         policy = RequestPolicy()
         application = open_application(ApplicationSpec(app), ("query", "id", *tags), policy.concurrency)
@@ -262,8 +248,3 @@ class Batch:
         found = open_cases(path, mapping=COLLECTED_COLUMNS, format="jsonl").rows()
         answered = {case.id: case for case in found if isinstance(case, Case)}
         return tuple(answered[case.id] for case in asked if case.id in answered)
-
-
-def answers_folder(options: SuiteOptions, store: Store) -> Path:
-    """Where the answers of an application are kept while a session runs: beside the store."""
-    return options.default_store if "://" in store.where else Path(store.where).parent

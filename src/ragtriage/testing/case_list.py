@@ -40,11 +40,7 @@ class CaseList:
     """The application that answers the queries."""
 
     def positions(self, tags: Mapping[str, Any] | None) -> list[int]:
-        """Where the cases with these values of their tags are.
-
-        Raises:
-            InputError: there is none.
-        """
+        """Where the cases with these values of their tags are; an InputError if there is none."""
         found = list(range(len(self.cases)))
         for tag, wanted in (tags or {}).items():
             left = [i for i in found if _has(self.cases[i], tag, wanted)]
@@ -55,16 +51,9 @@ class CaseList:
 
 
 def read_list(path: Path, name: str, settings: Settings, app: str | None = None) -> CaseList:
-    """The cases of a file.
+    """The cases of a file; of questions, if there is an application that is to answer them.
 
-    Args:
-        path: where it is.
-        name: what people know it by.
-        settings: where its fields are.
-        app: the file holds questions, which this application is to answer.
-
-    Raises:
-        InputError: the file, or a row of it, can't be used: no case may silently have no test.
+    A row that can't be used is an InputError: no case may silently have no test.
     """
     try:
         stamp = path.stat().st_mtime_ns
@@ -76,17 +65,8 @@ def read_list(path: Path, name: str, settings: Settings, app: str | None = None)
     return _listed(key, name, found, app)
 
 
-def list_of(given: Sequence[Any], key: tuple[str, ...], name: str, settings: Settings) -> CaseList:
-    """The cases that are given as values; see `case_from`. Raises as `read_list`."""
-    return _listed(key, name, [case_from(one, f"{name}, case {i}", settings) for i, one in enumerate(given, 1)])
-
-
 def case_from(given: Any, name: str, settings: Settings) -> Case:
-    """A case from a Case, a mapping with the names that a file may have, or an LLMTestCase of DeepEval.
-
-    Raises:
-        InputError: it is none of these, or a field can't be used.
-    """
+    """A case from a Case, a mapping with the names that a file may have, or an LLMTestCase of DeepEval."""
     if isinstance(given, Case):
         return given
     if not isinstance(given, Mapping):
@@ -103,27 +83,16 @@ def case_from(given: Any, name: str, settings: Settings) -> Case:
 
 
 def declared(given: str | Path | Sequence[Any], home: Path, test: str, *, app: str | None = None) -> CaseList:
-    """The cases that are meant by a test.
-
-    Args:
-        given: see `cases`.
-        home: the test's file.
-        test: its name.
-        app: see `cases`.
-    """
-    settings = settings_for(home.parent)
+    """The cases that are meant by a test in the file `home`; see `cases`."""
+    settings = find_settings(CONFIGS[-1].rootpath if CONFIGS else home.parent)
     if isinstance(given, str | Path):
         path = beside(Path(given), home.parent)
         return read_list(path, _name(path), settings, _application(app, home.parent))
     if app is not None:
         raise ConfigError(f"app={app!r} is for a file of questions: name the file")
     name = f"{_name(home)}::{test}"
-    return list_of(given, ("given", name), name, settings)
-
-
-def settings_for(folder: Path) -> Settings:
-    """The user's settings: those of the rootdir, or of the folder upwards where no session runs."""
-    return find_settings(CONFIGS[-1].rootpath if CONFIGS else folder)
+    found = [case_from(one, f"{name}, case {i}", settings) for i, one in enumerate(given, 1)]
+    return _listed(("given", name), name, found)
 
 
 def beside(path: Path, folder: Path) -> Path:

@@ -57,12 +57,7 @@ LONGEST_REASON = 400
 
 
 class JudgedCase:
-    """One case of a list.
-
-    Args:
-        cases: the list.
-        position: where in it the case is.
-    """
+    """One case of a list, by its position."""
 
     def __init__(self, cases: CaseList, position: int) -> None:
         self.cases = cases
@@ -114,12 +109,7 @@ class JudgedCase:
         return self.known(self._suite.metrics.default)[0]
 
     def outcome(self, name: str) -> tuple[Metric, Outcome]:
-        """A metric and what it gives.
-
-        Raises:
-            NotJudged: the judge failed.
-            ConfigError: there is no such metric.
-        """
+        """A metric and what it gives; NotJudged where the judge failed."""
         __tracebackhide__ = True
         metric = self._suite.metrics.named(name)
         outcome = self.known([metric.name])[0].outcomes.get(metric.name)

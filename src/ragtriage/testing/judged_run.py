@@ -34,13 +34,7 @@ if TYPE_CHECKING:
 
 
 class RunComparison:
-    """A run of today's answers, the new side, against an earlier one or a baseline file.
-
-    Args:
-        base: the old side.
-        new: the new one.
-        reading: the thresholds and rules by which both are read.
-    """
+    """A run of today's answers, the new side, against an earlier one or a baseline file."""
 
     def __init__(self, base: Chosen, new: Chosen, reading: EvaluationConfig) -> None:
         self._base = base
@@ -91,18 +85,7 @@ class RunComparison:
 
 
 def compared(new: Run, base: str | int | Path, store: Store, config: EvaluationConfig, home: Path) -> RunComparison:
-    """A run against a baseline file or a stored run.
-
-    Args:
-        new: the new side.
-        base: the old one: a number, `last`, or a file beside the test's own or in the rootdir.
-        store: where runs are.
-        config: the thresholds and rules by which both are read.
-        home: the test's folder.
-
-    Raises:
-        NotJudged: there is no such run or file.
-    """
+    """A run against a stored one (a number, `last`) or a baseline file, beside the test's own or in the rootdir."""
     __tracebackhide__ = True
     text = str(base)
     try:
@@ -113,14 +96,7 @@ def compared(new: Run, base: str | int | Path, store: Store, config: EvaluationC
 
 
 class JudgedRun:
-    """The run of a whole file, whatever was deselected.
-
-    Args:
-        batch: the file's cases.
-        names: metrics that the test's code names, beside those of the settings.
-        suite: the session's.
-        home: the folder of the test, beside which files are named.
-    """
+    """The run of a whole file, whatever was deselected, by the settings' metrics and those that the test names."""
 
     def __init__(self, batch: Batch, names: Collection[str], suite: Suite, home: Path) -> None:
         self._batch = batch

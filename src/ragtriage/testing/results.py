@@ -31,13 +31,7 @@ class Results:
         self._told: list[dict[str, Any]] = []
 
     def looked_at(self, name: str, record: Record, config: EvaluationConfig) -> tuple[Finding, ...]:
-        """A test uses a record; returns its findings.
-
-        Args:
-            name: of the list that the case is in.
-            record: with every metric that was computed.
-            config: its metrics, thresholds and rules.
-        """
+        """A test uses a record; returns its findings."""
         findings = config.diagnose(record)
         self._cases[name, record.case.id] = {
             "list": name,
@@ -104,12 +98,7 @@ MOST_FINDINGS = 6
 
 
 def summary_lines(gathered: Iterable[Mapping[str, Any]], crashed: Sequence[str]) -> list[str]:
-    """The summary.
-
-    Args:
-        gathered: what came with the reports; see `ragtriage.testing.results`.
-        crashed: the names of workers that crashed.
-    """
+    """The summary of what came with the reports (see `Results.taken`), and the workers that crashed."""
     cases: dict[str, dict[str, Mapping[str, Any]]] = {}
     judged: dict[str, list[Mapping[str, Any]]] = {}
     whole: dict[str, Mapping[str, Any]] = {}

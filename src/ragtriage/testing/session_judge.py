@@ -17,15 +17,9 @@ from ragtriage.store import Answers, Store, open_answers
 
 
 class CountingMemory:
-    """See `ragtriage.judges.wrappers.AnswerMemory`.
+    """Counts the answers that were known (`remembered`), and those that the judge gave (`judged`); see `AnswerMemory`.
 
-    Args:
-        memory: what keeps the answers.
-        older: a memory that is only read, such as a store that can't be written.
-
-    Attributes:
-        remembered: answers that were known.
-        judged: answers that the judge gave.
+    The older memory is only read, such as a store that can't be written.
     """
 
     def __init__(self, memory: AnswerMemory, older: AnswerMemory | None = None) -> None:
@@ -73,12 +67,7 @@ def written_in(info: RunInfo, session: str) -> bool:
 
 
 def spending_marks(info: RunInfo | None, session: str) -> dict[str, Any]:
-    """What a run's configuration says of the session that writes it now.
-
-    Args:
-        info: the run as it is; None for a new one.
-        session: which session.
-    """
+    """What a run's configuration says of the session that writes it now."""
     if info is not None and written_in(info, session):
         before = info.configuration[SPENT_BEFORE]
     else:
@@ -119,12 +108,7 @@ def _before(info: RunInfo, name: str) -> float:
 class Judges:
     """Who judges, and where what was answered before stands. The judge is built once a process.
 
-    Args:
-        session: what the judges share; a judge itself is for tests of the plugin.
-        older: a store that can be read and not written.
-
-    Attributes:
-        budget: what keeps the session's budget where several processes spend.
+    A judge itself in place of a session is for tests of the plugin; the older store can be read and not written.
     """
 
     def __init__(self, session: JudgeSession | Judge, older: Store | None = None) -> None:

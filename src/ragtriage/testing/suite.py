@@ -65,16 +65,7 @@ def closed(config: pytest.Config) -> None:
 
 
 class Suite:
-    """One test session, as far as it judges. Nothing is opened before a verdict is asked for.
-
-    Args:
-        options: of the session.
-        judges: who judges, for tests of the plugin; by default what the options say.
-
-    Attributes:
-        options: of the session.
-        results: what tests looked at, for the reports.
-    """
+    """One test session, as far as it judges. Nothing is opened before a verdict is asked for."""
 
     def __init__(self, options: SuiteOptions, judges: Judges | None = None) -> None:
         self.options = options
@@ -124,11 +115,9 @@ class Suite:
         return self._batches[cases.key]
 
     def select(self, chosen: Iterable[tuple[CaseList, int, Any]], runs: Iterable[Any] = ()) -> None:
-        """Take note of what was selected.
+        """Take note of the selected tests: their lists, positions in them, and functions, which name metrics.
 
-        Args:
-            chosen: a list, a position in it, and the function of the test, which names metrics.
-            runs: functions of tests that ask for the run of a file: a file that one names is judged whole.
+        A file that a function in `runs` names is judged whole.
         """
         for cases, position, test in chosen:
             batch = self.batch(cases)
