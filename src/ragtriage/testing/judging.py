@@ -85,12 +85,8 @@ def judge_cases(
         if number is not None and not missing:
             return spent.on(number)
         info = None if number is None else store.run(number).info
-        stored = {
-            **to_stored(config, ALL_ROWS, {}),
-            **judging_stored(config, built),
-            MADE_BY: TESTS,
-            **spending_marks(info, session),
-        }
+        of_tests = {MADE_BY: TESTS, **spending_marks(info, session)}
+        stored = {**to_stored(config, ALL_ROWS, {}), **judging_stored(config, built), **of_tests}
         if number is None:
             judge = built.judge.name()
             run = store.begin(identity, input=name, rows=len(cases), judge=judge, configuration=stored)
@@ -200,11 +196,8 @@ def _identity(cases: Sequence[Case], config: EvaluationConfig, judge: Judge) -> 
 def _missing(run: Run, wanted: Collection[str], session: str) -> set[str]:
     """The ids of wanted cases that a run doesn't hold, or that failed in an earlier session."""
     again = run.info.failed and not written_in(run.info, session)
-    failed = (
-        {one.id for one in run.rows() if any(getattr(o, "failed", 0) for o in one.outcomes.values())}
-        if again
-        else set()
-    )
+    rows = run.rows() if again else ()
+    failed = {one.id for one in rows if any(getattr(o, "failed", 0) for o in one.outcomes.values())}
     return (set(wanted) - _ids(run)) | (failed & set(wanted))
 
 
