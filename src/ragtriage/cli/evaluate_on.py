@@ -19,21 +19,15 @@ from ragtriage.cli.console import EVERY, ExitCode, tell
 from ragtriage.cli.evaluation_flags import RequestedMetrics, ScaleFlags
 from ragtriage.cli.input_files import CaseFlags
 from ragtriage.cli.judge import JudgeFlags
+from ragtriage.cli.opened_stores import open_named_store
 from ragtriage.cli.results import print_next_steps, print_run, program_name, write_html
-from ragtriage.cli.stores import open_named_store
 from ragtriage.config import Settings
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import REMOTE, Folder, folder_at
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import fingerprints_of
-from ragtriage.execution.execute import (
-    Outcome,
-    Resumed,
-    Share,
-    Stop,
-    execute,
-)
+from ragtriage.execution.execute import Outcome, Resumed, Share, Stop, execute
 from ragtriage.execution.job import Job, checked_versions, loadable_name
 from ragtriage.execution.pools import LocalProcesses, Pool
 from ragtriage.execution.ray_actors import RayActors

@@ -9,10 +9,10 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from ragtriage.cli.console import agreed, refuse_unasked
 from ragtriage.cli.flags import command
-from ragtriage.cli.opened_runs import folder_run
+from ragtriage.cli.opened_stores import folder_run, open_named_store
 from ragtriage.cli.results import default_report
-from ragtriage.cli.stores import open_named_store
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.core.files import REMOTE
@@ -49,10 +49,7 @@ def forget(
         raise ConfigError("name a run (its number, or last) or give --older-than 30d, one of the two")
     named = folder_run(run) if run else None
     before = None if older_than is None else _time_before(older_than)
-    if not (yes or dry_run or sys.stdin.isatty()):
-        raise ConfigError(
-            "forget asks before it deletes, and nobody can answer here: give --yes, or look first with --dry-run"
-        )
+    refuse_unasked("forget", yes=yes, dry_run=dry_run)
     with _store_beside(named, store, project) as there:
         all_runs = [named] if named else _chosen(there, before, run or "last")
         _check_named(all_runs, cases)
@@ -73,7 +70,7 @@ def forget(
         _say(*(_kept(there, chosen) if there else ()), *_files(there, all_runs))
         if dry_run:
             _say("nothing was deleted (--dry-run)")
-        elif yes or _agreed():
+        elif yes or agreed("Delete these texts? Nothing can bring them back."):
             _forget(there, runs, folders, cases)
             _say(f"deleted the texts of {plural(count, 'case')}; scores and verdicts stay")
         else:
@@ -153,12 +150,7 @@ def _chosen(store: Store | None, before: datetime | None, run: str) -> list[Run]
     """The runs of a store that are meant: those that ended before a time, else one with its trials."""
     if store is None:
         return []
-    return _old_runs(store, before) if before else _trials(store, run)
-
-
-def _trials(store: Store, run: str) -> list[Run]:
-    """A run, and the further trials if it is the first of a repeated evaluation."""
-    return trials_of(store, store.run(run))
+    return _old_runs(store, before) if before else trials_of(store, store.run(run))
 
 
 def _old_runs(store: Store, before: datetime) -> list[Run]:
@@ -230,12 +222,6 @@ def _files(store: Store | None, runs: Sequence[Run]) -> Iterator[str]:
                 yield f"  and {len(paths) - _SHOWN_FILES:,} more"
     if remote := sorted({name for one in places for name in one.manifest.inputs if REMOTE in name}):
         yield f"what was evaluated stays: {', '.join(remote)}"
-
-
-def _agreed() -> bool:
-    sys.stderr.write("Delete these texts? Nothing can bring them back. [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def _say(*lines: str) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import typer
 
-from ragtriage.cli.console import ExitCode, tell
+from ragtriage.cli.console import ExitCode, agreed, refuse_unasked, tell
 from ragtriage.cli.flags import command, new_typer
-from ragtriage.cli.stores import open_named_store, require_one_project, store_address
+from ragtriage.cli.opened_stores import open_named_store, require_one_project, store_address
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time
@@ -143,8 +143,7 @@ def check(url: str | None = None) -> None:
         return
     with open_store(store_address(url), create=False, told=tell) as there:
         found = there.check()
-    lines = list(_findings(found))
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.write("".join(f"{line}\n" for line in _findings(found)))
     if not found.sound:
         raise typer.Exit(ExitCode.INCOMPLETE)
 
@@ -179,10 +178,7 @@ def delete(
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the store is in use, or you may not).
     """
-    if not (yes or dry_run or sys.stdin.isatty()):
-        raise ConfigError(
-            "store delete asks before it deletes, and nobody can answer here: give --yes, or look first with --dry-run"
-        )
+    refuse_unasked("store delete", yes=yes, dry_run=dry_run)
     with open_named_store(store, project) as there:
         infos = [one.info for one in trials_of(there, there.run(run))]
         for info in infos:
@@ -191,17 +187,11 @@ def delete(
         if dry_run:
             sys.stdout.write("nothing was deleted (--dry-run)\n")
             there.require_owner("delete runs")
-        elif yes or _agreed():
+        elif yes or agreed("Delete with all that belongs to it? Nothing can bring it back."):
             there.delete([info.number for info in infos])
             sys.stdout.write(f"deleted {plural(len(infos), 'run')}\n")
         else:
             sys.stdout.write("nothing was deleted\n")
-
-
-def _agreed() -> bool:
-    sys.stderr.write("Delete with all that belongs to it? Nothing can bring it back. [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 for _function in (init, migrate, copy, check, delete):
