@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,7 +20,6 @@ from ragtriage.runs.place import FINISHED, RUNNING, RunInfo
 from ragtriage.runs.run import Run
 from ragtriage.store.answers import open_answers
 from ragtriage.store.checking import StoreCheck, check_store
-from ragtriage.store.copying import CopiedRun, copy_runs
 from ragtriage.store.database import Database, open_database, store_address
 from ragtriage.store.folder import open_folder
 from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget_texts, held_elsewhere
@@ -29,7 +28,7 @@ from ragtriage.store.migrations import prepare, require_owner
 from ragtriage.store.postgresql import Told
 from ragtriage.store.question_locks import exclusive
 from ragtriage.store.run_writer import RunWriter, now
-from ragtriage.store.schema import RECORDS_AT, of_project, runs
+from ragtriage.store.schema import RECORDS_AT, listed_for, runs
 from ragtriage.store.tables import InputScan, TablePlace, no_run, read_means, read_run, read_runs, shared_cases
 from ragtriage.store.written_files import files_with_texts, note_file
 
@@ -117,7 +116,7 @@ class Store:
         return self._newest(runs.c.identity == identity.hexdigest())
 
     def _newest(self, same: ColumnElement[bool]) -> int | None:
-        found = select(runs.c.number).where(same, of_project(self.project)).order_by(runs.c.number.desc()).limit(1)
+        found = select(runs.c.number).where(same, listed_for(self.project)).order_by(runs.c.number.desc()).limit(1)
         return self.database.read(lambda connection: connection.execute(found).scalar())
 
     def exclusive(self, what: str, *, party: str, patience: float) -> AbstractContextManager[None]:
@@ -287,17 +286,6 @@ class Store:
     def check(self) -> StoreCheck:
         """Whether the store holds together."""
         return check_store(self.database)
-
-    def copy_to(
-        self,
-        other: Store,
-        runs: Sequence[int],
-        *,
-        project: str | None = None,
-        copied: Callable[[CopiedRun], None] = lambda _: None,
-    ) -> list[CopiedRun]:
-        """Copy runs to another store; see `ragtriage.store.copying.copy_runs`."""
-        return copy_runs(self.database, other.database, runs, project=project, copied=copied)
 
     def require_owner(self, what: str) -> None:
         """Raise a StoreError where only the owner of a server's tables may do something, and this user isn't."""
