@@ -24,15 +24,13 @@ import numpy as np
 from ragtriage import Case, Component, Record, Score, Source, Undefined, Verdict, Verdicts, open_store, thresholds_with
 from ragtriage.core.steps import Decompose, Match
 from ragtriage.metrics import metrics_named
-from ragtriage.runs.compare.baseline_write import BaselineOptions, write_baseline
-from ragtriage.runs.compare.choose import Chosen
+from ragtriage.runs.compare.baseline import BaselineOptions, write_baseline
+from ragtriage.runs.compare.choose import Chosen, compare_chosen
 from ragtriage.runs.compare.compare import CompareOptions
 from ragtriage.runs.compare.comparison import Comparison
-from ragtriage.runs.compare.difference import Paired, difference
-from ragtriage.runs.compare.margin_gate import margin_outcome
+from ragtriage.runs.compare.gates import margin_outcome
 from ragtriage.runs.compare.sides import side_of
-from ragtriage.runs.compare.stored import compare_chosen
-from ragtriage.runs.compare.swaps import holm, swap_ps
+from ragtriage.runs.compare.statistics import Paired, difference, holm, swap_ps
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.identity import RunIdentity
 from ragtriage.store import Store

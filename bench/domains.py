@@ -38,7 +38,7 @@ from ragtriage.diagnosis import RULES, assess
 from ragtriage.judges.decision_thresholds import BASE_RATES
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.metrics import metrics_named
-from ragtriage.runs.expected import BETWEEN_DOMAINS, interval_of_mean
+from ragtriage.runs.metric_tally import BETWEEN_DOMAINS, interval_of_mean
 from ragtriage.trust.calibration.base_rates import HELD_BACK, RATED_BY
 
 RUNS, SIZE = 100, 100

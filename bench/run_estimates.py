@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from drawing import BLUE, FRAME, RED, Panel, picture, text
 
-from ragtriage.runs.expected import ExpectedCount
+from ragtriage.runs.metric_tally import ExpectedCount
 
 RUNS, SIZE = 500, 100
 """Runs that are drawn, and cases of each."""

@@ -35,11 +35,10 @@ from ragtriage.core.verdicts import Answer, Component, Verdict
 from ragtriage.demo import DATA
 from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.evaluate_file import evaluate_file
+from ragtriage.execution.evaluate_file import evaluate_file, fingerprints_of
 from ragtriage.execution.execute import PartitionedResult, Wanted, evaluate_partitioned
 from ragtriage.execution.job import Job
 from ragtriage.execution.pools import LocalProcesses, Pool
-from ragtriage.execution.prepare import fingerprints_of
 from ragtriage.execution.ray_actors import RayActors, ray_module
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.fake import FakeJudge

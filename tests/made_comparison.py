@@ -20,7 +20,7 @@ from ragtriage.runs.compare.comparison import (
     Slice,
     SliceMetric,
 )
-from ragtriage.runs.compare.difference import Difference
+from ragtriage.runs.compare.statistics import Difference
 
 HOSTILE = "a|b<script>alert(1)</script>\x1b[31m @ada `x` [y](https://evil.example) _z_ \ud800\ufffe\n# end"
 WORSE = GateResult(

@@ -16,7 +16,7 @@ from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.metrics import metrics_named
-from ragtriage.runs.compare.baseline_write import BaselineOptions, write_baseline
+from ragtriage.runs.compare.baseline import BaselineOptions, write_baseline
 from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 

@@ -18,7 +18,7 @@ from ragtriage import Component, FakeJudge, JudgeError, Verdict, metrics_named, 
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.execution.evaluate_file import evaluate_file
-from ragtriage.execution.events import CaseDone, Event, RunResumed, RunStarted
+from ragtriage.execution.evaluating import CaseDone, Event, RunResumed, RunStarted
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.selection import ALL_ROWS, RowSelection
 
@@ -29,7 +29,7 @@ CHILD = """
 import sys
 from test_interruptions import CONFIG, agreeable
 from ragtriage import FakeJudge, open_cases, open_store
-from ragtriage.execution.events import CaseDone, RunResumed, RunStarted
+from ragtriage.execution.evaluating import CaseDone, RunResumed, RunStarted
 from ragtriage.execution.evaluate_file import evaluate_file
 
 def follow(event):

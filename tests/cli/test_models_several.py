@@ -14,7 +14,7 @@ from cli_models import Model, chats, judging, kinds_in, same
 from cli_rows import row, written
 from ragtriage import open_store
 from ragtriage.core.verdicts import Verdict, Verdicts
-from ragtriage.runs.place import RunInfo
+from ragtriage.runs.run import RunInfo
 from servers import Heard, Said, Server
 
 pytestmark = pytest.mark.usefixtures("openai")

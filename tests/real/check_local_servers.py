@@ -19,7 +19,7 @@ from local_servers import Server, installed, serving, write_tiny_model
 
 from ragtriage import Failure, Record, Verdict, open_store
 from ragtriage.core.verdicts import Verdicts
-from ragtriage.runs.place import RunInfo
+from ragtriage.runs.run import RunInfo
 
 ROWS = (
     {

@@ -12,7 +12,7 @@ from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.execution.evaluate_file import evaluate_file
-from ragtriage.execution.events import (
+from ragtriage.execution.evaluating import (
     INTERRUPTED,
     CaseDone,
     Event,

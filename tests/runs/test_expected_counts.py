@@ -16,7 +16,7 @@ from ragtriage.core.verdicts import Outcome
 from ragtriage.diagnosis import COSTS, Costs
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.aggregate import share
-from ragtriage.runs.expected import BETWEEN_DOMAINS, ExpectedCount
+from ragtriage.runs.metric_tally import BETWEEN_DOMAINS, ExpectedCount
 from ragtriage.runs.summary import Group, Summary
 
 UNGROUNDED = Rule("ungrounded", "failure", {"groundedness": "low"}, "made up", "generator", "Try another.")

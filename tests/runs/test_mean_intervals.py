@@ -17,8 +17,7 @@ from ragtriage.core.verdicts import Outcome, Undefined
 from ragtriage.diagnosis.likelihood import score_spread
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.aggregate import share
-from ragtriage.runs.expected import BETWEEN_DOMAINS, interval_of_mean
-from ragtriage.runs.metric_tally import MetricSummary, weighted_interval
+from ragtriage.runs.metric_tally import BETWEEN_DOMAINS, MetricSummary, interval_of_mean, weighted_interval
 
 CHANCES = st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=4), min_size=1, max_size=6)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.runs.repeats.statistics import rank_agreement, tau_b
+from ragtriage.runs.repeats.summary import rank_agreement, tau_b
 
 SCORES = st.sampled_from([0.0, 1 / 3, 0.5, 2 / 3, 1.0])
 

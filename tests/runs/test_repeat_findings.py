@@ -16,7 +16,7 @@ from ragtriage.core.chances import with_chance
 from ragtriage.metrics.aggregate import share
 from ragtriage.report.repeats_document import repeats_document
 from ragtriage.report.terminal import print_document
-from ragtriage.runs.expected import ExpectedCount
+from ragtriage.runs.metric_tally import ExpectedCount
 from ragtriage.runs.repeats import Repeats, RepeatSummary
 
 LOW = Rule("ungrounded", "failure", {"groundedness": "low"}, "made up", "generator", "Try another.")

@@ -19,7 +19,7 @@ from ragtriage.report.repeats_document import ALIKE, ALWAYS, repeats_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.repeats import MetricRepeat, Repeats, RepeatSummary
 from ragtriage.runs.repeats.counting import WORST
-from ragtriage.runs.repeats.statistics import REACH
+from ragtriage.runs.repeats.summary import REACH
 
 GROUNDEDNESS = metrics_named(["groundedness"])
 YES, NO, UNKNOWN = Verdict("yes", 0.9), Verdict("no", 0.1), Verdict("unknown")

@@ -15,9 +15,8 @@ from ragtriage.core.verdicts import Component, Outcome, Part, Verdict
 from ragtriage.metrics import THELMA
 from ragtriage.report.case_rows import case_row, worst_first
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.gate import Gates
 from ragtriage.runs.metric_tally import weighted_interval
-from ragtriage.runs.summary import Tally
+from ragtriage.runs.summary import Gates, Tally
 from ragtriage.runs.tally import MAX_SLICES, OTHERS, SlicedTally
 
 CONFIG = EvaluationConfig(metrics_named(["groundedness"]), thresholds_with({}))

@@ -22,11 +22,10 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer
 from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.evaluate_file import evaluate_file
+from ragtriage.execution.evaluate_file import evaluate_file, fingerprints_of
 from ragtriage.execution.execute import PartitionedResult, Wanted, evaluate_partitioned
 from ragtriage.execution.job import Job, NewJudge
 from ragtriage.execution.pools import LocalProcesses, Pool
-from ragtriage.execution.prepare import fingerprints_of
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import THELMA
 from ragtriage.readers import open_cases

@@ -16,7 +16,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
 from ragtriage.runs.codec import DELETED
-from ragtriage.runs.place import RejectedRow
+from ragtriage.runs.run import RejectedRow
 from ragtriage.store import Store, open_answers, open_store
 from ragtriage.store.database import open_database
 

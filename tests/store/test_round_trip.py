@@ -22,8 +22,7 @@ from ragtriage.metrics import CITATIONS
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.runs.codec import DELETED, decode_answer, decode_steps, encode_answer, encode_steps, without_texts
 from ragtriage.runs.identity import RunIdentity, content_hash
-from ragtriage.runs.place import RejectedRow
-from ragtriage.runs.run import ScoredCase
+from ragtriage.runs.run import RejectedRow, ScoredCase
 from ragtriage.store import open_store
 
 CASES = [

@@ -27,7 +27,7 @@ from ragtriage.core.verdicts import (
 from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.identity import RunIdentity
-from ragtriage.runs.place import RejectedRow
+from ragtriage.runs.run import RejectedRow
 from ragtriage.store import open_answers, open_store
 
 EXPECTED = Path(__file__).parent / "stored_rows.json"

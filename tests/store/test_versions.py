@@ -16,7 +16,7 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.runs.case_row import CaseHeading
-from ragtriage.runs.place import RejectedRow
+from ragtriage.runs.run import RejectedRow
 from ragtriage.store import open_answers, open_store
 from ragtriage.store.database import open_database, store_address
 from ragtriage.store.schema import SCHEMA_VERSION, metadata

@@ -24,7 +24,7 @@ from ragtriage.core.case import Case
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ApplicationError, ConfigError, InputError
 from ragtriage.core.files import private_file
-from ragtriage.execution.events import INTERRUPTED
+from ragtriage.execution.evaluating import INTERRUPTED
 from ragtriage.readers import CaseFile
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases, require_tag_of
 from ragtriage.store import open_store

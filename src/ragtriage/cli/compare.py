@@ -25,13 +25,11 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.report.comparison_document import comparison_document
 from ragtriage.report.comparison_json import comparison_json
 from ragtriage.report.terminal import print_document
-from ragtriage.runs.compare.baseline_read import read_baseline
-from ragtriage.runs.compare.baseline_write import BaselineOptions, write_baseline
-from ragtriage.runs.compare.choose import LAST, Chosen, choose_base, choose_side, is_run
+from ragtriage.runs.compare.baseline import BaselineOptions, read_baseline, write_baseline
+from ragtriage.runs.compare.choose import LAST, Chosen, choose_base, choose_side, compare_chosen, is_run
 from ragtriage.runs.compare.compare import CompareOptions
 from ragtriage.runs.compare.comparison import Comparison
 from ragtriage.runs.compare.sides import side_of
-from ragtriage.runs.compare.stored import compare_chosen
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.store import Store
 

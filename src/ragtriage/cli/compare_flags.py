@@ -11,7 +11,7 @@ from ragtriage.config import Settings, named_numbers
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.suggestions import near_names
 from ragtriage.metrics import GROUPS, metric_named
-from ragtriage.runs.compare.gate_limits import CompareGates, share_limits, worse_limits
+from ragtriage.runs.compare.gates import CompareGates, share_limits, worse_limits
 
 
 @dataclass(frozen=True)

@@ -23,17 +23,15 @@ from ragtriage.report.comparison_document import comparison_lines
 from ragtriage.report.comparison_json import comparison_json
 from ragtriage.report.comparison_words import gate_heading
 from ragtriage.report.terminal import print_document
-from ragtriage.runs.compare.baseline_read import read_baseline
-from ragtriage.runs.compare.choose import Chosen, choose_side, earlier_run, is_run
+from ragtriage.runs.compare.baseline import read_baseline
+from ragtriage.runs.compare.choose import Chosen, choose_side, compare_chosen, earlier_run, is_run
 from ragtriage.runs.compare.compare import CompareOptions
 from ragtriage.runs.compare.comparison import Comparison, GateResult
-from ragtriage.runs.compare.gate_limits import FAIL_IF_WORSE, CompareGates
-from ragtriage.runs.compare.gates import share_results
+from ragtriage.runs.compare.gates import FAIL_IF_WORSE, CompareGates, share_results
 from ragtriage.runs.compare.sides import side_of
-from ragtriage.runs.compare.stored import compare_chosen
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.gate import Gates
 from ragtriage.runs.repeats import trials_of
+from ragtriage.runs.summary import Gates
 from ragtriage.store import Store
 from ragtriage.store.postgresql import without_password
 

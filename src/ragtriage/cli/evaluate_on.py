@@ -28,6 +28,7 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.filesystems import REMOTE, Folder, folder_at
 from ragtriage.execution.coordinator import Coordinator
+from ragtriage.execution.evaluate_file import fingerprints_of
 from ragtriage.execution.execute import (
     Outcome,
     Resumed,
@@ -37,7 +38,6 @@ from ragtriage.execution.execute import (
 )
 from ragtriage.execution.job import Job, checked_versions, loadable_name
 from ragtriage.execution.pools import LocalProcesses, Pool
-from ragtriage.execution.prepare import fingerprints_of
 from ragtriage.execution.ray_actors import RayActors
 from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.build import build_judge

@@ -29,7 +29,7 @@ from ragtriage.cli.spending import spending
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
 from ragtriage.execution.evaluate_file import FileResult, TrialResult
-from ragtriage.execution.events import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
+from ragtriage.execution.evaluating import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
 from ragtriage.judges.judge_names import in_a_sentence
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.session import JudgeSession

@@ -18,9 +18,8 @@ from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.core.filesystems import REMOTE
 from ragtriage.report.words import shown_time
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.runs.place import RunInfo
 from ragtriage.runs.repeats import trials_of
-from ragtriage.runs.run import Run
+from ragtriage.runs.run import Run, RunInfo
 from ragtriage.store import Store, open_answers
 from ragtriage.store.folder import FolderPlace, folder_of
 from ragtriage.store.folder_forgetting import cases_with_texts, forget_in_folder

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ragtriage.cli.console import tell
-from ragtriage.execution.events import INTERRUPTED
+from ragtriage.execution.evaluating import INTERRUPTED
 from ragtriage.judges.session import JudgeSession
 
 

@@ -10,7 +10,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.metrics import metrics_named, renamed_metrics
 from ragtriage.metrics.optional import default_groups
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.gate import Gates
+from ragtriage.runs.summary import Gates
 
 Limits = list[str] | None
 

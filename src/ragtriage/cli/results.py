@@ -31,8 +31,7 @@ from ragtriage.report.run_report import RepeatsReport, RunReport
 from ragtriage.report.stored_run import stored_run_report
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
-from ragtriage.runs.export import ExportedFields, json_row
-from ragtriage.runs.export_files import ExportFormat, export_file, format_of, write_csv, write_jsonl
+from ragtriage.runs.export import ExportedFields, ExportFormat, export_file, format_of, json_row, write_csv, write_jsonl
 from ragtriage.runs.repeats import repeats_of, trials_of
 from ragtriage.runs.run import Run
 from ragtriage.runs.selection import require_tag

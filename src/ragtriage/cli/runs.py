@@ -9,7 +9,7 @@ from ragtriage.cli.flags import command
 from ragtriage.cli.stores import open_named_store
 from ragtriage.core.display import dollars, plural
 from ragtriage.report.words import full_title, shown_time, two_places
-from ragtriage.runs.place import RunInfo
+from ragtriage.runs.run import RunInfo
 from ragtriage.text.sanitize import one_line
 
 

@@ -15,8 +15,8 @@ from ragtriage.cli.stores import open_named_store, require_one_project
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time
-from ragtriage.runs.place import FINISHED, RunInfo
 from ragtriage.runs.repeats import trials_of
+from ragtriage.runs.run import FINISHED, RunInfo
 from ragtriage.store import CopiedRun, RunBusyError, StoreCheck, initialise_store, open_store, schema_in_use
 from ragtriage.store.copying import copy_stored, register
 from ragtriage.store.database import store_address as read_address

@@ -34,8 +34,8 @@ from ragtriage.report.reliability_document import reliability_document
 from ragtriage.report.reliability_page import write_reliability_page
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.gate import Gates
 from ragtriage.runs.selection import ALL_ROWS
+from ragtriage.runs.summary import Gates
 from ragtriage.store import open_store
 from ragtriage.testset.answered_rows import RowsRead, read_rows
 from ragtriage.testset.correctness import decide

@@ -17,8 +17,8 @@ from ragtriage.judges.build import build_judge
 from ragtriage.report.judge_card import card_document, card_title
 from ragtriage.report.markdown import markdown
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.runs.place import RunInfo
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
+from ragtriage.runs.run import RunInfo
 from ragtriage.store import Store, open_store
 from ragtriage.store.database import store_address
 from ragtriage.store.run_writer import now

@@ -1,37 +1,175 @@
-"""A file of cases becomes a stored run: prepared, executed, counted."""
+"""A file of cases becomes a stored run: prepared, evaluated, counted.
+
+`evaluate_file` is the door for Python: it needs no command line, and tells a listener what happens.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from ragtriage.core.amount import NOTHING
 from ragtriage.core.case import Case
+from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import Stopped, StoreError
+from ragtriage.core.questions import KINDS
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Undefined
 from ragtriage.diagnosis import Finding
 from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.execution.estimate import estimate_file
-from ragtriage.execution.evaluating import Evaluation
-from ragtriage.execution.events import INTERRUPTED, CaseDone, Listener, RowsRead, RunFinished, RunResumed, RunStopped
-from ragtriage.execution.prepare import Job, PreparedRun, prepare
-from ragtriage.execution.spending import RunSpending
-from ragtriage.execution.store_failures import store_failure
-from ragtriage.judges.build import build_judge
+from ragtriage.execution.evaluating import (
+    INTERRUPTED,
+    CaseDone,
+    Evaluation,
+    Listener,
+    RowsRead,
+    RunFinished,
+    RunResumed,
+    RunSpending,
+    RunStarted,
+    RunStopped,
+)
+from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
+from ragtriage.judges.wrappers import Cached
+from ragtriage.metrics import metric_named
+from ragtriage.metrics.definitions import version_of
 from ragtriage.planning.relations import REPLACING_KINDS
 from ragtriage.readers import CaseFile
 from ragtriage.runs.case_row import CaseHeading
-from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.place import RunInfo
+from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
+from ragtriage.runs.identity import RunIdentity
 from ragtriage.runs.repeats import RepeatSummary, repeats_of
-from ragtriage.runs.run import Run
-from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection
+from ragtriage.runs.run import Run, RunInfo
+from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection, SelectedCases, require_tag
 from ragtriage.runs.tally import SlicedTally, tally_of
-from ragtriage.store import Store, open_answers
+from ragtriage.store import Answers, RunWriter, Store, StoreLostError, open_answers
+
+
+def store_failure(error: StoreError, cases: int, run: RunWriter, unsaved: str) -> str:
+    """What happened, what it means for the run, and what to do, in a sentence.
+
+    Args:
+        error: what the store said.
+        cases: how many cases of the run were evaluated.
+        run: the run, with what it cost.
+        unsaved: what became of answers that the store couldn't take; see `Answers.unsaved`.
+    """
+    told = str(error)
+    if isinstance(error, StoreLostError) and error.deleted:
+        told = f"{error.told}: {_lost(cases, run)}"
+    return told if not unsaved or unsaved in told else f"{told}; {unsaved}"
+
+
+def _lost(cases: int, run: RunWriter) -> str:
+    what = f"the {plural(cases, 'case')} that {'was' if cases == 1 else 'were'} evaluated"
+    what += f" and all answers of run {run.number} are lost with it" if run.requests else " are lost with it"
+    price = f"{dollars(run.cost)} for " if run.cost else ""
+    cost = f"; they cost {price}{plural(run.requests, 'request')}" if run.requests else ""
+    return f"{what}{cost}. To evaluate anew, give the same command again"
+
+
+UNKNOWN_LANGUAGE = "und"
+"""ISO 639-2 for a language that nobody could tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileJob:
+    """What is to be evaluated."""
+
+    file: CaseFile
+    judge: Judge | JudgeSession
+    store: Store
+    answers: Answers
+    config: EvaluationConfig
+    selection: RowSelection
+    name: str
+    by: str | None
+    trials: int
+    notify: Listener
+
+    def build_judge(self, trial: int) -> BuiltJudge:
+        """The judge of one trial, whose answers are remembered."""
+        memory = self.answers
+        if isinstance(self.judge, JudgeSession):
+            return build_judge(self.judge, memory, free=memory.free, tickets=memory.tickets(), trial=trial)
+        return BuiltJudge(Cached(self.judge, memory, trial=trial), memory)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRun:
+    """A run that is ready to be written."""
+
+    run: RunWriter
+    built: BuiltJudge
+    cases: SelectedCases
+    rows: RowCounts
+    start: RunStarted | RunResumed
+
+
+def prepare(job: FileJob, trial: int, first: int | None) -> PreparedRun:
+    """Read the file once, and begin a run or resume the one that was cut off.
+
+    Raises:
+        ConfigError: a hub reader can't be loaded.
+        InputError: no row can be used.
+    """
+    built = job.build_judge(trial)
+    built.open()
+    cases, counts = SelectedCases(job.file, job.selection), RowCounts()
+    hashed = job.store.scan(job.name)
+    for case in cases.counted(counts):
+        hashed.add(case)
+    counts.require_some(job.name)
+    require_tag(job.by, counts.tags)
+    identity = RunIdentity(
+        hashed.hexdigest(), tuple(m.name for m in job.config.metrics), fingerprints_of(job.config, built.judge), trial
+    )
+    configuration = to_stored(job.config, job.selection, job.file.mapping) | judging_stored(job.config, built)
+    number = _unfinished(job, identity, first)
+    if number is not None:
+        run = job.store.resume(number, configuration=configuration)
+        done = job.store.run(number).info.done
+        return PreparedRun(run, built, cases, counts, RunResumed(number, counts.selected, done, trial))
+    changed = hashed.changed_since_last()
+    run = job.store.begin(
+        identity,
+        input=job.name,
+        rows=counts.selected,
+        judge=built.judge.name(),
+        configuration=configuration,
+        trial=trial,
+        repeats=first,
+    )
+    start = RunStarted(run.number, counts.selected, changed, hashed.last_run, trial)
+    return PreparedRun(run, built, cases, counts, start)
+
+
+def fingerprints_of(config: EvaluationConfig, judge: Judge) -> Mapping[str, str]:
+    """What the answers depend on, by kind of question, and what the scores depend on beside them."""
+    found: dict[str, str] = {kind: judge.fingerprint(kind) for kind in KINDS}
+    found |= {f"metric {m.name}": version_of(m) for m in config.metrics if not metric_named(m.name)}
+    # which languages are judged changes no answer, but which scores are undefined
+    return found | {"any language": str(judge.unsupported_reason("supported", UNKNOWN_LANGUAGE) is None)}
+
+
+def _unfinished(job: FileJob, identity: RunIdentity, first: int | None) -> int | None:
+    """The run to resume: one that was cut off or, where a later trial was, the one that this trial wrote."""
+    store = job.store
+    found = store.unfinished(identity)
+    if found is not None:
+        return found
+    if first is not None:
+        own = identity.hexdigest()
+        return next((info.number for info in store.runs() if (info.repeats, info.identity) == (first, own)), None)
+    for trial in range(1, job.trials):
+        later = store.unfinished(replace(identity, trial=trial))
+        if later is not None:
+            return store.run(later).info.repeats
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +249,13 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
     """
     results: list[TrialResult] = []
     with open_answers(store.database) as answers:
-        job = Job(file, judge, store, answers, config, selection, name or file.name, by, trials, notify)
+        job = FileJob(file, judge, store, answers, config, selection, name or file.name, by, trials, notify)
         while len(results) < trials and not (results and results[-1].stopped):
             results.append(_run_trial(job, len(results), results[0].stored.number if results else None))
     return FileResult(tuple(results), repeats_of([trial.stored for trial in results], config))
 
 
-def _run_trial(job: Job, trial: int, first: int | None) -> TrialResult:
+def _run_trial(job: FileJob, trial: int, first: int | None) -> TrialResult:
     """Prepare, execute and count one run; `first` is the number of the first trial's."""
     ready = prepare(job, trial, first)
     with ready.run as run:
@@ -138,7 +276,7 @@ def _run_trial(job: Job, trial: int, first: int | None) -> TrialResult:
     return TrialResult(stored, tally_of(stored, job.config, job.by), ready.rows, reason, remaining, saved)
 
 
-def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
+def _execute(job: FileJob, ready: PreparedRun, tally: SlicedTally) -> str | None:
     """Evaluate what is left, counting every record, those of an earlier start first.
 
     Returns:
@@ -180,7 +318,7 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
     return None
 
 
-def _remaining(job: Job, judge: Judge, trial: int) -> EvaluationEstimate | None:
+def _remaining(job: FileJob, judge: Judge, trial: int) -> EvaluationEstimate | None:
     """What the rest of this trial and all later ones would take; None for free judges and for batch APIs."""
     session, memory = job.judge, job.answers
     if not isinstance(session, JudgeSession) or not session.config.paid or session.config.batch_api:

@@ -1,21 +1,137 @@
-"""Cases are evaluated into a writer: the one loop that every command, test session and process runs."""
+"""Cases are evaluated into a writer: the one loop that every command, test session and process runs.
+
+And what is told meanwhile: what happens, as values (a command prints them, a monitor or a viewer can follow them), and
+what was spent.
+"""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.case import Case
+from ragtriage.core.display import plural
 from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
 from ragtriage.diagnosis import Finding
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.build import BuiltJudge
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.place import RecordWriter
+from ragtriage.runs.run import RecordWriter
+from ragtriage.runs.selection import RowCounts
 from ragtriage.runs.tally import SlicedTally
+from ragtriage.store import RunWriter
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from ragtriage.store.answers import Spendings
+
+
+INTERRUPTED = "interrupted: give the same command again to go on where it stopped"
+"""Why a run stopped after Ctrl-C."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowsRead:
+    """The file was read once; nothing is judged yet."""
+
+    rows: RowCounts
+    history_ignored: bool
+    """Whether the judge can't take a conversation before a query into account."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A new run begins."""
+
+    number: int
+    total: int
+    """Cases that the run has."""
+    changed: int | None = None
+    """Rows that are new or differ from the last finished run of the same file; None if there is none."""
+    previous: int | None = None
+    """The number of that run."""
+    trial: int = 0
+    """Which repetition it is, from 0."""
+
+    def __str__(self) -> str:
+        if self.changed is None:
+            return f"new run {self.number}"
+        return f"new run {self.number}: {plural(self.changed, 'row')} changed since run {self.previous}"
+
+
+@dataclass(frozen=True, slots=True)
+class RunResumed:
+    """A run that was cut off is continued."""
+
+    number: int
+    total: int
+    done: int
+    """Cases that were evaluated before."""
+    trial: int = 0
+
+    def __str__(self) -> str:
+        return f"continuing run {self.number}: {self.done} of {self.total}"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseDone:
+    """A case was evaluated and stored."""
+
+    record: Record
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunStopped:
+    """A run ended before all its cases were evaluated; it can be continued."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    """All cases of a run were evaluated."""
+
+    number: int
+
+
+Event = RowsRead | RunStarted | RunResumed | CaseDone | RunStopped | RunFinished
+Listener = Callable[[Event], None]
+
+
+class RunSpending:
+    """Adds what a command spends on a run, from now on, to what earlier starts of the same run did.
+
+    Args:
+        run: the run.
+        spent: what the command has spent so far, on other runs.
+    """
+
+    def __init__(self, run: RunWriter, spent: Amount) -> None:
+        self._run = run
+        self._before = Amount(run.cost, run.requests, run.tokens_in, run.tokens_out) - spent
+
+    def count(self, spent: Amount) -> None:
+        """Set what was spent on the run; the command has spent so much by now."""
+        for name, value in asdict(self._before + spent).items():
+            setattr(self._run, name, value)
+
+    def keep(self, connection: Connection, spent: Amount) -> None:
+        """See `ragtriage.store.answers.Payer`."""
+        self.count(spent)
+        self._run.keep_spending(connection)
+
+    def by_run(self, spent: Amount) -> Spendings:
+        """See `ragtriage.store.answers.Payer`."""
+        self.count(spent)
+        return {self._run.number: self._run.spent()}
 
 
 @dataclass(frozen=True, slots=True)

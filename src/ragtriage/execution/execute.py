@@ -14,8 +14,7 @@ from ragtriage.core.filesystems import Folder, folder_at
 from ragtriage.execution.job import Job, Task
 from ragtriage.execution.pools import Ended, Event, Lost, Pool
 from ragtriage.execution.progress import Progress, rows_of
-from ragtriage.runs.manifest import Manifest, PartPlan, check_same, check_versions
-from ragtriage.runs.part import Part
+from ragtriage.runs.manifest import Manifest, Part, PartPlan, check_same, check_versions
 from ragtriage.runs.run import Run
 from ragtriage.store.folder import commit, committed, folder_place, read_manifest, write_manifest
 from ragtriage.store.folder_writer import finish, reopen

@@ -17,8 +17,7 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.custom_metrics import name_in
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.manifest import InputFile, Manifest, PartPlan
-from ragtriage.runs.part import Part
+from ragtriage.runs.manifest import InputFile, Manifest, Part, PartPlan
 
 PYTHON = "python"
 NewJudge = Callable[[], Judge]

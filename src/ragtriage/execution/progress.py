@@ -14,8 +14,7 @@ from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import StoreError
 from ragtriage.core.filesystems import Folder
 from ragtriage.readers.files import ByteRange
-from ragtriage.runs.manifest import Manifest, PartPlan
-from ragtriage.runs.part import Part
+from ragtriage.runs.manifest import Manifest, Part, PartPlan
 
 KEPT_EVERY = 5.0
 """Seconds between two writings of the file."""

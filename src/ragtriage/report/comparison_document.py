@@ -47,8 +47,8 @@ from ragtriage.runs.compare.comparison import (
     SliceMetric,
     Verdict,
 )
-from ragtriage.runs.compare.gate_limits import slice_value
-from ragtriage.runs.compare.swaps import FEWEST
+from ragtriage.runs.compare.gates import slice_value
+from ragtriage.runs.compare.statistics import FEWEST
 from ragtriage.text.sanitize import one_line
 
 TONES = {"worse": "failure", "better": "right"}

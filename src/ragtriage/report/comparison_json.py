@@ -14,7 +14,7 @@ from ragtriage.runs.compare.comparison import (
     Slice,
     SliceMetric,
 )
-from ragtriage.runs.compare.difference import Difference
+from ragtriage.runs.compare.statistics import Difference
 
 _MEASURED = ("base", "new", "difference", "low", "high", "se", "sees", "cases", "groups", "changed")
 _SIDE = ("name", "runs", "baseline", "input", "created", "cases", "judge", "trials", "version", "incomplete")

@@ -36,7 +36,7 @@ from ragtriage.report.comparison_words import (
 )
 from ragtriage.report.words import two_places
 from ragtriage.runs.compare.comparison import CaseList, Comparison, MetricComparison, Slice
-from ragtriage.runs.compare.gate_limits import slice_value
+from ragtriage.runs.compare.gates import slice_value
 from ragtriage.text.sanitize import one_line
 
 MARK = "<!-- ragtriage compare -->"

@@ -23,7 +23,7 @@ from ragtriage.report.comparison_verdict import (
 from ragtriage.report.templating import environment, page_parts, write_page
 from ragtriage.report.words import two_places
 from ragtriage.runs.compare.comparison import CaseList, Comparison, MetricComparison
-from ragtriage.runs.compare.gate_limits import slice_value
+from ragtriage.runs.compare.gates import slice_value
 
 PLOT = (240, 28)
 """Width and height of a forest plot, in its own units."""

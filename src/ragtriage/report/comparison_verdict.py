@@ -9,7 +9,7 @@ from typing import Literal
 from ragtriage.core.display import MINUS, listed, plural
 from ragtriage.report.words import titled
 from ragtriage.runs.compare.comparison import Comparison, GateResult, MetricComparison, Verdict
-from ragtriage.runs.compare.gate_limits import slice_value
+from ragtriage.runs.compare.gates import slice_value
 from ragtriage.text.sanitize import one_line
 
 State = Literal["incomplete", "failed", "unsure", "passed", "worse", "better", "nothing"]

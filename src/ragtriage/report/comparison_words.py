@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragtriage.core.display import plural, signed
 from ragtriage.report.words import two_places
 from ragtriage.runs.compare.comparison import Changes, Comparison, ExpectedChange, GateResult, Pairs, SideHeader
-from ragtriage.runs.compare.difference import Difference
+from ragtriage.runs.compare.statistics import Difference
 from ragtriage.text.sanitize import one_line
 
 BETTER, WORSE = "▲", "▼"

@@ -8,7 +8,7 @@ from ragtriage.core.display import plural
 from ragtriage.report.document import GAP, Block, Table, line, number_columns, text_columns, title_line
 from ragtriage.report.words import DASH, titled
 from ragtriage.runs.repeats import CaseRepeat, MetricRepeat, RepeatSummary
-from ragtriage.runs.repeats.statistics import CORRELATION, LEVEL, POWER
+from ragtriage.runs.repeats.summary import CORRELATION, LEVEL, POWER
 from ragtriage.text.sanitize import one_line
 
 MOST_CASES = 10

@@ -15,7 +15,7 @@ from ragtriage.metrics import metric_named
 from ragtriage.metrics.definitions import definition_of, metric_by_name_alone, metric_from
 from ragtriage.planning.levels import plan
 from ragtriage.runs.case_row import CaseHeading
-from ragtriage.runs.place import RunInfo
+from ragtriage.runs.run import RunInfo
 from ragtriage.runs.selection import RowSelection
 
 _RULE = tuple(field.name for field in fields(Rule))

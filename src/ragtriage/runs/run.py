@@ -1,21 +1,229 @@
-"""One run, read the same way wherever it is kept."""
+"""One run, read the same way wherever it is kept: in tables, or in the files of a folder."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.case import counted_weight
 from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.record import Record
 from ragtriage.core.suggestions import near_names
 from ragtriage.core.verdicts import Outcome
-from ragtriage.runs.case_row import FACTS, SCORED, WHOLE, CaseRow, Columns
+from ragtriage.runs.case_row import FACTS, SCORED, WHOLE, CaseHeading, CaseRow, Columns
 from ragtriage.runs.identity import digest
-from ragtriage.runs.place import Place, RejectedRow, RunInfo
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Numbers = np.ndarray[Any, np.dtype[np.float64]]
+
+State = Literal["running", "finished", "interrupted", "copying"]
+RUNNING: State = "running"
+FINISHED: State = "finished"
+INTERRUPTED: State = "interrupted"
+COPYING: State = "copying"
+"""It is on its way from another place, or was when the copy was cut off, and isn't listed."""
+
+MADE_BY = "made_by"
+"""The key in a run's configuration that says what made it; without one, a person's command did."""
+TESTS = "pytest"
+"""Made by a test session, so never the `last` run that a person means."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """A run in a line."""
+
+    number: int
+    identity: str
+    """`RunIdentity.hexdigest()`."""
+    state: State
+    """`running` also after a kill -9: nobody was left to say so."""
+    created: str
+    """UTC, ISO 8601."""
+    finished: str | None
+    """When it was finished or interrupted."""
+    input: str
+    """The file that it was read from, as it was given."""
+    rows_hash: str
+    rows: int
+    """How many usable rows the file has."""
+    metrics: tuple[str, ...]
+    judge: str
+    fingerprints: Mapping[str, str]
+    """By kind of question."""
+    configuration: Mapping[str, Any]
+    """Thresholds and flags."""
+    versions: Mapping[str, str]
+    """Of the programs that computed it."""
+    seconds: float
+    """Spent evaluating, over all continuations."""
+    cost: float
+    """In US dollars."""
+    done: int
+    """Rows that are evaluated and didn't fail."""
+    failed: int
+    """Rows with at least one score that failed."""
+    rejected: int
+    """Complaints about rows that can't be used."""
+    requests: int = 0
+    """Paid requests, repeated ones included, over all continuations; so are the tokens."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    trial: int = 0
+    """Which repetition of the same evaluation it is; 0 for the first, and where nothing is repeated."""
+    repeats: int | None = None
+    """The number of the first run of a repeated evaluation; None in the first one, and where nothing is repeated."""
+    address: str = ""
+    """Of the folder that was opened by it; empty for a run of a store."""
+    project: str = ""
+    """What it belongs to; empty in runs from before there were projects, which belong to every one."""
+    author: str | None = None
+    """The database's user who began it; None in a file."""
+
+    @property
+    def spent(self) -> Amount:
+        """What requests to models took, over all continuations."""
+        return Amount(self.cost, self.requests, self.tokens_in, self.tokens_out)
+
+    @property
+    def typed(self) -> str:
+        """What a user types for it: its number, or the address of its run in a folder."""
+        return self.address or str(self.number)
+
+    @property
+    def called(self) -> str:
+        """What messages call it."""
+        return self.address or f"run {self.number}"
+
+    @property
+    def by_tests(self) -> bool:
+        """Whether a test session made it: such a run is shown by its number and never meant by `last`."""
+        return self.configuration.get(MADE_BY) == TESTS
+
+    @property
+    def complete(self) -> bool:
+        """Whether it was finished with every row evaluated and no failure."""
+        return self.state == FINISHED and self.done == self.rows
+
+
+class Rejection(Protocol):
+    """A row that can't be used, as a reader tells it."""
+
+    @property
+    def row(self) -> int:
+        """Its number in the file, from 1."""
+
+    @property
+    def field(self) -> str | None:
+        """Which field is to blame; None if it is the row as a whole."""
+
+    @property
+    def reason(self) -> str:
+        """Why, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRow:
+    """A row that couldn't be used, as it was stored."""
+
+    row: int
+    field: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPart:
+    """What was counted of one part of a run."""
+
+    positions: range
+    """Where its cases stand in the run."""
+    counts: Mapping[str, Any] | None
+    """See `ragtriage.runs.summary.Tally.counts`; None where its records have to be counted, because of duplicates."""
+    scores: Callable[[Sequence[str]], Mapping[str, tuple[Numbers, Numbers]]]
+    """Reads the scores of metrics and their weights."""
+
+
+class Place(Protocol):
+    """One run where it is kept. Everything is read when it is asked for; a `StoreError` where it can't be."""
+
+    @property
+    def info(self) -> RunInfo:
+        """What is known of it as a whole."""
+        ...
+
+    def read(self, what: Columns, positions: range | None = None) -> Iterator[CaseRow]:
+        """Its cases in the order of the input, in portions, so that memory is bounded.
+
+        Args:
+            what: what is read of each.
+            positions: only those at these positions, which follow each other; None for all.
+        """
+        ...
+
+    def scores(self, metric: str) -> Iterator[tuple[int, float | None, bool]]:
+        """(position, value, whether the judge failed) of one metric; the value is None if it is undefined."""
+        ...
+
+    def position(self, id_digest: bytes) -> int | None:
+        """Where the case with this digest of its id stands; None if there is none."""
+        ...
+
+    def texts_deleted(self) -> tuple[int, int]:
+        """How many of its cases have no texts any more, and of how many of these they were deleted on purpose."""
+        ...
+
+    def rejected(self) -> Sequence[RejectedRow]:
+        """The rows of the input that couldn't be used, in their order."""
+        ...
+
+    def counted(self) -> Iterator[CountedPart] | None:
+        """What was counted of each part by the run's own criteria; None where that isn't kept."""
+        ...
+
+    def version(self) -> str:
+        """What is another one after whatever is written to it.
+
+        Raises:
+            RunBusyError: somebody is writing it.
+            NotStoredError: it is gone.
+        """
+        ...
+
+    def note(self, kind: str, digest: str, value: str | None = None) -> str | None:
+        """What was computed from the whole run and is kept: of each kind the last that was written.
+
+        Args:
+            kind: what it is.
+            digest: of all that it rests on.
+            value: what is to be kept from now on, without a text of a case; None to read.
+
+        Returns:
+            The note; None if none was written by this digest.
+        """
+        ...
+
+
+class RecordWriter(Protocol):
+    """Writes the records of a run, or of a part of one, as they come."""
+
+    def keep(self, record: Record, heading: CaseHeading | None = None) -> None:
+        """Keep one record; the same case again replaces it.
+
+        Args:
+            record: an evaluated case.
+            heading: what the diagnosis says of it under the run's own criteria, for lists of cases.
+
+        Raises:
+            StoreError: it can't be kept.
+        """
+        ...
+
 
 MOST_COMPARED = 10_000
 """Ids of cases that a misspelt one is held against."""

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Table, func, select
 from ragtriage.runs.case_row import WHOLE, CaseRow
 from ragtriage.runs.codec import steps_readable
 from ragtriage.runs.identity import content_hash
-from ragtriage.runs.place import FINISHED
+from ragtriage.runs.run import FINISHED
 from ragtriage.store.database import Database
 from ragtriage.store.schema import RECORDS_AT, case_texts, cases, listed_for, readings, runs, scores, texts
 from ragtriage.store.tables import TablePlace, read_runs

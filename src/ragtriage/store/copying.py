@@ -21,8 +21,7 @@ from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.filesystems import folder_at
 from ragtriage.runs.case_row import COPIED, CaseRow
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.runs.place import COPYING, FINISHED, INTERRUPTED, RUNNING, RunInfo
-from ragtriage.runs.run import Run
+from ragtriage.runs.run import COPYING, FINISHED, INTERRUPTED, RUNNING, Run, RunInfo
 from ragtriage.runs.tally import tally_of
 from ragtriage.store.database import IN_ONE_STATEMENT, Database
 from ragtriage.store.folder import FolderPlace, folder_of

@@ -10,8 +10,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from ragtriage.runs.manifest import Manifest, PartPlan
-from ragtriage.runs.part import Part
+from ragtriage.runs.manifest import Manifest, Part, PartPlan
 from ragtriage.store.part_file import ENTRY, Entries
 
 AT_ONCE = 32

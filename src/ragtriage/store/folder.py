@@ -26,10 +26,8 @@ from ragtriage.judges.budget import spent_on
 from ragtriage.runs.case_row import FACTS, CaseRow, CaseText, Columns, texts_of
 from ragtriage.runs.evaluation_config import ARITHMETIC
 from ragtriage.runs.identity import content_hash
-from ragtriage.runs.manifest import Manifest
-from ragtriage.runs.part import Part
-from ragtriage.runs.place import FINISHED, INTERRUPTED, RUNNING, CountedPart, RejectedRow, RunInfo, State
-from ragtriage.runs.run import Run
+from ragtriage.runs.manifest import Manifest, Part
+from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, CountedPart, RejectedRow, Run, RunInfo, State
 from ragtriage.store.duplicates import Duplicate, PlacedPart, find_duplicates, laid_out, starts
 from ragtriage.store.lease import worked_on
 from ragtriage.store.part_file import columns_of, read_cases, read_ids, read_numbers, read_rejected, read_scores
@@ -47,7 +45,7 @@ _NO_TEXTS = (CaseText("query", 0, None, None), CaseText("response", 0, None, Non
 
 @dataclass(frozen=True)
 class FolderPlace:
-    """One run in a folder; see `ragtriage.runs.place.Place`.
+    """One run in a folder; see `ragtriage.runs.run.Place`.
 
     Args:
         folder: where it lies.

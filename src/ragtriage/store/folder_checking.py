@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragtriage.core.display import plural
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.filesystems import Folder, folder_at, open_input
-from ragtriage.runs.part import Part
+from ragtriage.runs.manifest import Part
 from ragtriage.store.duplicates import laid_out
 from ragtriage.store.folder import PLAN, again, committed, file_of, orphans, read_manifest, read_summary
 from ragtriage.store.lease import FolderLease

@@ -20,9 +20,8 @@ from ragtriage.runs.case_row import FACTS, WHOLE
 from ragtriage.runs.codec import DELETED, without_texts
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.identity import digest
-from ragtriage.runs.part import Part
-from ragtriage.runs.place import FINISHED
-from ragtriage.runs.run import Run
+from ragtriage.runs.manifest import Part
+from ragtriage.runs.run import FINISHED, Run
 from ragtriage.runs.tally import SlicedTally, tally_of
 from ragtriage.store.folder import FolderPlace, commit, file_of, open_folder, orphans, write_summary
 from ragtriage.store.lease import FolderLease

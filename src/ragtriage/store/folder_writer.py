@@ -16,10 +16,8 @@ from ragtriage.readers import Rejected
 from ragtriage.readers.case_rows import made_up_id
 from ragtriage.runs.case_row import CaseHeading, CaseRow
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.runs.manifest import Manifest, PartPlan, now
-from ragtriage.runs.part import Part
-from ragtriage.runs.place import FINISHED
-from ragtriage.runs.run import Run
+from ragtriage.runs.manifest import Manifest, Part, PartPlan, now
+from ragtriage.runs.run import FINISHED, Run
 from ragtriage.runs.summary import Tally
 from ragtriage.runs.tally import tally_of
 from ragtriage.store.duplicates import Duplicate
@@ -67,7 +65,7 @@ class FolderWriter:
             yield row
 
     def keep(self, record: Record, heading: CaseHeading | None = None) -> None:
-        """See `ragtriage.runs.place.RecordWriter`."""
+        """See `ragtriage.runs.run.RecordWriter`."""
         position, number, made_up = self._places.pop(record.case.id)
         self._early[position] = CaseRow.of(record, position, number, heading), made_up
         while self.done in self._early:

@@ -9,7 +9,7 @@ from ragtriage.readers import Rejected
 from ragtriage.readers.case_rows import twin_problem
 from ragtriage.readers.json_lines import moved_line
 from ragtriage.runs.manifest import Manifest
-from ragtriage.runs.place import RejectedRow
+from ragtriage.runs.run import RejectedRow
 from ragtriage.store.duplicates import Duplicate, PlacedPart
 
 

@@ -18,7 +18,7 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
 from ragtriage.runs.case_row import CaseHeading, CaseRow, head_of, outcome_columns
 from ragtriage.runs.identity import content_hash, digest
-from ragtriage.runs.place import FINISHED, INTERRUPTED, RUNNING, Rejection, RunInfo
+from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, Rejection, RunInfo
 from ragtriage.store.database import Database
 from ragtriage.store.lease import Heartbeat, Lease
 from ragtriage.store.schema import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from ragtriage.runs.place import COPYING, MADE_BY, TESTS
+from ragtriage.runs.run import COPYING, MADE_BY, TESTS
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect

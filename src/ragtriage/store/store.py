@@ -16,8 +16,7 @@ from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 from ragtriage.core.errors import StoreError
 from ragtriage.core.steps import Step
 from ragtriage.runs.identity import RunIdentity
-from ragtriage.runs.place import FINISHED, RUNNING, RunInfo
-from ragtriage.runs.run import Run
+from ragtriage.runs.run import FINISHED, RUNNING, Run, RunInfo
 from ragtriage.store.answers import open_answers
 from ragtriage.store.checking import StoreCheck, check_store
 from ragtriage.store.database import Database, open_database, store_address

@@ -14,7 +14,7 @@ from ragtriage.core.errors import NotStoredError
 from ragtriage.core.verdicts import Outcome
 from ragtriage.runs.case_row import CaseHeading, CaseRow, CaseText, Columns, outcome_from
 from ragtriage.runs.identity import RowsHash, digest
-from ragtriage.runs.place import FINISHED, RejectedRow, RunInfo
+from ragtriage.runs.run import FINISHED, RejectedRow, RunInfo
 from ragtriage.store.database import IN_ONE_STATEMENT, Database
 from ragtriage.store.lease import STALE, RunBusyError, surely_dead
 from ragtriage.store.schema import (
@@ -133,7 +133,7 @@ def no_run(connection: Connection, project: str | None) -> str:
 
 
 class TablePlace:
-    """One run in the tables of a store; see `ragtriage.runs.place.Place`."""
+    """One run in the tables of a store; see `ragtriage.runs.run.Place`."""
 
     def __init__(self, database: Database, info: RunInfo) -> None:
         self._database = database
@@ -265,7 +265,7 @@ def _outcomes(connection: Connection, info: RunInfo, first: int, last: int) -> d
 
 
 def shared_cases(database: Database, run: int, other: int, enough: float) -> int:
-    """See `ragtriage.runs.place.RunList`."""
+    """See `ragtriage.runs.run.RunList`."""
 
     def by_id(connection: Connection) -> int:
         own, same = cases.alias(), cases.alias()

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from ragtriage.core.errors import ConfigError, InputError, StoreError
 from ragtriage.metrics import metric_named
-from ragtriage.runs.compare.choose import Chosen, choose_side, is_run
+from ragtriage.runs.compare.choose import Chosen, choose_side, compare_chosen, is_run
 from ragtriage.runs.compare.compare import CompareOptions
 from ragtriage.runs.compare.comparison import Comparison, Outcome
-from ragtriage.runs.compare.gate_limits import CompareGates, WorseLimit
-from ragtriage.runs.compare.stored import compare_chosen
+from ragtriage.runs.compare.gates import CompareGates, WorseLimit
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run
 from ragtriage.store import Store

@@ -14,7 +14,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.suggestions import near_names
 from ragtriage.diagnosis import Rule
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.expected import ExpectedCount
+from ragtriage.runs.metric_tally import ExpectedCount
 from ragtriage.runs.run import Run
 from ragtriage.runs.summary import Summary, Tally
 from ragtriage.testing.batch import Batch

@@ -17,8 +17,7 @@ from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import KINDS
 from ragtriage.core.record import Record
 from ragtriage.evaluation.engine import evaluate_sync
-from ragtriage.execution.evaluating import Evaluation
-from ragtriage.execution.spending import RunSpending
+from ragtriage.execution.evaluating import Evaluation, RunSpending
 from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
@@ -26,8 +25,7 @@ from ragtriage.metrics import metric_named
 from ragtriage.metrics.definitions import version_of
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
 from ragtriage.runs.identity import RowsHash, RunIdentity
-from ragtriage.runs.place import MADE_BY, TESTS
-from ragtriage.runs.run import Run
+from ragtriage.runs.run import MADE_BY, TESTS, Run
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import Answers, RunWriter, Store

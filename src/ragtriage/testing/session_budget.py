@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragtriage.judges.llm.ledger import Ledger
-from ragtriage.runs.place import RunInfo
+from ragtriage.runs.run import RunInfo
 from ragtriage.store import Store
 
 SESSION = "session"

@@ -20,8 +20,7 @@ from ragtriage.diagnosis import RULES
 from ragtriage.runs.compare.case_table import FoundColumns
 from ragtriage.runs.compare.compare import CompareOptions, compare
 from ragtriage.runs.compare.comparison import Comparison, MetricComparison
-from ragtriage.runs.compare.gate_limits import CompareGates, share_limits, slice_value, worse_limits
-from ragtriage.runs.compare.margin_gate import margin_outcome
+from ragtriage.runs.compare.gates import CompareGates, margin_outcome, share_limits, slice_value, worse_limits
 from ragtriage.runs.compare.sides import Side
 
 G = "groundedness"

@@ -14,9 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage.core.statistics import wilson_interval
-from ragtriage.runs.compare.difference import Difference, Paired, cases_needed, difference, mover
-from ragtriage.runs.compare.noise import mean_over_trials, noise_error, noise_variance
-from ragtriage.runs.compare.swaps import FLIPS, binomial_p, holm, swap_p, swap_ps
+from ragtriage.runs.compare.case_table import mean_over_trials, noise_error, noise_variance
+from ragtriage.runs.compare.statistics import (
+    FLIPS,
+    Difference,
+    Paired,
+    binomial_p,
+    cases_needed,
+    difference,
+    holm,
+    mover,
+    swap_p,
+    swap_ps,
+)
 
 WORKED: dict[str, Any] = json.loads((Path(__file__).parents[2] / "worked" / "compare.json").read_text(encoding="utf-8"))
 A = WORKED["A_small"]

@@ -23,16 +23,15 @@ from ragtriage.report.comparison_junit import comparison_junit
 from ragtriage.report.comparison_markdown import comparison_markdown
 from ragtriage.report.comparison_words import expected_text
 from ragtriage.report.document import Table
-from ragtriage.runs.compare.baseline_read import read_baseline
-from ragtriage.runs.compare.baseline_write import BaselineOptions, write_baseline
+from ragtriage.runs.compare.baseline import BaselineOptions, read_baseline, write_baseline
 from ragtriage.runs.compare.case_table import FoundColumns
 from ragtriage.runs.compare.compare import CompareOptions, compare
 from ragtriage.runs.compare.comparison import Comparison, ExpectedChange, GateResult
-from ragtriage.runs.compare.difference import Paired, difference
-from ragtriage.runs.compare.expected_change import expected_of
-from ragtriage.runs.compare.gate_limits import CompareGates, share_limits
+from ragtriage.runs.compare.gates import CompareGates, share_limits
+from ragtriage.runs.compare.rows import expected_of
 from ragtriage.runs.compare.sides import Side
-from ragtriage.runs.expected import BETWEEN_DOMAINS, ExpectedCount
+from ragtriage.runs.compare.statistics import Paired, difference
+from ragtriage.runs.metric_tally import BETWEEN_DOMAINS, ExpectedCount
 
 RULE = "unsupported_claims"
 PROBABILITIES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=12)

@@ -1,4 +1,7 @@
-"""Which two sides are compared: runs by their numbers, `last`, a baseline file, or the nearest earlier run."""
+"""Which two sides are compared, and their comparison: the door for Python, for `compare` and for `evaluate --baseline`.
+
+A side is named by runs (their numbers, `last`), a folder, or a baseline file; the base may be the nearest earlier run.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ragtriage.core.errors import ConfigError, InputError, NotStoredError
-from ragtriage.runs.compare.baseline_read import read_baseline
+from ragtriage.core.metric import Metric
+from ragtriage.runs.compare.baseline import read_baseline
+from ragtriage.runs.compare.compare import CompareOptions, compare
+from ragtriage.runs.compare.comparison import Comparison
 from ragtriage.runs.compare.sides import Side, called, rules_digest, side_of
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.place import RunInfo
 from ragtriage.runs.repeats import trials_of
-from ragtriage.runs.run import Run, RunList
+from ragtriage.runs.run import Run, RunInfo, RunList
 
 SHARED = 0.5
 """The share of the new side's cases that a run must have to be taken as its base."""
@@ -175,3 +180,29 @@ def _other_thresholds(side: Side, reading: EvaluationConfig) -> Iterator[str]:
     for name, value in side.thresholds.items():
         if name in read and reading.thresholds.get(name) not in (None, value):
             yield f"{name}={value:g}"
+
+
+def compare_chosen(
+    base: Chosen, new: Chosen, reading: EvaluationConfig, options: CompareOptions, *, findings: bool = True
+) -> Comparison:
+    """Read two sides and compare them; the gates are checked first.
+
+    Args:
+        base: the old side.
+        new: the new one.
+        reading: the thresholds and rules that both are read with, and the metrics of the new side.
+        options: how they are compared.
+        findings: whether findings are compared too, which takes longest.
+
+    Raises:
+        ConfigError: a gate, a tag or a threshold that doesn't fit, or both sides are the same.
+        InputError: they can't be paired or weren't judged alike, or a baseline can't be read.
+        StoreError: a run can't be read.
+    """
+    metrics: tuple[Metric, ...] = reading.metrics
+    options.gates.check(metrics, reading.rules)
+    tags = {tag for tag in (options.cluster, options.by) if tag is not None}
+    tags |= {limit.slice[0] for limit in options.gates.fail_if_worse if limit.slice}
+    sides = open_sides(base, new, reading, sorted(tags), findings=findings)
+    found = compare(sides.base, sides.new, reading.rules, options)
+    return replace(found, notes=(*sides.notes, *found.notes))

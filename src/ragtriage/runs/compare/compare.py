@@ -4,33 +4,162 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Literal
 
 import numpy as np
 
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.diagnosis import Rule
-from ragtriage.runs.compare.changed_cases import changed_cases
-from ragtriage.runs.compare.changes import changes_between
+from ragtriage.runs.compare.case_table import Places
+from ragtriage.runs.compare.changes import changes_between, other_languages
 from ragtriage.runs.compare.comparison import (
     MOST_IDS,
+    CaseList,
+    ChangedCase,
     Changes,
     Comparison,
     LeftOut,
     MetricComparison,
     PairedBy,
+    Pairs,
+    SideHeader,
     Slice,
+    SourceChange,
 )
-from ragtriage.runs.compare.difference import Paired, Places, difference
-from ragtriage.runs.compare.finding_rows import finding_rows, headline_matrix
-from ragtriage.runs.compare.gate_limits import CompareGates
-from ragtriage.runs.compare.gates import gate_results
+from ragtriage.runs.compare.gates import CompareGates, gate_results
 from ragtriage.runs.compare.matched import Matched, groups_of, match
-from ragtriage.runs.compare.metric_rows import metric_rows
-from ragtriage.runs.compare.notes import notes_on
 from ragtriage.runs.compare.pairing import Pairing, pair_up
+from ragtriage.runs.compare.rows import finding_rows, headline_matrix, metric_rows, slices_by
 from ragtriage.runs.compare.sides import Side
-from ragtriage.runs.compare.slices import slices_by
+from ragtriage.runs.compare.statistics import ROUNDING, Paired, difference
+
+DAYS = 30
+"""Days between two evaluations by a language model after which it may have changed under the same name."""
+FEW = 5
+"""Pairs up to which an interval says little."""
+
+
+def notes_on(matched: Matched, pairs: Pairs, changes: Changes, *, by_question: bool, across: bool) -> Iterator[str]:
+    """The notes that apply, in the order in which they are read.
+
+    Args:
+        matched: the two sides.
+        pairs: how they were paired.
+        changes: what differs.
+        by_question: whether nobody asked for pairing by the question.
+        across: whether sides with different judges are compared.
+    """
+    base, new, near = matched.base.header, matched.new.header, matched.pairing.near_ids
+    stored = f"both sides are read with those of {new.name}"
+    older, newer = changes.versions or ("", "")
+    told = {
+        f"{base.name} is newer than {new.name}": _newer(base, new),
+        f"{plural(near, 'id')} without a pair would be the same on both sides but for case or white space": near,
+        "paired by the question, since ids that were made from the content change with every answer":
+            pairs.by == "query" and by_question,
+        f"{plural(pairs.ambiguous, 'pair')} can't be told from others of the same question": pairs.ambiguous,
+        f"few pairs ({pairs.paired}): the intervals say little": pairs.paired <= FEW,
+        f"{plural(pairs.without_cluster, 'pair')} without {pairs.cluster}: each counts as a group of its own":
+            pairs.without_cluster,
+        f"{plural(pairs.other_cluster, 'pair')} with another {pairs.cluster} on the base side: the new one counts":
+            pairs.other_cluster,
+        f"the stored thresholds of {', '.join(changes.thresholds)} differ: {stored}": changes.thresholds,
+        f"the stored rules differ: {stored}": changes.rules,
+        f"evaluated by ragtriage {older} and {newer}, with the same fingerprints":
+            changes.versions and not changes.judge,
+        f"of {plural(changes.unknown, 'pair')} it isn't known what changed: their texts or digests aren't there":
+            changes.unknown,
+        "one side judged languages that the other left undefined (--any-language)":
+            other_languages(matched.base, matched.new),
+        f"a language model judged the sides more than {DAYS} days apart: it may have changed under the same name":
+            _far_apart(base, new) and _by_model(new),
+        "the judge differs, so no gate is read": across and changes.judge,
+    }  # fmt: skip
+    yield from (sentence for sentence, holds in told.items() if holds)
+
+
+def _newer(base: SideHeader, new: SideHeader) -> bool:
+    """Whether the base was evaluated after the new side: by the runs' numbers, which are finer than their times."""
+    if base.baseline is None and new.baseline is None:
+        return base.runs > new.runs
+    return bool(new.created) and base.created > new.created
+
+
+def _by_model(side: SideHeader) -> bool:
+    return any(not name.strip().startswith("embedded") for name in side.judge.split(","))
+
+
+def _far_apart(base: SideHeader, new: SideHeader) -> bool:
+    try:
+        days = datetime.fromisoformat(new.created) - datetime.fromisoformat(base.created)
+    except (ValueError, TypeError):
+        return False
+    return abs(days.days) >= DAYS
+
+
+def changed_cases(
+    matched: Matched, rows: Sequence[MetricComparison], direction: Literal["worse", "better"], most: int
+) -> CaseList | None:
+    """The pairs that became worse, or better, by most; None if none did by the metric that is chosen.
+
+    It is the first that is worse (or better) as a whole, else the one in the list for which most speaks.
+
+    Args:
+        matched: the two sides.
+        rows: the metrics, in the order in which they are listed.
+        direction: which.
+        most: how many are listed.
+    """
+    touched = [row for row in rows if row.paired and row.verdict in ("worse", "can't tell", "better")]
+    ordered = [row for row in touched if row.verdict == direction] + [
+        row for row in touched if row.verdict != direction
+    ]
+    for row in ordered:
+        sign = row.direction if direction == "better" else -row.direction
+        paired, _ = matched.scores(row.name)
+        gain = sign * np.nan_to_num(paired.change)
+        changed = np.flatnonzero(gain > ROUNDING)
+        if len(changed):
+            # the largest change first, equal ones by their id, so that the rows' order makes no difference
+            ids = matched.ids(changed)
+            by_size = sorted(zip(changed, ids, strict=True), key=lambda one: (-round(float(gain[one[0]]), 9), one[1]))
+            names = [row.name, *(other.name for other in touched if other is not row)]
+            chosen = [_case(matched, int(pair), name, names, direction) for pair, name in by_size[:most]]
+            return CaseList(row.name, len(changed), tuple(chosen))
+    return None
+
+
+def _case(
+    matched: Matched, pair: int, name: str, metrics: Sequence[str], direction: Literal["worse", "better"]
+) -> ChangedCase:
+    theirs, mine = int(matched.pairing.base[pair]), int(matched.pairing.new[pair])
+    scores = []
+    for metric in metrics:
+        base, new = (_score(side.scores[metric][at]) for side, at in
+                     ((matched.base.table, theirs), (matched.new.table, mine)))  # fmt: skip
+        if base != new:
+            scores.append((metric, base, new))
+    found = matched.base.table.found, matched.new.table.found
+    headline = (found[0].heading[theirs], found[1].heading[mine]) if found[0] and found[1] else ("", "")
+    base_id = matched.base.table.ids[theirs]
+    return ChangedCase(name, base_id, tuple(scores), source_change(matched, pair), headline, direction)
+
+
+def source_change(matched: Matched, pair: int) -> SourceChange:
+    """Whether a pair has the same sources."""
+    texts = matched.texts
+    if texts.unknown["sources"][pair]:
+        return "unknown"
+    if texts.differs["sources"][pair]:
+        return "set"
+    return "order" if texts.differs["order"][pair] else "same"
+
+
+def _score(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
 
 MIN_PAIRED = 0.9
 """The share of the base side's cases that must be paired for gates to be read."""

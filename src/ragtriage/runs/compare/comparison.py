@@ -12,8 +12,8 @@ from typing import Literal
 
 from ragtriage.core.metric import Better
 from ragtriage.diagnosis.rules import Kind
-from ragtriage.runs.compare.difference import Difference
-from ragtriage.runs.expected import ExpectedCount
+from ragtriage.runs.compare.statistics import Difference, How
+from ragtriage.runs.metric_tally import ExpectedCount
 
 Verdict = Literal[
     "worse",
@@ -30,8 +30,6 @@ Verdict = Literal[
 no pair has it on both sides. The last four aren't compared."""
 COMPARED: tuple[Verdict, ...] = ("worse", "can't tell", "better", "not touched", "undefined")
 """The verdicts on what was compared, in the order in which they are listed."""
-How = Literal["exact", "drawn", "normal"]
-"""How a p-value was had: from all swaps, from 10,000 random ones, or from their normal limit."""
 SourceChange = Literal["same", "order", "set", "unknown"]
 """Whether two cases have the same sources: in the same order, in another one, others, or not known."""
 PairedBy = Literal["id", "query"]
@@ -172,7 +170,7 @@ class ExpectedChange:
     new: ExpectedCount
     difference: float
     low: float | None
-    """Ends of the 95 % interval: see `ragtriage.runs.compare.expected_change`. None with fewer than two groups, and
+    """Ends of the 95 % interval: see `ragtriage.runs.compare.rows`. None with fewer than two groups, and
     where nothing changed on any pair."""
     high: float | None
 

@@ -20,8 +20,7 @@ from ragtriage.diagnosis import Assessment, Finding, Rule, decided_rules, headli
 from ragtriage.diagnosis.headline import NONE, UNDETERMINED
 from ragtriage.runs.compare.case_table import FoundColumns
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.place import FINISHED
-from ragtriage.runs.run import Run
+from ragtriage.runs.run import FINISHED, Run
 
 NOTE = "findings"
 KEPT_FROM = 1_000

@@ -9,12 +9,12 @@ import numpy as np
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.suggestions import near_names
-from ragtriage.runs.compare.case_table import Flags
+from ragtriage.runs.compare.case_table import Flags, Numbers, Places
 from ragtriage.runs.compare.changes import ChangedTexts, changed_texts
 from ragtriage.runs.compare.comparison import Pairs
-from ragtriage.runs.compare.difference import Numbers, Paired, Places
 from ragtriage.runs.compare.pairing import Pairing
 from ragtriage.runs.compare.sides import Side
+from ragtriage.runs.compare.statistics import Paired
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from ragtriage.core.errors import InputError
-from ragtriage.runs.compare.case_table import CaseTable, hashed_id
+from ragtriage.runs.compare.case_table import CaseTable, Places, hashed_id
 from ragtriage.runs.compare.comparison import PairedBy
-from ragtriage.runs.compare.difference import Places
 
 MOST_OTHER_QUESTIONS = 0.1
 """The share of pairs by id with another question above which ids are taken for row numbers."""

@@ -16,16 +16,12 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis import Rule
 from ragtriage.metrics.definitions import definition_of
-from ragtriage.runs.compare.case_table import CaseTable
+from ragtriage.runs.compare.case_table import CaseTable, Places, merged_tables, read_table
 from ragtriage.runs.compare.comparison import SideHeader
-from ragtriage.runs.compare.difference import Places
 from ragtriage.runs.compare.found import read_found
 from ragtriage.runs.compare.pairing import pair_up
-from ragtriage.runs.compare.read_run import read_table
-from ragtriage.runs.compare.several_runs import merged_tables
 from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig, config_of
-from ragtriage.runs.place import FINISHED, RUNNING, RunInfo
-from ragtriage.runs.run import Run
+from ragtriage.runs.run import FINISHED, RUNNING, Run, RunInfo
 
 Interval = tuple[float, float, float]
 """A mean, and both ends of its interval."""

@@ -1,28 +1,192 @@
-"""Counting the records of several trials."""
+"""Counting the records of several trials: scores, findings, and verdicts that differ between them."""
 
 from __future__ import annotations
 
 import heapq
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Score, Undefined
-from ragtriage.diagnosis import COSTS, Costs, Rule
+from ragtriage.core.steps import Relation, Unit
+from ragtriage.core.verdicts import Cell, Component, Score, Undefined, Verdict, Verdicts
+from ragtriage.diagnosis import COSTS, Costs, Rule, assess
 from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.planning.relations import RELATIONS, UNITS
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.repeats.findings import FindingCounts
-from ragtriage.runs.repeats.flips import OccurrenceCounts, StepFlips, component_keys
-from ragtriage.runs.repeats.statistics import Grid, rank_agreement, smallest_difference
-from ragtriage.runs.repeats.summary import CaseRepeat, KindRepeat, MetricRepeat, RepeatSummary, UnitRepeat
+from ragtriage.runs.metric_tally import ExpectedCount
+from ragtriage.runs.repeats.summary import (
+    CaseRepeat,
+    FindingRepeat,
+    Grid,
+    KindRepeat,
+    MetricRepeat,
+    RepeatSummary,
+    UnitRepeat,
+    rank_agreement,
+    smallest_difference,
+)
 from ragtriage.runs.run import Run, RunList
+
+
+@dataclass
+class _RuleColumn:
+    """Where one rule may hold: the case, the trial, whether it is shown there, and its probability."""
+
+    case: array[int] = field(default_factory=lambda: array("q"))
+    trial: array[int] = field(default_factory=lambda: array("q"))
+    shown: array[float] = field(default_factory=lambda: array("d"))
+    likely: array[float] = field(default_factory=lambda: array("d"))
+
+
+class FindingCounts:
+    """Counts the findings of several trials.
+
+    Args:
+        rules: those that the records are read with; none if empty.
+        thresholds: metric name → the value at which a score is just good enough.
+        metrics: where those stand that aren't built in.
+        costs: from which probability on a fault is shown.
+    """
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        thresholds: Mapping[str, float],
+        metrics: Sequence[Metric],
+        costs: Costs = COSTS,
+    ) -> None:
+        self._rules = tuple(rules)
+        self._read = thresholds, self._rules, tuple(metrics), costs
+        self._columns = {rule.name: _RuleColumn() for rule in self._rules}
+
+    def add(self, case: int, trial: int, record: Record) -> None:
+        """Count one record of one trial."""
+        if not self._rules:
+            return
+        assessed = assess(record, *self._read)
+        shown = {finding.rule for finding in assessed.findings}
+        for name in shown | assessed.probabilities.keys():
+            column = self._columns[name]
+            column.case.append(case)
+            column.trial.append(trial)
+            column.shown.append(float(name in shown))
+            column.likely.append(assessed.probabilities.get(name, 0.0))
+
+    def findings(self, there: Grid) -> Iterator[FindingRepeat]:
+        """What was counted of each rule that is shown in a trial or expected of at least one case.
+
+        Args:
+            there: shape (n_cases, n_trials), 1 where a case was counted in a trial, else nan.
+        """
+        if there.shape[1] < 2:
+            return
+        for rule in self._rules:
+            column = self._columns[rule.name]
+            at = np.array(column.case, dtype=np.intp), np.array(column.trial, dtype=np.intp)
+            shown, likely = there * 0.0, there * 0.0
+            shown[at], likely[at] = column.shown, column.likely
+            doubtful = rule.kind != "doubt" and any(0.0 < p < 1.0 for p in column.likely)
+            mean = np.nanmean(likely, axis=1)
+            expected = ExpectedCount.of(float(mean.sum()), float((mean * (1.0 - mean)).sum()), len(mean))
+            if not np.nansum(shown) and not (doubtful and round(expected.low) > 0):
+                continue
+            several = (~np.isnan(shown)).sum(axis=1) > 1
+            differs = np.nanmax(shown, axis=1) != np.nanmin(shown, axis=1)
+            yield FindingRepeat(
+                rule.name,
+                rule.kind,
+                float(np.nansum(shown, axis=0).mean()),
+                float(np.nansum(shown, axis=0).std(ddof=1)),
+                float(differs[several].mean()) if several.any() else None,
+                expected if doubtful else None,
+                float(np.nansum(likely, axis=0).std(ddof=1)) if doubtful else None,
+            )
+
+
+_BITS = {"yes": 1, "no": 2, "unknown": 4}
+_FAILED = 8
+_SEEN = 16
+"""What a number grows by for each trial in which its component occurs; the bits below say what was found."""
+_MARK = 64
+
+
+@dataclass(slots=True)
+class OccurrenceCounts:
+    """In how many trials each verdict or component occurs, and what was found: one number each."""
+
+    found: dict[int, int] = field(default_factory=dict)
+    """Case and verdict or component → in how many trials it occurs, and what was found."""
+
+    def count(self, case: int, item: object, cell: Cell = None) -> None:
+        """Count one item of a case (a component, or a verdict on it) in one trial, with the verdict if there is one."""
+        key = case << _MARK | (hash(item) & ((1 << _MARK) - 1))
+        bit = 0 if cell is None else _BITS[cell.value] if isinstance(cell, Verdict) else _FAILED
+        self.found[key] = (self.found.get(key, 0) + _SEEN) | bit
+
+    def compared(self, trials: int) -> Iterator[tuple[int, bool]]:
+        """(case, whether the verdict differs) for each item that occurs in all of several trials."""
+        for key, found in self.found.items():
+            if found // _SEEN == trials > 1:
+                yield key >> _MARK, (found % _SEEN).bit_count() > 1
+
+
+def component_keys(components: Sequence[Component]) -> Iterator[tuple[str, int | None, int]]:
+    """What tells components apart between trials: text and source, and the order of those that share both."""
+    before: Counter[tuple[str, int | None]] = Counter()
+    for component in components:
+        name = component.text, component.source
+        yield *name, before[name]
+        before[name] += 1
+
+
+class StepFlips:
+    """Counts the steps of records: verdicts by kind of question, components by unit."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, OccurrenceCounts] = {}
+        self._units: dict[str, OccurrenceCounts] = {}
+
+    def add(self, case: int, record: Record) -> None:
+        """Count one record of one trial."""
+        for step, known in record.steps.items():
+            if isinstance(known, Verdicts):
+                seen = self._kinds.setdefault(step.partition("(")[0], OccurrenceCounts())
+                for key, row in zip(component_keys(known.components), known.cells, strict=True):
+                    for column, cell in enumerate(row):
+                        if cell is not None:
+                            seen.count(case, (step, key, column), cell)
+            elif isinstance(known, tuple):
+                seen = self._units.setdefault(step, OccurrenceCounts())
+                for key in component_keys(known):
+                    seen.count(case, key)
+
+    def kinds(self, trials: int) -> tuple[KindRepeat, ...]:
+        """Every kind of question that was asked, in the order of the vocabulary."""
+        order = {kind: place for place, kind in enumerate(get_args(Relation)) if RELATIONS[kind].question}
+        found = []
+        for kind in sorted(self._kinds.keys() & order.keys(), key=order.__getitem__):
+            differ = [changed for _, changed in self._kinds[kind].compared(trials)]
+            found.append(KindRepeat(kind, len(differ), sum(differ) / len(differ) if differ else None))
+        return tuple(found)
+
+    def units(self, trials: int) -> tuple[UnitRepeat, ...]:
+        """Every decomposition that a judge was asked for and that replaces no field, in the order of the units."""
+        asked = [unit for unit in get_args(Unit) if UNITS[unit].question and not UNITS[unit].replaces]
+        order = {unit: place for place, unit in enumerate(asked)}
+        found = []
+        for step in sorted(self._units, key=lambda s: (order.get(s.partition("(")[0], len(order)), s)):
+            seen = self._units[step].found.values()
+            if step.partition("(")[0] in order and seen and trials > 1:
+                found.append(UnitRepeat(step, len(seen), sum(n // _SEEN == trials for n in seen) / len(seen)))
+        return tuple(found)
+
 
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -57,7 +221,7 @@ def repeats_of(trials: Iterable[Run], config: EvaluationConfig) -> RepeatSummary
 
 
 @dataclass
-class _Column:
+class _MetricColumn:
     """The scores of one metric, in the order in which they came, and its verdicts."""
 
     case: array[int] = field(default_factory=lambda: array("q"))
@@ -89,7 +253,7 @@ class Repeats:
     ) -> None:
         self._metrics = tuple(metrics)
         self._thresholds = thresholds_with({}) if thresholds is None else thresholds
-        self._columns = {m.name: _Column() for m in self._metrics}
+        self._columns = {m.name: _MetricColumn() for m in self._metrics}
         self._steps = StepFlips()
         self._findings = FindingCounts(rules, self._thresholds, self._metrics, costs)
         self._cases: dict[str, int] = {}
@@ -161,7 +325,7 @@ class Repeats:
             )
         )
 
-    def _grid(self, column: _Column) -> Grid:
+    def _grid(self, column: _MetricColumn) -> Grid:
         grid = np.full((len(self._cases), len(self._trials)), np.nan)
         grid[np.array(column.case, dtype=np.intp), np.array(column.trial, dtype=np.intp)] = column.value
         return grid
