@@ -159,7 +159,7 @@ def read_cases(file: BinaryIO, what: Columns, metrics: Sequence[str]) -> Iterato
 
 def read_numbers(file: BinaryIO, columns: Sequence[str]) -> dict[str, Any]:
     """Columns of numbers of the cases of a part, as arrays; nan where there is none."""
-    table = _read(file, list({"position": None, **dict.fromkeys(columns)}))
+    table = _read(file, [*dict.fromkeys(("position", *columns))])
     cases = table.filter(table["position"].is_valid())
     return {name: cases[name].to_numpy() for name in columns}
 
