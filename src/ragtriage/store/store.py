@@ -17,11 +17,10 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.steps import Step
 from ragtriage.runs.identity import RunIdentity
 from ragtriage.runs.run import FINISHED, RUNNING, Run, RunInfo
-from ragtriage.store.answers import open_answers
 from ragtriage.store.checking import StoreCheck, check_store
 from ragtriage.store.database import Database, open_database, store_address
-from ragtriage.store.folder import open_folder
-from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget_texts, held_elsewhere
+from ragtriage.store.folder import folder_of, open_folder
+from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget, held_elsewhere
 from ragtriage.store.lease import Lease
 from ragtriage.store.migrations import prepare, require_owner
 from ragtriage.store.postgresql import Told
@@ -264,7 +263,7 @@ class Store:
     def forget_texts(
         self, run: int | str | Sequence[int], case_ids: Collection[str] | None = None, *, also: Sequence[Step] = ()
     ) -> int:
-        """Delete what cases say, while their scores stay; see `ragtriage.store.forgetting.forget_texts`.
+        """Delete what cases say, while their scores stay; see `ragtriage.store.forgetting.forget`.
 
         Args:
             run: which run, as in `run`, or several runs.
@@ -276,11 +275,16 @@ class Store:
 
         Raises:
             NotStoredError: there is no such run, or no such case in any of them; nothing is deleted then.
-            StoreError: the records of a run lie in a folder; see `ragtriage.store.folder_forgetting`.
+            StoreError: the records of a run lie in a folder.
         """
-        open_answers(self.database).close()  # what this store couldn't take before is to be deleted too
-        numbers = [run] if isinstance(run, int | str) else run
-        return forget_texts(self.database, [self.run(number) for number in numbers], case_ids, also)
+        stored = [self.run(number) for number in ([run] if isinstance(run, int | str) else run)]
+        for one in stored:
+            if place := folder_of(one):
+                raise StoreError(
+                    f"run {one.number}: its records lie in {place.folder.address}: `ragtriage forget {one.number}` "
+                    "deletes their texts there"
+                )
+        return forget(self.database, stored, case_ids, also=also)
 
     def check(self) -> StoreCheck:
         """Whether the store holds together."""
