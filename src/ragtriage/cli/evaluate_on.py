@@ -42,8 +42,8 @@ from ragtriage.runs.manifest import InputFile, Manifest, parts_digest
 from ragtriage.runs.selection import ALL_ROWS, QUOTED, require_tag, too_many_rejected
 from ragtriage.runs.tally import diagnosed_records, tally_of
 from ragtriage.store import open_answers
+from ragtriage.store.copying import register
 from ragtriage.store.database import store_address as read_address
-from ragtriage.store.registering import register
 
 _SHOWN_FILES = 3
 Requested = Callable[[Sequence[str]], RequestedMetrics]
@@ -125,8 +125,8 @@ def evaluate_on(
                 resumed=partial(_resumed, out, share),
             )
         if outcome.complete:
-            stored = register(store, outcome.run, records=flags.into_store)
-            tell(f"run {stored.number} of the store {'holds' if stored.holds else 'names'} it")
+            stored = register(outcome.run, store, records=flags.into_store)
+            tell(f"run {stored.there} of the store {'holds' if stored.holds else 'names'} it")
             tell(*stored.notes())
     failing = _show(outcome, requested, shown)
     if _remarks(outcome, len(manifest.plan)):
