@@ -26,7 +26,7 @@ from typing import Any, Self
 COMMAND = "from ragtriage.cli import main; main()"
 _LOADED = """
 import ragtriage.cli.collect, ragtriage.cli.evaluate, ragtriage.cli.forget, ragtriage.cli.judge, ragtriage.cli.plan
-import ragtriage.cli.results, ragtriage.cli.runs
+import ragtriage.cli.results
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import fast_client, model_named
 options = LLMOptions(base_url="http://127.0.0.1:9/v1")

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ragtriage.testing.options import CONFIGS, add_options, undefined_of
-from ragtriage.testing.outcomes import NotJudged, Undecided
+from ragtriage.testing.options import CONFIGS, NotJudged, Undecided, add_options, undefined_of
 
 if TYPE_CHECKING:
     from ragtriage.testing.judged_run import JudgedRun
+    from ragtriage.testing.suite import Suite
 
 MARKER = "ragtriage"
 
@@ -44,7 +44,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         closed(config)
     gathered = config.stash.get(_GATHERED, None)
     if gathered and not hasattr(config, "workerinput"):
-        from ragtriage.testing.session_summary import files_to_delete  # noqa: PLC0415  # only where a test judged
+        from ragtriage.testing.results import files_to_delete  # noqa: PLC0415  # only where a test judged
 
         for path in files_to_delete(gathered):
             Path(path).unlink(missing_ok=True)
@@ -87,10 +87,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     except Undecided as undecided:
         return _decide(item, undecided, may_pass=True)
     finally:
-        if _used():
-            from ragtriage.testing.reports import add_properties  # noqa: PLC0415  # loaded by a test
-
-            add_properties(item)
+        if (suite := _suite(item.config)) is not None:
+            properties = suite.results.properties()
+            item.user_properties += [one for one in properties if one not in item.user_properties]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -99,10 +98,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
     report = yield
     if call.excinfo is not None and isinstance(call.excinfo.value, NotJudged) and report.when == "call":
         report.when = "setup"  # what makes an error of it in every output; the test could not begin to decide
-    if _used():
-        from ragtriage.testing.reports import attach  # noqa: PLC0415  # loaded by a test
-
-        attach(item.config, report)
+    suite = _suite(item.config)
+    gathered = suite.results.taken() if suite is not None else None
+    if gathered is not None:
+        report.ragtriage = gathered  # in types that travel between processes
     return report
 
 
@@ -124,7 +123,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Say what was judged, once, if anything was."""
     gathered = config.stash.get(_GATHERED, None)
     if gathered:
-        from ragtriage.testing.session_summary import summary_lines  # noqa: PLC0415  # only where a test judged
+        from ragtriage.testing.results import summary_lines  # noqa: PLC0415  # only where a test judged
 
         crashed: list[str] = config.stash.get(_CRASHED, [])
         terminalreporter.ensure_newline()
@@ -136,7 +135,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 @pytest.fixture
 def ragtriage_run(request: pytest.FixtureRequest) -> Callable[..., JudgedRun]:
     """The run of a whole file, whatever was deselected: `ragtriage_run("answers.jsonl")`."""
-    from ragtriage.testing.run_fixture import run_of  # noqa: PLC0415  # only where a test uses it
+    from ragtriage.testing.judged_run import run_of  # noqa: PLC0415  # only where a test uses it
 
     return run_of(request)
 
@@ -148,6 +147,15 @@ _CRASHED = pytest.StashKey[list[str]]()
 def _used() -> bool:
     """Whether a test has loaded what judges."""
     return "ragtriage.testing.suite" in sys.modules
+
+
+def _suite(config: pytest.Config) -> Suite | None:
+    """The suite of a session, None if no test used it."""
+    if not _used():
+        return None
+    from ragtriage.testing.suite import found  # noqa: PLC0415  # loaded by a test
+
+    return found(config)
 
 
 def _cases_of(item: pytest.Item) -> list[Any]:

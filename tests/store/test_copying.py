@@ -22,6 +22,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.run import RejectedRow
 from ragtriage.store import CopiedRun, RunBusyError, Store, open_store
+from ragtriage.store.copying import copy_stored
 from ragtriage.store.forgetting import delete_unheld_texts
 
 CASES = [case(0), FULL, case(3), case(4, response=None)]
@@ -78,7 +79,7 @@ def everything_in(place: Place, numbers: dict[int, int]) -> dict[str, list[objec
 
 def copied(two: tuple[Place, Place], numbers: list[int], **more) -> list[CopiedRun]:
     with open_store(two[0]) as source, open_store(two[1]) as target:
-        return source.copy_to(target, numbers, **more)
+        return [copy_stored(source, number, target, **more) for number in numbers]
 
 
 def test_copied_runs_are_the_same_there_under_new_numbers(two):
@@ -188,6 +189,7 @@ def test_an_unknown_run_is_named(two):
 KILLED = """
 import sys
 from ragtriage.store import open_store
+from ragtriage.store.copying import copy_stored
 from sqlalchemy import event
 import os
 with open_store(sys.argv[1]) as source, open_store(sys.argv[2]) as target:
@@ -197,7 +199,8 @@ with open_store(sys.argv[1]) as source, open_store(sys.argv[2]) as target:
         seen.extend([1] if "INTO" in statement and "scores" in statement else [])
         if len(seen) == 2:
             os.kill(os.getpid(), 9)
-    source.copy_to(target, [1, 2])
+    for number in 1, 2:
+        copy_stored(source, number, target)
 """
 
 
@@ -256,27 +259,33 @@ def many(store: Store, cases: list[Case], version: str = "1") -> None:
         run.finish()
 
 
-def test_texts_are_inserted_in_the_order_of_their_keys_over_the_whole_run(to_server):
-    shared = [case(i) for i in range(300)]  # several lookups of texts
+def test_texts_are_inserted_in_the_order_of_their_keys(to_server):
+    shared = [case(i) for i in range(300)]  # several transactions
     with open_store(to_server[0]) as source, open_store(to_server[1]) as target:
         many(source, shared)
-        seen: list[str] = []
+        seen: list[list[str]] = []
+
+        @event.listens_for(target.database.engine, "begin")
+        def begin(_):
+            seen.append([])
 
         @event.listens_for(target.database.engine, "before_cursor_execute")
         def note(connection, cursor, statement, parameters, *_):
             if re.search(r"INSERT INTO \S*\btexts\b", statement):
-                seen.extend(re.findall(r"[0-9a-f]{32}", parameters["hash_"]))
+                seen[-1].extend(re.findall(r"[0-9a-f]{32}", parameters["hash_"]))
 
-        source.copy_to(target, [1])
-        assert len(seen) > 600
-        assert seen == sorted(seen)
+        copy_stored(source, 1, target)
+        written = [hashes for hashes in seen if hashes]
+        assert len(written) > 1
+        assert len(set().union(*written)) > 600
+        assert written == [sorted(hashes) for hashes in written]  # so that no two writers wait for each other
 
 
 def test_nobody_waits_for_the_texts_of_a_copy(to_server):
     with open_store(to_server[0]) as source, open_store(to_server[1]) as target, open_store(to_server[1]) as other:
         many(source, CASES)
         held, found = Held(target, "case_texts"), []
-        thread = in_a_thread(lambda: source.copy_to(target, [1]), found)
+        thread = in_a_thread(lambda: copy_stored(source, 1, target), found)
         assert held.reached.wait(30)
         to_server[1].sql("ALTER DATABASE ragtriage SET lock_timeout = '5s'")
         try:
@@ -285,29 +294,85 @@ def test_nobody_waits_for_the_texts_of_a_copy(to_server):
             to_server[1].sql("ALTER DATABASE ragtriage RESET lock_timeout")
             held.go_on.set()
             thread.join()
-        assert found == [[CopiedRun(1, 1, before=False, cases=4)]]
+        assert found == [CopiedRun(1, 1, before=False, cases=4)]
         assert target.check().sound
 
 
-def test_a_text_that_is_forgotten_before_its_run_has_come_is_sent_again(to_server):
-    with open_store(to_server[0]) as source, open_store(to_server[1]) as target, open_store(to_server[1]) as other:
-        many(source, CASES)
-        held, found = Held(target, "runs"), []
-        thread = in_a_thread(lambda: source.copy_to(target, [1]), found)
-        assert held.reached.wait(30)
-        delete_unheld_texts(other.database)
-        assert to_server[1].sql("SELECT count(*) FROM texts") == [(0,)]
-        held.go_on.set()
-        thread.join()
-        assert found == [[CopiedRun(1, 1, before=False, cases=4)]]
+def test_texts_of_a_copy_stay_though_others_forget_theirs_meanwhile(two):
+    with open_store(two[0]) as source, open_store(two[1]) as target, open_store(two[1]) as other:
+        many(source, [case(i) for i in range(300)])
+
+        @event.listens_for(target.database.engine, "before_cursor_execute")
+        def forget(connection, *_):
+            if not connection.get_execution_options().get("writes"):  # between two transactions
+                delete_unheld_texts(other.database)
+
+        assert copy_stored(source, 1, target) == CopiedRun(1, 1, before=False, cases=300)
         assert target.check().missing == {}
+
+
+def test_half_a_copy_is_nowhere_to_be_seen_and_the_next_one_goes_on_with_it(two):
+    all_of_them = [case(i) for i in range(300)]
+    with open_store(two[0], project="shop") as source:
+        many(source, all_of_them)
+    open_store(two[1]).close()
+    with Child(two[0], two[1], folder=Path(__file__).parent, code=KILLED) as child:
+        assert child.communicate() == ("", "")
+        assert child.returncode == -9
+    with open_store(two[1]) as target:
+        assert 0 < two[1].sql("SELECT count(*) FROM cases")[0][0] < 300
+        assert target.runs() == []
+        for which in ("last", 2):
+            with pytest.raises(NotStoredError, match="the store holds no run yet"):
+                target.run(which)
+        identity = identity_of(all_of_them)
+        assert (target.newest(identity), target.unfinished(identity), target.scan("a").last_run) == (None, None, None)
+        check = target.check()
+        assert (check.runs, check.half_copied, check.unheld, check.sound) == (0, [1], 0, True)
+    with open_store(two[0]) as source:
+        source.forget_texts(1, ["case 7"])  # which was copied before
+    assert copied(two, [1]) == [CopiedRun(1, 1, before=False, cases=300)]
+    with open_store(two[0]) as source, open_store(two[1]) as target:
+        assert list(target.run().records()) == list(source.run().records())
+        assert target.check().half_copied == []
+        assert target.run().texts_deleted() == 1
+
+
+def test_half_a_copy_can_be_deleted(two):
+    with open_store(two[0]) as source:
+        many(source, [case(i) for i in range(300)])
+    open_store(two[1]).close()
+    with Child(two[0], two[1], folder=Path(__file__).parent, code=KILLED) as child:
+        child.communicate()
+    with open_store(two[1]) as target:
+        target.delete(1)
+        assert target.check().half_copied == []
+    assert [two[1].sql(f"SELECT count(*) FROM {table}") for table in ("cases", "texts")] == [[(0,)], [(0,)]]
+
+
+def test_a_run_that_is_changed_while_it_is_copied_is_not_listed(two):
+    with open_store(two[0]) as source, open_store(two[1]) as target, open_store(two[0]) as other:
+        many(source, [case(i) for i in range(300)])
+        seen: list[int] = []
+
+        @event.listens_for(target.database.engine, "commit")
+        def forget(_):
+            seen.append(len(seen))
+            if len(seen) == 3:
+                other.forget_texts(1, ["case 7"])
+
+        with pytest.raises(StoreError, match="run 1 was changed while it was copied: give the same command again"):
+            copy_stored(source, 1, target)
+        assert target.runs() == []
+        assert copy_stored(source, 1, target) == CopiedRun(1, 1, before=False, cases=300)
+        assert target.run().texts_deleted() == 1
 
 
 def test_whoever_forgets_waits_for_the_end_of_a_copy(to_server):
     with open_store(to_server[0]) as source, open_store(to_server[1]) as target, open_store(to_server[1]) as other:
         many(source, CASES)
         held, found = Held(target, "case_texts"), []
-        thread = in_a_thread(lambda: source.copy_to(target, [1]), found)
+        thread = in_a_thread(lambda: copy_stored(source, 1, target), found)
         assert held.reached.wait(30)
         second = in_a_thread(lambda: delete_unheld_texts(other.database), found)
         try:
@@ -324,16 +389,17 @@ def test_two_copies_of_a_run_at_once_copy_it_once(to_server):
     with open_store(to_server[0]) as source, open_store(to_server[1]) as target, open_store(to_server[1]) as other:
         many(source, CASES)
         held, found = Held(target, "readings|case_texts"), []
-        thread = in_a_thread(lambda: source.copy_to(target, [1]), found)
+        thread = in_a_thread(lambda: copy_stored(source, 1, target), found)
         assert held.reached.wait(30)
-        second = in_a_thread(lambda: source.copy_to(other, [1]), found)
+        second = in_a_thread(lambda: copy_stored(source, 1, other), found)
         try:
-            until(waits)
+            second.join(0.5)
+            assert second.is_alive()
         finally:
             held.go_on.set()
             thread.join()
             second.join()
-        assert sorted(run.before for (run,) in found) == [False, True]
+        assert sorted(run.before for run in found) == [False, True]
         assert len(target.runs()) == 1
 
 

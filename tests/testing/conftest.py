@@ -15,8 +15,9 @@ from ragtriage import open_store
 def _loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Load what sessions within this process load, as each of them forgets modules that it was the first to load."""
     import ragtriage.testing.reports  # noqa: PLC0415
-    import ragtriage.testing.run_fixture  # noqa: PLC0415
-    import ragtriage.testing.session_summary  # noqa: PLC0415
+
+    import ragtriage.testing.judged_run  # noqa: PLC0415
+    import ragtriage.testing.results  # noqa: PLC0415
     from ragtriage.testing import __all__ as names  # noqa: PLC0415
 
     for name in names:

@@ -11,14 +11,12 @@ from typing import Literal
 
 from rich.console import Console
 
-from ragtriage.cli.compare_flags import GateFlags, chosen_metrics, share_of
-from ragtriage.cli.comparison_files import ComparisonFiles, check_files
+from ragtriage.cli.comparison_flags import ComparisonFiles, GateFlags, check_files, chosen_metrics, share_of
 from ragtriage.cli.console import exit_if, print_json, tell
 from ragtriage.cli.flags import command, parse_names
 from ragtriage.cli.input_files import check_output
-from ragtriage.cli.opened_runs import folder_run
+from ragtriage.cli.opened_stores import folder_run, open_named_store
 from ragtriage.cli.results import tell_deleted
-from ragtriage.cli.stores import open_named_store
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError

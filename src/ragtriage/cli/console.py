@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
+from ragtriage.core.errors import ConfigError
+
 if TYPE_CHECKING:
     from ragtriage.report.document import Document
 
@@ -70,6 +72,20 @@ def print_json(value: Any, *, indent: int | None = None) -> None:
 def tell(*lines: str) -> None:
     """Lines on standard error."""
     sys.stderr.write("".join(f"{line}\n" for line in lines))
+
+
+def refuse_unasked(command: str, *, yes: bool, dry_run: bool) -> None:
+    """Refuse a command that asks before it deletes where nobody can answer."""
+    if not (yes or dry_run or sys.stdin.isatty()):
+        hint = "give --yes, or look first with --dry-run"
+        raise ConfigError(f"{command} asks before it deletes, and nobody can answer here: {hint}")
+
+
+def agreed(question: str) -> bool:
+    """Whether the user says yes; anything else is no."""
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 class Advance(Protocol):

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from ragtriage.cli.evaluate import evaluate
 from ragtriage.cli.flags import command
+from ragtriage.cli.opened_stores import open_named_store
 from ragtriage.cli.results import default_report, open_run, program_name
-from ragtriage.cli.stores import open_named_store
 from ragtriage.demo import CASES, check_cases, fault_counts, known_faults
 from ragtriage.runs.tally import diagnosed_records
 

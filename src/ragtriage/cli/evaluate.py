@@ -11,8 +11,7 @@ from pathlib import Path
 import typer
 
 from ragtriage.cli.collect import AppFlags, collect_first, default_answers_file, mark_evaluated
-from ragtriage.cli.compare_flags import GateFlags
-from ragtriage.cli.comparison_files import ComparisonFiles
+from ragtriage.cli.comparison_flags import ComparisonFiles, GateFlags
 from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.evaluate_comparison import (
     against,
@@ -28,8 +27,8 @@ from ragtriage.cli.evaluation_output import event_printer, print_result, sent_ag
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import CaseFlags, print_columns, rereadable
 from ragtriage.cli.judge import JudgeFlags
+from ragtriage.cli.opened_stores import answers_in, open_named_store
 from ragtriage.cli.plan import print_plan
-from ragtriage.cli.stores import answers_in, open_named_store
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS
 from ragtriage.core.errors import ConfigError
 from ragtriage.execution.evaluate_file import FileResult, evaluate_file
@@ -137,14 +136,7 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
         if dry_run:
             with answers_in(store_address) as memory:
                 print_plan(
-                    given.cases,
-                    session,
-                    memory,
-                    requested,
-                    given.selection,
-                    trials=repeat,
-                    as_json=as_json,
-                    by=by,
+                    given.cases, session, memory, requested, given.selection, trials=repeat, as_json=as_json, by=by
                 )
             return
         require_tag_of(given.cases, given.selection, by)

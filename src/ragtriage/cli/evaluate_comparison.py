@@ -10,8 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from ragtriage.cli.compare_flags import GateFlags
-from ragtriage.cli.comparison_files import ComparisonFiles, check_files
+from ragtriage.cli.comparison_flags import ComparisonFiles, GateFlags, check_files
 from ragtriage.cli.console import tell
 from ragtriage.cli.evaluation_flags import RequestedMetrics
 from ragtriage.cli.input_files import check_output
@@ -67,18 +66,7 @@ class Compared:
 
 
 def against(flags: GateFlags, given: str | None, settings: Settings, config: EvaluationConfig) -> Against:
-    """What to compare with, and the gates, checked before anything is judged.
-
-    Args:
-        flags: the gates of the command line.
-        given: the value of `--baseline`.
-        settings: the user's.
-        config: the metrics that will be computed, and the rules.
-
-    Raises:
-        ConfigError: a gate can't be read, or there is nothing to hold it against.
-        InputError: the baseline can't be read.
-    """
+    """What to compare with, and the gates, checked before anything is judged."""
     named = given or settings.baseline
     gates = flags.gates(settings, [m.name for m in config.metrics])
     gates = CompareGates({}, {}, gates.fail_if_worse, gates.at_most, gates.cant_tell_fails)
@@ -96,17 +84,7 @@ def against(flags: GateFlags, given: str | None, settings: Settings, config: Eva
 
 
 def refuse_files(files: ComparisonFiles, report: Path | None, read: tuple[str, str | None]) -> None:
-    """Refuse files that can't be written, or that would hold nothing, before anything is judged.
-
-    Args:
-        files: those of the comparison.
-        report: that of the run.
-        read: the file of the cases, and what it is compared with, if anything is named.
-
-    Raises:
-        InputError: a file can't be written.
-        ConfigError: there is nothing to compare with.
-    """
+    """Refuse files that can't be written, or that would hold nothing, before anything is judged."""
     check_output(report, read[0], "--report")
     check_files(files.beside(report) if files.named else {}, read)
     if files.named and read[1] is None:
@@ -117,11 +95,7 @@ def refuse_files(files: ComparisonFiles, report: Path | None, read: tuple[str, s
 def write_files(
     files: ComparisonFiles, compared: Compared, base: Chosen | None, result: FileResult, seconds: float
 ) -> None:
-    """Write the files of the comparison with what was named, or say that there is none.
-
-    Raises:
-        InputError: a file can't be written.
-    """
+    """Write the files of the comparison with what was named, or say that there is none."""
     if compared.comparison and base:
         files.write(compared.comparison, base, chosen_of(result), seconds)
     elif files.named:
@@ -134,11 +108,7 @@ def chosen_of(result: FileResult) -> Chosen:
 
 
 def base_of(wanted: Against, store: Store) -> Chosen | None:
-    """The side that was named, while the run that is to be compared with it isn't there yet; None if none was.
-
-    Raises:
-        NotStoredError: there is no such run.
-    """
+    """The side that was named, while the run that is to be compared with it isn't there yet; None if none was."""
     return choose_side(store, wanted.named) if wanted.named else None
 
 
@@ -154,15 +124,7 @@ def compare_result(
     """Hold a run that was evaluated against its base: the one that was named, else the nearest earlier run.
 
     A run that isn't finished is compared with nothing. Without a named base nothing that goes wrong in comparing is an
-    error, and nothing is said where no text changed.
-
-    Args:
-        wanted: what to compare with, and the gates.
-        base: the side that was named.
-        result: what was evaluated.
-        requested: its metrics, thresholds and rules, and the gates on its means.
-        store: where the runs are.
-        most: cases that are listed in files, which show every gate and all findings; None where none is written.
+    error, and nothing is said where no text changed. In files `most` cases are listed, every gate and all findings.
     """
     config = requested.config
     new = chosen_of(result)

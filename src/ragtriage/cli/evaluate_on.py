@@ -19,21 +19,15 @@ from ragtriage.cli.console import EVERY, ExitCode, tell
 from ragtriage.cli.evaluation_flags import RequestedMetrics, ScaleFlags
 from ragtriage.cli.input_files import CaseFlags
 from ragtriage.cli.judge import JudgeFlags
+from ragtriage.cli.opened_stores import open_named_store
 from ragtriage.cli.results import print_next_steps, print_run, program_name, write_html
-from ragtriage.cli.stores import open_named_store
 from ragtriage.config import Settings
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import REMOTE, Folder, folder_at
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import fingerprints_of
-from ragtriage.execution.execute import (
-    Outcome,
-    Resumed,
-    Share,
-    Stop,
-    execute,
-)
+from ragtriage.execution.execute import Outcome, Resumed, Share, Stop, execute
 from ragtriage.execution.job import Job, checked_versions, loadable_name
 from ragtriage.execution.pools import LocalProcesses, Pool
 from ragtriage.execution.ray_actors import RayActors
@@ -48,8 +42,8 @@ from ragtriage.runs.manifest import InputFile, Manifest, parts_digest
 from ragtriage.runs.selection import ALL_ROWS, QUOTED, require_tag, too_many_rejected
 from ragtriage.runs.tally import diagnosed_records, tally_of
 from ragtriage.store import open_answers
+from ragtriage.store.copying import register
 from ragtriage.store.database import store_address as read_address
-from ragtriage.store.registering import register
 
 _SHOWN_FILES = 3
 Requested = Callable[[Sequence[str]], RequestedMetrics]
@@ -131,8 +125,8 @@ def evaluate_on(
                 resumed=partial(_resumed, out, share),
             )
         if outcome.complete:
-            stored = register(store, outcome.run, records=flags.into_store)
-            tell(f"run {stored.number} of the store {'holds' if stored.holds else 'names'} it")
+            stored = register(outcome.run, store, records=flags.into_store)
+            tell(f"run {stored.there} of the store {'holds' if stored.holds else 'names'} it")
             tell(*stored.notes())
     failing = _show(outcome, requested, shown)
     if _remarks(outcome, len(manifest.plan)):

@@ -84,8 +84,7 @@ def print_result(
 ) -> bool:
     """Print a run, or repeated ones, and write the report: where `report` says, else in its usual place but for JSON.
 
-    Returns:
-        False if the report couldn't be written.
+    False if the report couldn't be written.
     """
     first = result.first
     path = report or (None if as_json else default_report(store, first.stored))

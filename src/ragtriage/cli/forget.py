@@ -9,10 +9,10 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from ragtriage.cli.console import agreed, refuse_unasked
 from ragtriage.cli.flags import command
-from ragtriage.cli.opened_runs import folder_run
+from ragtriage.cli.opened_stores import folder_run, open_named_store
 from ragtriage.cli.results import default_report
-from ragtriage.cli.stores import open_named_store
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.core.files import REMOTE
@@ -20,9 +20,11 @@ from ragtriage.report.words import shown_time
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.repeats import trials_of
 from ragtriage.runs.run import Run, RunInfo
-from ragtriage.store import Store, open_answers
+from ragtriage.store import Store
 from ragtriage.store.folder import FolderPlace, folder_of
-from ragtriage.store.folder_forgetting import cases_with_texts, forget_in_folder
+from ragtriage.store.folder_forgetting import cases_with_texts
+from ragtriage.store.forgetting import forget as delete_texts
+from ragtriage.store.forgetting import has_case
 
 _SHOWN_FILES = 100
 
@@ -49,32 +51,27 @@ def forget(
         raise ConfigError("name a run (its number, or last) or give --older-than 30d, one of the two")
     named = folder_run(run) if run else None
     before = None if older_than is None else _time_before(older_than)
-    if not (yes or dry_run or sys.stdin.isatty()):
-        raise ConfigError(
-            "forget asks before it deletes, and nobody can answer here: give --yes, or look first with --dry-run"
-        )
+    refuse_unasked("forget", yes=yes, dry_run=dry_run)
     with _store_beside(named, store, project) as there:
         all_runs = [named] if named else _chosen(there, before, run or "last")
         _check_named(all_runs, cases)
-        folders = [one for one in all_runs if folder_of(one)]
-        runs = [one for one in all_runs if not folder_of(one)]
-        chosen = _with_texts(there, runs, cases)
-        held = {one.number: cases_with_texts(place, cases or None) for one, place in _placed(folders)}
-        count = sum(map(len, chosen.values())) + sum(held.values())
+        chosen = _with_texts(there, [one for one in all_runs if not folder_of(one)], cases)
+        held = {number: len(ids) for number, ids in chosen.items()}
+        held |= {one.number: cases_with_texts(place, cases or None) for one, place in _placed(all_runs)}
+        count = sum(held.values())
         if not count:
-            if not dry_run:  # ends what an interrupted call began
-                _forget(there, runs, folders, cases, nothing=True)
+            if not dry_run:
+                _forget(there, all_runs, cases, ending=True)
             which = (
                 f"in runs older than {older_than}" if before else " and ".join(f"of {_called(one)}" for one in all_runs)
             )
             _say(f"nothing to delete: no text {which} is left", *_files(there, all_runs))
             return
-        _say(*_planned(runs, chosen), *_planned_folders(folders, held))
-        _say(*(_kept(there, chosen) if there else ()), *_files(there, all_runs))
+        _say(*_planned(all_runs, held), *(_kept(there, chosen) if there else ()), *_files(there, all_runs))
         if dry_run:
             _say("nothing was deleted (--dry-run)")
-        elif yes or _agreed():
-            _forget(there, runs, folders, cases)
+        elif yes or agreed("Delete these texts? Nothing can bring them back."):
+            _forget(there, all_runs, cases)
             _say(f"deleted the texts of {plural(count, 'case')}; scores and verdicts stay")
         else:
             _say("nothing was deleted")
@@ -93,24 +90,9 @@ def _store_beside(named: Run | None, store: str | None, project: str | None) -> 
         yield there
 
 
-def _forget(
-    store: Store | None,
-    runs: Sequence[Run],
-    folders: Sequence[Run],
-    cases: Sequence[str] | None,
-    *,
-    nothing: bool = False,
-) -> None:
-    """Delete the texts of runs in the store and in folders; `nothing` of them is left, maybe, but its traces."""
-    steps = tuple(dict.fromkeys(step for one in (*runs, *folders) for step in config_of(one.info).diagnosis_steps))
-    if store is not None:
-        if runs:
-            store.forget_texts([one.number for one in runs], () if nothing else cases or None, also=steps)
-        with open_answers(store.database) as answers:
-            for one in [] if nothing else folders:
-                answers.forget(one, cases or None, also=steps)  # while the questions can be found by the texts
-    for _, place in _placed(folders):
-        forget_in_folder(place.folder.address, cases or None)
+def _forget(store: Store | None, runs: Sequence[Run], cases: Sequence[str] | None, *, ending: bool = False) -> None:
+    steps = tuple(dict.fromkeys(step for one in runs for step in config_of(one.info).diagnosis_steps))
+    delete_texts(store.database if store else None, runs, cases or None, also=steps, ending=ending)
 
 
 def _called(run: Run) -> str:
@@ -125,15 +107,15 @@ def _placed(runs: Sequence[Run]) -> Iterator[tuple[Run, FolderPlace]]:
     return ((run, place) for run in runs if (place := folder_of(run)))
 
 
-def _planned_folders(folders: Sequence[Run], held: Mapping[int, int]) -> Iterator[str]:
-    for one, place in _placed(folders):
+def _planned(runs: Sequence[Run], held: Mapping[int, int]) -> Iterator[str]:
+    for one in runs:
         if count := held[one.number]:
+            place = folder_of(one)
+            without = place is not None and not place.manifest.texts
+            what = "what the judge wrote, such as claims, and explained about" if without else "the texts of"
             which = f"{_called(one)} ({shown_time(one.info.created)}, {one_line(one.info.input, 120)})"
-            what = (
-                "the texts of" if place.manifest.texts else "what the judge wrote, such as claims, and explained about"
-            )
             yield f"{which}: {what} {plural(count, 'case')}"
-            deleted, forgotten = place.texts_deleted()
+            deleted, forgotten = one.place.texts_deleted()
             if unread := deleted - forgotten:
                 yield (
                     f"  the input of {plural(unread, 'case')} is gone or has changed: what the store remembers of a "
@@ -153,12 +135,7 @@ def _chosen(store: Store | None, before: datetime | None, run: str) -> list[Run]
     """The runs of a store that are meant: those that ended before a time, else one with its trials."""
     if store is None:
         return []
-    return _old_runs(store, before) if before else _trials(store, run)
-
-
-def _trials(store: Store, run: str) -> list[Run]:
-    """A run, and the further trials if it is the first of a repeated evaluation."""
-    return trials_of(store, store.run(run))
+    return _old_runs(store, before) if before else trials_of(store, store.run(run))
 
 
 def _old_runs(store: Store, before: datetime) -> list[Run]:
@@ -179,7 +156,7 @@ def _ended(info: RunInfo) -> datetime:
 
 def _check_named(runs: Sequence[Run], cases: Sequence[str] | None) -> None:
     for case in cases or ():
-        if not any(_has(run, case) for run in runs):
+        if not any(has_case(run, case) for run in runs):
             which = " and ".join(map(_called, runs))
             raise NotStoredError(f"{which} holds no case {case!r}")
 
@@ -189,20 +166,6 @@ def _with_texts(store: Store | None, runs: Sequence[Run], cases: Sequence[str] |
     named = set(cases or ())
     found = {run.number: store.cases_with_texts(run.number) for run in runs} if store else {}
     return {run: [case for case in ids if not named or case in named] for run, ids in found.items()}
-
-
-def _has(run: Run, case: str) -> bool:
-    try:
-        return bool(run.record(case))
-    except NotStoredError:
-        return False
-
-
-def _planned(runs: Sequence[Run], chosen: Mapping[int, Sequence[str]]) -> Iterator[str]:
-    for run in runs:
-        if count := len(chosen[run.number]):
-            told = f"{shown_time(run.info.created)}, {one_line(run.info.input, 120)}"
-            yield f"run {run.number} ({told}): the texts of {plural(count, 'case')}"
 
 
 def _kept(store: Store, chosen: Mapping[int, Sequence[str]]) -> Iterator[str]:
@@ -230,12 +193,6 @@ def _files(store: Store | None, runs: Sequence[Run]) -> Iterator[str]:
                 yield f"  and {len(paths) - _SHOWN_FILES:,} more"
     if remote := sorted({name for one in places for name in one.manifest.inputs if REMOTE in name}):
         yield f"what was evaluated stays: {', '.join(remote)}"
-
-
-def _agreed() -> bool:
-    sys.stderr.write("Delete these texts? Nothing can bring them back. [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def _say(*lines: str) -> None:

@@ -8,15 +8,9 @@ from pathlib import Path
 from ragtriage.cli.console import print_found, progress, tell
 from ragtriage.cli.evaluation_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.flags import command
-from ragtriage.cli.input_files import (
-    CaseFlags,
-    print_columns,
-    print_counts,
-    print_optional_metrics,
-    rereadable,
-)
+from ragtriage.cli.input_files import CaseFlags, print_columns, print_counts, print_optional_metrics, rereadable
 from ragtriage.cli.judge import JudgeFlags
-from ragtriage.cli.stores import answers_in
+from ragtriage.cli.opened_stores import answers_in
 from ragtriage.execution.estimate import estimate_file
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig, in_a_sentence

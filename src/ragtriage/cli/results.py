@@ -1,4 +1,4 @@
-"""`ragtriage report`, `show` and `export`: what a stored run says, in every form."""
+"""`ragtriage report`, `show`, `export` and `runs`: what stored runs say, in every form."""
 
 from __future__ import annotations
 
@@ -13,30 +13,34 @@ from typing import Any
 from rich.console import Console
 
 from ragtriage.cli.console import print_json, tell
-from ragtriage.cli.corrections import corrections_of
 from ragtriage.cli.flags import command, parse_names
-from ragtriage.cli.opened_runs import opened_run
+from ragtriage.cli.input_files import writing
+from ragtriage.cli.opened_stores import open_named_store, opened_run
 from ragtriage.config import named_numbers
-from ragtriage.core.display import plural
+from ragtriage.core.display import dollars, one_line, plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.files import REMOTE
+from ragtriage.core.validation import validated
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report, listed_case
 from ragtriage.report.run_document import cases_document, repeats_document, run_document
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import RepeatsReport, RunReport, run_json, stored_run_report
 from ragtriage.report.terminal import print_document
-from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
+from ragtriage.report.words import full_title, shown_time, two_places
+from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig, config_of
 from ragtriage.runs.export import ExportedFields, ExportFormat, export_file, format_of, json_row, write_csv, write_jsonl
 from ragtriage.runs.repeats import repeats_of, trials_of
-from ragtriage.runs.run import Run
+from ragtriage.runs.run import Run, RunInfo
 from ragtriage.runs.selection import require_tag
 from ragtriage.runs.tally import Diagnosed, diagnosed_records, tally_of
 from ragtriage.store import Store
 from ragtriage.store.folder import folder_of
 from ragtriage.store.postgresql import without_password
 from ragtriage.store.schema import OF_FOLDER
+from ragtriage.trust.corrected_mean import CorrectedMean, RunLabels, join_labels
 from ragtriage.trust.judge_card import read_card
+from ragtriage.trust.label_files import Label, read_labels
 
 EXPORTED_PARTS = frozenset({"texts", "evidence"})
 """What `export --with` adds."""
@@ -153,16 +157,7 @@ def report_of(
     labels: Path | None,
     judge_card: Path | None = None,
 ) -> RunReport:
-    """What is shown of a stored run.
-
-    Args:
-        store: where it and its trials are; None for one in a folder.
-        stored: the run.
-        config: by which it is shown.
-        by: the tag by which it is sliced; one that no row has is an error.
-        labels: a file of labels by which its scores are corrected.
-        judge_card: a file that says how good its judge is.
-    """
+    """What is shown of a stored run; one in a folder has no store. A tag that no row has is an error."""
     tally = tally_of(stored, config, by)
     require_tag(by, tally.tags)
     return stored_run_report(
@@ -242,10 +237,8 @@ def default_report(store: Store | None, stored: Run) -> Path | None:
 
 def write_html(path: Path, run: RunReport, cases: Callable[[], Iterable[Diagnosed]]) -> None:
     """Write the HTML report of a run; `cases` gives its cases with their findings."""
-    try:
+    with writing(path):
         write_run_page(path, run, cases)
-    except OSError as error:
-        raise InputError(f"{path} can't be written: {error.strerror or error}") from error
 
 
 def tell_deleted(stored: Run) -> None:
@@ -275,3 +268,79 @@ def open_run(store: Store, run: str, threshold: list[str] | None = None) -> tupl
     """A stored run, and the configuration by which it is shown."""
     stored = store.run(run)
     return stored, reading_of(stored, threshold)
+
+
+@command("runs")
+def runs(*, most: int = 20, as_json: bool = False, store: str | None = None, project: str | None = None) -> None:
+    """List the stored runs, the newest first."""
+    with open_named_store(store, project) as there:
+        found = there.runs()
+        listed = found[:most]
+        if not found:
+            tell(there.no_run())
+        means = there.means([info.number for info in listed])
+    if as_json:
+        print_json([_run_as_json(info, means[info.number]) for info in listed])
+        return
+    for info in listed:
+        sys.stdout.write(f"{_run_line(info)}\n      {_means(info, means[info.number])}\n")
+    if older := len(found) - len(listed):
+        sys.stdout.write(f"{plural(older, 'older run')} left out: --most {len(found)}\n")
+
+
+def _run_line(info: RunInfo) -> str:
+    done = f"{info.done} of {plural(info.rows, 'case')}" + (f", {info.failed} failed" if info.failed else "")
+    cost = dollars(info.cost) if info.cost else ""
+    trial = f"trial {info.trial + 1} of run {info.repeats}" if info.repeats else ""
+    maker = "by tests" if info.by_tests else f"by {one_line(info.author, 60)}" if info.author else ""
+    project = one_line(info.project, 60) if info.author else ""  # on a server, which projects share
+    facts = (info.state, done, one_line(info.judge, 120), one_line(info.input, 120), cost, trial, project, maker)
+    return "  ".join((f"{info.number:>4}", shown_time(info.created), *filter(None, facts)))
+
+
+def _means(info: RunInfo, means: dict[str, float]) -> str:
+    told = (f"{full_title(name)} {two_places(means[name])}" for name in info.metrics if name in means)
+    return " · ".join(told) or "no score is defined"
+
+
+def _run_as_json(info: RunInfo, means: dict[str, float]) -> dict[str, object]:
+    named = ("number", "state", "created", "finished", "input", "judge", "rows", "done", "failed", "rejected", "trial")
+    return {
+        **{name: getattr(info, name) for name in named},
+        "repeats": info.repeats,
+        "project": info.project,
+        "author": info.author,
+        "means": {name: means.get(name) for name in info.metrics},
+        **info.spent.as_json(),
+    }
+
+
+def corrections_of(stored: Run, config: EvaluationConfig, labels: Path | None) -> dict[str, CorrectedMean]:
+    """Metric → its corrected mean; by a file of labels, else as it was kept with the run."""
+    if labels is None:
+        kept = stored.info.configuration.get(CORRECTIONS, {})
+        return {name: validated(CorrectedMean, found) for name, found in kept.items()}
+    usable, rejected = read_labels(labels)
+    if not usable:
+        first = f": the first line is wrong: {rejected[0]}" if rejected else ": make some with `ragtriage trust label`"
+        raise InputError(f"{labels} holds no label{first}")
+    joined = joined_with(stored, config, usable)
+    if not joined.metrics:
+        reasons = "; ".join(f"{count} {reason}" for reason, count in joined.unused.items())
+        raise InputError(f"{labels}: none of its {len(usable)} labels can be used for run {stored.number}: {reasons}")
+    if rejected:
+        tell(f"{len(rejected)} lines of {labels} can't be used; the first: {rejected[0]}")
+    for reason, count in joined.unused.items():
+        tell(f"note: {count} {'label isn’t' if count == 1 else 'labels aren’t'} used: {reason}")
+    found = {}
+    for one in joined.metrics:
+        if correction := one.correction():
+            found[one.metric.name] = correction
+        else:
+            tell(f"note: {one.metric.name} isn't corrected by its {one.labels} labels; trust calibrate says why")
+    return found
+
+
+def joined_with(stored: Run, config: EvaluationConfig, labels: tuple[Label, ...]) -> RunLabels:
+    """The components of a stored run with their labels."""
+    return join_labels((str(stored.number), stored.info.identity), config.metrics, stored.records(), labels)

@@ -8,21 +8,21 @@ from collections.abc import Iterator
 
 import typer
 
-from ragtriage.cli.console import ExitCode, tell
+from ragtriage.cli.console import ExitCode, agreed, refuse_unasked, tell
 from ragtriage.cli.flags import command, new_typer
-from ragtriage.cli.stores import open_named_store, require_one_project, store_address
+from ragtriage.cli.opened_stores import open_named_store, require_one_project, store_address
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time
 from ragtriage.runs.repeats import trials_of
 from ragtriage.runs.run import FINISHED, RunInfo
 from ragtriage.store import CopiedRun, RunBusyError, StoreCheck, initialise_store, open_store, schema_in_use
+from ragtriage.store.copying import copy_stored, register
 from ragtriage.store.database import store_address as read_address
 from ragtriage.store.folder import is_run_folder, open_folder
 from ragtriage.store.folder_checking import check_folder
 from ragtriage.store.migrations import roles_sql
 from ragtriage.store.postgresql import shown
-from ragtriage.store.registering import register
 from ragtriage.store.schema import SCHEMA_VERSION
 
 store = new_typer(help="Stores for a team: make one, bring it up to date, copy runs, look it through, delete runs.")
@@ -74,7 +74,7 @@ def copy(source: str, target: str, *, runs: str | None = None, project: str | No
         left = []
         for number in chosen:
             try:
-                old.copy_to(new, [number], project=project, copied=_say_copied)
+                _say_copied(copy_stored(old, number, new, project=project))
             except RunBusyError as error:
                 tell(str(error))
                 left.append(number)
@@ -89,9 +89,10 @@ def _copy_folder(source: str, target: str, runs: str | None, project: str | None
     if found.info.state != FINISHED:
         raise StoreError(f"{source} isn't complete: give the command again that it was begun with")
     with open_store(target, project=project, told=tell) as new:
-        stored = register(new, found, records=True)
+        stored = register(found, new, records=True)
     cases = plural(found.info.done + found.info.failed, "case")
-    told = f"there already as run {stored.number}" if stored.before else f"run {stored.number}, {cases}"
+    old = stored.before or stored.renewed
+    told = f"there already as run {stored.there}" if old else f"run {stored.there}, {cases}"
     tell(f"{source} is {told}", *stored.notes())
 
 
@@ -143,28 +144,26 @@ def check(url: str | None = None) -> None:
         return
     with open_store(store_address(url), create=False, told=tell) as there:
         found = there.check()
-    lines = list(_findings(found))
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.write("".join(f"{line}\n" for line in _findings(found)))
     if not found.sound:
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
 def _findings(found: StoreCheck) -> Iterator[str]:
     again = "evaluate the file again"
-    for run, count in found.missing.items():
-        yield f"run {run}: {plural(count, 'case')} with a text that is missing and was not forgotten; shown as deleted"
-    for run, count in found.unscored.items():
-        yield f"run {run}: {plural(count, 'case')} without a score: {again}"
-    for run, count in found.caseless.items():
-        yield f"run {run}: scores at {plural(count, 'place')} without a case"
-    for run, count in found.short.items():
-        yield f"run {run} is finished, but lacks {plural(count, 'case')}: {again}"
-    for run, count in found.unread.items():
-        yield f"run {run}: {plural(count, 'case')} without a reading: {again}"
-    for run, count in found.altered.items():
-        yield f"run {run}: {plural(count, 'case')} with texts that are missing or aren't those that were evaluated"
-    for run, count in found.spoilt.items():
-        yield f"run {run}: {plural(count, 'case')} with verdicts that can't be read: {again}"
+    for counted, told in (
+        (found.missing, "run {run}: {cases} with a text that is missing and was not forgotten; shown as deleted"),
+        (found.unscored, f"run {{run}}: {{cases}} without a score: {again}"),
+        (found.caseless, "run {run}: scores at {places} without a case"),
+        (found.short, f"run {{run}} is finished, but lacks {{cases}}: {again}"),
+        (found.unread, f"run {{run}}: {{cases}} without a reading: {again}"),
+        (found.altered, "run {run}: {cases} with texts that are missing or aren't those that were evaluated"),
+        (found.spoilt, f"run {{run}}: {{cases}} with verdicts that can't be read: {again}"),
+    ):
+        for run, count in counted.items():
+            yield told.format(run=run, cases=plural(count, "case"), places=plural(count, "place"))
+    for run in found.half_copied:
+        yield f"run {run} is half a copy: give its `ragtriage store copy` again, or `ragtriage store delete {run}`"
     if found.unheld:
         yield f"{plural(found.unheld, 'text')} that no case holds: the next `ragtriage forget` deletes them"
     if found.sound:
@@ -179,10 +178,7 @@ def delete(
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the store is in use, or you may not).
     """
-    if not (yes or dry_run or sys.stdin.isatty()):
-        raise ConfigError(
-            "store delete asks before it deletes, and nobody can answer here: give --yes, or look first with --dry-run"
-        )
+    refuse_unasked("store delete", yes=yes, dry_run=dry_run)
     with open_named_store(store, project) as there:
         infos = [one.info for one in trials_of(there, there.run(run))]
         for info in infos:
@@ -191,17 +187,11 @@ def delete(
         if dry_run:
             sys.stdout.write("nothing was deleted (--dry-run)\n")
             there.require_owner("delete runs")
-        elif yes or _agreed():
+        elif yes or agreed("Delete with all that belongs to it? Nothing can bring it back."):
             there.delete([info.number for info in infos])
             sys.stdout.write(f"deleted {plural(len(infos), 'run')}\n")
         else:
             sys.stdout.write("nothing was deleted\n")
-
-
-def _agreed() -> bool:
-    sys.stderr.write("Delete with all that belongs to it? Nothing can bring it back. [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 for _function in (init, migrate, copy, check, delete):

@@ -13,11 +13,7 @@ from ragtriage.cli.flags import command, new_typer, parse_names, parse_numbers
 from ragtriage.cli.testset_reliability import reliability
 from ragtriage.cli.testset_score import score
 from ragtriage.cli.testset_templates import phrase_templates, write
-from ragtriage.report.testset_document import (
-    counted_document,
-    example_document,
-    steps_document,
-)
+from ragtriage.report.testset_document import counted_document, example_document, steps_document
 from ragtriage.testset.example import write_example
 from ragtriage.testset.generation import require_packages
 from ragtriage.testset.generation.build import (

@@ -174,13 +174,7 @@ def _collected(rows: str, collected: Path | None, app_flags: AppFlags, sample_fl
 
 
 def _judged(
-    file: InputFile,
-    read: RowsRead,
-    wanted: _Wanted,
-    judging: Judging,
-    store_flag: str | None,
-    *,
-    collected: bool,
+    file: InputFile, read: RowsRead, wanted: _Wanted, judging: Judging, store_flag: str | None, *, collected: bool
 ) -> tuple[dict[str, dict[str, float | None]], bool]:
     """Judge the answers into a run; score → row's id → its value, and whether the judge failed on one."""
     if not any(row.query and row.response is not None for row in read.rows):

@@ -14,8 +14,8 @@ from ragtriage.cli.console import exit_if, print_json, show, tell
 from ragtriage.cli.flags import command, parse_names
 from ragtriage.cli.input_files import check_output, print_rejected, too_many, writing
 from ragtriage.cli.judge import JudgeFlags, Judging
+from ragtriage.cli.opened_stores import open_named_store
 from ragtriage.cli.results import open_run
-from ragtriage.cli.stores import open_named_store
 from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError

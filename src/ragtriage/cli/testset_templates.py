@@ -19,13 +19,7 @@ from ragtriage.judges.budget import Ledger
 from ragtriage.report.testset_document import phrasings_document, refused_document
 from ragtriage.testset.generation.fillings import read_fillings
 from ragtriage.testset.generation.llm_writing import TemplatesWritten, phrase_by_model, write_templates
-from ragtriage.testset.generation.phrasing import (
-    PhrasingResult,
-    added,
-    criteria_named,
-    lacking,
-    phrase,
-)
+from ragtriage.testset.generation.phrasing import PhrasingResult, added, criteria_named, lacking, phrase
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
 from ragtriage.testset.generation.schema import read_schema
 from ragtriage.testset.generation.template_files import (

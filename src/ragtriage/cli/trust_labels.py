@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Literal, TextIO
 
 from ragtriage.cli.console import exit_if, print_found, print_json, show, tell
-from ragtriage.cli.corrections import joined_with
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import print_rejected, too_many
-from ragtriage.cli.results import open_run, tell_deleted
-from ragtriage.cli.stores import open_named_store
+from ragtriage.cli.opened_stores import open_named_store
+from ragtriage.cli.results import joined_with, open_run, tell_deleted
 from ragtriage.core.case import Record
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import as_builtins

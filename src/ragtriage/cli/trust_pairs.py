@@ -130,10 +130,7 @@ def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = F
         _print_costs(costs, asked.name(), as_json=as_json)
         return
     total = sum(len(task.cases) for task in scoring_tasks(paired, FURTHER))
-    with (
-        judging.opened(tell_spending=True) as asked,
-        progress(total, 0, word="scoring") as advance,
-    ):
+    with judging.opened(tell_spending=True) as asked, progress(total, 0, word="scoring") as advance:
         config = judging.session.config
         scored = score_pairs(paired, asked, further=FURTHER, window=config.window, advance=advance)
         by = asked.name() + (", by the paper's protocol" if config.protocol == "paper" else "")

@@ -57,11 +57,13 @@ class Columns:
     """Steps are read with their texts."""
     texts: Sequence[str] | None = None
     """The roles whose texts are read; of the others only the digests are. None: none is."""
+    headings: bool = False
 
 
 FACTS = Columns()
 SCORED = Columns(scores=True)
 WHOLE = Columns(scores=True, steps=True, texts=ROLES)
+COPIED = Columns(scores=True, steps=True, texts=ROLES, headings=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
     Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
-State = Literal["running", "finished", "interrupted"]
+State = Literal["running", "finished", "interrupted", "copying"]
 RUNNING: State = "running"
 FINISHED: State = "finished"
 INTERRUPTED: State = "interrupted"
+COPYING: State = "copying"
+"""It is on its way from another place, or was when the copy was cut off, and isn't listed."""
 
 MADE_BY = "made_by"
 """The key in a run's configuration that says what made it; without one, a person's command did."""
@@ -181,6 +183,15 @@ class Place(Protocol):
 
     def counted(self) -> Iterator[CountedPart] | None:
         """What was counted of each part by the run's own criteria; None where that isn't kept."""
+        ...
+
+    def version(self) -> str:
+        """What is another one after whatever is written to it.
+
+        Raises:
+            RunBusyError: somebody is writing it.
+            NotStoredError: it is gone.
+        """
         ...
 
     def note(self, kind: str, digest: str, value: str | None = None) -> str | None:

@@ -22,13 +22,10 @@ from ragtriage.core.amount import NOTHING, Amount
 from ragtriage.core.display import plural
 from ragtriage.core.errors import StoreError
 from ragtriage.core.files import private_folder, state_folder
-from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer, InMemory
 from ragtriage.runs.codec import decode_answer, encode_answer
-from ragtriage.runs.run import Run
 from ragtriage.store.database import Database, in_chunks, open_database, store_address
-from ragtriage.store.forgetting import forget_answers
 from ragtriage.store.migrations import prepare
 from ragtriage.store.question_locks import QuestionLocks
 from ragtriage.store.run_writer import raise_spending
@@ -180,11 +177,6 @@ class Answers:
     def tickets(self, fingerprint: str = "") -> StoredTickets:
         """The tickets of requests that a provider answers later; the judge's fingerprint is written beside each."""
         return StoredTickets(self._database, fingerprint)
-
-    def forget(self, run: Run, case_ids: Collection[str] | None = None, *, also: Sequence[Step] = ()) -> None:
-        """Delete the answers about a run whose records lie elsewhere; see `forgetting.forget_answers`."""
-        self.flush()
-        forget_answers(self._database, run, case_ids, also)
 
     def take_back(self) -> None:
         """Put into the database what earlier commands couldn't, or know it at least where that is still so."""

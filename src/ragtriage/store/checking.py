@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import ColumnElement, Connection, Table, func, select
@@ -13,7 +13,7 @@ from ragtriage.runs.codec import steps_readable
 from ragtriage.runs.identity import content_hash
 from ragtriage.runs.run import FINISHED
 from ragtriage.store.database import Database
-from ragtriage.store.schema import RECORDS_AT, case_texts, cases, readings, runs, scores, texts
+from ragtriage.store.schema import RECORDS_AT, case_texts, cases, listed_for, readings, runs, scores, texts
 from ragtriage.store.tables import TablePlace, read_runs
 
 
@@ -37,12 +37,14 @@ class StoreCheck:
     """Run → how many of its cases don't say what was evaluated: rows of their texts are missing, or changed."""
     spoilt: Mapping[int, int] = field(default_factory=dict)
     """Run → how many of its cases have steps that can't be read."""
+    half_copied: Sequence[int] = ()
+    """Runs whose copy was cut off; they aren't listed."""
     unheld: int = 0
     """Texts that no case holds, as a killed `forget` leaves them."""
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is missing; texts that nobody holds are only in the way."""
+        """Whether nothing is missing; texts that nobody holds, and half a copy, are only in the way."""
         lacking = self.missing, self.unscored, self.caseless, self.short, self.unread, self.altered, self.spoilt
         return not any(lacking)
 
@@ -76,13 +78,15 @@ def _check(connection: Connection) -> StoreCheck:
     finished = cases.c.run.in_(select(runs.c.number).where(runs.c.state == FINISHED))
     same_case = (scores.c.run == cases.c.run) & (scores.c.position == cases.c.position)
     there = select(texts.c.hash).where(texts.c.hash == case_texts.c.hash).exists()
+    half = select(runs.c.number).where(~listed_for(None))
     held = texts.c.hash.in_(select(case_texts.c.hash).where(case_texts.c.hash.is_not(None)))
     return StoreCheck(
-        connection.execute(select(func.count(cases.c.run.distinct()))).scalar_one(),
+        connection.execute(select(func.count(cases.c.run.distinct())).where(cases.c.run.not_in(half))).scalar_one(),
         counted(case_texts, case_texts.c.hash.is_not(None), ~there),
         counted(cases, ~select(scores.c.run).where(same_case).exists()),
         counted(scores, ~select(cases.c.run).where(same_case).exists()),
         short=_short(connection),
+        half_copied=connection.execute(half).scalars().all(),
         unread=counted(
             cases,
             finished,

@@ -1,30 +1,50 @@
-"""Runs from one store to another: every run as a whole, in one transaction, or not at all."""
+"""Runs into a store, from another one or from a folder: every run is listed there once it is whole, and not before.
+
+Its rows come in the writer's small transactions. Until the last of them it has a state of its own (`COPYING`); a copy
+that was cut off stays like that until the next one goes on with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
-from itertools import chain
-from typing import Any
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Any, cast
 
-from sqlalchemy import Connection, Select, Table, func, insert, select
+from sqlalchemy import Connection, func, insert, select, update
 
-from ragtriage.core.errors import NotStoredError
-from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING
-from ragtriage.store.database import Database, in_chunks
-from ragtriage.store.lease import STALE, Lease, RunBusyError, surely_dead
-from ragtriage.store.run_writer import SPENT
-from ragtriage.store.schema import case_texts, cases, readings, rejected, runs, scores, texts
-from ragtriage.store.store_file import store_errors
+from ragtriage.core.display import plural
+from ragtriage.core.errors import NotStoredError, StoreError
+from ragtriage.core.files import folder_at
+from ragtriage.runs.case_row import COPIED, CaseRow
+from ragtriage.runs.evaluation_config import config_of
+from ragtriage.runs.run import COPYING, FINISHED, INTERRUPTED, RUNNING, Run, RunInfo
+from ragtriage.runs.tally import tally_of
+from ragtriage.store.database import IN_ONE_STATEMENT, Database
+from ragtriage.store.folder import FolderPlace, folder_of
+from ragtriage.store.lease import Lease, RunBusyError
+from ragtriage.store.run_writer import SPENT, RunWriter
+from ragtriage.store.schema import (
+    COUNTS,
+    OF_FOLDER,
+    RECORDS_AT,
+    case_texts,
+    cases,
+    runs,
+)
+from ragtriage.store.store import Store, folder_project
+from ragtriage.store.tables import TablePlace, read_runs
 
-ROWS = 2_000
-"""Rows that are read and inserted together."""
+MOST_INTO_STORE = 2_000_000
+"""Cases of a run in a folder that a store takes."""
+PAUSE = 0.1
+"""Seconds between two looks whether another copy of the same run has ended."""
 
-_RENEWED = ("state", "finished", "configuration", "versions")
-"""Columns of a run that change while it is written, beside what was spent."""
-
-_OWNED = ("owner", "owner_host", "owner_pid", "heartbeat")
+_RENEWED = ("state", "finished", "configuration", "versions", *SPENT)
+"""Columns of a run that change while it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,209 +62,203 @@ class CopiedRun:
     unfinished: bool = False
     """Whether it isn't finished, as it is there now."""
     renewed: bool = False
-    """Whether it was there, unfinished, and was brought up to date."""
+    """Whether it was there, and was brought up to date."""
     forgotten: bool = False
     """Whether it is there, unfinished, and was left so since texts of it were deleted there."""
+    without_texts: int = 0
+    """Cases that were copied without their texts, as the input of a run in a folder is gone or has changed."""
+    holds: bool = True
+    """Whether the store holds the records; else it names the folder."""
+
+    def notes(self) -> Iterator[str]:
+        """What people should know of one that comes from a folder, a sentence each."""
+        if count := self.cases * self.renewed:
+            yield f"{plural(count, 'case')} that had failed there {'was' if count == 1 else 'were'} replaced"
+        if count := self.without_texts:
+            yield (
+                f"note: {plural(count, 'case')} {'was' if count == 1 else 'were'} stored without texts, as the input "
+                f"is gone or has changed; to have them, bring it back, delete run {self.there} (ragtriage store "
+                "delete), and give this command again"
+            )
 
 
-def copy_runs(
-    source: Database,
-    target: Database,
-    numbers: Sequence[int],
-    *,
-    project: str | None = None,
-    copied: Callable[[CopiedRun], None] = lambda _: None,
-) -> list[CopiedRun]:
-    """Copy runs with their records, their texts and what is said of them; the memory of answers stays where it is.
+def copy_stored(source: Store, number: int, target: Store, *, project: str | None = None) -> CopiedRun:
+    """Copy a run of one store to another; see `copy_run`."""
+
+    def row(wanted: int | None) -> RunInfo | None:
+        return next(iter(source.database.read(partial(read_runs, number=wanted))), None) if wanted else None
+
+    info = row(number)
+    if info is None:
+        raise NotStoredError(f"there is no run {number} in {source.where}")
+    run = Run(TablePlace(source.database, info))  # one that names a folder goes on doing so, and holds no case
+    return copy_run(run, target, project=project, first=row(info.repeats))
+
+
+def copy_run(run: Run, store: Store, *, project: str | None = None, first: RunInfo | None = None) -> CopiedRun:
+    """Copy a run with its records, their texts and what is said of them; the memory of answers stays where it is.
 
     A run that is there already, by its identity and the moment it was begun, isn't copied again: so the same call goes
-    on where it was interrupted. One that isn't finished there is brought up to date if more of it is done here. Further
-    trials go on naming the first one, if that is there.
+    on where it was interrupted. One that isn't finished there is brought up to date if more of it is done here; so are
+    the cases of one from a folder that failed and were asked again since.
 
     Args:
-        source: where the runs are.
-        target: where they go; they get numbers of its own.
-        numbers: the runs, in the order in which they are copied.
-        project: what they belong to there; as it was, if None.
-        copied: called after every run.
+        run: in tables, or complete in a folder.
+        store: where it goes; it gets a number there.
+        project: what it belongs to there; as it was, if None, and what the store is opened for if it is from a folder.
+        first: the first trial of the same evaluation, which a further one goes on naming if that is there.
 
     Raises:
-        RunBusyError: a run is being written.
-        StoreError: a store can't be used.
+        RunBusyError: it is being written, here or there.
+        StoreError: a store can't be used, or the run was changed meanwhile, or has too many cases.
     """
-    found: list[CopiedRun] = []
-    for number in numbers:
-        with source.reading_unchanged() as reading:
-            one = _copied(_Source(source, reading), target, number, project)
-        found.append(one)
-        copied(one)
-    return found
+    version, info, database, folder = run.place.version(), run.info, store.database, folder_of(run)
+    if folder and info.rows > MOST_INTO_STORE:
+        raise StoreError(
+            f"{info.called} has {info.rows:,} cases, and a store takes {MOST_INTO_STORE:,}: read it as it is, "
+            f"ragtriage show {info.typed}"
+        )
+    values, owner = _values(run, store, project), secrets.token_hex(8)
+    begin = partial(_begin, database=database, run=run, values=values, first=first, owner=owner)
+    while (begun := database.write(begin)) is None:
+        time.sleep(PAUSE)
+    if isinstance(begun, CopiedRun):
+        return begun
+    (lease, state), count, without_texts = begun, 0, 0
+    with RunWriter(database, lease, copies=True) as writer:
+        rows = run.place.read(COPIED)
+        for row in _undone(rows, database, lease.run) if state == FINISHED else rows:
+            writer.add(row)
+            count += 1
+            without_texts += folder is not None and row.head is None
+        if state != FINISHED:
+            writer.reject(*run.rejected())
+        if run.place.version() != version:
+            raise StoreError(f"{info.called} was changed while it was copied: give the same command again")
+        writer.finish(**{name: values[name] for name in _RENEWED})
+    found = CopiedRun(info.number, lease.run, before=False, cases=count, unfinished=values["state"] != FINISHED)
+    return replace(found, renewed=state != COPYING, without_texts=without_texts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """Where a run is read; an error there isn't taken for one of the store that is written, which is tried again."""
+def register(run: Run, store: Store, *, records: bool = False) -> CopiedRun:
+    """Give a complete run in a folder a row in a store, once, which names it or holds it; what is there is renewed.
 
-    database: Database
-    connection: Connection
+    Args:
+        run: the run in the folder.
+        store: the store.
+        records: whether the store is to hold it. If it does already, it needn't name it.
 
-    def rows(self, query: Select[Any]) -> Iterator[list[dict[str, Any]]]:
-        """What a query finds, some rows at a time."""
-        reading = self.connection.execution_options(yield_per=ROWS)
-        with store_errors(self.database.where), reading.execute(query) as found:
-            for some in found.mappings().partitions(ROWS):
-                yield [dict(row) for row in some]
-
-    def row(self, number: int | None) -> dict[str, Any] | None:
-        """A run's row."""
-        found = [row for some in self.rows(select(runs).where(runs.c.number == number)) for row in some]
-        return found[0] if found else None
-
-    def count(self, query: Select[Any]) -> int:
-        """The one number that a query gives."""
-        with store_errors(self.database.where):
-            return int(self.connection.execute(query).scalar_one())
-
-    def hashes(self, number: int) -> Iterator[list[bytes]]:
-        """The digests of a run's texts in their order, some at a time."""
-        own = select(case_texts.c.hash).distinct().where(case_texts.c.run == number, case_texts.c.hash.is_not(None))
-        with closing(self.rows(own.order_by(case_texts.c.hash))) as portions:  # type: ignore[type-var]  # a generator
-            for rows in portions:
-                yield [row["hash"] for row in rows]
-
-    def silent_for(self, row: Mapping[str, Any]) -> float:
-        """Seconds since the last sign of life of whoever writes a run."""
-        with store_errors(self.database.where):
-            now = self.connection.execute(select(self.database.time())).scalar_one()
-        return float(now) - (row["heartbeat"] or 0.0)
-
-
-def _copied(source: _Source, target: Database, number: int, project: str | None) -> CopiedRun:
-    row = source.row(number)
-    if row is None:
-        raise NotStoredError(f"there is no run {number} in {source.database.where}")
-    dead = surely_dead(row["owner_host"], row["owner_pid"])
-    if row["owner"] and not dead and (silent := source.silent_for(row)) < STALE:
-        raise RunBusyError(number, row["owner_pid"], row["owner_host"], silent)
-    first = source.row(row["repeats"]) if row["repeats"] is not None else None
-    row["state"] = INTERRUPTED if row["state"] == RUNNING else row["state"]
-    values = {name: value for name, value in row.items() if name not in ("number", *_OWNED)}
-    values |= {"project": project or row["project"]}
-    if not target.is_sqlite:
-        values["author"] = row["author"] or func.current_user()
-    unfinished = row["state"] != FINISHED
-
-    def write(connection: Connection) -> CopiedRun:
-        target.lock(connection, "copy")
-        there = _same(connection, row)
-        if there is None:
-            further = {"repeats": _same(connection, first) if first else None}
-            made = connection.execute(insert(runs).values(**values | further)).inserted_primary_key
-            new = int(made[0]) if made else 0
-            return CopiedRun(
-                number,
-                new,
-                before=False,
-                cases=_copy_rows(source, target, connection, (number, new)),
-                unfinished=unfinished,
-            )
-        if stays := _stays(source, row, connection, there):
-            return stays
-        lease = Lease(there)
-        try:
-            lease.take(connection, target)
-        except RunBusyError as error:
-            raise RunBusyError(f"{there} of {target.where}", error.pid, error.host, error.since) from error
-        count = _copy_rows(source, target, connection, (number, there))
-        renewed = {name: row[name] for name in (*SPENT, *_RENEWED)}
-        lease.release(connection, target, **renewed)
-        return CopiedRun(number, there, before=False, cases=count, unfinished=unfinished, renewed=True)
-
-    if not target.is_sqlite:
-        _send_texts(source, target, row)
-    return target.write(write)
-
-
-def _further(source: _Source, row: Mapping[str, Any], writing: Connection, there: int) -> bool:
-    """Whether more of a run is done where it is copied from than where it isn't finished."""
-    if row["state"] == FINISHED:
-        return True
-    return source.count(_done(row["number"])) > int(writing.execute(_done(there)).scalar_one())
-
-
-def _done(run: int) -> Select[Any]:
-    return select(func.count()).select_from(cases).where(cases.c.run == run, ~cases.c.failed)
-
-
-def _stays(source: _Source, row: Mapping[str, Any], writing: Connection, there: int) -> CopiedRun | None:
-    """What is said of a run that is there and stays as it is; None where it is to be brought up to date."""
-    state = writing.execute(select(runs.c.state).where(runs.c.number == there)).scalar()
-    unfinished = state != FINISHED
-    if not (unfinished and _further(source, row, writing, there)):
-        return CopiedRun(row["number"], there, before=True, unfinished=unfinished)
-    lost = (case_texts.c.run == there) & case_texts.c.hash.is_(None)
-    if writing.execute(select(case_texts.c.run).where(lost).limit(1)).first():
-        return CopiedRun(row["number"], there, before=True, unfinished=True, forgotten=True)  # texts mustn't come back
-    return None
-
-
-def _copy_rows(source: _Source, target: Database, writing: Connection, numbers: tuple[int, int]) -> int:
-    """Copy all rows of a run, in place of those with the same keys; how many cases they are of.
-
-    What others wait for, the texts, comes last.
+    Raises:
+        StoreError: see `copy_run`.
     """
-    count = _copy_table(source, target, writing, cases, numbers)
-    for table in (scores, rejected, readings):
-        _copy_table(source, target, writing, table, numbers)
-    target.lock(writing, "texts", shared=True)
-    for hashes in source.hashes(numbers[0]):
-        _copy_texts(source, target, writing, hashes)
-    _copy_table(source, target, writing, case_texts, numbers)
-    return count
+    info, folder, database = run.info, cast("FolderPlace", run.place), store.database
+    named = database.read(lambda connection: _same(connection, info, folder, names=True))
+    held = database.read(lambda connection: _same(connection, info, folder))
+    found = copy_run(run, store) if records or held else None
+    if found and named is None:
+        return found
+    if named and named.configuration.get(OF_FOLDER) == _of_folder(info, folder):
+        return found or CopiedRun(info.number, named.number, before=True, holds=False)
+    means = {m.name: m.mean for m in tally_of(run, config_of(info)).summary().metrics if m.mean is not None}
+    values, counts = _values(run, store, None), {name: getattr(info, name) for name in COUNTS}
+    values["configuration"] |= {RECORDS_AT: {"address": folder.folder.address, "means": means, **counts}}
+
+    def name(connection: Connection) -> int:
+        database.lock(connection, "copy")
+        if there := _same(connection, info, folder, names=True):
+            changed = update(runs).where(runs.c.number == there.number)
+            connection.execute(changed.values({column: values[column] for column in _RENEWED}))
+            return int(there.number)
+        return int((connection.execute(insert(runs).values(**values)).inserted_primary_key or (0,))[0])
+
+    return found or CopiedRun(info.number, database.write(name), before=named is not None, holds=False)
 
 
-def _copy_table(source: _Source, target: Database, writing: Connection, table: Table, numbers: tuple[int, int]) -> int:
-    own, count = select(table).where(table.c.run == numbers[0]).order_by(*table.primary_key.columns), 0
-    with closing(source.rows(own)) as portions:  # type: ignore[type-var]  # a generator
-        for rows in portions:
-            target.insert(writing, table, [{**one, "run": numbers[1]} for one in rows], replace=True)
-            count += len(rows)
-    return count
+def _begin(
+    connection: Connection, database: Database, run: Run, values: Mapping[str, Any], first: RunInfo | None, owner: str
+) -> tuple[Lease, str] | CopiedRun | None:
+    """The lease of the run there and its state; what is said of one that stays so; None while it is being copied."""
+    database.lock(connection, "copy")
+    there = _same(connection, run.info, folder_of(run))
+    if there is None:
+        before = _same(connection, first) if first else None
+        new = {**values, "state": COPYING, "repeats": before.number if before else None}
+        connection.execute(insert(runs).values(**new))
+        there = _same(connection, run.info, folder_of(run))
+    if stays := _stays(connection, there, run):
+        return stays
+    lease = Lease(there.number, owner=owner)
+    try:
+        lease.take(connection, database)
+    except RunBusyError as error:
+        if there.state == COPYING:
+            return None
+        raise RunBusyError(f"{there.number} of {database.where}", error.pid, error.host, error.since) from error
+    there = _same(connection, run.info, folder_of(run))  # it may have been written until now
+    if stays := _stays(connection, there, run):
+        lease.give_up(connection)
+        return stays
+    return lease, there.state
 
 
-def _send_texts(source: _Source, target: Database, row: Mapping[str, Any]) -> None:
-    """Insert a run's texts into a server's store before the run, some in each transaction.
-
-    Whoever stores one of them too waits for the end of the transaction that inserted it, and a run takes long. What is
-    deleted again until the run comes, since no case holds it yet, is inserted once more with it.
-    """
-
-    def wanted(connection: Connection) -> bool:
-        there = _same(connection, row)
-        return there is None or _stays(source, row, connection, there) is None
-
-    if not target.read(wanted):
-        return
-    for hashes in source.hashes(row["number"]):
-
-        def send(connection: Connection, hashes: Sequence[bytes] = hashes) -> None:
-            target.lock(connection, "texts", shared=True)
-            _copy_texts(source, target, connection, hashes)
-
-        target.write(send)
+def _values(run: Run, store: Store, project: str | None) -> dict[str, Any]:
+    """What the row of a run says in another store, by column."""
+    info, folder = run.info, folder_of(run)
+    values = {name: getattr(info, name) for name in map(str, runs.columns.keys()) if hasattr(info, name)}
+    values |= {"state": INTERRUPTED if info.state == RUNNING else info.state, "project": project or info.project}
+    del values["number"]
+    if folder:
+        values["configuration"] = {**info.configuration, OF_FOLDER: _of_folder(info, folder)}
+        values["project"] = project or store.project or folder_project()
+    if not store.database.is_sqlite:
+        values["author"] = info.author or func.current_user()
+    return values
 
 
-def _copy_texts(source: _Source, target: Database, writing: Connection, hashes: Sequence[bytes]) -> None:
-    """Insert the texts that aren't there, in the order of their keys, as every writer does."""
-    for some in in_chunks(hashes):
-        there = set(writing.execute(select(texts.c.hash).where(texts.c.hash.in_(some))).scalars())
-        missing = [own for own in some if own not in there]
-        if missing:
-            found = source.rows(select(texts).where(texts.c.hash.in_(missing)))
-            target.insert(writing, texts, list(chain.from_iterable(found)), replace=False)
+def _of_folder(info: RunInfo, folder: FolderPlace) -> dict[str, str]:
+    """By what a run in a folder and its present parts are known again."""
+    return {"created": info.created, "parts": folder.parts_digest}
 
 
-def _same(connection: Connection, row: Mapping[str, Any]) -> int | None:
-    """The number of the same run, None if it isn't there."""
-    same = (runs.c.identity == row["identity"]) & (runs.c.created == row["created"])
-    return connection.execute(select(runs.c.number).where(same).order_by(runs.c.number).limit(1)).scalar()
+def _same(connection: Connection, info: RunInfo, folder: FolderPlace | None = None, *, names: bool = False) -> Any:
+    """The row of the same run, None if it isn't there: one that holds the run in a folder, or one that names it."""
+    columns = (runs.c.number, runs.c.state, runs.c.created, runs.c.configuration)
+    rows = connection.execute(select(*columns).where(runs.c.identity == info.identity).order_by(runs.c.number))
+
+    def same(row: Any) -> bool:
+        at, known = row.configuration.get(RECORDS_AT), row.configuration.get(OF_FOLDER)
+        if folder is None:
+            return row.created == info.created and (at is None) == (RECORDS_AT not in info.configuration)
+        if names or at:
+            return bool(names and at) and folder_at(at["address"]) == folder.folder
+        return known is None or known["created"] == info.created  # it is from before parts were noted
+
+    return next((row for row in rows.all() if same(row)), None)
+
+
+def _stays(connection: Connection, there: Any, run: Run) -> CopiedRun | None:
+    """What is said of a run that is there and stays as it is; None where it is to be written."""
+    if there.state == COPYING:
+        return None
+    info, folder, unfinished = run.info, folder_of(run), there.state != FINISHED
+    found = CopiedRun(info.number, there.number, before=True, unfinished=unfinished)
+    if not unfinished:
+        return None if folder and there.configuration.get(OF_FOLDER) != _of_folder(info, folder) else found
+    done = select(func.count()).select_from(cases).where(cases.c.run == there.number, ~cases.c.failed)
+    if info.state != FINISHED and info.done <= connection.execute(done).scalar_one():
+        return found
+    lost = select(case_texts.c.run).where(case_texts.c.run == there.number, case_texts.c.hash.is_(None)).limit(1)
+    return replace(found, forgotten=True) if connection.execute(lost).first() else None  # texts mustn't come back
+
+
+def _undone(rows: Iterable[CaseRow], database: Database, number: int) -> Iterator[CaseRow]:
+    """Those that aren't there, or failed there; without those whose texts were deleted there."""
+    left = iter(rows)
+    same = (case_texts.c.run == cases.c.run) & (case_texts.c.position == cases.c.position)
+    lost = select(case_texts.c.run).where(same, case_texts.c.hash.is_(None)).exists()
+    stay = select(cases.c.id_digest).where(cases.c.run == number, ~cases.c.failed | lost)
+    while some := list(islice(left, IN_ONE_STATEMENT)):
+        with database.reading() as connection:
+            here = cases.c.id_digest.in_([row.id_digest for row in some])
+            found = {*connection.execute(stay.where(here)).scalars()}
+        yield from (row for row in some if row.id_digest not in found)

@@ -6,6 +6,7 @@ which only the driver writes. `summary.json` is there while the run is complete:
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -84,6 +85,17 @@ class FolderPlace:
     def starts(self) -> list[int]:
         """How many cases stand before each part; one number more than parts: all of them."""
         return starts(self.placed, self.duplicates)
+
+    @property
+    def parts_digest(self) -> str:
+        """Of the names of its parts, of which one that is written again gets a new one; 32 hexadecimal digits."""
+        return hashlib.blake2b("\n".join(one.part.name for one in self.placed).encode(), digest_size=16).hexdigest()
+
+    def version(self) -> str:
+        """See `Place`."""
+        summary = read_summary(self.folder)
+        parts = summary["parts"] if summary else committed(self.folder).values()
+        return replace(self, parts={one.plan: one for one in parts}).parts_digest
 
     def read(self, what: Columns, positions: range | None = None) -> Iterator[CaseRow]:
         """See `Place`; the texts are read in the input where the folder doesn't hold them."""

@@ -22,8 +22,10 @@ from ragtriage.planning.questions import StepQuestions, questions_for
 from ragtriage.runs.codec import DELETED, without_texts
 from ragtriage.runs.identity import digest
 from ragtriage.runs.run import Run
+from ragtriage.store.answers import open_answers
 from ragtriage.store.database import Database, in_chunks
 from ragtriage.store.folder import folder_of
+from ragtriage.store.folder_forgetting import forget_in_folder
 from ragtriage.store.lease import Lease
 from ragtriage.store.schema import answers, case_texts, cases, meta, readings, rejected, runs, scores, texts
 from ragtriage.store.store_file import store_errors
@@ -72,45 +74,65 @@ def held_elsewhere(database: Database, chosen: Mapping[int, Iterable[str]]) -> d
     return counted
 
 
-def forget_texts(
-    database: Database, stored: Sequence[Run], case_ids: Collection[str] | None, also: Sequence[Step] = ()
+def forget(
+    database: Database | None,
+    stored: Sequence[Run],
+    case_ids: Collection[str] | None = None,
+    *,
+    also: Sequence[Step] = (),
+    ending: bool = False,
 ) -> int:
-    """Delete what cases say; their ids, tags, verdicts and scores stay.
+    """Delete what cases say, wherever their runs lie; ids, tags, verdicts and scores stay.
 
-    A text that another case holds too (a document that was retrieved for both, the same case in another run) is kept
-    for that one. Components, explanations and the remembered answers to the cases' questions are deleted. In the end
-    the store's file is written anew, so that no byte of a deleted text is left in it.
-
-    See `Store.forget_texts` for the rest.
-    """
-    for run in stored:
-        if place := folder_of(run):
-            raise StoreError(
-                f"run {run.number}: its records lie in {place.folder.address}: `ragtriage forget {run.number}` deletes "
-                "their texts there"
-            )
-    chosen = {run.number: _chosen(database, run, case_ids) for run in stored}
-    if missing := set(case_ids or ()).difference(*chosen.values()):
-        which = " and ".join(f"run {run.number}" for run in stored)
-        raise NotStoredError(f"{which} holds no case {min(missing)!r}")
-    for run in stored:
-        with _held(database, run.number) as lease:
-            if case_ids is None:
-                _forget_rejected(database, run.number)
-            _forget(database, lease, run, chosen[run.number], also)
-    _clean(database)
-    return sum(map(len, chosen.values()))
-
-
-def forget_answers(database: Database, run: Run, case_ids: Collection[str] | None, also: Sequence[Step] = ()) -> None:
-    """Delete the remembered answers to the questions about a run's cases, whose records lie elsewhere.
+    A text that another case of a store holds too (a document that was retrieved for both, the same case in another
+    run) is kept for that one. Components, explanations and the remembered answers to the cases' questions are deleted.
+    In the end the store's file is written anew, so that no byte of a deleted text is left in it.
 
     Args:
-        database: the store.
-        run: the run; its texts are still there, as the questions are found by them.
-        case_ids: which of its cases; all if None.
-        also: steps that were taken besides those of the metrics.
+        database: the store with the runs and the remembered answers; None where there is none beside a folder.
+        stored: the runs.
+        case_ids: which of their cases; all, and what was quoted of rows that couldn't be used, if None.
+        also: steps that were taken besides those of the metrics, so that their remembered answers are found too.
+        ending: nothing of these cases is left but traces, maybe: a call that was interrupted is brought to its end.
+
+    Returns:
+        How many cases were forgotten.
+
+    Raises:
+        NotStoredError: no run has one of the cases; nothing is deleted then.
+        StoreError: something can't be read or written, or is being written.
     """
+    for case_id in sorted(case_ids or ()):
+        if not any(has_case(run, case_id) for run in stored):
+            which = " and ".join(run.info.called for run in stored)
+            raise NotStoredError(f"{which} holds no case {case_id!r}")
+    if database:
+        open_answers(database).close()  # what this store couldn't take before is to be deleted too
+    count = 0
+    for run in stored:
+        if place := folder_of(run):
+            if database and not ending:
+                _forget_answers(database, run, case_ids, also)  # while the questions can be found by the texts
+            count += forget_in_folder(place.folder.address, case_ids)
+        elif database and not ending:
+            chosen = _chosen(database, run, case_ids)
+            with _held(database, run.number) as lease:
+                if case_ids is None:
+                    _forget_rejected(database, run.number)
+                _forget(database, lease, run, chosen, also)
+            count += len(chosen)
+    if database:
+        _clean(database)
+    return count
+
+
+def has_case(run: Run, case_id: str) -> bool:
+    """Whether a run holds a case."""
+    return run.place.position(digest(case_id)) is not None
+
+
+def _forget_answers(database: Database, run: Run, case_ids: Collection[str] | None, also: Sequence[Step]) -> None:
+    """Delete the remembered answers to the questions about a run's cases, whose records lie elsewhere."""
     remembered = _remembered(database)
     if not remembered:
         return
@@ -124,7 +146,6 @@ def forget_answers(database: Database, run: Run, case_ids: Collection[str] | Non
             _delete_unheld(connection, database, keys, texts_too=False)
 
         database.write(forget)
-    _clean(database)
 
 
 def _steps(run: Run, also: Sequence[Step]) -> tuple[Step, ...]:

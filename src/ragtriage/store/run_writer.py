@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from types import TracebackType
@@ -15,8 +16,8 @@ from sqlalchemy import Connection, Table, delete, func, select, update
 from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import StoreError
 from ragtriage.runs.case_row import CaseHeading, CaseRow, head_of, outcome_columns
-from ragtriage.runs.identity import digest
-from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, Rejection, RunInfo, State
+from ragtriage.runs.identity import content_hash, digest
+from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, Rejection, RunInfo
 from ragtriage.store.database import Database
 from ragtriage.store.lease import Heartbeat, Lease
 from ragtriage.store.schema import (
@@ -30,8 +31,8 @@ from ragtriage.store.schema import (
 )
 from ragtriage.store.tables import read_run
 
-BATCH = 50
-"""Records in a transaction."""
+BATCH, COPIES = 50, 200
+"""Records in a transaction: of a run that is evaluated, and of one that is copied."""
 
 SECONDS = 2.0
 """The longest that a record waits for its transaction while others follow."""
@@ -65,9 +66,9 @@ class _Waiting:
     readings: list[dict[str, Any]] = field(default_factory=list)
     rejected: list[dict[str, Any]] = field(default_factory=list)
 
-    def due(self) -> bool:
+    def due(self, batch: int) -> bool:
         late = time.monotonic() - self.since >= SECONDS
-        return self.records >= BATCH or self.characters >= CHARACTERS or (late and bool(self.records or self.rejected))
+        return self.records >= batch or self.characters >= CHARACTERS or (late and bool(self.records or self.rejected))
 
 
 class RunWriter:
@@ -76,11 +77,17 @@ class RunWriter:
     Use it as a context manager: leaving it without `finish` marks the run as interrupted, so that it can be continued.
     Every method that writes raises a `StoreError` where the store can't be written, or another process took the run
     over; what waits goes on waiting then.
+
+    Args:
+        database: where it is.
+        lease: of the run.
+        copies: rows are taken as they are (`add`), and what is said of the run stays so until it is finished.
     """
 
-    def __init__(self, database: Database, lease: Lease) -> None:
+    def __init__(self, database: Database, lease: Lease, *, copies: bool = False) -> None:
         self._database = database
         self._lease = lease
+        self._copies, self._batch = copies, COPIES if copies else BATCH
         self.number = lease.run
         self._open = True
         info, last = database.write(self._take)
@@ -101,7 +108,7 @@ class RunWriter:
         self._lease.take(connection, self._database)
         info = read_run(connection, self.number)
         last = connection.execute(select(func.max(cases.c.position)).where(cases.c.run == self.number)).scalar()
-        self._lease.renew(connection, self._database, state=RUNNING, finished=None)
+        self._lease.renew(connection, self._database, **({} if self._copies else {"state": RUNNING, "finished": None}))
         return info, last
 
     def todo(self, rows: Iterable[Case]) -> Iterator[Case]:
@@ -131,9 +138,7 @@ class RunWriter:
         """
         self._heartbeat.check()
         position = self._places.pop(record.case.id, None)
-        self._add(CaseRow.of(record, self._place(record.case) if position is None else position, heading=heading))
-        if self._waiting.due():
-            self.flush()
+        self.add(CaseRow.of(record, self._place(record.case) if position is None else position, heading=heading))
 
     def head_anew(self, found: Iterable[tuple[Case, CaseHeading]]) -> None:
         """Replace the headings of cases that are stored already, as when a continued run has other criteria now."""
@@ -155,7 +160,7 @@ class RunWriter:
             self._waiting.rejected.append(
                 {"run": self.number, "row": row.row, "field": row.field or "", "reason": row.reason}
             )
-        if self._waiting.due():
+        if self._waiting.due(self._batch):
             self.flush()
 
     def flush(self) -> None:
@@ -170,20 +175,29 @@ class RunWriter:
 
     def keep_spending(self, connection: Connection) -> None:
         """Write what was spent so far, in somebody else's transaction."""
-        self._lease.renew(connection, self._database, **self.spent())
+        self._lease.renew(connection, self._database, **({} if self._copies else self.spent()))
 
-    def finish(self) -> None:
-        """Commit everything and mark the run as finished."""
-        self._close(FINISHED)
+    def finish(self, **values: Any) -> None:
+        """Commit everything and mark the run as finished.
+
+        Args:
+            values: what is said of it instead, by column.
+        """
+        self._close(**{"state": FINISHED, "finished": now(), **self.spent(), **values})
 
     def interrupt(self) -> None:
         """Commit everything and mark the run as interrupted: it can be continued."""
-        self._close(INTERRUPTED)
+        self._close(state=INTERRUPTED, finished=now(), **self.spent())
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error and self._copies:  # the next copy begins anew, and what waits may be what the error is about
+            self._open = False
+            self._heartbeat.stop()
+            with suppress(StoreError):
+                self._database.write(self._lease.give_up, patient=False)
         if not self._open:
             return
         try:
@@ -192,7 +206,7 @@ class RunWriter:
             if error is None:
                 raise
 
-    def _close(self, state: State) -> None:
+    def _close(self, **values: Any) -> None:
         if not self._open:
             return
         self._open = False
@@ -202,11 +216,11 @@ class RunWriter:
         def write(connection: Connection) -> None:
             nonlocal tries
             tries += 1
-            if tries > 1 and self._lease.released(connection, state):
+            if tries > 1 and self._lease.released(connection, values["state"]):
                 return  # the last try was committed, though nobody heard of it
             self._lease.renew(connection, self._database)
             self._write(connection)
-            self._lease.release(connection, self._database, state=state, finished=now(), **self.spent())
+            self._lease.release(connection, self._database, **values)
 
         self._database.write(write)
         self._waiting = _Waiting()
@@ -247,9 +261,14 @@ class RunWriter:
         return self._next - 1
 
     def _heading_row(self, position: int, head: str | None, heading: CaseHeading) -> dict[str, Any]:
-        return {"run": self.number, "position": position, "head": head} | asdict(heading)
+        said = {name: getattr(heading, name) for name in ("kind", "component", "rules", "sure")}
+        return {"run": self.number, "position": position, "head": head} | said
 
-    def _add(self, row: CaseRow) -> None:
+    def add(self, row: CaseRow) -> None:
+        """Store a row as it is within `SECONDS`; one at the same position is replaced."""
+        self._heartbeat.check()
+        if row.content is None:  # of a folder, where the texts were deleted
+            row = replace(row, content=content_hash(row.case()))
         waiting, key = self._waiting, {"run": self.number, "position": row.position}
         waiting.cases.append(key | {name: getattr(row, name) for name in _KEPT})
         for name, outcome in row.outcomes.items():
@@ -267,14 +286,14 @@ class RunWriter:
         waiting.records += 1
         if self._continued:
             waiting.again.append(row.position)
+        if waiting.due(self._batch):
+            self.flush()
 
     def _write(self, connection: Connection) -> None:
         waiting, database = self._waiting, self._database
         database.lock(connection, "texts", shared=True)  # nobody deletes a text between its insert and its first use
         for table, rows in ((case_texts, waiting.case_texts), (scores, waiting.scores)):
             self._delete_others(connection, table, rows)
-        held = [{"hash": own, "text": text} for own, text in waiting.texts.items()]
-        database.insert(connection, texts, held, replace=False)
         for table, rows in (
             (cases, waiting.cases),
             (case_texts, waiting.case_texts),
@@ -283,6 +302,9 @@ class RunWriter:
             (rejected, waiting.rejected),
         ):
             database.insert(connection, table, rows, replace=True)
+        # these come last, as whoever stores one of them too waits for the end of the transaction
+        held = [{"hash": own, "text": text} for own, text in waiting.texts.items()]
+        database.insert(connection, texts, held, replace=False)
 
     def _delete_others(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Delete what stands at the places that are written again, and isn't written over."""

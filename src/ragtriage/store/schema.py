@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from ragtriage.runs.run import MADE_BY, TESTS
+from ragtriage.runs.run import COPYING, MADE_BY, TESTS
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
@@ -129,9 +129,10 @@ def not_by_tests() -> sa.ColumnElement[bool]:
     return written.not_like(f"%{json.dumps({MADE_BY: TESTS})[1:-1]}%")
 
 
-def of_project(project: str | None) -> sa.ColumnElement[bool]:
-    """Whether a run is of a project; those from before there were projects are of every one. None: of any project."""
-    return sa.true() if project is None else runs.c.project.in_([project, ""])
+def listed_for(project: str | None) -> sa.ColumnElement[bool]:
+    """Whether a run is whole and of a project, as those from before there were any are of every one; None: of any."""
+    whole = runs.c.state != COPYING
+    return whole if project is None else whole & runs.c.project.in_([project, ""])
 
 
 cases = sa.Table(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,18 +17,16 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.steps import Step
 from ragtriage.runs.identity import RunIdentity
 from ragtriage.runs.run import FINISHED, RUNNING, Run, RunInfo
-from ragtriage.store.answers import open_answers
 from ragtriage.store.checking import StoreCheck, check_store
-from ragtriage.store.copying import CopiedRun, copy_runs
 from ragtriage.store.database import Database, open_database, store_address
-from ragtriage.store.folder import open_folder
-from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget_texts, held_elsewhere
+from ragtriage.store.folder import folder_of, open_folder
+from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget, held_elsewhere
 from ragtriage.store.lease import Lease
 from ragtriage.store.migrations import prepare, require_owner
 from ragtriage.store.postgresql import Told
 from ragtriage.store.question_locks import exclusive
 from ragtriage.store.run_writer import RunWriter, now
-from ragtriage.store.schema import RECORDS_AT, of_project, runs
+from ragtriage.store.schema import RECORDS_AT, listed_for, runs
 from ragtriage.store.tables import InputScan, TablePlace, no_run, read_means, read_run, read_runs, shared_cases
 
 EVERY_PROJECT = "*"
@@ -115,7 +113,7 @@ class Store:
         return self._newest(runs.c.identity == identity.hexdigest())
 
     def _newest(self, same: ColumnElement[bool]) -> int | None:
-        found = select(runs.c.number).where(same, of_project(self.project)).order_by(runs.c.number.desc()).limit(1)
+        found = select(runs.c.number).where(same, listed_for(self.project)).order_by(runs.c.number.desc()).limit(1)
         return self.database.read(lambda connection: connection.execute(found).scalar())
 
     def exclusive(self, what: str, *, party: str, patience: float) -> AbstractContextManager[None]:
@@ -245,7 +243,7 @@ class Store:
     def forget_texts(
         self, run: int | str | Sequence[int], case_ids: Collection[str] | None = None, *, also: Sequence[Step] = ()
     ) -> int:
-        """Delete what cases say, while their scores stay; see `ragtriage.store.forgetting.forget_texts`.
+        """Delete what cases say, while their scores stay; see `ragtriage.store.forgetting.forget`.
 
         Args:
             run: which run, as in `run`, or several runs.
@@ -257,26 +255,20 @@ class Store:
 
         Raises:
             NotStoredError: there is no such run, or no such case in any of them; nothing is deleted then.
-            StoreError: the records of a run lie in a folder; see `ragtriage.store.folder_forgetting`.
+            StoreError: the records of a run lie in a folder.
         """
-        open_answers(self.database).close()  # what this store couldn't take before is to be deleted too
-        numbers = [run] if isinstance(run, int | str) else run
-        return forget_texts(self.database, [self.run(number) for number in numbers], case_ids, also)
+        stored = [self.run(number) for number in ([run] if isinstance(run, int | str) else run)]
+        for one in stored:
+            if place := folder_of(one):
+                raise StoreError(
+                    f"run {one.number}: its records lie in {place.folder.address}: `ragtriage forget {one.number}` "
+                    "deletes their texts there"
+                )
+        return forget(self.database, stored, case_ids, also=also)
 
     def check(self) -> StoreCheck:
         """Whether the store holds together."""
         return check_store(self.database)
-
-    def copy_to(
-        self,
-        other: Store,
-        runs: Sequence[int],
-        *,
-        project: str | None = None,
-        copied: Callable[[CopiedRun], None] = lambda _: None,
-    ) -> list[CopiedRun]:
-        """Copy runs to another store; see `ragtriage.store.copying.copy_runs`."""
-        return copy_runs(self.database, other.database, runs, project=project, copied=copied)
 
     def require_owner(self, what: str) -> None:
         """Raise a StoreError where only the owner of a server's tables may do something, and this user isn't."""

@@ -12,18 +12,20 @@ from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, Case
 from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.verdicts import Outcome
-from ragtriage.runs.case_row import CaseRow, CaseText, Columns, outcome_from
+from ragtriage.runs.case_row import CaseHeading, CaseRow, CaseText, Columns, outcome_from
 from ragtriage.runs.identity import RowsHash, digest
 from ragtriage.runs.run import FINISHED, RejectedRow, RunInfo
 from ragtriage.store.database import IN_ONE_STATEMENT, Database
+from ragtriage.store.lease import STALE, RunBusyError, surely_dead
 from ragtriage.store.schema import (
     COUNTS,
     RECORDS_AT,
     case_texts,
     cases,
+    listed_for,
     meta,
     not_by_tests,
-    of_project,
+    readings,
     rejected,
     runs,
     scores,
@@ -44,7 +46,7 @@ _ALL = (*_FACTS, "id_digest", "content", "failed", "seconds", "time", "trace_id"
 
 def read_runs(connection: Connection, number: int | None = None, project: str | None = None) -> list[RunInfo]:
     """The runs of a project (all, if None), the newest first, or the one with this number."""
-    mine = of_project(project) if number is None else runs.c.number == number
+    mine = listed_for(project) if number is None else runs.c.number == number
     found = connection.execute(_RUNS.where(mine)).mappings()
     return [_info({**row, "metrics": tuple(row["metrics"])}) for row in found]
 
@@ -100,8 +102,11 @@ def read_run(connection: Connection, which: int | str, project: str | None = Non
         NotStoredError: there is no such run; says which there are.
     """
     text = str(which).strip()
-    by_number = select(runs.c.number, runs.c.repeats).order_by(runs.c.number.desc()).limit(10)
-    mine = by_number.where(of_project(project))
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS else None
+    if number is not None and number <= MOST_RUNS and (found := read_runs(connection, number)):
+        return found[0]
+    by_number = select(runs.c.number, runs.c.repeats).where(listed_for(None)).order_by(runs.c.number.desc()).limit(10)
+    mine = by_number.where(listed_for(project))
     newest = connection.execute(mine.where(not_by_tests()) if text == "last" else mine).all()
     if not newest and (text == "last" or connection.execute(by_number).first() is None):
         raise NotStoredError(no_run(connection, project))
@@ -110,16 +115,15 @@ def read_run(connection: Connection, which: int | str, project: str | None = Non
         raise NotStoredError(f"{text[:LONGEST_SHOWN]!r} is no run: give its number, or last; {there}")
     if text == "last":
         return read_runs(connection, newest[0].repeats or newest[0].number)[0]
-    found = read_runs(connection, int(text)) if len(text) <= MOST_DIGITS and int(text) <= MOST_RUNS else []
-    if not found:
-        raise NotStoredError(f"there is no run {text[:LONGEST_SHOWN]}; {there}")
-    return found[0]
+    raise NotStoredError(f"there is no run {text[:LONGEST_SHOWN]}; {there}")
 
 
 def no_run(connection: Connection, project: str | None) -> str:
     """That there is no last run, and of which projects there are runs."""
     if project is not None:
-        others = connection.execute(select(runs.c.project).where(not_by_tests()).distinct().limit(10)).scalars()
+        others = connection.execute(
+            select(runs.c.project).where(not_by_tests(), listed_for(None)).distinct().limit(10)
+        ).scalars()
         if named := sorted(others):
             return (
                 f"the store holds no run of project {project!r}: there are runs of {listed(named, 'and')}; give "
@@ -151,9 +155,10 @@ class TablePlace:
                 span = rows[0]["position"], rows[-1]["position"]
                 found = _outcomes(connection, self.info, *span) if what.scores else {}
                 written = read_texts(connection, self.info.number, *span, what.texts) if what.texts is not None else {}
+                headings = _headings(connection, self.info.number, *span) if what.headings else {}
             for row in rows:
                 at = row["position"]
-                yield CaseRow(**row, outcomes=found.get(at, {}), texts=written.get(at, ()))
+                yield CaseRow(**row, outcomes=found.get(at, {}), texts=written.get(at, ()), heading=headings.get(at))
             after = rows[-1]["position"]
 
     def scores(self, metric: str) -> Iterator[tuple[int, float | None, bool]]:
@@ -182,6 +187,19 @@ class TablePlace:
         query = select(rejected).where(rejected.c.run == self.info.number).order_by(rejected.c.row, rejected.c.field)
         with self._database.reading() as connection:
             return [RejectedRow(row.row, row.field or None, row.reason) for row in connection.execute(query)]
+
+    def version(self) -> str:
+        """See `Place`: whoever writes it gives a sign of life with that."""
+        silent = self._database.time() - func.coalesce(runs.c.heartbeat, 0.0)
+        columns = (runs.c.state, runs.c.heartbeat, runs.c.owner, runs.c.owner_pid, runs.c.owner_host)
+        query = select(*columns, silent.label("silent")).where(runs.c.number == self.info.number)
+        with self._database.reading() as connection:
+            found = connection.execute(query).one_or_none()
+        if found is None:
+            raise NotStoredError(f"there is no run {self.info.number} in {self._database.where}")
+        if found.owner and found.silent < STALE and not surely_dead(found.owner_host, found.owner_pid):
+            raise RunBusyError(self.info.number, found.owner_pid, found.owner_host, found.silent)
+        return f"{found.state} {found.heartbeat}"
 
     def counted(self) -> None:
         """See `Place`: records are counted."""
@@ -228,6 +246,15 @@ def read_texts(
     return found
 
 
+def _headings(connection: Connection, run: int, first: int, last: int) -> dict[int, CaseHeading]:
+    here = (readings.c.run == run) & readings.c.position.between(first, last)
+    columns = (readings.c.position, readings.c.kind, readings.c.component, readings.c.rules, readings.c.sure)
+    return {
+        row.position: CaseHeading(row.kind, row.component, tuple(row.rules), row.sure)
+        for row in connection.execute(select(*columns).where(here))
+    }
+
+
 def _outcomes(connection: Connection, info: RunInfo, first: int, last: int) -> dict[int, dict[str, Outcome]]:
     here = (scores.c.run == info.number) & scores.c.metric.in_(info.metrics) & scores.c.position.between(first, last)
     unordered: dict[int, dict[str, Outcome]] = {}
@@ -267,7 +294,7 @@ class InputScan(RowsHash):
         self._database = database
         self._unchanged = 0
         self._waiting: list[tuple[bytes, bytes]] = []
-        same = (runs.c.input == input) & (runs.c.state == FINISHED) & not_by_tests() & of_project(project)
+        same = (runs.c.input == input) & (runs.c.state == FINISHED) & not_by_tests() & listed_for(project)
         last = select(func.max(runs.c.number)).where(same)
         self.last_run: int | None = database.read(lambda connection: connection.execute(last).scalar())
         """The newest finished run of the same file, None if there is none."""

@@ -18,18 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ragtriage.testing.assertions import assert_grounded, assert_score, judge
-    from ragtriage.testing.declared import cases
-    from ragtriage.testing.judged_case import JudgedCase
+    from ragtriage.testing.judged_case import JudgedCase, cases
     from ragtriage.testing.judged_run import JudgedRun
-    from ragtriage.testing.outcomes import NotJudged, Undecided, UnsureWarning
+    from ragtriage.testing.options import NotJudged, Undecided, UnsureWarning
     from ragtriage.testing.suite import use_judge
 
 _HOMES = {
     "assertions": ("assert_grounded", "assert_score", "judge"),
-    "declared": ("cases",),
-    "judged_case": ("JudgedCase",),
+    "judged_case": ("JudgedCase", "cases"),
     "judged_run": ("JudgedRun",),
-    "outcomes": ("NotJudged", "Undecided", "UnsureWarning"),
+    "options": ("NotJudged", "Undecided", "UnsureWarning"),
     "suite": ("use_judge",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -9,13 +9,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ragtriage.config import Settings
+from ragtriage.config import Settings, find_settings
 from ragtriage.core.case import Case
 from ragtriage.core.display import listed, one_line, plural
-from ragtriage.core.errors import InputError
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import near_names
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.readers.case_rows import cases_from, made_up_id
+from ragtriage.testing.options import CONFIGS
 
 LONGEST_ID = 80
 """Characters of a case's id in the name of a test."""
@@ -39,11 +40,7 @@ class CaseList:
     """The application that answers the queries."""
 
     def positions(self, tags: Mapping[str, Any] | None) -> list[int]:
-        """Where the cases with these values of their tags are.
-
-        Raises:
-            InputError: there is none.
-        """
+        """Where the cases with these values of their tags are; an InputError if there is none."""
         found = list(range(len(self.cases)))
         for tag, wanted in (tags or {}).items():
             left = [i for i in found if _has(self.cases[i], tag, wanted)]
@@ -54,16 +51,9 @@ class CaseList:
 
 
 def read_list(path: Path, name: str, settings: Settings, app: str | None = None) -> CaseList:
-    """The cases of a file.
+    """The cases of a file; of questions, if there is an application that is to answer them.
 
-    Args:
-        path: where it is.
-        name: what people know it by.
-        settings: where its fields are.
-        app: the file holds questions, which this application is to answer.
-
-    Raises:
-        InputError: the file, or a row of it, can't be used: no case may silently have no test.
+    A row that can't be used is an InputError: no case may silently have no test.
     """
     try:
         stamp = path.stat().st_mtime_ns
@@ -75,17 +65,8 @@ def read_list(path: Path, name: str, settings: Settings, app: str | None = None)
     return _listed(key, name, found, app)
 
 
-def list_of(given: Sequence[Any], key: tuple[str, ...], name: str, settings: Settings) -> CaseList:
-    """The cases that are given as values; see `case_from`. Raises as `read_list`."""
-    return _listed(key, name, [case_from(one, f"{name}, case {i}", settings) for i, one in enumerate(given, 1)])
-
-
 def case_from(given: Any, name: str, settings: Settings) -> Case:
-    """A case from a Case, a mapping with the names that a file may have, or an LLMTestCase of DeepEval.
-
-    Raises:
-        InputError: it is none of these, or a field can't be used.
-    """
+    """A case from a Case, a mapping with the names that a file may have, or an LLMTestCase of DeepEval."""
     if isinstance(given, Case):
         return given
     if not isinstance(given, Mapping):
@@ -99,6 +80,40 @@ def case_from(given: Any, name: str, settings: Settings) -> Case:
         field = f", field {found.field!r}" if found.field else ""
         raise InputError(f"{name}{field}: {found.reason}")
     return found
+
+
+def declared(given: str | Path | Sequence[Any], home: Path, test: str, *, app: str | None = None) -> CaseList:
+    """The cases that are meant by a test in the file `home`; see `cases`."""
+    settings = find_settings(CONFIGS[-1].rootpath if CONFIGS else home.parent)
+    if isinstance(given, str | Path):
+        path = beside(Path(given), home.parent)
+        return read_list(path, _name(path), settings, _application(app, home.parent))
+    if app is not None:
+        raise ConfigError(f"app={app!r} is for a file of questions: name the file")
+    name = f"{_name(home)}::{test}"
+    found = [case_from(one, f"{name}, case {i}", settings) for i, one in enumerate(given, 1)]
+    return _listed(("given", name), name, found)
+
+
+def beside(path: Path, folder: Path) -> Path:
+    """A path as a test means it: beside the test's file, in the rootdir, or in the present folder."""
+    roots = [config.rootpath for config in CONFIGS[-1:]]
+    places = [place / path.expanduser() for place in (folder, *roots, Path.cwd())]
+    return next((place for place in places if place.exists()), places[0])
+
+
+def _application(app: str | None, folder: Path) -> str | None:
+    """An application whose file is named by its path from the test's folder, or from the rootdir."""
+    if app is None or "://" in app:
+        return app
+    where, colon, name = app.rpartition(":")
+    return f"{beside(Path(where), folder)}{colon}{name}" if where.endswith(".py") else app
+
+
+def _name(path: Path) -> str:
+    """A file from the rootdir, as tests are named."""
+    root = CONFIGS[-1].rootpath if CONFIGS else Path.cwd()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
 
 _ANSWERED = frozenset({"response", "sources"})

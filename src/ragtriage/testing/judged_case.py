@@ -1,9 +1,16 @@
-"""A case as a test sees it: its texts at once, its verdicts when they are asked for."""
+"""A test of every case: the decorator that makes it, and the case as it sees it.
+
+A case's texts are there at once, its verdicts when they are asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
 
 from ragtriage.core.case import Case, Record, Source
 from ragtriage.core.display import one_line
@@ -11,21 +18,46 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.verdicts import Outcome, Score, Undefined
 from ragtriage.diagnosis.findings import Finding
 from ragtriage.testing.batch import Batch
-from ragtriage.testing.case_list import CaseList
-from ragtriage.testing.outcomes import NotJudged, Undecided
+from ragtriage.testing.case_list import CaseList, declared
+from ragtriage.testing.options import NotJudged, Undecided
 from ragtriage.testing.suite import MADE_IN_TESTS, Suite, current
+
+Test = TypeVar("Test", bound=Callable[..., Any])
+
+
+def cases(
+    given: str | Path | Sequence[Any], *, tags: Mapping[str, Any] | None = None, app: str | None = None
+) -> Callable[[Test], Test]:
+    """Run a test once for every case, which it gets as its argument `case`, a `JudgedCase`.
+
+    Args:
+        given: a file, beside the test's own or in pytest's rootdir; or cases: `Case`, dict or `LLMTestCase` each.
+        tags: only the cases with these values of their tags; several values as a list.
+        app: the file holds questions, which this application answers: `my_app.py:answer`, `module:function` or a URL.
+
+    Raises:
+        InputError: the file isn't there, or a row can't be used, when the module is collected.
+        ConfigError: `app` with cases that are no file.
+    """
+
+    def decorate(test: Test) -> Test:
+        code = getattr(test, "__code__", None)
+        home = Path(code.co_filename if code else ".").resolve()
+        found = declared(given, home, getattr(test, "__qualname__", "test"), app=app)
+        chosen = [JudgedCase(found, position) for position in found.positions(tags)]
+        params = [pytest.param(case, id=found.labels[case.position]) for case in chosen]
+        marked: Test = pytest.mark.parametrize("case", params)(test)
+        return marked
+
+    return decorate
+
 
 LONGEST_REASON = 400
 """Characters of why a score isn't there."""
 
 
 class JudgedCase:
-    """One case of a list.
-
-    Args:
-        cases: the list.
-        position: where in it the case is.
-    """
+    """One case of a list, by its position."""
 
     def __init__(self, cases: CaseList, position: int) -> None:
         self.cases = cases
@@ -77,12 +109,7 @@ class JudgedCase:
         return self.known(self._suite.metrics.default)[0]
 
     def outcome(self, name: str) -> tuple[Metric, Outcome]:
-        """A metric and what it gives.
-
-        Raises:
-            NotJudged: the judge failed.
-            ConfigError: there is no such metric.
-        """
+        """A metric and what it gives; NotJudged where the judge failed."""
         __tracebackhide__ = True
         metric = self._suite.metrics.named(name)
         outcome = self.known([metric.name])[0].outcomes.get(metric.name)

@@ -4,35 +4,99 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragtriage.core.display import listed, plural
-from ragtriage.core.errors import ConfigError
+from ragtriage.core.errors import ConfigError, InputError, StoreError
 from ragtriage.core.validation import near_names
 from ragtriage.diagnosis.rules import Rule
+from ragtriage.metrics import metric_named
+from ragtriage.runs.compare.choose import Chosen, choose_side, compare_chosen, is_run
+from ragtriage.runs.compare.compare import CompareOptions
+from ragtriage.runs.compare.comparison import Comparison, Outcome
+from ragtriage.runs.compare.gates import CompareGates, WorseLimit
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.metric_tally import ExpectedCount
 from ragtriage.runs.run import Run
 from ragtriage.runs.summary import Summary, Tally
+from ragtriage.store import Store
 from ragtriage.testing.batch import Batch
-from ragtriage.testing.comparing import RunComparison, compared
-from ragtriage.testing.outcomes import NotJudged, Undecided
+from ragtriage.testing.case_list import beside, declared
+from ragtriage.testing.options import NotJudged, Undecided
 from ragtriage.testing.results import low_scores
-from ragtriage.testing.suite import Suite
+from ragtriage.testing.suite import Suite, current
+
+if TYPE_CHECKING:
+    import pytest
+
+
+class RunComparison:
+    """A run of today's answers, the new side, against an earlier one or a baseline file."""
+
+    def __init__(self, base: Chosen, new: Chosen, reading: EvaluationConfig) -> None:
+        self._base = base
+        self._new = new
+        self._reading = reading
+
+    def __repr__(self) -> str:
+        return f"<RunComparison of {self._base.name} → {self._new.name}>"
+
+    @property
+    def comparison(self) -> Comparison:
+        """The whole comparison, with findings. Raises as `gate`."""
+        __tracebackhide__ = True
+        return self._compared(CompareOptions(), findings=True)
+
+    def gate(self, metric: str, *, margin: float = 0.0) -> Outcome:
+        """What `--fail-if-worse METRIC=MARGIN` says: `worse`, `can't tell`, `no worse` or `better`.
+
+        Every gate is read by itself: its interval has the level 95 %, whatever other gates a test reads.
+
+        Args:
+            metric: its name.
+            margin: how much worse is still good enough, in the metric's unit.
+
+        Raises:
+            NotJudged: the two sides can't be compared: nothing can be paired, they were judged differently, or one of
+                them isn't complete.
+            ConfigError: there is no such metric, or the margin is no number from 0 on.
+        """
+        __tracebackhide__ = True
+        if not 0 <= margin < math.inf:
+            raise ConfigError(f"margin={margin!r}: give a number from 0 on")
+        known = metric_named(metric)
+        limit = WorseLimit(f"{metric}={margin:g}", known.name if known else metric, margin)
+        options = CompareOptions(gates=CompareGates({}, {}, (limit,)))
+        (result,) = self._compared(options, findings=False).gates
+        return result.outcome
+
+    def _compared(self, options: CompareOptions, *, findings: bool) -> Comparison:
+        __tracebackhide__ = True
+        try:
+            found = compare_chosen(self._base, self._new, self._reading, options, findings=findings)
+        except (InputError, StoreError) as error:
+            raise NotJudged(str(error)) from None
+        if found.incomplete:
+            raise NotJudged("; ".join(found.incomplete))
+        return found
+
+
+def compared(new: Run, base: str | int | Path, store: Store, config: EvaluationConfig, home: Path) -> RunComparison:
+    """A run against a stored one (a number, `last`) or a baseline file, beside the test's own or in the rootdir."""
+    __tracebackhide__ = True
+    text = str(base)
+    try:
+        chosen = choose_side(store, text if is_run(text) else str(beside(Path(text), home)))
+    except (InputError, StoreError) as error:
+        raise NotJudged(str(error)) from None
+    return RunComparison(chosen, Chosen((new,)), config)
 
 
 class JudgedRun:
-    """The run of a whole file, whatever was deselected.
-
-    Args:
-        batch: the file's cases.
-        names: metrics that the test's code names, beside those of the settings.
-        suite: the session's.
-        home: the folder of the test, beside which files are named.
-    """
+    """The run of a whole file, whatever was deselected, by the settings' metrics and those that the test names."""
 
     def __init__(self, batch: Batch, names: Collection[str], suite: Suite, home: Path) -> None:
         self._batch = batch
@@ -174,3 +238,16 @@ def _numbers(summary: Summary, low: Counter[str], counts: Counter[tuple[str, boo
         },
         "findings": {rule: count for (rule, sure), count in counts.items() if not sure},
     }
+
+
+def run_of(request: pytest.FixtureRequest) -> Callable[..., JudgedRun]:
+    """A function of a file (and an application that answers its questions) that gives the run of all its cases."""
+    home = request.path
+
+    def ragtriage_run(file: str | Path, *, app: str | None = None) -> JudgedRun:
+        suite = current()
+        cases = declared(file, home, request.node.name, app=app)
+        names = suite.metrics.named_in(getattr(request.node, "function", None))
+        return JudgedRun(suite.batch(cases), names, suite, home.parent)
+
+    return ragtriage_run

@@ -28,9 +28,7 @@ from ragtriage.runs.run import MADE_BY, TESTS, Run
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import Answers, RunWriter, Store
-from ragtriage.testing.counting import CountingMemory
-from ragtriage.testing.session_budget import spending_marks, written_in
-from ragtriage.testing.session_judge import Judges
+from ragtriage.testing.session_judge import CountingMemory, Judges, spending_marks, written_in
 
 PATIENCE = 300.0
 """Seconds that another session is waited for; the processes of one session wait for each other as long as they live."""
@@ -67,27 +65,11 @@ def judge_cases(
     name: str,
     session: str,
 ) -> Judged:
-    """Have the wanted cases judged in a run of all cases, unless it holds them already.
+    """Have the wanted cases (ids) judged in a run of all cases, unless it holds them already.
 
     One process judges while the others of its session wait, then read what it stored. A run that holds only some of its
     cases stays unfinished: the next session adds what it selects. A case whose judging failed in this session is left
-    as it is, else it is tried again.
-
-    Args:
-        cases: all, in the order of the input.
-        wanted: the ids of those that are needed.
-        judges: who judges.
-        store: where the run is kept.
-        config: metrics, thresholds and rules.
-        name: what people know the cases by.
-        session: which test session this is.
-
-    Returns:
-        The run, and what was spent on it. Where the judge stopped, the run holds what was judged until then.
-
-    Raises:
-        JudgeError: the judge can't work at all.
-        StoreError: the store can't be used, or another session is judging the same cases for too long.
+    as it is, else it is tried again. Where the judge stops, the run holds what was judged until then.
     """
     built, memory, answers = judges.built(store)
     spent = _Spent(memory, built.ledger)
@@ -103,8 +85,8 @@ def judge_cases(
         if number is not None and not missing:
             return spent.on(number)
         info = None if number is None else store.run(number).info
-        of_judge = judging_stored(config, built)
-        stored = {**to_stored(config, ALL_ROWS, {}), **of_judge, MADE_BY: TESTS, **spending_marks(info, session)}
+        of_tests = {MADE_BY: TESTS, **spending_marks(info, session)}
+        stored = {**to_stored(config, ALL_ROWS, {}), **judging_stored(config, built), **of_tests}
         if number is None:
             judge = built.judge.name()
             run = store.begin(identity, input=name, rows=len(cases), judge=judge, configuration=stored)
@@ -127,7 +109,7 @@ def judge_cases(
 
 
 def judge_case(case: Case, judges: Judges, store: Store, config: EvaluationConfig) -> tuple[Record, Judged]:
-    """One case, judged at once. Its answers are remembered; no run holds it. Raises as `judge_cases`."""
+    """One case, judged at once. Its answers are remembered; no run holds it."""
     built, memory, _ = judges.built(store)
     spent = _Spent(memory, built.ledger)
 
@@ -214,13 +196,10 @@ def _identity(cases: Sequence[Case], config: EvaluationConfig, judge: Judge) -> 
 def _missing(run: Run, wanted: Collection[str], session: str) -> set[str]:
     """The ids of wanted cases that a run doesn't hold, or that failed in an earlier session."""
     again = run.info.failed and not written_in(run.info, session)
-    failed = {one.id for one in run.rows() if any(_failed(o) for o in one.outcomes.values())} if again else set()
+    rows = run.rows() if again else ()
+    failed = {one.id for one in rows if any(getattr(o, "failed", 0) for o in one.outcomes.values())}
     return (set(wanted) - _ids(run)) | (failed & set(wanted))
 
 
 def _ids(run: Run) -> set[str]:
     return {row.id for row in run.rows()}
-
-
-def _failed(outcome: object) -> bool:
-    return bool(getattr(outcome, "failed", False))

@@ -1,6 +1,6 @@
-"""What a test session says about judging: flags first, then the ini file, then the defaults; and which session runs.
+"""What a test session says about judging, which session runs, and how a test can end but by its own assertions.
 
-Loads nothing, so that the plugin may import it in every session.
+Flags go first, then the ini file, then the defaults. Loads nothing, so that the plugin may import it in every session.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+
+from ragtriage.core.errors import RagtriageError
 
 CONFIGS: list[pytest.Config] = []
 """The configurations of the sessions that have the plugin, the innermost last; empty where it is turned off."""
@@ -103,3 +105,18 @@ _OWN = pytest.StashKey[str]()
 
 def _given(config: pytest.Config, name: str) -> str:
     return str(config.getoption(f"ragtriage_{name}") or config.getini(f"ragtriage_{name}") or "").strip()
+
+
+class Undecided(Exception):
+    """A score that a test needs is undefined: the test can neither pass nor fail by it.
+
+    What becomes of the test says the option `ragtriage_undefined`; by default it is skipped with the reason.
+    """
+
+
+class NotJudged(RagtriageError):
+    """A verdict that a test needs isn't there: the judge, the store or the application failed, and not the answer."""
+
+
+class UnsureWarning(UserWarning):
+    """An assertion would fail by verdicts that the judge isn't sure of, and `sure_only` lets it pass."""

@@ -18,10 +18,9 @@ from ragtriage.core.errors import StoreError
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.store import Store, open_store, project_meant
-from ragtriage.testing.batch import Batch
+from ragtriage.testing.batch import Batch, SuiteMetrics, words_in
 from ragtriage.testing.case_list import CaseList
 from ragtriage.testing.judging import judge_case
-from ragtriage.testing.named_metrics import SuiteMetrics, words_in
 from ragtriage.testing.options import CONFIGS, SuiteOptions, options_of
 from ragtriage.testing.results import Results
 from ragtriage.testing.session_judge import Judges
@@ -66,16 +65,7 @@ def closed(config: pytest.Config) -> None:
 
 
 class Suite:
-    """One test session, as far as it judges. Nothing is opened before a verdict is asked for.
-
-    Args:
-        options: of the session.
-        judges: who judges, for tests of the plugin; by default what the options say.
-
-    Attributes:
-        options: of the session.
-        results: what tests looked at, for the reports.
-    """
+    """One test session, as far as it judges. Nothing is opened before a verdict is asked for."""
 
     def __init__(self, options: SuiteOptions, judges: Judges | None = None) -> None:
         self.options = options
@@ -125,11 +115,9 @@ class Suite:
         return self._batches[cases.key]
 
     def select(self, chosen: Iterable[tuple[CaseList, int, Any]], runs: Iterable[Any] = ()) -> None:
-        """Take note of what was selected.
+        """Take note of the selected tests: their lists, positions in them, and functions, which name metrics.
 
-        Args:
-            chosen: a list, a position in it, and the function of the test, which names metrics.
-            runs: functions of tests that ask for the run of a file: a file that one names is judged whole.
+        A file that a function in `runs` names is judged whole.
         """
         for cases, position, test in chosen:
             batch = self.batch(cases)

@@ -1,4 +1,4 @@
-"""The store that a command's flags name, and whose runs in it are meant."""
+"""The store that a command's flags name, and a run as it is typed: a number in it, or the address of a folder."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from pathlib import Path
 from ragtriage.cli.console import tell
 from ragtriage.config import Settings, find_settings
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.files import REMOTE
 from ragtriage.judges.wrappers import AnswerMemory, InMemory
+from ragtriage.runs.compare.choose import is_run
+from ragtriage.runs.run import Run
 from ragtriage.store import EVERY_PROJECT, Store, open_answers, open_store, project_meant
 from ragtriage.store.database import store_address as read_address
+from ragtriage.store.folder import open_folder
 from ragtriage.store.store_file import VARIABLE
 
 
@@ -53,3 +57,21 @@ def answers_in(store: str | None) -> Iterator[AnswerMemory]:
         return
     with open_answers(store, create=False) as opened:
         yield opened
+
+
+@contextmanager
+def opened_run(store: str | None, run: str, project: str | None = None) -> Iterator[tuple[Store | None, Run]]:
+    """A run to read, and the store that it is in; one in a folder is in none."""
+    found = folder_run(run)
+    if found is not None:
+        yield None, found
+        return
+    with open_named_store(store, project) as there:
+        yield there, there.run(run)
+
+
+def folder_run(text: str) -> Run | None:
+    """The run in a folder with an address; None for what can't be one: a run's number, or a file."""
+    if is_run(text) or not (REMOTE in text or text.endswith("/") or Path(text).is_dir()):
+        return None
+    return open_folder(text)
