@@ -56,7 +56,9 @@ class World:
         """One thing happens."""
         if any((share is None) != (other is None) for other in self.coordinators):
             return  # a command without --share isn't let in beside one with it
-        coordinator = self.coordinators.setdefault(share, Coordinator(InMemory(), self.folder, SpendingLimits(BUDGET), share))
+        coordinator = self.coordinators.setdefault(
+            share, Coordinator(InMemory(), self.folder, SpendingLimits(BUDGET), share)
+        )
         own = self.asking.setdefault((share, i), Asking(f"process {next(self.names)}", share))
         if what == "request":
             self.request(coordinator, own, price)
@@ -208,7 +210,9 @@ def test_a_damaged_file_of_what_was_spent_is_named(tmp_path: Path) -> None:
 def started(share: tuple[int, int] | None, processes: int, tmp_path: Path, **limits: int) -> list[float]:
     """When requests of 50 tokens are started by processes that would send one every second, for ten minutes."""
     now, found = [0.0], []
-    coordinator = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(**limits), share, clock=lambda: now[0])
+    coordinator = Coordinator(
+        InMemory(), folder_at(str(tmp_path)), SpendingLimits(**limits), share, clock=lambda: now[0]
+    )
     all_limits = [SharedLimits(coordinator.call, f"{i}", "m", pytest.fail) for i in range(processes)]
     for _ in range(600):
         for one in all_limits:
