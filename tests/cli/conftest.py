@@ -13,6 +13,8 @@ from cli_models import KEY
 
 from forked import COMMAND, LOADED, Child
 from in_process import Said, said_by
+from ragtriage.cli import evaluate_on
+from ragtriage.execution.pools import InProcess
 
 Command = Callable[..., Said]
 
@@ -31,6 +33,12 @@ def openai(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_BASE_URL", "OTEL_PYTHON_TRACER_PROVIDER"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--on local:1` starts no process, where a real one isn't the point."""
+    monkeypatch.setattr(evaluate_on, "LocalProcesses", lambda job, _, coordinator: InProcess(job, coordinator))
 
 
 @pytest.fixture

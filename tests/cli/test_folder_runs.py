@@ -11,6 +11,8 @@ import pytest
 from cli_rows import row, written
 from in_process import Said
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 Command = Callable[..., Said]
 LEAN = ("--metrics", "groundedness,self_distinctness")
 ON = ("--on", "local:1", "--out", "set/")

@@ -16,6 +16,8 @@ from in_process import Said
 from servers import Heard, Server, chat
 from servers import Said as Reply
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 Command = Callable[..., Said]
 LEAN = ("--metrics", "self_distinctness")
 ON = ("--on", "local:1", "--out", "set/")

@@ -23,6 +23,8 @@ from ragtriage.core.files import folder_at
 from ragtriage.store.folder import read_manifest
 from servers import Server
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 Command = Callable[..., Said]
 EVALUATE = ("evaluate", "rows.jsonl", "--on", "local:1", "--out", "set/")
 

@@ -12,6 +12,8 @@ from cli_rows import row, written
 from in_process import Said
 from servers import Server
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 Command = Callable[..., Said]
 
 

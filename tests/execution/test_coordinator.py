@@ -44,42 +44,44 @@ class Asking:
 
 @dataclass
 class World:
-    """Commands on one record set and their processes; what the model's owner charges for."""
+    """Commands on one run and their processes; what the model's owner charges for."""
 
     folder: Folder
-    desks: dict[Share, Coordinator] = field(default_factory=dict)
+    coordinators: dict[Share, Coordinator] = field(default_factory=dict)
     asking: dict[tuple[Share, int], Asking] = field(default_factory=dict)
     charged: float = 0.0
     names: count[int] = field(default_factory=count)
 
     def step(self, what: str, share: Share, i: int, price: float, part: float) -> None:
         """One thing happens."""
-        if any((share is None) != (other is None) for other in self.desks):
+        if any((share is None) != (other is None) for other in self.coordinators):
             return  # a command without --share isn't let in beside one with it
-        desk = self.desks.setdefault(share, Coordinator(InMemory(), self.folder, SpendingLimits(BUDGET), share))
+        coordinator = self.coordinators.setdefault(
+            share, Coordinator(InMemory(), self.folder, SpendingLimits(BUDGET), share)
+        )
         own = self.asking.setdefault((share, i), Asking(f"process {next(self.names)}", share))
         if what == "request":
-            self.request(desk, own, price)
+            self.request(coordinator, own, price)
         elif what == "reply" and own.in_flight:
             cost = own.in_flight.pop() * part
             own.spent += Amount(cost, 1)
             self.charged += cost
-            desk.remember(own.name, [], own.spent)
+            coordinator.remember(own.name, [], own.spent)
         elif what == "settle" and not own.in_flight:
-            desk.settle(own.name, own.spent)
+            coordinator.settle(own.name, own.spent)
             own.may = own.spent.cost
         elif what == "lose":
-            desk.forget(own.name)
+            coordinator.forget(own.name)
             self.charged += sum(own.in_flight)
             del self.asking[share, i]
         assert self.charged + sum(one.may - one.spent.cost for one in self.asking.values()) <= BUDGET + 1e-6
-        assert desk.told().cost <= self.charged + 1e-6
+        assert coordinator.told().cost <= self.charged + 1e-6
 
-    def request(self, desk: Coordinator, own: Asking, price: float) -> None:
+    def request(self, coordinator: Coordinator, own: Asking, price: float) -> None:
         """A process starts one, if it may."""
         needed = sum(own.in_flight) + price
         if own.spent.cost + needed > own.may:
-            block = desk.grant(own.name, own.spent, sum(own.in_flight), price)
+            block = coordinator.grant(own.name, own.spent, sum(own.in_flight), price)
             assert block.cost is not None
             own.may = block.cost
             assert block.granted == (own.spent.cost + needed <= own.may + 1e-6)
@@ -94,7 +96,7 @@ class World:
     def killed(self) -> None:
         """All drivers are killed, and their processes with them."""
         self.charged += sum(sum(one.in_flight) for one in self.asking.values())
-        self.desks.clear()
+        self.coordinators.clear()
         self.asking.clear()
 
 
@@ -112,10 +114,10 @@ def test_what_is_spent_and_what_may_be_spent_never_pass_the_budget(
 
 
 def test_all_of_the_budget_can_be_spent(tmp_path: Path) -> None:
-    desk = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(BUDGET))
+    coordinator = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(BUDGET))
     spent = [0.0, 0.0]
     while True:
-        blocks = [desk.grant(f"{i}", Amount(spent[i]), 0.0, 0.3) for i in (0, 1)]
+        blocks = [coordinator.grant(f"{i}", Amount(spent[i]), 0.0, 0.3) for i in (0, 1)]
         if not any(block.granted for block in blocks):
             break
         for i, block in enumerate(blocks):
@@ -126,32 +128,32 @@ def test_all_of_the_budget_can_be_spent(tmp_path: Path) -> None:
 
 
 def test_who_needs_more_waits_as_long_as_others_hold_it(tmp_path: Path) -> None:
-    desk = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(BUDGET, 20))
-    first = desk.grant("a", Amount(), 0.0, 8.0)
+    coordinator = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(BUDGET, 20))
+    first = coordinator.grant("a", Amount(), 0.0, 8.0)
     assert (first.cost, first.requests, first.granted, first.short) == (10.0, 16, True, "")
-    second = desk.grant("b", Amount(), 0.0, 3.0)
+    second = coordinator.grant("b", Amount(), 0.0, 3.0)
     assert (second.cost, second.requests, second.granted, second.short) == (0.0, 0, False, "")
-    desk.settle("a", Amount(1.0, 16))
-    second = desk.grant("b", Amount(), 0.0, 3.0)
+    coordinator.settle("a", Amount(1.0, 16))
+    second = coordinator.grant("b", Amount(), 0.0, 3.0)
     assert (second.cost, second.requests, second.granted) == (9.0, 4, True)
     # what is under way stays with it, the rest is given back
-    again = desk.grant("b", Amount(2.0, 1), 1.0, 7.0)
+    again = coordinator.grant("b", Amount(2.0, 1), 1.0, 7.0)
     assert (again.cost, again.granted) == (3.0, False)
-    last = desk.grant("b", Amount(3.0, 1), 0.0, 7.0)
+    last = coordinator.grant("b", Amount(3.0, 1), 0.0, 7.0)
     assert not last.granted
     assert last.short.startswith("stopped before the budget of $10")
     assert "$4.00 spent, and the next request may cost $7" in last.short
-    desk.settle("b", Amount(3.0, 4))
-    third = desk.grant("a", Amount(1.0, 16), 0.0, 1.0)
+    coordinator.settle("b", Amount(3.0, 4))
+    third = coordinator.grant("a", Amount(1.0, 16), 0.0, 1.0)
     assert third.short.startswith("stopped after 20 requests, as --max-requests says")
 
 
 def spend(folder: Folder, share: tuple[int, int] | None, limits: SpendingLimits = ALL) -> Amount:
     """Spend all that a command may, a dollar a request."""
-    desk, spent = Coordinator(InMemory(), folder, limits, share), Amount()
-    while desk.grant("one", spent, 0.0, 1.0).granted:
+    coordinator, spent = Coordinator(InMemory(), folder, limits, share), Amount()
+    while coordinator.grant("one", spent, 0.0, 1.0).granted:
         spent += Amount(1.0, 1, 10, 5)
-    desk.settle("one", spent)
+    coordinator.settle("one", spent)
     return spent
 
 
@@ -184,16 +186,16 @@ def test_a_limit_of_less_than_one_for_a_share_is_refused(flag: str) -> None:
 
 def test_what_a_lost_process_said_is_told_and_what_it_may_have_spent_is_not_granted_again(tmp_path: Path) -> None:
     where = folder_at(str(tmp_path))
-    desk = Coordinator(InMemory(), where, SpendingLimits(BUDGET))
-    desk.grant("a", Amount(), 0.0, 0.25)
-    desk.remember("a", [], Amount(0.5, 2, 20, 10))
-    desk.forget("a")
-    assert desk.told() == spent_on(where) == Amount(0.5, 2, 20, 10)
-    block = desk.grant("b", Amount(), 0.0, BUDGET)
+    coordinator = Coordinator(InMemory(), where, SpendingLimits(BUDGET))
+    coordinator.grant("a", Amount(), 0.0, 0.25)
+    coordinator.remember("a", [], Amount(0.5, 2, 20, 10))
+    coordinator.forget("a")
+    assert coordinator.told() == spent_on(where) == Amount(0.5, 2, 20, 10)
+    block = coordinator.grant("b", Amount(), 0.0, BUDGET)
     assert (block.granted, block.cost) == (False, 0.0)
     assert "$0.50 spent, $3.50 may have been by processes that were lost" in block.short
     # a driver that is killed had said how much was granted
-    desk.grant("b", Amount(), 0.0, 1.0)
+    coordinator.grant("b", Amount(), 0.0, 1.0)
     after = Coordinator(InMemory(), where, SpendingLimits(BUDGET)).grant("a", Amount(), 0.0, 0.01)
     assert (after.granted, after.cost) == (False, 0.0)
     assert spent_on(where) == Amount(0.5, 2, 20, 10)
@@ -208,8 +210,10 @@ def test_a_damaged_file_of_what_was_spent_is_named(tmp_path: Path) -> None:
 def started(share: tuple[int, int] | None, processes: int, tmp_path: Path, **limits: int) -> list[float]:
     """When requests of 50 tokens are started by processes that would send one every second, for ten minutes."""
     now, found = [0.0], []
-    desk = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(**limits), share, clock=lambda: now[0])
-    all_limits = [SharedLimits(desk.call, f"{i}", "m", pytest.fail) for i in range(processes)]
+    coordinator = Coordinator(
+        InMemory(), folder_at(str(tmp_path)), SpendingLimits(**limits), share, clock=lambda: now[0]
+    )
+    all_limits = [SharedLimits(coordinator.call, f"{i}", "m", pytest.fail) for i in range(processes)]
     for _ in range(600):
         for one in all_limits:
             if one.wait(0.0, 50) <= 0:
@@ -240,19 +244,19 @@ def test_processes_keep_the_limits_a_minute_together(
 
 
 def test_each_model_has_its_own_limits_a_minute(tmp_path: Path) -> None:
-    desk = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(rpm=1), clock=lambda: 0.0)
-    one, same, other = (SharedLimits(desk.call, "a", model, pytest.fail) for model in ("m", "m", "n"))
+    coordinator = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(rpm=1), clock=lambda: 0.0)
+    one, same, other = (SharedLimits(coordinator.call, "a", model, pytest.fail) for model in ("m", "m", "n"))
     assert [limits.wait(0.0, 10) <= 0 for limits in (one, same, other)] == [True, False, True]
 
 
 def test_a_question_is_asked_by_one_process_until_that_is_lost(tmp_path: Path) -> None:
-    desk = Coordinator(InMemory(), folder_at(str(tmp_path)))
-    one, other = SharedMemory(desk.call, "one"), SharedMemory(desk.call, "other")
+    coordinator = Coordinator(InMemory(), folder_at(str(tmp_path)))
+    one, other = SharedMemory(coordinator.call, "one"), SharedMemory(coordinator.call, "other")
 
     assert list(one.claim([b"a", b"b"])) == [b"a", b"b"]
     assert list(other.claim([b"a", b"c"])) == [b"c"]
     one.remember([CachedAnswer(b"a", "supported", "f", Verdict("yes"))])
     assert other.recall([b"a", b"b"]) == {b"a": Verdict("yes")}
     assert list(other.claim([b"b"])) == []
-    desk.forget("one")
+    coordinator.forget("one")
     assert list(other.claim([b"b"])) == [b"b"]

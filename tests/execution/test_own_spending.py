@@ -20,7 +20,7 @@ LIMITS = SpendingLimits(budget=10.0)
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Coordinator:
+def coordinator(tmp_path: Path) -> Coordinator:
     return Coordinator(InMemory(), folder_at(str(tmp_path)), LIMITS)
 
 
@@ -42,8 +42,8 @@ def sent(ledger: Ledger, most: float, cost: float) -> bool:
     return True
 
 
-def test_one_process_spends_the_budget_request_by_request(desk: Coordinator, tmp_path: Path) -> None:
-    ledger = process(desk.call, "a")
+def test_one_process_spends_the_budget_request_by_request(coordinator: Coordinator, tmp_path: Path) -> None:
+    ledger = process(coordinator.call, "a")
     while sent(ledger, 1.0, 0.25):
         assert ledger.cost <= 9.25
     assert ledger.cost == 9.25
@@ -56,8 +56,8 @@ def test_one_process_spends_the_budget_request_by_request(desk: Coordinator, tmp
     assert ledger.end_part() == Amount()
 
 
-def test_a_process_without_money_waits_in_place_for_what_another_gives_back(desk: Coordinator) -> None:
-    rich = process(desk.call, "a")
+def test_a_process_without_money_waits_in_place_for_what_another_gives_back(coordinator: Coordinator) -> None:
+    rich = process(coordinator.call, "a")
     assert sent(rich, 1.0, 2.0)
     waited: list[float] = []
 
@@ -66,14 +66,14 @@ def test_a_process_without_money_waits_in_place_for_what_another_gives_back(desk
         if len(waited) == 3:
             rich.end_part()
 
-    poor = process(desk.call, "b", sleep)
+    poor = process(coordinator.call, "b", sleep)
     assert sent(poor, 1.0, 0.25)
     assert waited == [PAUSE] * 3
     assert poor.budget == 10.0 - 2.0
 
 
-def test_requests_under_way_are_not_waited_for_in_place(desk: Coordinator) -> None:
-    ledger = process(desk.call, "a")
+def test_requests_under_way_are_not_waited_for_in_place(coordinator: Coordinator) -> None:
+    ledger = process(coordinator.call, "a")
     assert ledger.admits(6.0)
     ledger.begin(6.0)
     assert not ledger.admits(6.0)
@@ -82,22 +82,22 @@ def test_requests_under_way_are_not_waited_for_in_place(desk: Coordinator) -> No
     assert ledger.admits(6.0)
 
 
-def test_who_waits_for_the_answer_of_another_process_gives_back_what_that_one_needs(desk: Coordinator) -> None:
-    waiting = process(desk.call, "a")
+def test_who_waits_for_the_answer_of_another_process_gives_back_what_that_one_needs(coordinator: Coordinator) -> None:
+    waiting = process(coordinator.call, "a")
     assert sent(waiting, 1.0, 1.0)
-    assert not desk.grant("b", Amount(), 0.0, 1.0).granted
+    assert not coordinator.grant("b", Amount(), 0.0, 1.0).granted
     waiting.wait()
-    assert desk.grant("b", Amount(), 0.0, 1.0).granted
-    desk.settle("b", Amount(3.0, 1))
+    assert coordinator.grant("b", Amount(), 0.0, 1.0).granted
+    coordinator.settle("b", Amount(3.0, 1))
     assert sent(waiting, 1.0, 1.0)
     assert waiting.cost == 2.0
 
 
 def test_requests_are_limited_for_all_processes(tmp_path: Path) -> None:
     limits = SpendingLimits(max_requests=25)
-    desk = Coordinator(InMemory(), folder_at(str(tmp_path)), limits)
-    one = process(desk.call, "a", limits=limits)
-    other = process(desk.call, "b", limits=limits)
+    coordinator = Coordinator(InMemory(), folder_at(str(tmp_path)), limits)
+    one = process(coordinator.call, "a", limits=limits)
+    other = process(coordinator.call, "b", limits=limits)
     assert [sent(one, 0.0, 0.1) for _ in range(16)] == [True] * 16
     assert [sent(other, 0.0, 0.1) for _ in range(9)] == [True] * 9
     other.end_part()
@@ -106,7 +106,7 @@ def test_requests_are_limited_for_all_processes(tmp_path: Path) -> None:
     assert not sent(other, 0.0, 0.1)
 
 
-def test_a_desk_that_can_not_be_asked_stops_the_process_and_is_told(desk: Coordinator) -> None:
+def test_a_coordinator_that_can_not_be_asked_stops_the_process_and_is_told(coordinator: Coordinator) -> None:
     def broken(*_: Any) -> Any:
         raise StoreError("the disk is full")
 
@@ -116,7 +116,7 @@ def test_a_desk_that_can_not_be_asked_stops_the_process_and_is_told(desk: Coordi
     with pytest.raises(Stopped, match="the disk is full"):
         ledger.wait()
 
-    ledger = process(desk.call, "b")
+    ledger = process(coordinator.call, "b")
     assert SharedLimits(broken, "b", "m", ledger.fail).wait(0.0, 10) > 0
     assert not ledger.admits(1.0)
     assert isinstance(ledger.error, StoreError)
