@@ -142,11 +142,7 @@ class CaseRow:
         )
 
     def record(self) -> Record:
-        """The record; the parts of its scores are found again in the steps.
-
-        Raises:
-            StoreError: the steps are damaged, or were written by a newer version.
-        """
+        """The record; the parts of its scores are found again in the steps."""
         case = self.case()
         steps = decode_steps(case, self.steps)
         found = with_custom_parts(self.outcomes, steps)

@@ -164,11 +164,7 @@ BATCH = 1000
 
 
 def format_of(path: Path) -> ExportFormat:
-    """The format that a file's ending names.
-
-    Raises:
-        ConfigError: it names none.
-    """
+    """The format that a file's ending names."""
     if (known := FORMATS.get(path.suffix)) is not None:
         return known
     raise ConfigError(f"{path.name!r}: name the file .jsonl, .csv or .parquet, or give --format")
@@ -177,20 +173,8 @@ def format_of(path: Path) -> ExportFormat:
 def export_file(path: Path, format: ExportFormat, cases: Cases, fields: ExportedFields, *, raw: bool = False) -> int:  # noqa: A002  # as the flag is called
     """Write a run to a file, whole or not at all.
 
-    Args:
-        path: where to.
-        format: `jsonl`: see `json_row`. `csv` and `parquet`: see `table_row`; CSV has a column `tag.NAME` for every tag
-            besides, Parquet one map column `tags`.
-        cases: the run.
-        fields: what of each case.
-        raw: see `write_csv`.
-
-    Returns:
-        How many rows were written.
-
-    Raises:
-        InputError: the file can't be written.
-        MissingExtraError: Parquet without its extra.
+    CSV has a column `tag.NAME` for every tag besides, Parquet one map column `tags`; `raw`: see `write_csv`. Returns
+    how many rows were written.
     """
     try:
         if format == "parquet":
@@ -214,12 +198,8 @@ def write_csv(out: TextIO, cases: Cases, fields: ExportedFields, *, raw: bool = 
 
     The cases are read twice, because the header names every tag.
 
-    Args:
-        out: where to; it must not translate the ends of lines.
-        cases: the run.
-        fields: what of each case.
-        raw: whether texts are written as they are. Else a cell that a spreadsheet would run as a formula begins with an
-            apostrophe, and control characters are replaced.
+    `out` must not translate the ends of lines. Unless `raw`, a cell that a spreadsheet would run as a formula begins
+    with an apostrophe, and control characters are replaced.
     """
     tags = {f"tag.{name}": name for record, _ in cases() for name in record.case.tags}
     cell = _plain if raw else _safe

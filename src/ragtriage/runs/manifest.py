@@ -102,12 +102,7 @@ class ReadOptions:
     max_sources: int = RowLimits().max_sources
 
     def open(self, address: str, name: str) -> CaseFile:
-        """Open a file; its first rows are read.
-
-        Raises:
-            InputError: it can't be used.
-            ConfigError: the mapping is wrong.
-        """
+        """Open a file; its first rows are read."""
         path = address.partition("?")[0] if REMOTE in address else address
         opener = partial(open_input, address) if REMOTE in address else None
         return open_cases(
@@ -210,11 +205,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Manifest:
-        """Undo `as_json`.
-
-        Raises:
-            ValueError, LookupError, TypeError, AttributeError: it is none.
-        """
+        """Undo `as_json`."""
         own = {name: value for name, value in told.items() if name != "identity"}
         return cls(
             **own
@@ -242,11 +233,7 @@ def now(taken: Collection[str] = ()) -> str:
 
 
 def check_same(known: Manifest, new: Manifest, address: str) -> None:
-    """Refuse to go on with another run.
-
-    Raises:
-        InputError: its input, metrics, judge or criteria aren't what is asked for now; says what differs.
-    """
+    """Refuse to go on with another run."""
     # the same files may have been cut in another way by an earlier version: the parts of the run count then
     if found := [*_differences(known, new)]:
         raise InputError(
@@ -259,9 +246,6 @@ def check_versions(known: Manifest, new: Manifest, address: str) -> None:
     """Refuse to add records to those of other versions: one run is the work of one program.
 
     Only what the plan names is compared; one that was written before may name less.
-
-    Raises:
-        InputError: a package has another version here; says which, with both.
     """
     others = [
         f"{package} {version}, here it is {new.versions.get(package, 'missing')}"

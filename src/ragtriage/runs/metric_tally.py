@@ -58,12 +58,9 @@ def interval_of_mean(
 
     Three errors that don't depend on each other, so that their squares add up on either side.
 
-    Args:
-        mean: over cases.
-        sampling: the ends of its interval by the choice of cases alone.
-        doubt: its variance if every verdict is right with its chance.
-        moved: how far a step in all log odds moves it.
-        between: the standard deviation of such a step between domains.
+    `sampling` is the interval by the choice of cases alone; `doubt` the variance if every verdict is right with its
+    chance; `moved` how far a step in all log odds moves the mean, whose standard deviation between domains is
+    `between`.
     """
     down, up = (math.hypot(end - mean, Z * math.sqrt(doubt), Z * between * moved) for end in sampling)
     return mean - down, mean + up
@@ -256,13 +253,8 @@ def weighted_interval(
 ) -> tuple[float, float, float]:
     """The weighted mean and its 95 % percentile bootstrap interval over cases (Efron 1979).
 
-    Args:
-        values: shape (n,), n ≥ 1.
-        weights: shape (n,), above 0.
-        seed: the same numbers for the same data every time, in whatever order it comes.
-
-    Returns:
-        (mean, low, high). With one case the interval is that case.
+    Both have the shape (n,), n ≥ 1, the weights above 0; with one case the interval is that case. The same data gives
+    the same numbers, in whatever order it comes.
     """
     order = np.lexsort((weights, values))
     values, weights = values[order], weights[order]

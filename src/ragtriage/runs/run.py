@@ -253,11 +253,7 @@ class Run:
         return (row.record() for row in self.place.read(WHOLE, positions))
 
     def record(self, case_id: str) -> Record:
-        """One case's record.
-
-        Raises:
-            NotStoredError: the run holds no such case; says which are near.
-        """
+        """One case's record."""
         at = self.place.position(digest(case_id))
         if at is None:
             ids = (row.id for row in islice(self.place.read(FACTS), MOST_COMPARED))

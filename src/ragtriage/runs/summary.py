@@ -336,11 +336,7 @@ class Gates:
     """The highest allowed mean of a metric of which lower is better."""
 
     def check(self, metrics: Sequence[Metric]) -> None:
-        """Refuse a gate on a metric that isn't computed, or in its wrong direction, before anything is judged.
-
-        Raises:
-            ConfigError: says which.
-        """
+        """Refuse a gate on a metric that isn't computed, or in its wrong direction, before anything is judged."""
         directions = {m.name: m.better for m in metrics}
         for better, flag in FLAGS.items():
             limits = self.fail_below if better == "higher" else self.fail_above

@@ -80,12 +80,7 @@ class FoundRows:
 
 
 def found_columns(rules: Sequence[str], cases: Iterable[FoundOnCase]) -> FoundColumns:
-    """The columns of what was found.
-
-    Args:
-        rules: their names, by the places that the cases name.
-        cases: in the order of the input.
-    """
+    """The columns of what was found."""
     rows = list(cases)
     holds, sure, likely = (np.zeros((len(rows), len(rules))) for _ in range(3))
     for place, row in enumerate(rows):
@@ -109,13 +104,6 @@ def read_found(run: Run, config: EvaluationConfig) -> FoundColumns:
     """Diagnose a stored run; the longest part of a comparison, as the verdicts of every case are read.
 
     Of a large run that is finished it is kept in the store what was found by these thresholds and rules.
-
-    Args:
-        run: the run.
-        config: its metrics, with the thresholds and rules that both sides are read with.
-
-    Raises:
-        StoreError: the run can't be read.
     """
     kept = run.info.state == FINISHED and run.info.rows >= KEPT_FROM
     digest = _digest(run, config) if kept else ""

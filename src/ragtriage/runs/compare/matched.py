@@ -62,17 +62,7 @@ class Matched:
 
 
 def match(base: Side, new: Side, pairing: Pairing, cluster: str | None) -> tuple[Matched, Pairs]:
-    """Put the two sides together.
-
-    Args:
-        base: the old side.
-        new: the new one.
-        pairing: their pairs, at least one.
-        cluster: the tag that says which cases aren't independent.
-
-    Raises:
-        ConfigError: no pair has the tag; says which there are.
-    """
+    """Put the two sides together."""
     texts = changed_texts(base.table, new.table, pairing)
     weight = new.table.weight[pairing.new]
     weight = weight / weight.max()

@@ -41,16 +41,7 @@ class Pairing:
 
 
 def pair_up(base: CaseTable, new: CaseTable, by: PairedBy | None = None) -> Pairing:
-    """Pair the cases of two sides.
-
-    Args:
-        base: the old side.
-        new: the new one.
-        by: by what; by id where both sides have ids of their own, if None.
-
-    Raises:
-        InputError: more than a tenth of the pairs by id ask another question: the ids look like row numbers.
-    """
+    """Pair the cases of two sides."""
     chosen: PairedBy = by or ("id" if base.own_ids and new.own_ids else "query")
     if chosen == "id":
         return _by_id(base, new)

@@ -55,13 +55,7 @@ class _Touched:
 
 
 def metric_rows(matched: Matched, names: Collection[str] | None, *, across_judges: bool) -> list[MetricComparison]:
-    """A row for every metric of either side, in the order in which they are listed.
-
-    Args:
-        matched: the two sides.
-        names: only these; all if None.
-        across_judges: compare although the judge differs.
-    """
+    """A row for every metric of either side, in the order in which they are listed."""
     metrics = {m.name: m for m in (*matched.new.metrics, *matched.base.metrics)}
     plain: list[MetricComparison] = []
     touched: list[_Touched] = []
@@ -190,10 +184,7 @@ def _tested(touched: Iterable[_Touched]) -> Iterator[MetricComparison]:
 def verdict_of(found: Difference, adjusted: float | None, direction: int) -> Verdict:
     """Better or worse where the adjusted p-value says so, else can't tell.
 
-    Args:
-        found: the difference.
-        adjusted: its adjusted p-value; None if it wasn't tested.
-        direction: 1 where more is better, −1 where less is.
+    `direction` is 1 where more is better, −1 where less is.
     """
     if adjusted is None or adjusted >= SIGNIFICANT or abs(found.difference) <= ROUNDING:
         return "can't tell"
@@ -217,19 +208,13 @@ def place_of(verdict: Verdict, found: Difference | None) -> tuple[int, float]:
 def expected_of(likely: Numbers) -> ExpectedCount:
     """How many cases have something.
 
-    Args:
-        likely: shape (n,), the probability of each; NaN where it can't be decided, which counts for nothing.
+    `likely` is NaN where it can't be decided, which counts for nothing; shape (n,).
     """
     return ExpectedCount.of(float(np.nansum(likely)), float(np.nansum(likely * (1.0 - likely))), len(likely))
 
 
 def expected_change(matched: Matched, rule: str) -> ExpectedChange | None:
-    """How many pairs have a finding by its probability, before and after; None where that says no more than the count.
-
-    Args:
-        matched: the two sides.
-        rule: its name; not one of a doubt.
-    """
+    """How many pairs probably have a finding, before and after; None where that says no more than the count."""
     paired = matched.likely(rule)
     if paired is None:
         return None
@@ -350,10 +335,7 @@ def slices_by(matched: Matched, tag: str, rows: Sequence[MetricComparison]) -> t
 
     Holm's correction counts all tests of this tag that can reach .05.
 
-    Args:
-        matched: the two sides.
-        tag: its values are new's.
-        rows: the metrics of the whole; those that were touched are compared.
+    Of the metrics in `rows` those that were touched are compared.
     """
     places: dict[str, list[int]] = defaultdict(list)
     for place, value in enumerate(matched.tag(tag)):

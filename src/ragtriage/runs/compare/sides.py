@@ -51,15 +51,8 @@ def side_of(
 ) -> Side:
     """A side out of stored runs.
 
-    Args:
-        runs: trials or further runs of one version, the first of which has the cases; at least one.
-        name: what the side is called.
-        tags: tags that are wanted.
-        reading: the thresholds and rules that findings are read with; without them no finding is read.
-
-    Raises:
-        InputError: several runs were judged by different judges, or have no case in common.
-        StoreError: a run can't be read.
+    The runs are trials or further runs of one version, the first of which has the cases. Without `reading` no finding
+    is read.
     """
     first = runs[0].info
     for other in runs[1:]:
