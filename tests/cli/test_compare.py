@@ -12,7 +12,7 @@ from cli_rows import written
 from compared_runs import ScriptedJudge, answers, store_run
 from in_process import Said
 from ragtriage import Case, Record, Score, open_store
-from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.manifest import RunIdentity
 
 Command = Callable[..., Said]
 BAD = tuple(range(3, 20))

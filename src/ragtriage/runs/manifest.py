@@ -21,7 +21,7 @@ from ragtriage.core.files import REMOTE, Stamp, open_input
 from ragtriage.readers import CaseFile, RowLimits, open_cases
 from ragtriage.readers.files import ByteRange, RowGroups, RowRange
 from ragtriage.readers.files import InputFile as OpenedFile
-from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.case_row import digest
 
 MOST_COUNTED = 1_000_000_000
 """Bytes that are looked through to say at which line a part begins."""
@@ -178,7 +178,7 @@ class Manifest:
 
     @property
     def identity(self) -> str:
-        """See `ragtriage.runs.identity.RunIdentity`."""
+        """See `ragtriage.runs.case_row.RunIdentity`."""
         return RunIdentity(self.input_digest, self.metrics, self.fingerprints, self.trial).hexdigest()
 
     def file_of(self, part: PartPlan) -> InputFile:
@@ -372,3 +372,22 @@ class Part:
     def from_json(cls, told: Mapping[str, Any]) -> Part:
         """Undo `asdict`."""
         return cls(**{**told, "spent": Amount(**told["spent"])})
+
+
+@dataclass(frozen=True, slots=True)
+class RunIdentity:
+    """What a run's results depend on: the same identity means that the same would be computed again."""
+
+    rows: str
+    """`RowsHash.hexdigest()` of its rows."""
+    metrics: tuple[str, ...]
+    """The metrics' names, in the order of the tables."""
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    """The judge's fingerprint, by kind of question."""
+    trial: int = 0
+    """Which repetition of the same evaluation."""
+
+    def hexdigest(self) -> str:
+        """One text for all of it, 32 hexadecimal digits."""
+        trial = [self.trial] if self.trial else []  # so that runs which were never repeated are found by what they were
+        return digest(json.dumps([self.rows, self.metrics, sorted(self.fingerprints.items()), *trial])).hex()

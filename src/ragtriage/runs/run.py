@@ -13,8 +13,7 @@ from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.validation import near_names
 from ragtriage.core.verdicts import Outcome
-from ragtriage.runs.case_row import FACTS, SCORED, WHOLE, CaseHeading, CaseRow, Columns
-from ragtriage.runs.identity import digest
+from ragtriage.runs.case_row import FACTS, SCORED, WHOLE, CaseHeading, CaseRow, Columns, digest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -152,7 +151,6 @@ class Place(Protocol):
     @property
     def info(self) -> RunInfo:
         """What is known of it as a whole."""
-        ...
 
     def read(self, what: Columns, positions: range | None = None) -> Iterator[CaseRow]:
         """Its cases in the order of the input, in portions, so that memory is bounded.
@@ -161,27 +159,21 @@ class Place(Protocol):
             what: what is read of each.
             positions: only those at these positions, which follow each other; None for all.
         """
-        ...
 
     def scores(self, metric: str) -> Iterator[tuple[int, float | None, bool]]:
         """(position, value, whether the judge failed) of one metric; the value is None if it is undefined."""
-        ...
 
     def position(self, id_digest: bytes) -> int | None:
         """Where the case with this digest of its id stands; None if there is none."""
-        ...
 
     def texts_deleted(self) -> tuple[int, int]:
         """How many of its cases have no texts any more, and of how many of these they were deleted on purpose."""
-        ...
 
     def rejected(self) -> Sequence[RejectedRow]:
         """The rows of the input that couldn't be used, in their order."""
-        ...
 
     def counted(self) -> Iterator[CountedPart] | None:
         """What was counted of each part by the run's own criteria; None where that isn't kept."""
-        ...
 
     def note(self, kind: str, digest: str, value: str | None = None) -> str | None:
         """What was computed from the whole run and is kept: of each kind the last that was written.
@@ -194,7 +186,6 @@ class Place(Protocol):
         Returns:
             The note; None if none was written by this digest.
         """
-        ...
 
 
 class RecordWriter(Protocol):
@@ -210,7 +201,6 @@ class RecordWriter(Protocol):
         Raises:
             StoreError: it can't be kept.
         """
-        ...
 
 
 MOST_COMPARED = 10_000
@@ -297,12 +287,9 @@ class RunList(Protocol):
 
     def runs(self, *, everywhere: bool = False) -> Sequence[RunInfo]:
         """Those of the project, or all, the newest first."""
-        ...
 
     def run(self, number: int | str = "last") -> Run:
         """One run to read, by its number, or `last`."""
-        ...
 
     def shared_cases(self, run: int, other: int, enough: float) -> int:
         """How many cases two runs have in common: by ids or, where fewer than enough are, by queries."""
-        ...

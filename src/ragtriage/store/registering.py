@@ -14,7 +14,7 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.files import folder_at
 from ragtriage.runs.codec import DELETED
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
-from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import FINISHED, Run, RunInfo
 from ragtriage.runs.tally import tally_of
 from ragtriage.store.folder import FolderPlace, folder_of
