@@ -63,7 +63,6 @@ class RowsHash:
 
 
 ROLES = ("query", "response", "reference", "source", "history", "sample", "citation mark")
-"""What the texts of a case are for it."""
 HEAD = 60
 """Characters of the query that are kept beside a heading."""
 
@@ -73,9 +72,7 @@ class CaseText:
     """One text of a case."""
 
     role: str
-    """One of `ROLES`."""
     ordinal: int
-    """Its place among those of its role, from 0."""
     label: str | None
     """A source's id, a turn's role."""
     hash: bytes | None
@@ -95,7 +92,6 @@ class CaseHeading:
     rules: tuple[str, ...]
     """The rules of its findings, the most pressing first."""
     sure: bool
-    """Whether what heads it is sure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +123,6 @@ class CaseRow:
     row: int | None = None
     """Its row in what it was read from, from 1; None where it stands in a table."""
     failed: bool = False
-    """Whether a score failed."""
     language: str = "en"
     seconds: float = 0.0
     weight: float = 1.0

@@ -15,7 +15,6 @@ from ragtriage.readers.files import ByteRange, RowGroups
 from ragtriage.runs.manifest import InputFile, PartPlan, ReadOptions, part_id
 
 AT_ONCE = 16
-"""Files that are looked at together."""
 MOST_CASES, FEWEST_CASES = 1_000, 16
 """Of a part: what a lost node costs at most, and what is worth a file of its own."""
 WANTED_PARTS = 64
@@ -62,8 +61,6 @@ def survey(inputs: Sequence[str], reading: ReadOptions, size: int | None = None)
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """A file, and what its cutting needs."""
-
     file: InputFile
     rows: float | None = None
     """About how many rows it has; None where that isn't known."""

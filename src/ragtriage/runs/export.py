@@ -33,9 +33,7 @@ class ExportedFields:
     thresholds: Mapping[str, float]
     """Metric name → the value at which a score is just good enough."""
     rules: Sequence[Rule]
-    """The diagnosis table that findings were made with."""
     texts: bool = False
-    """Whether the query, the response and the sources are."""
     evidence: bool = False
     """Whether tables have a column with the evidence; JSON always has it in its findings."""
 
@@ -154,13 +152,11 @@ def _scores(record: Record, metrics: Sequence[Metric]) -> dict[str, float | None
 
 ExportFormat = Literal["jsonl", "csv", "parquet"]
 FORMATS: Mapping[str, ExportFormat] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
-"""A file's ending → the format that it names."""
 Cases = Callable[[], Iterable[Diagnosed]]
 """Gives the cases of a run with their findings, from the first one on at every call."""
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 """What a cell begins with that a spreadsheet would run as a formula (OWASP, "CSV Injection")."""
 BATCH = 1000
-"""Rows written together to a Parquet file."""
 
 
 def format_of(path: Path) -> ExportFormat:

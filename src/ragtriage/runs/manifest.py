@@ -47,7 +47,6 @@ class PartPlan:
     id: str
     """A digest of the file, its size and version, and which rows: 20 hexadecimal digits."""
     file: int
-    """The place of the file in the plan."""
     part: RowRange
     rows: int | None
     """How many rows it has, where that is known before it is read."""
@@ -121,10 +120,8 @@ class InputFile:
 
     address: str
     name: str
-    """As the user knows it."""
     size: int
     version: str
-    """See `Stamp`."""
     format: str = ""
     mapping: Mapping[str, str] = field(default_factory=dict)
     """Our field to the column that holds it."""
@@ -171,10 +168,8 @@ class Manifest:
     rows: int = 0
     """About how many rows the input has; those of files that are one part aren't known and count as none."""
     texts: bool = True
-    """Whether the run holds the cases' texts."""
     created: str = field(default_factory=lambda: now())  # noqa: PLW0108  # found when it is called
     trial: int = 0
-    """Which repetition of the same evaluation."""
 
     @property
     def identity(self) -> str:
@@ -326,7 +321,6 @@ def lines_of(stream: BinaryIO, part: ByteRange) -> tuple[int, int] | None:
 
 
 def _line_breaks(stream: BinaryIO, size: int) -> int:
-    """How many line breaks are among the next bytes."""
     found = 0
     while size > 0 and (chunk := stream.read(min(_READ, size))):
         found += chunk.count(b"\n")
@@ -350,12 +344,10 @@ class Part:
     """Of a part of a JSONL file; else 0."""
     cases: int
     failed: int
-    """Cases of which a score failed."""
     rejected: int
     left: int = 0
     """Cases that weren't evaluated, as the judge was stopped."""
     forgotten: int = 0
-    """Cases whose texts were deleted."""
     ends: bool = False
     """Whether nothing behind it could be read, though there is more."""
     probe: str = ""
@@ -364,7 +356,6 @@ class Part:
     seconds: float = 0.0
     """That a process worked on it."""
     spent: Amount = field(default_factory=Amount)
-    """On this attempt."""
     counts: Mapping[str, Any] = field(default_factory=dict)
     """By the run's own criteria; see `ragtriage.runs.summary.Tally.counts`."""
 
@@ -381,11 +372,8 @@ class RunIdentity:
     rows: str
     """`RowsHash.hexdigest()` of its rows."""
     metrics: tuple[str, ...]
-    """The metrics' names, in the order of the tables."""
     fingerprints: Mapping[str, str] = field(default_factory=dict)
-    """The judge's fingerprint, by kind of question."""
     trial: int = 0
-    """Which repetition of the same evaluation."""
 
     def hexdigest(self) -> str:
         """One text for all of it, 32 hexadecimal digits."""

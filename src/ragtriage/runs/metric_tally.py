@@ -67,7 +67,6 @@ def interval_of_mean(
 
 
 BINS = 10
-"""Bars of a distribution plot."""
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -85,9 +84,7 @@ class MetricSummary:
     right and of texts unlike those that the chances were calibrated on; see `interval_of_mean`."""
     high: float | None
     n: int
-    """How many cases have the score."""
     undefined: Mapping[str, int]
-    """Reason → how many cases."""
     failed: int
     """On how many cases the judge, or the metric, failed; not part of `undefined`."""
     unknown: int
@@ -96,7 +93,6 @@ class MetricSummary:
     """How many cases fall into each of ten equal parts of the range, the ends included."""
     range: tuple[float, float] = (0.0, 1.0)
     about: str = ""
-    """What the score says, in a sentence."""
     cause: str = ""
     """Why most of the failed ones failed; empty if none did."""
     sampling: tuple[float, float] | None = None

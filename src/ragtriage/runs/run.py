@@ -43,20 +43,16 @@ class RunInfo:
     created: str
     """UTC, ISO 8601."""
     finished: str | None
-    """When it was finished or interrupted."""
     input: str
     """The file that it was read from, as it was given."""
     rows_hash: str
     rows: int
-    """How many usable rows the file has."""
     metrics: tuple[str, ...]
     judge: str
     fingerprints: Mapping[str, str]
     """By kind of question."""
     configuration: Mapping[str, Any]
-    """Thresholds and flags."""
     versions: Mapping[str, str]
-    """Of the programs that computed it."""
     seconds: float
     """Spent evaluating, over all continuations."""
     cost: float
@@ -64,7 +60,6 @@ class RunInfo:
     done: int
     """Rows that are evaluated and didn't fail."""
     failed: int
-    """Rows with at least one score that failed."""
     rejected: int
     """Complaints about rows that can't be used."""
     requests: int = 0
@@ -138,11 +133,9 @@ class CountedPart:
     """What was counted of one part of a run."""
 
     positions: range
-    """Where its cases stand in the run."""
     counts: Mapping[str, Any] | None
     """See `ragtriage.runs.summary.Tally.counts`; None where its records have to be counted, because of duplicates."""
     scores: Callable[[Sequence[str]], Mapping[str, tuple[Numbers, Numbers]]]
-    """Reads the scores of metrics and their weights."""
 
 
 class Place(Protocol):

@@ -30,7 +30,6 @@ class RowSelection:
     """Which of a file's usable rows are evaluated; all by default."""
 
     limit: int | None = None
-    """Only the first N."""
     sample: int | None = None
     """N at random; the same seed draws the same ones."""
     seed: int = 0
@@ -53,12 +52,10 @@ class RowCounts:
     """What one pass over the selected rows found, before anything is judged."""
 
     selected: int = 0
-    """Usable rows that are to be evaluated."""
     rejected: int = 0
     """Rows that can't be used, as far as the file was read."""
     first_rejected: list[Rejected] = field(default_factory=list)
     conversations: int = 0
-    """Selected rows with a conversation before the query."""
     optional: Counter[str] = field(default_factory=Counter)
     """Optional content, which only some metrics need → selected rows that have it; see `ragtriage.metrics.names`."""
     tags: dict[str, None] = field(default_factory=dict)
@@ -66,7 +63,6 @@ class RowCounts:
     notes: tuple[str, ...] = ()
     """What the user should know of rows behind the head of the file."""
     cut_off: bool = False
-    """Whether the file couldn't be read to its end."""
     estimate: RowEstimate | None = None
     """By what all numbers are estimated where only some rows were looked at."""
 

@@ -207,13 +207,10 @@ class _Head:
     digests: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     likely: bool = False
-    """Whether the cases say how likely their findings are."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One case."""
-
     key: str
     scores: tuple[float | str | None, ...]
     digests: str = ""
@@ -227,8 +224,6 @@ class _Row:
 
 @dataclass(slots=True)
 class _Columns:
-    """What was read so far."""
-
     head: _Head
     keys: dict[str, int] = field(default_factory=dict)
     digests: list[bytes] = field(default_factory=list)

@@ -64,7 +64,6 @@ DIGESTED: tuple[Digested, ...] = get_args(Digested)
 upper and lower case and white space apart), the query and the history as they are worded, the reference, the sources as
 a set and in their order, the response, and what only some metrics read (samples, relevant ids, citation marks)."""
 SIZE = 8
-"""Bytes of a digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,6 @@ class FoundColumns:
     sure: Mapping[str, Numbers]
     """The same for findings that are sure."""
     component: Sequence[str]
-    """Under which component each case is counted."""
     heading: Sequence[str]
     """The rule of its most pressing finding, else that component."""
     likely: Mapping[str, Numbers] = field(default_factory=dict)
@@ -94,7 +92,6 @@ class CaseTable:
     """False if most of them were made from the content, so that they change with every answer."""
     digests: Mapping[Digested, Digests]
     weight: Numbers
-    """As it was given."""
     scores: Mapping[str, Numbers]
     """Metric → its score, the mean over trials; NaN where it is undefined."""
     failed: Mapping[str, Flags]
@@ -103,7 +100,6 @@ class CaseTable:
     """Tag → each case's value as a text, None where it has none."""
     found: FoundColumns | None = None
     hashed_ids: bool = False
-    """Whether the ids are their digests (`hashed_id`)."""
     noise: Mapping[str, float] = field(default_factory=dict)
     """Metric → the variance of a score over trials; none where there is one trial."""
 

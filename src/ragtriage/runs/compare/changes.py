@@ -105,7 +105,6 @@ def _differ(base: Side, new: Side, kind: str) -> bool:
 
 
 def _reading(counts: Mapping[Digested, int], prompt: int, order: int, unknown: int, *, judged: bool) -> str:
-    """What the changes amount to: whose they are."""
     same = not any(counts.values()) and not order and not unknown
     if judged:
         mine, both = "the application is the same", "the judge differs too"

@@ -22,7 +22,6 @@ from ragtriage.runs.run import Run, RunInfo, RunList
 SHARED = 0.5
 """The share of the new side's cases that a run must have to be taken as its base."""
 MOST_LOOKED_AT = 50
-"""Earlier runs that are looked at for a base."""
 LAST = "last"
 
 

@@ -127,8 +127,8 @@ def _case(
     theirs, mine = int(matched.pairing.base[pair]), int(matched.pairing.new[pair])
     scores = []
     for metric in metrics:
-        base, new = (_score(side.scores[metric][at]) for side, at in
-                     ((matched.base.table, theirs), (matched.new.table, mine)))  # fmt: skip
+        both = float(matched.base.table.scores[metric][theirs]), float(matched.new.table.scores[metric][mine])
+        base, new = (None if np.isnan(value) else value for value in both)
         if base != new:
             scores.append((metric, base, new))
     found = matched.base.table.found, matched.new.table.found
@@ -147,10 +147,6 @@ def source_change(matched: Matched, pair: int) -> SourceChange:
     return "order" if texts.differs["order"][pair] else "same"
 
 
-def _score(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
 MIN_PAIRED = 0.9
 """The share of the base side's cases that must be paired for gates to be read."""
 HINTED = 1.2
@@ -165,13 +161,11 @@ class CompareOptions:
     cluster: str | None = None
     by: str | None = None
     metrics: Collection[str] | None = None
-    """Only these metrics; all if None."""
     pair: PairedBy | None = None
     min_paired: float = MIN_PAIRED
     across_judges: bool = False
     """Compare although the judge differs; then no gate is read."""
     most: int = 10
-    """Cases that are listed."""
     gates: CompareGates = field(default_factory=lambda: CompareGates({}, {}))
 
 

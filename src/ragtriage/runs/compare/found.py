@@ -29,7 +29,6 @@ KEPT_FROM = 1_000
 KEPT = 2
 """Which form it is kept in: another one is read anew."""
 PLACES = 4
-"""Of a probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +73,6 @@ class FoundRows:
             )
         )
 
-    def columns(self) -> FoundColumns:
-        """All cases so far."""
-        return found_columns([rule.name for rule in self.rules], self.cases)
-
 
 def found_columns(rules: Sequence[str], cases: Iterable[FoundOnCase]) -> FoundColumns:
     """The columns of what was found."""
@@ -116,11 +111,10 @@ def read_found(run: Run, config: EvaluationConfig) -> FoundColumns:
     if kept:
         with suppress(StoreError):  # a store that can't be written is read again the next time
             run.place.note(NOTE, digest, packed(rows.cases))
-    return rows.columns()
+    return found_columns(names, rows.cases)
 
 
 def _digest(run: Run, config: EvaluationConfig) -> str:
-    """A digest of all that findings rest on."""
     rules = [as_builtins(asdict(rule)) for rule in config.rules]
     info = run.info
     whole = [KEPT, dict(config.thresholds), rules, info.versions, info.finished, info.done, version("ragtriage")]

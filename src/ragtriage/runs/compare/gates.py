@@ -36,7 +36,6 @@ class WorseLimit:
     """`--fail-if-worse METRIC[@TAG:VALUE][=MARGIN]`."""
 
     name: str
-    """As it was given."""
     metric: str
     margin: float = 0.0
     """How much worse is still good enough, in the metric's unit."""
@@ -243,7 +242,6 @@ def margin_result(matched: Matched, row: MetricComparison | None, limit: WorseLi
 def _said(
     name: str, limit: WorseLimit, direction: int, paired: Paired, found: Difference | None
 ) -> tuple[Outcome, str]:
-    """What an interval says of one metric."""
     unknown = f"can't tell whether {name} is worse"
     if found is None or found.low is None or found.high is None or found.se is None or found.sees is None:
         few = "no pair has it on both sides" if found is None else "one case or group alone has no interval"

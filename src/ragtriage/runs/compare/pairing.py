@@ -30,7 +30,6 @@ class Pairing:
     """The place of each pair's case on the base side; shape (pairs,)."""
     new: Places
     only_base: Places
-    """Places without a pair."""
     only_new: Places
     other_question: Places
     """Places on the new side of pairs by id that were left out: another question."""

@@ -69,15 +69,18 @@ def metric_rows(matched: Matched, names: Collection[str] | None, *, across_judge
             continue
         paired, failed = matched.scores(metric.name)
         row = _with_definedness(replace(row, failed=failed), paired)
-        row = replace(row, corrected=_corrected(matched, metric.name))
-        found = difference(paired, _span(metric))
+        base, new = (side.corrections.get(metric.name) for side in (matched.base, matched.new))
+        row = replace(row, corrected=mover(base, new) if base and new else None)
+        found = difference(paired, metric.range[1] - metric.range[0])
         if found is None:
             plain.append(replace(row, verdict="undefined", why="no pair has it on both sides"))
         elif is_touched(matched, metric, paired):
             noise = _noise(matched, metric, paired)
             touched.append(_Touched(replace(row, paired=found, noise_se=noise), paired))
         else:
-            plain.append(replace(row, verdict="not touched", paired=_by_construction(found)))
+            # the means alone: where nothing could change there is nothing to estimate
+            means = replace(found, se_plain=None, se=None, freedom=None, low=None, high=None, sees=None)
+            plain.append(replace(row, verdict="not touched", paired=means))
     return sorted([*plain, *_tested(touched)], key=lambda row: place_of(row.verdict, row.paired))
 
 
@@ -100,10 +103,6 @@ def _mean(side: Side, metric: str) -> float | None:
     return float(np.average(values[there], weights=weight / weight.max()))
 
 
-def _span(metric: Metric) -> float:
-    return metric.range[1] - metric.range[0]
-
-
 def is_touched(matched: Matched, metric: Metric, paired: Paired) -> bool:
     """Whether a score could differ: something that is judged changed, or a score did without that."""
     if matched.texts.judged(read_by(metric)).any():
@@ -112,13 +111,7 @@ def is_touched(matched: Matched, metric: Metric, paired: Paired) -> bool:
     return not same.all()
 
 
-def _by_construction(found: Difference) -> Difference:
-    """The means alone: where nothing could change there is nothing to estimate."""
-    return replace(found, se_plain=None, se=None, freedom=None, low=None, high=None, sees=None)
-
-
 def _with_definedness(row: MetricComparison, paired: Paired) -> MetricComparison:
-    """How many pairs lost or gained a score."""
     had, has = ~np.isnan(paired.base), ~np.isnan(paired.new)
     lost, gained = int((had & ~has).sum()), int((has & ~had).sum())
     p = binomial_p(lost, gained)
@@ -143,13 +136,7 @@ def _bounds(row: MetricComparison, paired: Paired, lost: Flags) -> tuple[float, 
     return low, high
 
 
-def _corrected(matched: Matched, metric: str) -> tuple[float, float, float] | None:
-    base, new = (side.corrections.get(metric) for side in (matched.base, matched.new))
-    return mover(base, new) if base and new else None
-
-
 def _noise(matched: Matched, metric: Metric, paired: Paired) -> float | None:
-    """The judge's own part of the standard error."""
     there = ~np.isnan(paired.change)
     changed: Numbers = paired.weight[there & matched.texts.judged(read_by(metric))]
     base, new = ((side.table.noise.get(metric.name), side.header.trials) for side in (matched.base, matched.new))
@@ -327,7 +314,6 @@ FEWEST_PAIRS = 10
 MOST_VALUES = 50
 """Values of a tag that are listed; the largest."""
 WITHOUT = "(none)"
-"""What the pairs without the tag are called."""
 
 
 def slices_by(matched: Matched, tag: str, rows: Sequence[MetricComparison]) -> tuple[tuple[Slice, ...], int]:
@@ -354,7 +340,9 @@ def slices_by(matched: Matched, tag: str, rows: Sequence[MetricComparison]) -> t
                     m,
                     p=ps.get(m.name),
                     p_adjusted=adjusted.get((place, m.name)),
-                    verdict=_verdict(m, adjusted.get((place, m.name)), row),
+                    verdict=verdict_of(m.paired, adjusted.get((place, m.name)), row.direction)
+                    if m.paired
+                    else "undefined",
                 )
                 for m, row in zip(one.metrics, compared, strict=True)
             ),
@@ -378,7 +366,3 @@ def _slice(
         SliceMetric(row.name, "can't tell", difference(parts[row.name], row.range[1] - row.range[0])) for row in rows
     )
     return Slice(value, len(at), metrics), {name: p for name, (p, _) in tested.items()}
-
-
-def _verdict(metric: SliceMetric, adjusted: float | None, row: MetricComparison) -> Verdict:
-    return verdict_of(metric.paired, adjusted, row.direction) if metric.paired else "undefined"

@@ -35,11 +35,9 @@ class Side:
     table: CaseTable
     metrics: tuple[Metric, ...]
     fingerprints: Mapping[str, str]
-    """The judge's, by kind of question."""
     definitions: Mapping[str, str]
     """Metric → a digest of how it is defined."""
     thresholds: Mapping[str, float]
-    """As they are stored with it."""
     rules: str
     """The digest of the rules that are stored with it."""
     corrections: Mapping[str, Interval]
@@ -91,7 +89,10 @@ def side_of(
         {m.name: first.fingerprints.get(f"metric {m.name}", "") or definition_digest(m) for m in metrics},
         own.thresholds,
         rules_digest(own.rules),
-        {name: (found["mean"], found["low"], found["high"]) for name, found in _corrections(first).items()},
+        {
+            name: (found["mean"], found["low"], found["high"])
+            for name, found in first.configuration.get(CORRECTIONS, {}).items()
+        },
     )
 
 
@@ -137,8 +138,3 @@ def rules_digest(rules: Sequence[Rule]) -> str:
 def _digest(value: object) -> str:
     written = json.dumps(as_builtins(value), sort_keys=True, default=str)
     return hashlib.blake2b(written.encode(), digest_size=8).hexdigest()
-
-
-def _corrections(info: RunInfo) -> Mapping[str, Mapping[str, float]]:
-    found: Mapping[str, Mapping[str, float]] = info.configuration.get(CORRECTIONS, {})
-    return found

@@ -68,7 +68,6 @@ class Difference:
     cases: int
     groups: int
     base: float
-    """Weighted mean over these cases."""
     new: float
     difference: float
     changed: int
@@ -161,7 +160,6 @@ def mover(base: tuple[float, float, float], new: tuple[float, float, float]) -> 
 EXACT = 13
 """Up to so many changed groups all swaps are taken: 2 ** 13 is fewer than FLIPS."""
 FLIPS = 10_000
-"""Random swaps behind a p-value."""
 MOST_DRAWN = 5_000
 """Changed groups above which p is the normal limit of the same test: at 3,000 it is .844 where .842 was drawn."""
 FEWEST = 6

@@ -183,7 +183,6 @@ class StepFlips:
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 WORST = 10
-"""Cases that are listed for each metric."""
 
 
 def trials_of(store: RunList, run: Run) -> list[Run]:

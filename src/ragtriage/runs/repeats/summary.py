@@ -179,11 +179,9 @@ class MetricRepeat:
     floor: float | None
     """The same for a change that moves all cases alike, so that nothing but the judge's noise hides it."""
     cases: int
-    """How many cases have a score in some trial."""
     undefined: int
     """Scores that are left out because they are undefined: pairs of a case and a trial."""
     failed: int
-    """Scores that are left out because the judge failed."""
     worst: tuple[CaseRepeat, ...]
     """The cases that are least alike, the worst first; none that is the same in all trials."""
 
