@@ -244,9 +244,7 @@ def _bins(values: Numbers, metric: Metric) -> list[int]:
     return [int(count) for count in np.histogram(values, bins=BINS, range=metric.range)[0]]
 
 
-def weighted_interval(
-    values: np.ndarray[Any, np.dtype[np.float64]], weights: np.ndarray[Any, np.dtype[np.float64]], seed: int = 0
-) -> tuple[float, float, float]:
+def weighted_interval(values: Numbers, weights: Numbers, seed: int = 0) -> tuple[float, float, float]:
     """The weighted mean and its 95 % percentile bootstrap interval over cases (Efron 1979).
 
     Both have the shape (n,), n ≥ 1, the weights above 0; with one case the interval is that case. The same data gives

@@ -13,7 +13,7 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.statistics import Z
 from ragtriage.diagnosis.headline import NONE, UNDETERMINED
 from ragtriage.diagnosis.rules import Rule
-from ragtriage.runs.compare.case_table import DIGESTED, Flags, Numbers, noise_error
+from ragtriage.runs.compare.case_table import DIGESTED, Flags, Numbers, Places, noise_error
 from ragtriage.runs.compare.changes import incomparable, read_by
 from ragtriage.runs.compare.comparison import (
     COMPARED,
@@ -267,7 +267,7 @@ def _row(matched: Matched, rule: Rule, paired: Paired) -> FindingComparison | No
     )
 
 
-def _sure(matched: Matched, rule: str, there: np.ndarray[tuple[int], np.dtype[np.bool_]], *, new: bool) -> float:
+def _sure(matched: Matched, rule: str, there: Flags, *, new: bool) -> float:
     side, at = (matched.new, matched.pairing.new) if new else (matched.base, matched.pairing.base)
     return float(np.nansum(side.table.found.sure[rule][at][there])) if side.table.found else 0.0
 
@@ -353,10 +353,7 @@ def slices_by(matched: Matched, tag: str, rows: Sequence[MetricComparison]) -> t
 
 
 def _slice(
-    value: str,
-    at: np.ndarray[tuple[int], np.dtype[np.int64]],
-    rows: Sequence[MetricComparison],
-    columns: dict[str, Paired],
+    value: str, at: Places, rows: Sequence[MetricComparison], columns: dict[str, Paired]
 ) -> tuple[Slice, dict[str, float]]:
     """One value's differences, and the p-values of those that are tested."""
     parts = {row.name: columns[row.name].at(at) for row in rows}

@@ -251,6 +251,6 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
-def changed_groups(sums: np.ndarray[Any, np.dtype[np.float64]]) -> int:
+def changed_groups(sums: Numbers) -> int:
     """How many groups changed."""
     return int((np.abs(sums) > ROUNDING).sum())
