@@ -32,7 +32,7 @@ from ragtriage.runs.compare.gates import margin_outcome
 from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.compare.statistics import Paired, difference, holm, swap_ps
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.manifest import RunIdentity
 from ragtriage.store import Store
 
 METRICS = ("thelma", "hallucination")

@@ -45,7 +45,7 @@ from ragtriage.metrics import THELMA
 from ragtriage.readers import open_cases
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.manifest import RunIdentity
 from ragtriage.store import RunWriter, Store, open_store
 
 NAMES = tuple(metric.name for metric in THELMA)

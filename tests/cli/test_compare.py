@@ -12,7 +12,7 @@ from cli_rows import written
 from compared_runs import ScriptedJudge, answers, store_run
 from in_process import Said
 from ragtriage import Case, Record, Score, open_store
-from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.manifest import RunIdentity
 
 Command = Callable[..., Said]
 BAD = tuple(range(3, 20))
@@ -83,6 +83,14 @@ def test_without_gates_the_code_is_0_and_gates_on_shares_and_means_count(two: Co
     assert two("compare", *unsure, "--cant-tell", "fail").code == 1
 
 
+@pytest.mark.parametrize("flag", ["--fail-below", "--fail-above", "--fail-if-worse"])
+def test_a_gate_on_a_metric_that_is_not_computed_is_refused(two: Command, flag: str) -> None:
+    said = two("compare", flag, "context_recall=0.9")
+
+    assert said.code == 2
+    assert f"{flag} context_recall: it isn't computed here: there is" in " ".join(said.err.split())
+
+
 def test_a_side_is_runs_by_number_several_or_last(two: Command) -> None:
     store_run(answers(40, (*BAD, 22)), "v3.jsonl")
     said = two("compare", "1", "2,3", "--json")
@@ -92,6 +100,7 @@ def test_a_side_is_runs_by_number_several_or_last(two: Command) -> None:
     assert said.json["metrics"]["groundedness"]["noise_se"] > 0
     assert two("compare", "1", "last", "--json").json["new"]["runs"] == [3]
     assert two("compare", "3", "2", "--json").json["notes"] == ["run 3 is newer than run 2"]
+    assert two("compare", "2,3", "1", "--json").json["notes"] == ["runs 2 and 3 are newer than run 1"]
     assert two("compare", "--json").json["base"]["runs"] == [2]
 
 

@@ -19,7 +19,7 @@ from ragtriage.core.verdicts import Answer
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.metrics import metrics_named
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.manifest import RunIdentity
 
 CASES = 60
 

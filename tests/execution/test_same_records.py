@@ -20,7 +20,7 @@ from scripted_judges import (
 )
 
 from ragtriage.core.errors import NotStoredError
-from ragtriage.runs.identity import digest
+from ragtriage.runs.case_row import digest
 from ragtriage.runs.tally import tally_of
 from ragtriage.store import open_store
 from ragtriage.store.folder import open_folder

@@ -8,7 +8,7 @@ from pathlib import Path
 from ragtriage import RULES, metrics_named, thresholds_with
 from ragtriage.diagnosis.rules import COSTS, Costs
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of, to_stored
-from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import RunInfo
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.store import open_store

@@ -12,7 +12,8 @@ from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import THELMA
-from ragtriage.runs.identity import RowsHash, RunIdentity
+from ragtriage.runs.case_row import RowsHash
+from ragtriage.runs.manifest import RunIdentity
 
 NAMES = tuple(metric.name for metric in THELMA)
 

@@ -6,7 +6,8 @@ import pytest
 
 from places import Place
 from ragtriage import NotStoredError, StoreError, open_store
-from ragtriage.runs.identity import RunIdentity, digest
+from ragtriage.runs.case_row import digest
+from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import MADE_BY, TESTS
 from ragtriage.store.database import open_database, store_address
 from ragtriage.store.question_locks import QuestionLocks, exclusive

@@ -18,8 +18,9 @@ from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import CITATIONS
 from ragtriage.metrics.aggregate import SEGMENTS
+from ragtriage.runs.case_row import content_hash
 from ragtriage.runs.codec import DELETED, decode_answer, decode_steps, encode_answer, encode_steps, without_texts
-from ragtriage.runs.identity import RunIdentity, content_hash
+from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import RejectedRow, ScoredCase
 from ragtriage.store import open_store
 

@@ -26,7 +26,7 @@ from ragtriage.core.verdicts import (
 )
 from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.runs.case_row import CaseHeading
-from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import RejectedRow
 from ragtriage.store import open_answers, open_store
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ragtriage import open_store
 from ragtriage.judges.budget import Ledger
-from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.manifest import RunIdentity
 from ragtriage.store import Store
 from ragtriage.testing.session_judge import SessionBudget, spending_marks
 

@@ -30,7 +30,7 @@ from ragtriage.report.terminal import print_document
 from ragtriage.report.words import full_title, shown_time, two_places
 from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig, config_of
 from ragtriage.runs.export import ExportedFields, ExportFormat, export_file, format_of, json_row, write_csv, write_jsonl
-from ragtriage.runs.repeats import repeats_of, trials_of
+from ragtriage.runs.repeats.counting import repeats_of, trials_of
 from ragtriage.runs.run import Run, RunInfo
 from ragtriage.runs.selection import require_tag
 from ragtriage.runs.tally import Diagnosed, diagnosed_records, tally_of

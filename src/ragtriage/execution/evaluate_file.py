@@ -40,8 +40,9 @@ from ragtriage.planning.relations import REPLACING_KINDS
 from ragtriage.readers import CaseFile
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
-from ragtriage.runs.identity import RunIdentity
-from ragtriage.runs.repeats import RepeatSummary, repeats_of
+from ragtriage.runs.manifest import RunIdentity
+from ragtriage.runs.repeats.counting import repeats_of
+from ragtriage.runs.repeats.summary import RepeatSummary
 from ragtriage.runs.run import Run, RunInfo
 from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection, SelectedCases, require_tag
 from ragtriage.runs.tally import SlicedTally, tally_of

@@ -1,7 +1,9 @@
-"""A record as the columns of one row, and back: wherever a run is kept, its cases hold the same."""
+"""A record as the columns of one row, and back, and what makes two rows the same: wherever a run is kept."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,10 +12,57 @@ from ragtriage.core.case import Case, Record, Source, Turn
 from ragtriage.core.verdicts import Known, Outcome, Score, Undefined
 from ragtriage.metrics import metric_named
 from ragtriage.runs.codec import DELETED, custom_parts, decode_steps, encode_steps, with_custom_parts
-from ragtriage.runs.identity import content_hash, digest
+
+SIZE = 16
+"""Bytes of a digest: 128 bits, so that chance never makes two texts one."""
+
+
+def digest(text: str) -> bytes:
+    """The digest of a text, 16 bytes; any text has one, also one with lone surrogates."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
+
+
+def content_hash(case: Case) -> bytes:
+    """The digest of everything in a case, its id and tags included, 16 bytes."""
+    mark = [] if case.citation_mark is None else [case.citation_mark]  # rows without one stay what they were
+    content = [
+        case.id,
+        case.query,
+        [[source.text, source.id] for source in case.sources],
+        case.response,
+        case.reference,
+        [[turn.role, turn.text] for turn in case.history],
+        case.samples,
+        case.relevant_ids,
+        dict(case.tags),
+        case.weight,
+        case.time,
+        case.trace_id,
+        *mark,
+    ]
+    return digest(json.dumps(content, default=str))
+
+
+class RowsHash:
+    """The digest of a file's rows in their order, gathered one row at a time."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._hash = hashlib.blake2b(digest_size=SIZE)
+
+    def add(self, case: Case) -> bytes:
+        """Take one row in, and return its `content_hash`."""
+        content = content_hash(case)
+        self._hash.update(content)
+        self.rows += 1
+        return content
+
+    def hexdigest(self) -> str:
+        """The digest of all rows so far, 32 hexadecimal digits."""
+        return self._hash.hexdigest()
+
 
 ROLES = ("query", "response", "reference", "source", "history", "sample", "citation mark")
-"""What the texts of a case are for it."""
 HEAD = 60
 """Characters of the query that are kept beside a heading."""
 
@@ -23,9 +72,7 @@ class CaseText:
     """One text of a case."""
 
     role: str
-    """One of `ROLES`."""
     ordinal: int
-    """Its place among those of its role, from 0."""
     label: str | None
     """A source's id, a turn's role."""
     hash: bytes | None
@@ -45,7 +92,6 @@ class CaseHeading:
     rules: tuple[str, ...]
     """The rules of its findings, the most pressing first."""
     sure: bool
-    """Whether what heads it is sure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +121,10 @@ class CaseRow:
     id: str
     id_digest: bytes = b""
     content: bytes | None = None
-    """`ragtriage.runs.identity.content_hash`; None where the texts were deleted."""
+    """`ragtriage.runs.case_row.content_hash`; None where the texts were deleted."""
     row: int | None = None
     """Its row in what it was read from, from 1; None where it stands in a table."""
     failed: bool = False
-    """Whether a score failed."""
     language: str = "en"
     seconds: float = 0.0
     weight: float = 1.0
@@ -144,11 +189,7 @@ class CaseRow:
         )
 
     def record(self) -> Record:
-        """The record; the parts of its scores are found again in the steps.
-
-        Raises:
-            StoreError: the steps are damaged, or were written by a newer version.
-        """
+        """The record; the parts of its scores are found again in the steps."""
         case = self.case()
         steps = decode_steps(case, self.steps)
         found = with_custom_parts(self.outcomes, steps)

@@ -75,11 +75,7 @@ class _Components:
 
 
 def decode_steps(case: Case, blob: bytes) -> dict[str, Known]:
-    """Undo `encode_steps`, for the case as it was stored; a text that was deleted since is `DELETED`.
-
-    Raises:
-        StoreError: the blob is damaged or was written by a newer version.
-    """
+    """Undo `encode_steps`, for the case as it was stored; a text that was deleted since is `DELETED`."""
     try:
         version, components, steps = json.loads(zlib.decompress(blob))
         if version != FORMAT:

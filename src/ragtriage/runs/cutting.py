@@ -15,7 +15,6 @@ from ragtriage.readers.files import ByteRange, RowGroups
 from ragtriage.runs.manifest import InputFile, PartPlan, ReadOptions, part_id
 
 AT_ONCE = 16
-"""Files that are looked at together."""
 MOST_CASES, FEWEST_CASES = 1_000, 16
 """Of a part: what a lost node costs at most, and what is worth a file of its own."""
 WANTED_PARTS = 64
@@ -40,15 +39,7 @@ class Survey:
 def survey(inputs: Sequence[str], reading: ReadOptions, size: int | None = None) -> Survey:
     """Look at the files of an input and cut them into parts.
 
-    Args:
-        inputs: paths, globs, folders, URLs.
-        reading: how they are read.
-        size: about how many cases a part should have; by default what suits the input.
-
-    Raises:
-        InputError: nothing was found, or no file can be used.
-        ConfigError: the mapping is wrong.
-        MissingExtraError: pyarrow isn't installed.
+    A part has about `size` cases; by default what suits the input.
     """
     found = list(dict.fromkeys(one for pattern in inputs for one in listed(pattern)))
     with ThreadPoolExecutor(AT_ONCE) as threads:
@@ -70,8 +61,6 @@ def survey(inputs: Sequence[str], reading: ReadOptions, size: int | None = None)
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """A file, and what its cutting needs."""
-
     file: InputFile
     rows: float | None = None
     """About how many rows it has; None where that isn't known."""
@@ -162,10 +151,7 @@ def cases_a_part(rows: int) -> int:
 def cut_row_groups(sizes: Sequence[int], size: int, most: int | None = None) -> Iterator[tuple[RowGroups, int, int]]:
     """Neighbouring small row groups of a Parquet file together, large ones by rows: (part, rows, first row).
 
-    Args:
-        sizes: the rows of each row group.
-        size: about how many rows a part should have.
-        most: the rows of a group from which on it is cut; twice the size if None.
+    A part has about `size` rows; a group is cut from `most` rows on, or twice the size.
     """
     most = 2 * size if most is None else most
     first = count = rows = before = 0
@@ -189,13 +175,7 @@ def cut_row_groups(sizes: Sequence[int], size: int, most: int | None = None) -> 
 
 
 def cut_lines(stream: BinaryIO, length: int, step: int) -> Iterator[ByteRange]:
-    """A JSONL file by bytes, each part beginning behind a line break.
-
-    Args:
-        stream: the file.
-        length: its bytes.
-        step: about how many bytes a part should have.
-    """
+    """A JSONL file by bytes, each part beginning behind a line break."""
     start = 0
     while start < length:
         end = length if start + 1.5 * step >= length else _behind_line(stream, start + step, length)

@@ -109,10 +109,6 @@ def config_of(info: RunInfo, thresholds: Mapping[str, float] | None = None) -> E
     """The configuration that a stored run was judged by.
 
     Custom metrics are shown as they were defined then; their files aren't loaded.
-
-    Args:
-        info: the run.
-        thresholds: these replace the stored ones.
     """
     stored = info.configuration
     custom = {definition["name"]: metric_from(definition) for definition in stored.get("metrics", ())}

@@ -33,9 +33,7 @@ class ExportedFields:
     thresholds: Mapping[str, float]
     """Metric name → the value at which a score is just good enough."""
     rules: Sequence[Rule]
-    """The diagnosis table that findings were made with."""
     texts: bool = False
-    """Whether the query, the response and the sources are."""
     evidence: bool = False
     """Whether tables have a column with the evidence; JSON always has it in its findings."""
 
@@ -154,21 +152,15 @@ def _scores(record: Record, metrics: Sequence[Metric]) -> dict[str, float | None
 
 ExportFormat = Literal["jsonl", "csv", "parquet"]
 FORMATS: Mapping[str, ExportFormat] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
-"""A file's ending → the format that it names."""
 Cases = Callable[[], Iterable[Diagnosed]]
 """Gives the cases of a run with their findings, from the first one on at every call."""
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 """What a cell begins with that a spreadsheet would run as a formula (OWASP, "CSV Injection")."""
 BATCH = 1000
-"""Rows written together to a Parquet file."""
 
 
 def format_of(path: Path) -> ExportFormat:
-    """The format that a file's ending names.
-
-    Raises:
-        ConfigError: it names none.
-    """
+    """The format that a file's ending names."""
     if (known := FORMATS.get(path.suffix)) is not None:
         return known
     raise ConfigError(f"{path.name!r}: name the file .jsonl, .csv or .parquet, or give --format")
@@ -177,20 +169,8 @@ def format_of(path: Path) -> ExportFormat:
 def export_file(path: Path, format: ExportFormat, cases: Cases, fields: ExportedFields, *, raw: bool = False) -> int:  # noqa: A002  # as the flag is called
     """Write a run to a file, whole or not at all.
 
-    Args:
-        path: where to.
-        format: `jsonl`: see `json_row`. `csv` and `parquet`: see `table_row`; CSV has a column `tag.NAME` for every tag
-            besides, Parquet one map column `tags`.
-        cases: the run.
-        fields: what of each case.
-        raw: see `write_csv`.
-
-    Returns:
-        How many rows were written.
-
-    Raises:
-        InputError: the file can't be written.
-        MissingExtraError: Parquet without its extra.
+    CSV has a column `tag.NAME` for every tag besides, Parquet one map column `tags`; `raw`: see `write_csv`. Returns
+    how many rows were written.
     """
     try:
         if format == "parquet":
@@ -214,12 +194,8 @@ def write_csv(out: TextIO, cases: Cases, fields: ExportedFields, *, raw: bool = 
 
     The cases are read twice, because the header names every tag.
 
-    Args:
-        out: where to; it must not translate the ends of lines.
-        cases: the run.
-        fields: what of each case.
-        raw: whether texts are written as they are. Else a cell that a spreadsheet would run as a formula begins with an
-            apostrophe, and control characters are replaced.
+    `out` must not translate the ends of lines. Unless `raw`, a cell that a spreadsheet would run as a formula begins
+    with an apostrophe, and control characters are replaced.
     """
     tags = {f"tag.{name}": name for record, _ in cases() for name in record.case.tags}
     cell = _plain if raw else _safe

@@ -21,7 +21,7 @@ from ragtriage.core.files import REMOTE, Stamp, open_input
 from ragtriage.readers import CaseFile, RowLimits, open_cases
 from ragtriage.readers.files import ByteRange, RowGroups, RowRange
 from ragtriage.readers.files import InputFile as OpenedFile
-from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.case_row import digest
 
 MOST_COUNTED = 1_000_000_000
 """Bytes that are looked through to say at which line a part begins."""
@@ -47,7 +47,6 @@ class PartPlan:
     id: str
     """A digest of the file, its size and version, and which rows: 20 hexadecimal digits."""
     file: int
-    """The place of the file in the plan."""
     part: RowRange
     rows: int | None
     """How many rows it has, where that is known before it is read."""
@@ -102,12 +101,7 @@ class ReadOptions:
     max_sources: int = RowLimits().max_sources
 
     def open(self, address: str, name: str) -> CaseFile:
-        """Open a file; its first rows are read.
-
-        Raises:
-            InputError: it can't be used.
-            ConfigError: the mapping is wrong.
-        """
+        """Open a file; its first rows are read."""
         path = address.partition("?")[0] if REMOTE in address else address
         opener = partial(open_input, address) if REMOTE in address else None
         return open_cases(
@@ -126,10 +120,8 @@ class InputFile:
 
     address: str
     name: str
-    """As the user knows it."""
     size: int
     version: str
-    """See `Stamp`."""
     format: str = ""
     mapping: Mapping[str, str] = field(default_factory=dict)
     """Our field to the column that holds it."""
@@ -176,14 +168,12 @@ class Manifest:
     rows: int = 0
     """About how many rows the input has; those of files that are one part aren't known and count as none."""
     texts: bool = True
-    """Whether the run holds the cases' texts."""
     created: str = field(default_factory=lambda: now())  # noqa: PLW0108  # found when it is called
     trial: int = 0
-    """Which repetition of the same evaluation."""
 
     @property
     def identity(self) -> str:
-        """See `ragtriage.runs.identity.RunIdentity`."""
+        """See `ragtriage.runs.case_row.RunIdentity`."""
         return RunIdentity(self.input_digest, self.metrics, self.fingerprints, self.trial).hexdigest()
 
     def file_of(self, part: PartPlan) -> InputFile:
@@ -210,11 +200,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Manifest:
-        """Undo `as_json`.
-
-        Raises:
-            ValueError, LookupError, TypeError, AttributeError: it is none.
-        """
+        """Undo `as_json`."""
         own = {name: value for name, value in told.items() if name != "identity"}
         return cls(
             **own
@@ -242,11 +228,7 @@ def now(taken: Collection[str] = ()) -> str:
 
 
 def check_same(known: Manifest, new: Manifest, address: str) -> None:
-    """Refuse to go on with another run.
-
-    Raises:
-        InputError: its input, metrics, judge or criteria aren't what is asked for now; says what differs.
-    """
+    """Refuse to go on with another run."""
     # the same files may have been cut in another way by an earlier version: the parts of the run count then
     if found := [*_differences(known, new)]:
         raise InputError(
@@ -259,9 +241,6 @@ def check_versions(known: Manifest, new: Manifest, address: str) -> None:
     """Refuse to add records to those of other versions: one run is the work of one program.
 
     Only what the plan names is compared; one that was written before may name less.
-
-    Raises:
-        InputError: a package has another version here; says which, with both.
     """
     others = [
         f"{package} {version}, here it is {new.versions.get(package, 'missing')}"
@@ -342,7 +321,6 @@ def lines_of(stream: BinaryIO, part: ByteRange) -> tuple[int, int] | None:
 
 
 def _line_breaks(stream: BinaryIO, size: int) -> int:
-    """How many line breaks are among the next bytes."""
     found = 0
     while size > 0 and (chunk := stream.read(min(_READ, size))):
         found += chunk.count(b"\n")
@@ -366,12 +344,10 @@ class Part:
     """Of a part of a JSONL file; else 0."""
     cases: int
     failed: int
-    """Cases of which a score failed."""
     rejected: int
     left: int = 0
     """Cases that weren't evaluated, as the judge was stopped."""
     forgotten: int = 0
-    """Cases whose texts were deleted."""
     ends: bool = False
     """Whether nothing behind it could be read, though there is more."""
     probe: str = ""
@@ -380,7 +356,6 @@ class Part:
     seconds: float = 0.0
     """That a process worked on it."""
     spent: Amount = field(default_factory=Amount)
-    """On this attempt."""
     counts: Mapping[str, Any] = field(default_factory=dict)
     """By the run's own criteria; see `ragtriage.runs.summary.Tally.counts`."""
 
@@ -388,3 +363,19 @@ class Part:
     def from_json(cls, told: Mapping[str, Any]) -> Part:
         """Undo `asdict`."""
         return cls(**{**told, "spent": Amount(**told["spent"])})
+
+
+@dataclass(frozen=True, slots=True)
+class RunIdentity:
+    """What a run's results depend on: the same identity means that the same would be computed again."""
+
+    rows: str
+    """`RowsHash.hexdigest()` of its rows."""
+    metrics: tuple[str, ...]
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    trial: int = 0
+
+    def hexdigest(self) -> str:
+        """One text for all of it, 32 hexadecimal digits."""
+        trial = [self.trial] if self.trial else []  # so that runs which were never repeated are found by what they were
+        return digest(json.dumps([self.rows, self.metrics, sorted(self.fingerprints.items()), *trial])).hex()

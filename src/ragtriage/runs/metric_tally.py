@@ -58,19 +58,15 @@ def interval_of_mean(
 
     Three errors that don't depend on each other, so that their squares add up on either side.
 
-    Args:
-        mean: over cases.
-        sampling: the ends of its interval by the choice of cases alone.
-        doubt: its variance if every verdict is right with its chance.
-        moved: how far a step in all log odds moves it.
-        between: the standard deviation of such a step between domains.
+    `sampling` is the interval by the choice of cases alone; `doubt` the variance if every verdict is right with its
+    chance; `moved` how far a step in all log odds moves the mean, whose standard deviation between domains is
+    `between`.
     """
     down, up = (math.hypot(end - mean, Z * math.sqrt(doubt), Z * between * moved) for end in sampling)
     return mean - down, mean + up
 
 
 BINS = 10
-"""Bars of a distribution plot."""
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -88,9 +84,7 @@ class MetricSummary:
     right and of texts unlike those that the chances were calibrated on; see `interval_of_mean`."""
     high: float | None
     n: int
-    """How many cases have the score."""
     undefined: Mapping[str, int]
-    """Reason → how many cases."""
     failed: int
     """On how many cases the judge, or the metric, failed; not part of `undefined`."""
     unknown: int
@@ -99,7 +93,6 @@ class MetricSummary:
     """How many cases fall into each of ten equal parts of the range, the ends included."""
     range: tuple[float, float] = (0.0, 1.0)
     about: str = ""
-    """What the score says, in a sentence."""
     cause: str = ""
     """Why most of the failed ones failed; empty if none did."""
     sampling: tuple[float, float] | None = None
@@ -251,18 +244,11 @@ def _bins(values: Numbers, metric: Metric) -> list[int]:
     return [int(count) for count in np.histogram(values, bins=BINS, range=metric.range)[0]]
 
 
-def weighted_interval(
-    values: np.ndarray[Any, np.dtype[np.float64]], weights: np.ndarray[Any, np.dtype[np.float64]], seed: int = 0
-) -> tuple[float, float, float]:
+def weighted_interval(values: Numbers, weights: Numbers, seed: int = 0) -> tuple[float, float, float]:
     """The weighted mean and its 95 % percentile bootstrap interval over cases (Efron 1979).
 
-    Args:
-        values: shape (n,), n ≥ 1.
-        weights: shape (n,), above 0.
-        seed: the same numbers for the same data every time, in whatever order it comes.
-
-    Returns:
-        (mean, low, high). With one case the interval is that case.
+    Both have the shape (n,), n ≥ 1, the weights above 0; with one case the interval is that case. The same data gives
+    the same numbers, in whatever order it comes.
     """
     order = np.lexsort((weights, values))
     values, weights = values[order], weights[order]

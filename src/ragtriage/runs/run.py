@@ -13,8 +13,7 @@ from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.validation import near_names
 from ragtriage.core.verdicts import Outcome
-from ragtriage.runs.case_row import FACTS, SCORED, WHOLE, CaseHeading, CaseRow, Columns
-from ragtriage.runs.identity import digest
+from ragtriage.runs.case_row import FACTS, SCORED, WHOLE, CaseHeading, CaseRow, Columns, digest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,20 +45,16 @@ class RunInfo:
     created: str
     """UTC, ISO 8601."""
     finished: str | None
-    """When it was finished or interrupted."""
     input: str
     """The file that it was read from, as it was given."""
     rows_hash: str
     rows: int
-    """How many usable rows the file has."""
     metrics: tuple[str, ...]
     judge: str
     fingerprints: Mapping[str, str]
     """By kind of question."""
     configuration: Mapping[str, Any]
-    """Thresholds and flags."""
     versions: Mapping[str, str]
-    """Of the programs that computed it."""
     seconds: float
     """Spent evaluating, over all continuations."""
     cost: float
@@ -67,7 +62,6 @@ class RunInfo:
     done: int
     """Rows that are evaluated and didn't fail."""
     failed: int
-    """Rows with at least one score that failed."""
     rejected: int
     """Complaints about rows that can't be used."""
     requests: int = 0
@@ -141,11 +135,9 @@ class CountedPart:
     """What was counted of one part of a run."""
 
     positions: range
-    """Where its cases stand in the run."""
     counts: Mapping[str, Any] | None
     """See `ragtriage.runs.summary.Tally.counts`; None where its records have to be counted, because of duplicates."""
     scores: Callable[[Sequence[str]], Mapping[str, tuple[Numbers, Numbers]]]
-    """Reads the scores of metrics and their weights."""
 
 
 class Place(Protocol):
@@ -154,7 +146,6 @@ class Place(Protocol):
     @property
     def info(self) -> RunInfo:
         """What is known of it as a whole."""
-        ...
 
     def read(self, what: Columns, positions: range | None = None) -> Iterator[CaseRow]:
         """Its cases in the order of the input, in portions, so that memory is bounded.
@@ -163,27 +154,21 @@ class Place(Protocol):
             what: what is read of each.
             positions: only those at these positions, which follow each other; None for all.
         """
-        ...
 
     def scores(self, metric: str) -> Iterator[tuple[int, float | None, bool]]:
         """(position, value, whether the judge failed) of one metric; the value is None if it is undefined."""
-        ...
 
     def position(self, id_digest: bytes) -> int | None:
         """Where the case with this digest of its id stands; None if there is none."""
-        ...
 
     def texts_deleted(self) -> tuple[int, int]:
         """How many of its cases have no texts any more, and of how many of these they were deleted on purpose."""
-        ...
 
     def rejected(self) -> Sequence[RejectedRow]:
         """The rows of the input that couldn't be used, in their order."""
-        ...
 
     def counted(self) -> Iterator[CountedPart] | None:
         """What was counted of each part by the run's own criteria; None where that isn't kept."""
-        ...
 
     def version(self) -> str:
         """What is another one after whatever is written to it.
@@ -205,7 +190,6 @@ class Place(Protocol):
         Returns:
             The note; None if none was written by this digest.
         """
-        ...
 
 
 class RecordWriter(Protocol):
@@ -221,7 +205,6 @@ class RecordWriter(Protocol):
         Raises:
             StoreError: it can't be kept.
         """
-        ...
 
 
 MOST_COMPARED = 10_000
@@ -264,11 +247,7 @@ class Run:
         return (row.record() for row in self.place.read(WHOLE, positions))
 
     def record(self, case_id: str) -> Record:
-        """One case's record.
-
-        Raises:
-            NotStoredError: the run holds no such case; says which are near.
-        """
+        """One case's record."""
         at = self.place.position(digest(case_id))
         if at is None:
             ids = (row.id for row in islice(self.place.read(FACTS), MOST_COMPARED))
@@ -312,12 +291,9 @@ class RunList(Protocol):
 
     def runs(self, *, everywhere: bool = False) -> Sequence[RunInfo]:
         """Those of the project, or all, the newest first."""
-        ...
 
     def run(self, number: int | str = "last") -> Run:
         """One run to read, by its number, or `last`."""
-        ...
 
     def shared_cases(self, run: int, other: int, enough: float) -> int:
         """How many cases two runs have in common: by ids or, where fewer than enough are, by queries."""
-        ...

@@ -27,14 +27,9 @@ OPTIONAL_TAGS = frozenset({"seconds", "retrieved", "failure", "failure_detail"})
 
 @dataclass(frozen=True, slots=True)
 class RowSelection:
-    """Which of a file's usable rows are evaluated; all by default.
-
-    Raises:
-        ConfigError: it is both the first rows and a random sample.
-    """
+    """Which of a file's usable rows are evaluated; all by default."""
 
     limit: int | None = None
-    """Only the first N."""
     sample: int | None = None
     """N at random; the same seed draws the same ones."""
     seed: int = 0
@@ -57,12 +52,10 @@ class RowCounts:
     """What one pass over the selected rows found, before anything is judged."""
 
     selected: int = 0
-    """Usable rows that are to be evaluated."""
     rejected: int = 0
     """Rows that can't be used, as far as the file was read."""
     first_rejected: list[Rejected] = field(default_factory=list)
     conversations: int = 0
-    """Selected rows with a conversation before the query."""
     optional: Counter[str] = field(default_factory=Counter)
     """Optional content, which only some metrics need → selected rows that have it; see `ragtriage.metrics.names`."""
     tags: dict[str, None] = field(default_factory=dict)
@@ -70,7 +63,6 @@ class RowCounts:
     notes: tuple[str, ...] = ()
     """What the user should know of rows behind the head of the file."""
     cut_off: bool = False
-    """Whether the file couldn't be read to its end."""
     estimate: RowEstimate | None = None
     """By what all numbers are estimated where only some rows were looked at."""
 
@@ -95,11 +87,7 @@ class RowCounts:
             self.first_rejected.append(row)
 
     def require_some(self, name: str) -> None:
-        """Refuse a file without a usable row.
-
-        Raises:
-            InputError: there is none; quotes the first that was rejected.
-        """
+        """Refuse a file without a usable row."""
         if not self.selected:
             first = f": {self.first_rejected[0]}" if self.first_rejected else ""
             if self.rejected == 1:
@@ -111,9 +99,7 @@ class RowCounts:
 def estimated_counts(sample: CaseSample, notes: Sequence[str]) -> RowCounts:
     """What all rows of a file hold, told from some of them.
 
-    Args:
-        sample: the rows; one of them at least can be used.
-        notes: what the user should know of its rows.
+    At least one of them can be used.
     """
     seen, size, others = RowCounts(), len(sample.drawn), sample.rows - sample.repeated
     for row in sample.drawn:
@@ -136,16 +122,7 @@ def estimated_counts(sample: CaseSample, notes: Sequence[str]) -> RowCounts:
 
 
 def require_tag(by: str | None, tags: Collection[str], called: str = "tag") -> None:
-    """Refuse to slice by a tag that no row has.
-
-    Args:
-        by: the tag, None for none.
-        tags: those that the rows have.
-        called: what they are called in the message.
-
-    Raises:
-        ConfigError: there is no such tag; says which one is near, or which there are.
-    """
+    """Refuse to slice by a tag that no row has."""
     if by is None or by in tags or by in OPTIONAL_TAGS:
         return
     near = near_names(by, tags)
@@ -156,11 +133,7 @@ def require_tag(by: str | None, tags: Collection[str], called: str = "tag") -> N
 
 
 def require_tag_of(file: CaseFile, selection: RowSelection, by: str | None) -> None:
-    """Refuse to slice by a tag that no selected row of a file has, before anything is made; see `require_tag`.
-
-    Raises:
-        InputError: no row can be used.
-    """
+    """Refuse to slice by a tag that no selected row of a file has, before anything is made; see `require_tag`."""
     if by is None or by in OPTIONAL_TAGS:
         return
     counts = RowCounts()

@@ -32,7 +32,6 @@ from ragtriage.planning.relations import CITES_NOTHING
 from ragtriage.runs.metric_tally import ExpectedCount, MetricSummary, MetricTally, Numbers
 
 WORST = 5
-"""Worst cases kept for each component and kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +53,9 @@ class Group:
     sure: int
     """Cases of which at least one finding is sure."""
     readings: tuple[FindingCount, ...]
-    """What the rules say, the most frequent first."""
     tokens: int
     """Waste only."""
     worst: tuple[str, ...]
-    """The ids of the worst cases, worst first."""
     expected: ExpectedCount | None = None
     """How many cases have such a finding, also those where it is too unlikely to be shown; None where the verdicts have
     no chances, so that `cases` says it."""
@@ -87,7 +84,6 @@ class Summary:
     groups: tuple[Group, ...]
     """By kind, the most pressing first, then by how many cases, and how many of them are sure."""
     failed: int
-    """Cases with at least one failed score."""
     flagged: int = 0
     """Verdicts that a mechanical check speaks against, for example a quote that isn't in the source."""
     low_scores: int = 0
@@ -336,11 +332,7 @@ class Gates:
     """The highest allowed mean of a metric of which lower is better."""
 
     def check(self, metrics: Sequence[Metric]) -> None:
-        """Refuse a gate on a metric that isn't computed, or in its wrong direction, before anything is judged.
-
-        Raises:
-            ConfigError: says which.
-        """
+        """Refuse a gate on a metric that isn't computed, or in its wrong direction, before anything is judged."""
         directions = {m.name: m.better for m in metrics}
         for better, flag in FLAGS.items():
             limits = self.fail_below if better == "higher" else self.fail_above

@@ -23,12 +23,7 @@ Diagnosed = tuple[Record, tuple[Finding, ...]]
 class SlicedTally:
     """Counts records as they come, as a whole and by the values of a tag.
 
-    Args:
-        config: the metrics, thresholds and rules.
-        by: the tag; None for the whole only.
-
-    Attributes:
-        tags: the names of all tags that a record has, in their order.
+    `tags` are the names of all that a record has, in their order, where one is sliced by.
     """
 
     def __init__(self, config: EvaluationConfig, by: str | None = None) -> None:
@@ -78,14 +73,7 @@ def tally_of(
 ) -> SlicedTally:
     """Count a run; what was counted as its parts were written isn't counted again where the criteria are the same.
 
-    Args:
-        run: the run.
-        config: the metrics, thresholds and rules.
-        by: a tag: count also each of its values.
-        most_drawn_from: with more cases than these, scores count by their sums.
-
-    Raises:
-        StoreError: the run can't be read.
+    With more cases than `most_drawn_from`, scores count by their sums.
     """
     tally = SlicedTally(config, by)
     parts = run.place.counted() if by is None and config.counts_like(config_of(run.info)) else None

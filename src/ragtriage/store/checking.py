@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy import ColumnElement, Connection, Table, func, select
 
-from ragtriage.runs.case_row import WHOLE, CaseRow
+from ragtriage.runs.case_row import WHOLE, CaseRow, content_hash
 from ragtriage.runs.codec import steps_readable
-from ragtriage.runs.identity import content_hash
 from ragtriage.runs.run import FINISHED
 from ragtriage.store.database import Database
 from ragtriage.store.schema import RECORDS_AT, case_texts, cases, listed_for, readings, runs, scores, texts

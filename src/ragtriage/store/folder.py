@@ -24,9 +24,8 @@ from ragtriage.core.display import one_line
 from ragtriage.core.errors import InputError, NotStoredError, RagtriageError, StoreError
 from ragtriage.core.files import FILESYSTEMS, REMOTE, Folder, folder_at, open_input, stamp_of
 from ragtriage.judges.budget import spent_on
-from ragtriage.runs.case_row import FACTS, CaseRow, CaseText, Columns, texts_of
+from ragtriage.runs.case_row import FACTS, CaseRow, CaseText, Columns, content_hash, texts_of
 from ragtriage.runs.evaluation_config import ARITHMETIC
-from ragtriage.runs.identity import content_hash
 from ragtriage.runs.manifest import Manifest, Part
 from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, CountedPart, RejectedRow, Run, RunInfo, State
 from ragtriage.store.layout import Duplicate, PlacedPart, find_duplicates, laid_out, rejected_rows, starts

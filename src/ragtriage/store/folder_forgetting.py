@@ -16,10 +16,9 @@ from typing import Any, BinaryIO, cast
 from ragtriage.core.errors import StoreError
 from ragtriage.core.files import open_input
 from ragtriage.metrics import metric_named
-from ragtriage.runs.case_row import FACTS, WHOLE
+from ragtriage.runs.case_row import FACTS, WHOLE, digest
 from ragtriage.runs.codec import DELETED, without_texts
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.runs.identity import digest
 from ragtriage.runs.manifest import Part
 from ragtriage.runs.run import FINISHED, Run
 from ragtriage.runs.tally import SlicedTally, tally_of

@@ -19,8 +19,8 @@ from ragtriage.metrics import METRICS, metric_named
 from ragtriage.metrics.custom_metrics import needs_in
 from ragtriage.planning.levels import plan
 from ragtriage.planning.questions import StepQuestions, questions_for
+from ragtriage.runs.case_row import digest
 from ragtriage.runs.codec import DELETED, without_texts
-from ragtriage.runs.identity import digest
 from ragtriage.runs.run import Run
 from ragtriage.store.answers import open_answers
 from ragtriage.store.database import Database, in_chunks

@@ -17,8 +17,7 @@ import numpy as np
 
 from ragtriage.core.verdicts import Outcome
 from ragtriage.readers import Rejected
-from ragtriage.runs.case_row import CaseHeading, CaseRow, CaseText, Columns, outcome_columns, outcome_from
-from ragtriage.runs.identity import digest
+from ragtriage.runs.case_row import CaseHeading, CaseRow, CaseText, Columns, digest, outcome_columns, outcome_from
 from ragtriage.store.schema import escaped, unescaped
 
 AT_ONCE, LIGHT_AT_ONCE = 64, 1_000

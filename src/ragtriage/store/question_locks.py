@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, Double, and_, delete, literal, or_, select, update
 
 from ragtriage.core.errors import StoreError
-from ragtriage.runs.identity import digest
+from ragtriage.runs.case_row import digest
 from ragtriage.store.database import Database, in_chunks
 from ragtriage.store.lease import STALE, Heartbeat, here, host_of, surely_dead
 from ragtriage.store.schema import answers, claims

@@ -15,8 +15,7 @@ from sqlalchemy import Connection, Table, delete, func, select, update
 
 from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import StoreError
-from ragtriage.runs.case_row import CaseHeading, CaseRow, head_of, outcome_columns
-from ragtriage.runs.identity import content_hash, digest
+from ragtriage.runs.case_row import CaseHeading, CaseRow, content_hash, digest, head_of, outcome_columns
 from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, Rejection, RunInfo
 from ragtriage.store.database import Database
 from ragtriage.store.lease import Heartbeat, Lease

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.steps import Step
-from ragtriage.runs.identity import RunIdentity
+from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import FINISHED, RUNNING, Run, RunInfo
 from ragtriage.store.checking import StoreCheck, check_store
 from ragtriage.store.database import Database, open_database, store_address

@@ -12,8 +12,7 @@ from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, Case
 from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.verdicts import Outcome
-from ragtriage.runs.case_row import CaseHeading, CaseRow, CaseText, Columns, outcome_from
-from ragtriage.runs.identity import RowsHash, digest
+from ragtriage.runs.case_row import CaseHeading, CaseRow, CaseText, Columns, RowsHash, digest, outcome_from
 from ragtriage.runs.run import FINISHED, RejectedRow, RunInfo
 from ragtriage.store.database import IN_ONE_STATEMENT, Database
 from ragtriage.store.lease import STALE, RunBusyError, surely_dead

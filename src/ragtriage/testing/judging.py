@@ -22,8 +22,9 @@ from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import version_of
+from ragtriage.runs.case_row import RowsHash
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
-from ragtriage.runs.identity import RowsHash, RunIdentity
+from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import MADE_BY, TESTS, Run
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.tally import SlicedTally

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from compared_runs import made_side
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.diagnosis.rules import RULES
-from ragtriage.runs.compare.case_table import FoundColumns
+from ragtriage.runs.case_row import CaseText
+from ragtriage.runs.compare.case_table import FoundColumns, case_digests
 from ragtriage.runs.compare.compare import CompareOptions, compare
 from ragtriage.runs.compare.comparison import Comparison, MetricComparison
 from ragtriage.runs.compare.gates import CompareGates, margin_outcome, share_limits, slice_value, worse_limits
@@ -553,3 +554,7 @@ def test_an_older_side_as_new_and_a_model_after_a_month_are_noted() -> None:
     late_file = {**late, "baseline": "b.json"}
     older = compared(made_side({G: [1, 1]}, header=late_file), made_side({G: [1, 0]}, number=2))
     assert any("is newer than" in note for note in older.notes)
+
+
+def test_of_a_case_that_a_folder_has_forgotten_nothing_is_known() -> None:
+    assert case_digests({role: [CaseText(role, 0, None, None)] for role in ("query", "response")}, None) == {}

@@ -60,19 +60,7 @@ class _Names:
 def write_baseline(path: Path, side: Side, rules: Sequence[str], options: BaselineOptions) -> int:
     """Write a side as a baseline file; compressed if its name ends in `.gz`.
 
-    Args:
-        path: where to.
-        side: a complete side whose findings were read.
-        rules: the names of the rules that they were read with, in their order.
-        options: what it is to hold.
-
-    Returns:
-        How many cases it holds.
-
-    Raises:
-        StoreError: the side isn't complete.
-        ConfigError: a tag that no case has, or cases that could never be paired.
-        InputError: the file can't be written.
+    Its findings were read with `rules`, in their order. Returns how many cases it holds.
     """
     if side.header.incomplete:
         raise StoreError(f"{'; '.join(side.header.incomplete)}: give its evaluation again, then this command")
@@ -219,13 +207,10 @@ class _Head:
     digests: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     likely: bool = False
-    """Whether the cases say how likely their findings are."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One case."""
-
     key: str
     scores: tuple[float | str | None, ...]
     digests: str = ""
@@ -239,8 +224,6 @@ class _Row:
 
 @dataclass(slots=True)
 class _Columns:
-    """What was read so far."""
-
     head: _Head
     keys: dict[str, int] = field(default_factory=dict)
     digests: list[bytes] = field(default_factory=list)
@@ -253,11 +236,7 @@ class _Columns:
     heads: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, row: _Row) -> None:
-        """Take a case in.
-
-        Raises:
-            ValueError: it doesn't fit the head; says how.
-        """
+        """Take a case in."""
         head, place = self.head, len(self.keys)
         if len(row.scores) != len(head.metrics):
             raise ValueError(f"it has {len(row.scores)} scores, and the file has {len(head.metrics)} metrics")
@@ -291,15 +270,7 @@ class _Columns:
 def read_baseline(path: Path, shown: str = "") -> tuple[Side, tuple[str, ...]]:
     """Read a baseline file.
 
-    Args:
-        path: the file.
-        shown: what it is called in messages; its path if empty.
-
-    Returns:
-        The side, and the names of the rules that its findings were read with.
-
-    Raises:
-        InputError: it can't be read, isn't a baseline, or is broken; names the line.
+    Returns the side, and the names of the rules that its findings were read with.
     """
     name = shown or str(path)
     try:

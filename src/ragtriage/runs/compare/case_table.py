@@ -41,14 +41,9 @@ def noise_error(
 ) -> float | None:
     """The standard error that the judge alone makes: √(Σ wᵢ² (σ_b²/R_b + σ_n²/R_n)) / Σ w.
 
-    Args:
-        weights: of the pairs whose judged inputs changed; the others get their remembered answers.
-        total: the weight of all pairs.
-        base: σ² and the number of trials R; a side without a σ² takes the other's.
-        new: the same.
-
-    Returns:
-        None if neither side has a σ².
+    `weights` are of the pairs whose judged inputs changed, since the others get their remembered answers; `total` is of
+    all. Of each side σ² and the number of trials R; a side without a σ² takes the other's, and None is given if neither
+    has one.
     """
     (one, trials_b), (other, trials_n) = base, new
     one, other = (one if one is not None else other), (other if other is not None else one)
@@ -69,7 +64,6 @@ DIGESTED: tuple[Digested, ...] = get_args(Digested)
 upper and lower case and white space apart), the query and the history as they are worded, the reference, the sources as
 a set and in their order, the response, and what only some metrics read (samples, relevant ids, citation marks)."""
 SIZE = 8
-"""Bytes of a digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +76,6 @@ class FoundColumns:
     sure: Mapping[str, Numbers]
     """The same for findings that are sure."""
     component: Sequence[str]
-    """Under which component each case is counted."""
     heading: Sequence[str]
     """The rule of its most pressing finding, else that component."""
     likely: Mapping[str, Numbers] = field(default_factory=dict)
@@ -99,7 +92,6 @@ class CaseTable:
     """False if most of them were made from the content, so that they change with every answer."""
     digests: Mapping[Digested, Digests]
     weight: Numbers
-    """As it was given."""
     scores: Mapping[str, Numbers]
     """Metric → its score, the mean over trials; NaN where it is undefined."""
     failed: Mapping[str, Flags]
@@ -108,7 +100,6 @@ class CaseTable:
     """Tag → each case's value as a text, None where it has none."""
     found: FoundColumns | None = None
     hashed_ids: bool = False
-    """Whether the ids are their digests (`hashed_id`)."""
     noise: Mapping[str, float] = field(default_factory=dict)
     """Metric → the variance of a score over trials; none where there is one trial."""
 
@@ -129,9 +120,7 @@ EMPTY = digest_of()
 def question_digest(query: str, history: Iterable[tuple[str, str]]) -> int:
     """The digest of a question: NFKC, case-folded, white space as one blank.
 
-    Args:
-        query: the user's words.
-        history: role and text of each message before it.
+    `history` is role and text of each message before it.
     """
     said = [normalised(query), *(normalised(part) for turn in history for part in turn)]
     return digest_of(*(part.encode("utf-8", "surrogatepass") for part in said))
@@ -166,16 +155,7 @@ Texts = Mapping[str, Sequence[CaseText]]
 
 
 def read_table(run: Run, metrics: Sequence[str], tags: Collection[str] = ()) -> CaseTable:
-    """The cases of a run, without what the rules found.
-
-    Args:
-        run: the run.
-        metrics: whose scores are read.
-        tags: tags that are wanted, whatever others there are.
-
-    Raises:
-        StoreError: the run can't be read.
-    """
+    """The cases of a run, without what the rules found."""
     places: dict[int, int] = {}
     ids: list[str] = []
     weights: list[float] = []
@@ -224,6 +204,8 @@ def _scores(rows: Iterable[tuple[int, float | None, bool]], places: Mapping[int,
 
 def case_digests(by_role: Texts, relevant_ids: Sequence[str] | None) -> dict[Digested, int]:
     """The digests of one case; what rests on a deleted text is left out."""
+    if "source" not in by_role and all(one.hash is None for some in by_role.values() for one in some):
+        return {}  # a folder doesn't keep which texts a case had that it hasn't any more
     found: dict[Digested, int] = {}
     query, history = by_role.get("query", ()), by_role.get("history", ())
     if all(one.text is not None for one in (*query, *history)):
@@ -282,9 +264,7 @@ def _is_made_up(name: str, by_role: Texts) -> bool:
 def merged_tables(tables: Sequence[CaseTable], rows: Sequence[Places]) -> CaseTable:
     """Several runs of the same cases as one: the mean of each score over runs, in the order of the first.
 
-    Args:
-        tables: at least two.
-        rows: of each, for every case of the first its place, −1 where it has none; shape (n,).
+    `rows` are, of each table, the places of the first one's cases, −1 where it has none; shape (n,).
     """
     first = tables[0]
     scores, failed, noise = {}, {}, {}

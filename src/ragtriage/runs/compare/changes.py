@@ -67,14 +67,7 @@ def changed_texts(base: CaseTable, new: CaseTable, pairing: Pairing) -> ChangedT
 
 
 def changes_between(base: Side, new: Side, texts: ChangedTexts, shared: Collection[str]) -> Changes:
-    """What changed, counted.
-
-    Args:
-        base: the old side.
-        new: the new one.
-        texts: which pairs differ in what.
-        shared: the metrics that both sides have.
-    """
+    """What changed, counted."""
     differs = texts.differs
     read: tuple[Digested, ...] = ("query", "history", "reference", "sources", "response")
     unknown = int(np.logical_or.reduce([texts.unknown[name] for name in read]).sum())
@@ -112,7 +105,6 @@ def _differ(base: Side, new: Side, kind: str) -> bool:
 
 
 def _reading(counts: Mapping[Digested, int], prompt: int, order: int, unknown: int, *, judged: bool) -> str:
-    """What the changes amount to: whose they are."""
     same = not any(counts.values()) and not order and not unknown
     if judged:
         mine, both = "the application is the same", "the judge differs too"
@@ -158,15 +150,7 @@ def _of_step(step: Step) -> Iterator[Digested]:
 def incomparable(
     base: Side, new: Side, name: str, texts: ChangedTexts, *, across_judges: bool
 ) -> tuple[Verdict, str] | None:
-    """Why a metric can't be compared, as a verdict and a sentence; None if it can.
-
-    Args:
-        base: the old side.
-        new: the new one.
-        name: the metric.
-        texts: which pairs differ in what.
-        across_judges: whether to compare although the judge differs.
-    """
+    """Why a metric can't be compared, as a verdict and a sentence; None if it can."""
     mine, theirs = ({m.name: m for m in side.metrics} for side in (new, base))
     if name not in theirs:
         return "only in new", "the base side doesn't have it"

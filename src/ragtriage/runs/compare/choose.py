@@ -16,13 +16,12 @@ from ragtriage.runs.compare.compare import CompareOptions, compare
 from ragtriage.runs.compare.comparison import Comparison
 from ragtriage.runs.compare.sides import Side, called, rules_digest, side_of
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.repeats import trials_of
+from ragtriage.runs.repeats.counting import trials_of
 from ragtriage.runs.run import Run, RunInfo, RunList
 
 SHARED = 0.5
 """The share of the new side's cases that a run must have to be taken as its base."""
 MOST_LOOKED_AT = 50
-"""Earlier runs that are looked at for a base."""
 LAST = "last"
 
 
@@ -52,14 +51,7 @@ def is_run(text: str) -> bool:
 def choose_side(store: RunList | None, text: str, folder_run: Callable[[str], Run | None] = lambda _: None) -> Chosen:
     """What a side stands for, as it was typed.
 
-    Args:
-        store: where runs are; None where only a baseline file or a run in a folder can be meant.
-        text: `last`, `7`, `4,5,6`, or a path or URL.
-        folder_run: opens a run in a folder; gives None for what can't be one.
-
-    Raises:
-        NotStoredError: there is no such run.
-        InputError: there is no such file either.
+    It is `last`, `7`, `4,5,6`, or a path or URL. `folder_run` gives None for what can't be a run in a folder.
     """
     if not is_run(text):
         if (found := folder_run(text)) is not None:
@@ -83,11 +75,7 @@ def choose_side(store: RunList | None, text: str, folder_run: Callable[[str], Ru
 
 
 def choose_base(store: RunList, new: Chosen) -> Chosen:
-    """The newest earlier complete run that shares at least half of the new side's cases.
-
-    Raises:
-        NotStoredError: there is none.
-    """
+    """The newest earlier complete run that shares at least half of the new side's cases."""
     found = earlier_run(store, new)
     if found is None:
         first = f"no complete run before {new.name} shares half of its cases"
@@ -132,17 +120,7 @@ def open_sides(
 ) -> OpenSides:
     """Read both sides.
 
-    Args:
-        base: the old side.
-        new: the new one.
-        reading: the thresholds and rules that findings are read with.
-        tags: tags that are wanted.
-        findings: whether findings are compared, which takes longest.
-
-    Raises:
-        ConfigError: both are the same, or a baseline was made with other thresholds.
-        InputError: a baseline can't be read.
-        StoreError: a run can't be read.
+    Reading findings takes longest.
     """
     if {run.number for run in base.runs} & {run.number for run in new.runs} or (base.file and base.file == new.file):
         raise ConfigError(f"both sides are {new.name}: give two that differ" if base.name == new.name else

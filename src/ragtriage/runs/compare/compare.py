@@ -44,18 +44,14 @@ FEW = 5
 def notes_on(matched: Matched, pairs: Pairs, changes: Changes, *, by_question: bool, across: bool) -> Iterator[str]:
     """The notes that apply, in the order in which they are read.
 
-    Args:
-        matched: the two sides.
-        pairs: how they were paired.
-        changes: what differs.
-        by_question: whether nobody asked for pairing by the question.
-        across: whether sides with different judges are compared.
+    `by_question`: nobody asked for pairing by the question. `across`: sides with different judges are compared.
     """
     base, new, near = matched.base.header, matched.new.header, matched.pairing.near_ids
     stored = f"both sides are read with those of {new.name}"
     older, newer = changes.versions or ("", "")
+    verb = "are" if base.baseline is None and base.trials > 1 else "is"
     told = {
-        f"{base.name} is newer than {new.name}": _newer(base, new),
+        f"{base.name} {verb} newer than {new.name}": _newer(base, new),
         f"{plural(near, 'id')} without a pair would be the same on both sides but for case or white space": near,
         "paired by the question, since ids that were made from the content change with every answer":
             pairs.by == "query" and by_question,
@@ -105,12 +101,6 @@ def changed_cases(
     """The pairs that became worse, or better, by most; None if none did by the metric that is chosen.
 
     It is the first that is worse (or better) as a whole, else the one in the list for which most speaks.
-
-    Args:
-        matched: the two sides.
-        rows: the metrics, in the order in which they are listed.
-        direction: which.
-        most: how many are listed.
     """
     touched = [row for row in rows if row.paired and row.verdict in ("worse", "can't tell", "better")]
     ordered = [row for row in touched if row.verdict == direction] + [
@@ -137,8 +127,8 @@ def _case(
     theirs, mine = int(matched.pairing.base[pair]), int(matched.pairing.new[pair])
     scores = []
     for metric in metrics:
-        base, new = (_score(side.scores[metric][at]) for side, at in
-                     ((matched.base.table, theirs), (matched.new.table, mine)))  # fmt: skip
+        both = float(matched.base.table.scores[metric][theirs]), float(matched.new.table.scores[metric][mine])
+        base, new = (None if np.isnan(value) else value for value in both)
         if base != new:
             scores.append((metric, base, new))
     found = matched.base.table.found, matched.new.table.found
@@ -157,10 +147,6 @@ def source_change(matched: Matched, pair: int) -> SourceChange:
     return "order" if texts.differs["order"][pair] else "same"
 
 
-def _score(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
 MIN_PAIRED = 0.9
 """The share of the base side's cases that must be paired for gates to be read."""
 HINTED = 1.2
@@ -175,29 +161,16 @@ class CompareOptions:
     cluster: str | None = None
     by: str | None = None
     metrics: Collection[str] | None = None
-    """Only these metrics; all if None."""
     pair: PairedBy | None = None
     min_paired: float = MIN_PAIRED
     across_judges: bool = False
     """Compare although the judge differs; then no gate is read."""
     most: int = 10
-    """Cases that are listed."""
     gates: CompareGates = field(default_factory=lambda: CompareGates({}, {}))
 
 
 def compare(base: Side, new: Side, rules: Sequence[Rule], options: CompareOptions | None = None) -> Comparison:
-    """Compare two sides, read with the same thresholds and rules.
-
-    Args:
-        base: the old side.
-        new: the new one.
-        rules: those that the findings of both were read with.
-        options: how.
-
-    Raises:
-        InputError: nothing can be paired; the ids look like row numbers; every metric was judged differently.
-        ConfigError: no case has a tag that is named, or a gate can't be read.
-    """
+    """Compare two sides, read with the same thresholds and rules."""
     options = options or CompareOptions()
     pairing = pair_up(base.table, new.table, options.pair)
     if not len(pairing.new):

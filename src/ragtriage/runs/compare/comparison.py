@@ -54,9 +54,7 @@ class SideHeader:
     cases: int
     judge: str
     trials: int
-    """How many runs each case was evaluated in."""
     version: str
-    """Of ragtriage, as far as it is known."""
     incomplete: tuple[str, ...] = ()
     """Why it isn't complete, a sentence each."""
 
@@ -88,13 +86,10 @@ class Changes:
     """What differs between the two sides, over the pairs and in how they were judged."""
 
     query: int
-    """Pairs whose query is worded otherwise."""
     history: int
     reference: int
     sources: int
-    """Pairs with another set of sources."""
     source_order: int
-    """Pairs with the same sources in another order."""
     response: int
     unknown: int
     """Pairs of which this isn't known: their texts were deleted, or a baseline was written without digests."""
@@ -104,7 +99,6 @@ class Changes:
     judge: bool = False
     """Whether the judge differs in anything that a metric of both sides asks."""
     metrics: tuple[str, ...] = ()
-    """Metrics that were redefined."""
     thresholds: tuple[str, ...] = ()
     """Metrics whose stored thresholds differ; both sides are read with new's."""
     rules: bool = False
@@ -112,7 +106,6 @@ class Changes:
     versions: tuple[str, str] | None = None
     """The versions of ragtriage of both sides, where they differ."""
     reading: str = ""
-    """What it amounts to, in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +140,12 @@ class MetricComparison:
     bounds: tuple[float, float] | None = None
     """The difference if every lost score were the worst, and the best, of the range; None if none was lost."""
     failed: int = 0
-    """Pairs that are left out because the judge failed."""
     noise_se: float | None = None
     """The part of the standard error that the judge alone makes; None where no side has several trials."""
     corrected: tuple[float, float, float] | None = None
     """The difference of the means corrected by labels, and its interval; None unless both sides have them."""
     threshold: float | None = None
     why: str = ""
-    """Why it isn't compared, in a sentence."""
 
     @property
     def direction(self) -> int:
@@ -247,7 +238,6 @@ class GateResult:
 
     kind: Literal["fail_below", "fail_above", "fail_if_worse", "at_most"]
     name: str
-    """As it was given: `groundedness=0.03`."""
     metric: str
     """The metric or the rule that it reads."""
     limit: float
@@ -256,7 +246,6 @@ class GateResult:
     failed: bool
     """Whether the command exits with 1 for it."""
     says: str
-    """In a sentence, the numbers included."""
     low: float | None = None
     high: float | None = None
     level: float | None = None
@@ -264,9 +253,7 @@ class GateResult:
     value: float | None = None
     """The difference, the mean or the share that it was decided by."""
     slice: tuple[str, str] | None = None
-    """Tag and value, for a gate on a slice."""
     title: str = ""
-    """The metric's plain name, or the rule's."""
     expected: bool = False
     """Of `at_most`: whether it reads the expected number of cases instead of the findings that are shown."""
 
@@ -292,7 +279,6 @@ class CaseList:
 
     metric: str
     of: int
-    """How many changed in this direction."""
     cases: tuple[ChangedCase, ...]
 
 

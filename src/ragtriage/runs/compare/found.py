@@ -29,7 +29,6 @@ KEPT_FROM = 1_000
 KEPT = 2
 """Which form it is kept in: another one is read anew."""
 PLACES = 4
-"""Of a probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +73,9 @@ class FoundRows:
             )
         )
 
-    def columns(self) -> FoundColumns:
-        """All cases so far."""
-        return found_columns([rule.name for rule in self.rules], self.cases)
-
 
 def found_columns(rules: Sequence[str], cases: Iterable[FoundOnCase]) -> FoundColumns:
-    """The columns of what was found.
-
-    Args:
-        rules: their names, by the places that the cases name.
-        cases: in the order of the input.
-    """
+    """The columns of what was found."""
     rows = list(cases)
     holds, sure, likely = (np.zeros((len(rows), len(rules))) for _ in range(3))
     for place, row in enumerate(rows):
@@ -109,13 +99,6 @@ def read_found(run: Run, config: EvaluationConfig) -> FoundColumns:
     """Diagnose a stored run; the longest part of a comparison, as the verdicts of every case are read.
 
     Of a large run that is finished it is kept in the store what was found by these thresholds and rules.
-
-    Args:
-        run: the run.
-        config: its metrics, with the thresholds and rules that both sides are read with.
-
-    Raises:
-        StoreError: the run can't be read.
     """
     kept = run.info.state == FINISHED and run.info.rows >= KEPT_FROM
     digest = _digest(run, config) if kept else ""
@@ -128,11 +111,10 @@ def read_found(run: Run, config: EvaluationConfig) -> FoundColumns:
     if kept:
         with suppress(StoreError):  # a store that can't be written is read again the next time
             run.place.note(NOTE, digest, packed(rows.cases))
-    return rows.columns()
+    return found_columns(names, rows.cases)
 
 
 def _digest(run: Run, config: EvaluationConfig) -> str:
-    """A digest of all that findings rest on."""
     rules = [as_builtins(asdict(rule)) for rule in config.rules]
     info = run.info
     whole = [KEPT, dict(config.thresholds), rules, info.versions, info.finished, info.done, version("ragtriage")]

@@ -26,6 +26,7 @@ from ragtriage.runs.compare.statistics import LEVEL, Difference, Paired, binomia
 from ragtriage.runs.metric_tally import weighted_interval
 
 FAIL_IF_WORSE, AT_MOST = "--fail-if-worse", "--at-most"
+FAIL_BELOW, FAIL_ABOVE = "--fail-below", "--fail-above"
 Counted = Literal["shown", "sure", "expected"]
 _COUNTED: Mapping[str, Counted] = {"": "shown", "sure": "sure", "expected": "expected"}
 
@@ -35,7 +36,6 @@ class WorseLimit:
     """`--fail-if-worse METRIC[@TAG:VALUE][=MARGIN]`."""
 
     name: str
-    """As it was given."""
     metric: str
     margin: float = 0.0
     """How much worse is still good enough, in the metric's unit."""
@@ -71,16 +71,13 @@ class CompareGates:
         return bool(self.fail_below or self.fail_above or self.fail_if_worse or self.at_most)
 
     def check(self, metrics: Sequence[Metric], rules: Sequence[Rule]) -> None:
-        """Refuse a gate on a metric that isn't computed, a rule that isn't there, or a margin beyond the range.
-
-        Raises:
-            ConfigError: says which, with the nearest name.
-        """
+        """Refuse a gate on a metric that isn't computed, a rule that isn't there, or a margin beyond the range."""
         known = {m.name: m for m in metrics}
+        for flag, means in ((FAIL_BELOW, self.fail_below), (FAIL_ABOVE, self.fail_above)):
+            for name in means:
+                _computed(flag, name, known)
         for limit in self.fail_if_worse:
-            if limit.metric not in known:
-                raise ConfigError(f"{FAIL_IF_WORSE} {limit.metric}: it isn't computed here{_near(limit.metric, known)}")
-            low, high = known[limit.metric].range
+            low, high = _computed(FAIL_IF_WORSE, limit.metric, known).range
             if limit.margin >= high - low:
                 raise ConfigError(f"{FAIL_IF_WORSE} {limit.name}: a margin of {high - low:g} or more can't be exceeded")
         kinds = {rule.name: rule.kind for rule in rules}
@@ -94,6 +91,12 @@ class CompareGates:
                 )
 
 
+def _computed(flag: str, name: str, known: Mapping[str, Metric]) -> Metric:
+    if name not in known:
+        raise ConfigError(f"{flag} {name}: it isn't computed here{_near(name, known)}")
+    return known[name]
+
+
 def _near(name: str, known: Iterable[str]) -> str:
     known = list(known)
     near = near_names(name, known)
@@ -103,11 +106,7 @@ def _near(name: str, known: Iterable[str]) -> str:
 def worse_limits(
     items: Collection[str], settings: Mapping[str, float] | None = None, where: str = FAIL_IF_WORSE
 ) -> tuple[WorseLimit, ...]:
-    """`["groundedness@topic:billing=0.05"]` → its gates; those of the settings come first, and give way.
-
-    Raises:
-        ConfigError: an item isn't METRIC[@TAG:VALUE][=MARGIN], its margin isn't a number from 0 on, or it stands twice.
-    """
+    """`["groundedness@topic:billing=0.05"]` → its gates; those of the settings come first, and give way."""
     found: dict[tuple[str, tuple[str, str] | None], WorseLimit] = {}
     for name, margin in (settings or {}).items():
         limit = _worse(f"{name}={margin:g}", "[fail_if_worse]")
@@ -176,11 +175,7 @@ def _number(text: str, item: str, where: str) -> float:
 def share_limits(
     items: Collection[str], settings: Mapping[str, float] | None = None, where: str = AT_MOST
 ) -> tuple[ShareLimit, ...]:
-    """`["unsupported_claims:sure=2%"]` → its gates; those of the settings come first, and give way.
-
-    Raises:
-        ConfigError: an item isn't RULE[:sure|:expected]=SHARE with a share in [0, 1] or in percent, or it stands twice.
-    """
+    """`["unsupported_claims:sure=2%"]` → its gates; those of the settings come first, and give way."""
     found = {}
     for name, share in (settings or {}).items():
         limit = _share(f"{name}={share:g}", "[at_most]")
@@ -227,14 +222,7 @@ def margin_outcome(low: float, high: float, margin: float) -> Outcome:
 def margin_result(matched: Matched, row: MetricComparison | None, limit: WorseLimit, level: float) -> GateResult:
     """What one gate says; where lower is better everything is mirrored before the test.
 
-    Args:
-        matched: the two sides.
-        row: the metric's row; None if it was left out.
-        limit: the gate.
-        level: of the interval.
-
-    Raises:
-        ConfigError: no pair is in the slice that it names.
+    `row` is None if the metric was left out.
     """
     name = limit.metric + (f" ({limit.slice[0]}: {slice_value(limit.slice[1])})" if limit.slice else "")
     unknown = f"can't tell whether {name} is worse"
@@ -254,7 +242,6 @@ def margin_result(matched: Matched, row: MetricComparison | None, limit: WorseLi
 def _said(
     name: str, limit: WorseLimit, direction: int, paired: Paired, found: Difference | None
 ) -> tuple[Outcome, str]:
-    """What an interval says of one metric."""
     unknown = f"can't tell whether {name} is worse"
     if found is None or found.low is None or found.high is None or found.se is None or found.sees is None:
         few = "no pair has it on both sides" if found is None else "one case or group alone has no interval"
@@ -328,11 +315,6 @@ def gate_results(matched: Matched, rows: Sequence[MetricComparison], gates: Comp
     """What every gate says, in the order of the flags.
 
     With K `--fail-if-worse` gates each interval has the level 1 − .05/K (Bonferroni).
-
-    Args:
-        matched: the two sides.
-        rows: the metrics of both.
-        gates: the limits; checked against the metrics and rules.
     """
     by_name = {row.name: row for row in rows}
     level = 1 - (1 - LEVEL) / max(1, len(gates.fail_if_worse))
@@ -348,9 +330,9 @@ def limit_results(new: Side, gates: CompareGates) -> Iterator[GateResult]:
     """The gates on the means of the new side."""
     metrics = {m.name: m for m in new.metrics}
     for name, limit in gates.fail_below.items():
-        yield _limit(new, metrics[name], limit, "fail_below")
+        yield _limit(new, _computed(FAIL_BELOW, name, metrics), limit, "fail_below")
     for name, limit in gates.fail_above.items():
-        yield _limit(new, metrics[name], limit, "fail_above")
+        yield _limit(new, _computed(FAIL_ABOVE, name, metrics), limit, "fail_above")
 
 
 def _limit(new: Side, metric: Metric, limit: float, kind: Literal["fail_below", "fail_above"]) -> GateResult:
@@ -377,11 +359,6 @@ def share_results(new: Side, limits: Sequence[ShareLimit], *, cant_tell_fails: b
     Of findings that are shown, or sure, the interval is Wilson's; it is printed and decides nothing. Of an expected
     number it decides: the gate fails where all of it lies above the limit, passes where the expected number doesn't,
     and can't tell where that does and the interval holds the limit.
-
-    Args:
-        new: the side, whose findings were read.
-        limits: the gates.
-        cant_tell_fails: whether a gate that can't tell fails.
     """
     for limit in limits:
         if limit.counts == "expected":

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.validation import near_names
-from ragtriage.runs.compare.case_table import Flags, Numbers, Places
+from ragtriage.runs.compare.case_table import Flags, FoundColumns, Numbers, Places
 from ragtriage.runs.compare.changes import ChangedTexts, changed_texts
 from ragtriage.runs.compare.comparison import Pairs
 from ragtriage.runs.compare.pairing import Pairing
@@ -39,17 +39,17 @@ class Matched:
 
     def findings(self, rule: str) -> Paired | None:
         """Whether a rule holds on each pair, from 0 to 1; None where a side doesn't know it."""
-        base, new = self.base.table.found, self.new.table.found
-        if base is None or new is None or rule not in base.holds or rule not in new.holds:
-            return None
-        return Paired(base.holds[rule][self.pairing.base], new.holds[rule][self.pairing.new], self.weight, self.group)
+        return self._found(rule, lambda found: found.holds)
 
     def likely(self, rule: str) -> Paired | None:
         """How likely a rule is to hold on each pair, from 0 to 1; None where a side doesn't know it."""
-        base, new = self.base.table.found, self.new.table.found
-        if base is None or new is None or rule not in base.likely or rule not in new.likely:
+        return self._found(rule, lambda found: found.likely)
+
+    def _found(self, rule: str, of: Callable[[FoundColumns], Mapping[str, Numbers]]) -> Paired | None:
+        base, new = (of(found) if (found := side.table.found) else {} for side in (self.base, self.new))
+        if rule not in base or rule not in new:
             return None
-        return Paired(base.likely[rule][self.pairing.base], new.likely[rule][self.pairing.new], self.weight, self.group)
+        return Paired(base[rule][self.pairing.base], new[rule][self.pairing.new], self.weight, self.group)
 
     def tag(self, name: str) -> list[str | None]:
         """A tag's value on each pair, new's."""
@@ -62,17 +62,7 @@ class Matched:
 
 
 def match(base: Side, new: Side, pairing: Pairing, cluster: str | None) -> tuple[Matched, Pairs]:
-    """Put the two sides together.
-
-    Args:
-        base: the old side.
-        new: the new one.
-        pairing: their pairs, at least one.
-        cluster: the tag that says which cases aren't independent.
-
-    Raises:
-        ConfigError: no pair has the tag; says which there are.
-    """
+    """Put the two sides together."""
     texts = changed_texts(base.table, new.table, pairing)
     weight = new.table.weight[pairing.new]
     weight = weight / weight.max()

@@ -30,7 +30,6 @@ class Pairing:
     """The place of each pair's case on the base side; shape (pairs,)."""
     new: Places
     only_base: Places
-    """Places without a pair."""
     only_new: Places
     other_question: Places
     """Places on the new side of pairs by id that were left out: another question."""
@@ -41,16 +40,7 @@ class Pairing:
 
 
 def pair_up(base: CaseTable, new: CaseTable, by: PairedBy | None = None) -> Pairing:
-    """Pair the cases of two sides.
-
-    Args:
-        base: the old side.
-        new: the new one.
-        by: by what; by id where both sides have ids of their own, if None.
-
-    Raises:
-        InputError: more than a tenth of the pairs by id ask another question: the ids look like row numbers.
-    """
+    """Pair the cases of two sides."""
     chosen: PairedBy = by or ("id" if base.own_ids and new.own_ids else "query")
     if chosen == "id":
         return _by_id(base, new)

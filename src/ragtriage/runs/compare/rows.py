@@ -13,7 +13,7 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.statistics import Z
 from ragtriage.diagnosis.headline import NONE, UNDETERMINED
 from ragtriage.diagnosis.rules import Rule
-from ragtriage.runs.compare.case_table import DIGESTED, Flags, Numbers, noise_error
+from ragtriage.runs.compare.case_table import DIGESTED, Flags, Numbers, Places, noise_error
 from ragtriage.runs.compare.changes import incomparable, read_by
 from ragtriage.runs.compare.comparison import (
     COMPARED,
@@ -55,13 +55,7 @@ class _Touched:
 
 
 def metric_rows(matched: Matched, names: Collection[str] | None, *, across_judges: bool) -> list[MetricComparison]:
-    """A row for every metric of either side, in the order in which they are listed.
-
-    Args:
-        matched: the two sides.
-        names: only these; all if None.
-        across_judges: compare although the judge differs.
-    """
+    """A row for every metric of either side, in the order in which they are listed."""
     metrics = {m.name: m for m in (*matched.new.metrics, *matched.base.metrics)}
     plain: list[MetricComparison] = []
     touched: list[_Touched] = []
@@ -75,15 +69,18 @@ def metric_rows(matched: Matched, names: Collection[str] | None, *, across_judge
             continue
         paired, failed = matched.scores(metric.name)
         row = _with_definedness(replace(row, failed=failed), paired)
-        row = replace(row, corrected=_corrected(matched, metric.name))
-        found = difference(paired, _span(metric))
+        base, new = (side.corrections.get(metric.name) for side in (matched.base, matched.new))
+        row = replace(row, corrected=mover(base, new) if base and new else None)
+        found = difference(paired, metric.range[1] - metric.range[0])
         if found is None:
             plain.append(replace(row, verdict="undefined", why="no pair has it on both sides"))
         elif is_touched(matched, metric, paired):
             noise = _noise(matched, metric, paired)
             touched.append(_Touched(replace(row, paired=found, noise_se=noise), paired))
         else:
-            plain.append(replace(row, verdict="not touched", paired=_by_construction(found)))
+            # the means alone: where nothing could change there is nothing to estimate
+            means = replace(found, se_plain=None, se=None, freedom=None, low=None, high=None, sees=None)
+            plain.append(replace(row, verdict="not touched", paired=means))
     return sorted([*plain, *_tested(touched)], key=lambda row: place_of(row.verdict, row.paired))
 
 
@@ -106,10 +103,6 @@ def _mean(side: Side, metric: str) -> float | None:
     return float(np.average(values[there], weights=weight / weight.max()))
 
 
-def _span(metric: Metric) -> float:
-    return metric.range[1] - metric.range[0]
-
-
 def is_touched(matched: Matched, metric: Metric, paired: Paired) -> bool:
     """Whether a score could differ: something that is judged changed, or a score did without that."""
     if matched.texts.judged(read_by(metric)).any():
@@ -118,13 +111,7 @@ def is_touched(matched: Matched, metric: Metric, paired: Paired) -> bool:
     return not same.all()
 
 
-def _by_construction(found: Difference) -> Difference:
-    """The means alone: where nothing could change there is nothing to estimate."""
-    return replace(found, se_plain=None, se=None, freedom=None, low=None, high=None, sees=None)
-
-
 def _with_definedness(row: MetricComparison, paired: Paired) -> MetricComparison:
-    """How many pairs lost or gained a score."""
     had, has = ~np.isnan(paired.base), ~np.isnan(paired.new)
     lost, gained = int((had & ~has).sum()), int((has & ~had).sum())
     p = binomial_p(lost, gained)
@@ -149,13 +136,7 @@ def _bounds(row: MetricComparison, paired: Paired, lost: Flags) -> tuple[float, 
     return low, high
 
 
-def _corrected(matched: Matched, metric: str) -> tuple[float, float, float] | None:
-    base, new = (side.corrections.get(metric) for side in (matched.base, matched.new))
-    return mover(base, new) if base and new else None
-
-
 def _noise(matched: Matched, metric: Metric, paired: Paired) -> float | None:
-    """The judge's own part of the standard error."""
     there = ~np.isnan(paired.change)
     changed: Numbers = paired.weight[there & matched.texts.judged(read_by(metric))]
     base, new = ((side.table.noise.get(metric.name), side.header.trials) for side in (matched.base, matched.new))
@@ -190,10 +171,7 @@ def _tested(touched: Iterable[_Touched]) -> Iterator[MetricComparison]:
 def verdict_of(found: Difference, adjusted: float | None, direction: int) -> Verdict:
     """Better or worse where the adjusted p-value says so, else can't tell.
 
-    Args:
-        found: the difference.
-        adjusted: its adjusted p-value; None if it wasn't tested.
-        direction: 1 where more is better, −1 where less is.
+    `direction` is 1 where more is better, −1 where less is.
     """
     if adjusted is None or adjusted >= SIGNIFICANT or abs(found.difference) <= ROUNDING:
         return "can't tell"
@@ -217,19 +195,13 @@ def place_of(verdict: Verdict, found: Difference | None) -> tuple[int, float]:
 def expected_of(likely: Numbers) -> ExpectedCount:
     """How many cases have something.
 
-    Args:
-        likely: shape (n,), the probability of each; NaN where it can't be decided, which counts for nothing.
+    `likely` is NaN where it can't be decided, which counts for nothing; shape (n,).
     """
     return ExpectedCount.of(float(np.nansum(likely)), float(np.nansum(likely * (1.0 - likely))), len(likely))
 
 
 def expected_change(matched: Matched, rule: str) -> ExpectedChange | None:
-    """How many pairs have a finding by its probability, before and after; None where that says no more than the count.
-
-    Args:
-        matched: the two sides.
-        rule: its name; not one of a doubt.
-    """
+    """How many pairs probably have a finding, before and after; None where that says no more than the count."""
     paired = matched.likely(rule)
     if paired is None:
         return None
@@ -295,7 +267,7 @@ def _row(matched: Matched, rule: Rule, paired: Paired) -> FindingComparison | No
     )
 
 
-def _sure(matched: Matched, rule: str, there: np.ndarray[tuple[int], np.dtype[np.bool_]], *, new: bool) -> float:
+def _sure(matched: Matched, rule: str, there: Flags, *, new: bool) -> float:
     side, at = (matched.new, matched.pairing.new) if new else (matched.base, matched.pairing.base)
     return float(np.nansum(side.table.found.sure[rule][at][there])) if side.table.found else 0.0
 
@@ -342,7 +314,6 @@ FEWEST_PAIRS = 10
 MOST_VALUES = 50
 """Values of a tag that are listed; the largest."""
 WITHOUT = "(none)"
-"""What the pairs without the tag are called."""
 
 
 def slices_by(matched: Matched, tag: str, rows: Sequence[MetricComparison]) -> tuple[tuple[Slice, ...], int]:
@@ -350,10 +321,7 @@ def slices_by(matched: Matched, tag: str, rows: Sequence[MetricComparison]) -> t
 
     Holm's correction counts all tests of this tag that can reach .05.
 
-    Args:
-        matched: the two sides.
-        tag: its values are new's.
-        rows: the metrics of the whole; those that were touched are compared.
+    Of the metrics in `rows` those that were touched are compared.
     """
     places: dict[str, list[int]] = defaultdict(list)
     for place, value in enumerate(matched.tag(tag)):
@@ -372,7 +340,9 @@ def slices_by(matched: Matched, tag: str, rows: Sequence[MetricComparison]) -> t
                     m,
                     p=ps.get(m.name),
                     p_adjusted=adjusted.get((place, m.name)),
-                    verdict=_verdict(m, adjusted.get((place, m.name)), row),
+                    verdict=verdict_of(m.paired, adjusted.get((place, m.name)), row.direction)
+                    if m.paired
+                    else "undefined",
                 )
                 for m, row in zip(one.metrics, compared, strict=True)
             ),
@@ -383,10 +353,7 @@ def slices_by(matched: Matched, tag: str, rows: Sequence[MetricComparison]) -> t
 
 
 def _slice(
-    value: str,
-    at: np.ndarray[tuple[int], np.dtype[np.int64]],
-    rows: Sequence[MetricComparison],
-    columns: dict[str, Paired],
+    value: str, at: Places, rows: Sequence[MetricComparison], columns: dict[str, Paired]
 ) -> tuple[Slice, dict[str, float]]:
     """One value's differences, and the p-values of those that are tested."""
     parts = {row.name: columns[row.name].at(at) for row in rows}
@@ -396,7 +363,3 @@ def _slice(
         SliceMetric(row.name, "can't tell", difference(parts[row.name], row.range[1] - row.range[0])) for row in rows
     )
     return Slice(value, len(at), metrics), {name: p for name, (p, _) in tested.items()}
-
-
-def _verdict(metric: SliceMetric, adjusted: float | None, row: MetricComparison) -> Verdict:
-    return verdict_of(metric.paired, adjusted, row.direction) if metric.paired else "undefined"

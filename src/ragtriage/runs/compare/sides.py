@@ -35,11 +35,9 @@ class Side:
     table: CaseTable
     metrics: tuple[Metric, ...]
     fingerprints: Mapping[str, str]
-    """The judge's, by kind of question."""
     definitions: Mapping[str, str]
     """Metric → a digest of how it is defined."""
     thresholds: Mapping[str, float]
-    """As they are stored with it."""
     rules: str
     """The digest of the rules that are stored with it."""
     corrections: Mapping[str, Interval]
@@ -51,15 +49,8 @@ def side_of(
 ) -> Side:
     """A side out of stored runs.
 
-    Args:
-        runs: trials or further runs of one version, the first of which has the cases; at least one.
-        name: what the side is called.
-        tags: tags that are wanted.
-        reading: the thresholds and rules that findings are read with; without them no finding is read.
-
-    Raises:
-        InputError: several runs were judged by different judges, or have no case in common.
-        StoreError: a run can't be read.
+    The runs are trials or further runs of one version, the first of which has the cases. Without `reading` no finding
+    is read.
     """
     first = runs[0].info
     for other in runs[1:]:
@@ -98,7 +89,10 @@ def side_of(
         {m.name: first.fingerprints.get(f"metric {m.name}", "") or definition_digest(m) for m in metrics},
         own.thresholds,
         rules_digest(own.rules),
-        {name: (found["mean"], found["low"], found["high"]) for name, found in _corrections(first).items()},
+        {
+            name: (found["mean"], found["low"], found["high"])
+            for name, found in first.configuration.get(CORRECTIONS, {}).items()
+        },
     )
 
 
@@ -144,8 +138,3 @@ def rules_digest(rules: Sequence[Rule]) -> str:
 def _digest(value: object) -> str:
     written = json.dumps(as_builtins(value), sort_keys=True, default=str)
     return hashlib.blake2b(written.encode(), digest_size=8).hexdigest()
-
-
-def _corrections(info: RunInfo) -> Mapping[str, Mapping[str, float]]:
-    found: Mapping[str, Mapping[str, float]] = info.configuration.get(CORRECTIONS, {})
-    return found

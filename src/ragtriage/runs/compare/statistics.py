@@ -68,7 +68,6 @@ class Difference:
     cases: int
     groups: int
     base: float
-    """Weighted mean over these cases."""
     new: float
     difference: float
     changed: int
@@ -92,10 +91,7 @@ def difference(pairs: Paired, span: float = 1.0, level: float = LEVEL) -> Differ
     D = Σ wᵢdᵢ / Σ wᵢ. SE² = G/(G − 1) · Σ_g u_g² with u_g = Σ_{i in g} wᵢ(dᵢ − D) / Σ w: the cluster-robust error of
     paired differences of Miller, "Adding Error Bars to Evals" (2024, arXiv:2411.00640). D ± t · SE, cut to ± span.
 
-    Args:
-        pairs: the cases; those that lack one number are left out.
-        span: the width of the number's range: how far a pseudo-case goes where nothing has changed.
-        level: of the interval.
+    `span` is the width of the number's range: how far a pseudo-case goes where nothing has changed.
     """
     own = pairs.both
     count = len(own.base)
@@ -141,8 +137,7 @@ def _error(change: Numbers, weight: Numbers, group: Places) -> tuple[float, floa
 def cases_needed(cases: int, se: float, margin: float) -> int | None:
     """How many cases like these would show a difference of `margin` with `POWER`: n · (2.80 · SE / margin)².
 
-    Returns:
-        None for a margin of 0, which no number of cases reaches.
+    None for a margin of 0, which no number of cases reaches.
     """
     return math.ceil(cases * (REACH * se / margin) ** 2) if margin > 0 else None
 
@@ -153,9 +148,7 @@ def mover(base: tuple[float, float, float], new: tuple[float, float, float]) -> 
     MOVER of Zou and Donner, "Construction of confidence limits about effect measures: a general approach", Statistics
     in Medicine 27 (2008). It takes the means for independent, which errs wide where the cases are the same.
 
-    Args:
-        base: (mean, low, high).
-        new: the same.
+    Both are (mean, low, high).
     """
     (mean_b, low_b, high_b), (mean_n, low_n, high_n) = base, new
     apart = mean_n - mean_b
@@ -167,7 +160,6 @@ def mover(base: tuple[float, float, float], new: tuple[float, float, float]) -> 
 EXACT = 13
 """Up to so many changed groups all swaps are taken: 2 ** 13 is fewer than FLIPS."""
 FLIPS = 10_000
-"""Random swaps behind a p-value."""
 MOST_DRAWN = 5_000
 """Changed groups above which p is the normal limit of the same test: at 3,000 it is .844 where .842 was drawn."""
 FEWEST = 6
@@ -194,9 +186,7 @@ def swap_ps(sums: Mapping[str, Numbers], seed: int = 0) -> dict[str, P]:
     Smyth, "Permutation p-values should never be zero" (2010); above that the normal limit 2(1 − Φ(|ΣS| / √ΣS²)). One
     draw serves all numbers. Neither the order of the groups nor swapping the sides altogether makes a difference.
 
-    Args:
-        sums: name → the weighted change of each group, shape (groups,).
-        seed: of the random swaps.
+    `sums` are, by name, the weighted change of each group, shape (groups,).
     """
     found: dict[str, P] = {}
     drawn: dict[str, tuple[Numbers, float]] = {}
@@ -261,6 +251,6 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
-def changed_groups(sums: np.ndarray[Any, np.dtype[np.float64]]) -> int:
+def changed_groups(sums: Numbers) -> int:
     """How many groups changed."""
     return int((np.abs(sums) > ROUNDING).sum())

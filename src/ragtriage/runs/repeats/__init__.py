@@ -6,25 +6,3 @@ runs", kept one whose five runs of 78 queries lay between 88 and 92 %, and compa
 application made with that range. The same is told here in numbers: by the mean of a run, by case, by the ranking of the
 cases, by verdict and kind of question, and as the smallest difference that can be told from chance.
 """
-
-from ragtriage.runs.repeats.counting import Repeats, repeats_of, trials_of
-from ragtriage.runs.repeats.summary import (
-    CaseRepeat,
-    FindingRepeat,
-    KindRepeat,
-    MetricRepeat,
-    RepeatSummary,
-    UnitRepeat,
-)
-
-__all__ = [
-    "CaseRepeat",
-    "FindingRepeat",
-    "KindRepeat",
-    "MetricRepeat",
-    "RepeatSummary",
-    "Repeats",
-    "UnitRepeat",
-    "repeats_of",
-    "trials_of",
-]

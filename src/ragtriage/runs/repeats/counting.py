@@ -46,14 +46,7 @@ class _RuleColumn:
 
 
 class FindingCounts:
-    """Counts the findings of several trials.
-
-    Args:
-        rules: those that the records are read with; none if empty.
-        thresholds: metric name → the value at which a score is just good enough.
-        metrics: where those stand that aren't built in.
-        costs: from which probability on a fault is shown.
-    """
+    """Counts the findings of several trials."""
 
     def __init__(
         self,
@@ -82,8 +75,7 @@ class FindingCounts:
     def findings(self, there: Grid) -> Iterator[FindingRepeat]:
         """What was counted of each rule that is shown in a trial or expected of at least one case.
 
-        Args:
-            there: shape (n_cases, n_trials), 1 where a case was counted in a trial, else nan.
+        `there` is 1 where a case was counted in a trial, else nan; shape (n_cases, n_trials).
         """
         if there.shape[1] < 2:
             return
@@ -191,25 +183,16 @@ class StepFlips:
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 WORST = 10
-"""Cases that are listed for each metric."""
 
 
 def trials_of(store: RunList, run: Run) -> list[Run]:
-    """The trials of a repeated evaluation by its first run, in their order; that run alone for all others.
-
-    Raises:
-        StoreError: the store can't be read.
-    """
+    """The trials of a repeated evaluation by its first run, in their order; that run alone for all others."""
     later = {info.trial: info.number for info in reversed(store.runs(everywhere=True)) if info.repeats == run.number}
     return [run, *(store.run(later[trial]) for trial in sorted(later))]
 
 
 def repeats_of(trials: Iterable[Run], config: EvaluationConfig) -> RepeatSummary | None:
-    """How far several runs of the same cases agree; None for a single one.
-
-    Raises:
-        StoreError: a run can't be read.
-    """
+    """How far several runs of the same cases agree; None for a single one."""
     trials = list(trials)
     if len(trials) < 2:
         return None
@@ -236,12 +219,6 @@ class Repeats:
     """Counts the records of several trials as they come, in any order.
 
     Of a case nothing is held but its scores and the letters of its verdicts.
-
-    Args:
-        metrics: those that were computed.
-        thresholds: metric name → the value at which a score is just good enough; the defaults if None.
-        rules: those whose findings are counted.
-        costs: from which probability on a fault is shown.
     """
 
     def __init__(
@@ -263,15 +240,7 @@ class Repeats:
         """Trial → its column; `_counted` holds a bit for each of a case's columns that was counted."""
 
     def add(self, trial: int, record: Record) -> None:
-        """Count one record.
-
-        Args:
-            trial: which repetition it belongs to, in any order.
-            record: a case, at most once in a trial.
-
-        Raises:
-            ConfigError: the case was counted in this trial already.
-        """
+        """Count one record."""
         case = self._cases.setdefault(record.case.id, len(self._cases))
         place = self._trials.setdefault(trial, len(self._trials))
         if case == len(self._weights):

@@ -33,11 +33,7 @@ REACH = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
 def rank_agreement(grid: Grid) -> float | None:
     """The mean of Kendall's τ-b over all pairs of trials, in [-1, 1]: 1 if all of them rank the cases alike.
 
-    Args:
-        grid: shape (n_cases, n_trials); nan where there is no score.
-
-    Returns:
-        None if no pair of trials has a τ-b. A case without a score in one of two trials is left out of that pair.
+    None if no pair of trials has a τ-b. A case without a score in one of two trials is left out of that pair.
     """
     found = (tau_b(first, second) for first, second in combinations(grid.T, 2))
     there = [tau for tau in found if tau is not None]
@@ -52,12 +48,8 @@ def tau_b(first: Grid, second: Grid) -> float | None:
     1 for the same ranking also then. Counted in n log n as by Knight, "A computer method for calculating Kendall's tau
     with ungrouped data", Journal of the American Statistical Association 61 (1966).
 
-    Args:
-        first: shape (n,); nan where there is no score.
-        second: shape (n,).
-
-    Returns:
-        None with fewer than two cases that have both scores, or where all cases are tied in one of them.
+    Both have the shape (n,), nan where there is no score. None with fewer than two cases that have both scores, or
+    where all are tied in one of them.
     """
     both = ~(np.isnan(first) | np.isnan(second))
     a, b = (np.unique(scores[both].round(DIGITS), return_inverse=True)[1] for scores in (first, second))
@@ -109,14 +101,9 @@ def smallest_difference(grid: Grid, weights: Grid) -> tuple[float, float] | None
     It assumes that cases are independent of each other, that the judge's noise on one case is independent of that on
     another, and enough cases for a mean to be normal (some twenty). With weights, n is Kish's (Σw)² / Σw².
 
-    Args:
-        grid: shape (n_cases, n_trials); nan where there is no score.
-        weights: shape (n_cases,), above 0.
-
-    Returns:
-        (smallest, floor) in the metric's unit. The floor is for ω² = 0, a change that moves all cases alike: only the
-        judge's noise hides it, and it is 0 for a judge that has none. None unless a case has two scores and a trial two
-        cases, and where all scores are the same, so that nothing is known of their variance.
+    Both are in the metric's unit. The floor is for ω² = 0, a change that moves all cases alike: only the judge's noise
+    hides it, and it is 0 for a judge that has none. None unless a case has two scores and a trial two cases, and where
+    all scores are the same, so that nothing is known of their variance. The weights are above 0.
     """
     noise = _noise(grid, weights)
     spreads = [found for scores in grid.T if (found := _variance(scores, weights)) is not None]
@@ -192,11 +179,9 @@ class MetricRepeat:
     floor: float | None
     """The same for a change that moves all cases alike, so that nothing but the judge's noise hides it."""
     cases: int
-    """How many cases have a score in some trial."""
     undefined: int
     """Scores that are left out because they are undefined: pairs of a case and a trial."""
     failed: int
-    """Scores that are left out because the judge failed."""
     worst: tuple[CaseRepeat, ...]
     """The cases that are least alike, the worst first; none that is the same in all trials."""
 
