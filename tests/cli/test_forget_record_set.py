@@ -60,7 +60,7 @@ def held(folder: Path, word: str = "Zebulon") -> set[str]:
     for path in folder.rglob("*"):
         if path.suffix == ".parquet":
             rows = pq.read_table(path).to_pylist()
-            told = "".join(repr(one) + zlib.decompress(one["steps"]).decode() for one in rows)
+            told = "".join(repr(one) + (zlib.decompress(one["steps"]).decode() if one["steps"] else "") for one in rows)
         else:
             told = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
         if word in told:
@@ -172,7 +172,7 @@ def test_the_store_says_where_the_records_are(evaluated: bool, tmp_path: Path) -
         pytest.raises(StoreError, match=r"its records lie in .*/set: `ragtriage forget 1` deletes their texts there"),
     ):
         store.forget_texts(1)
-    assert open_folder(str(tmp_path / "set")).plan.texts is evaluated
+    assert open_folder(str(tmp_path / "set")).place.manifest.texts is evaluated
 
 
 @pytest.mark.usefixtures("openai")
