@@ -13,6 +13,8 @@ from cli_models import Model, judging
 
 from cli_rows import row, written
 from in_process import Said
+from ragtriage.core.errors import StoreError
+from ragtriage.store import RunWriter
 from servers import Heard, Server, chat
 from servers import Said as Reply
 
@@ -144,3 +146,39 @@ def test_a_row_from_before_parts_were_noted_is_known_again(command: Command, row
     assert "run 2 of the store holds it" in command("evaluate", rows, *LEAN, *ON, "--into-store").err
     assert command("store", "copy", "set/", ".ragtriage").err == "set/ is there already as run 2\n"
     assert listed(command) == before
+
+
+@pytest.mark.usefixtures("openai")
+def test_texts_that_were_forgotten_in_the_store_do_not_come_back_with_what_is_asked_again(
+    command: Command, rows: Path
+) -> None:
+    failing = Failing()
+    with Server(Model(failing)) as server:
+        flags = (*judging(server), "--metrics", "groundedness", *ON, "--into-store")
+        assert command("evaluate", rows, *flags).code == 3
+        assert command("forget", "1", "r3", "r4", "--yes").code == 0
+        failing.on = False
+        second = command("evaluate", rows, *flags)
+
+    assert "run 1 of the store holds it\n2 cases that had failed there were replaced\n" in second.err
+    exported = [json.loads(line) for line in command("export", "1", "--with", "texts").out.splitlines()]
+    assert [one["id"] for one in exported if one["query"] == "[text deleted]"] == ["r3", "r4"]
+
+
+def test_a_record_set_that_is_half_in_a_store_is_not_listed(
+    command: Command, rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert command("evaluate", rows, *LEAN, *ON).code == 0
+    with monkeypatch.context() as patched:
+
+        def fails(*_: object, **__: object) -> None:
+            raise StoreError("the disk is full")
+
+        patched.setattr(RunWriter, "finish", fails)
+        assert command("store", "copy", "set/", "other").err == "ragtriage: the disk is full\n"
+    assert listed(command, "other") == []
+    checked = command("store", "check", "other")
+    assert checked.code == 0
+    assert checked.out.startswith("run 1 is half a copy: give its `ragtriage store copy` again, or")
+    assert command("store", "copy", "set/", "other").err == "set/ is run 1, 12 cases\n"
+    assert [one[:4] for one in listed(command, "other")] == [(1, "finished", 12, 0)]

@@ -42,7 +42,6 @@ MOST_INTO_STORE = 2_000_000
 """Cases of a run in a folder that a store takes."""
 PAUSE = 0.1
 """Seconds between two looks whether another copy of the same run has ended."""
-
 _RENEWED = ("state", "finished", "configuration", "versions", *SPENT)
 """Columns of a run that change while it is written."""
 
@@ -88,8 +87,7 @@ def copy_stored(source: Store, number: int, target: Store, *, project: str | Non
     def row(wanted: int | None) -> RunInfo | None:
         return next(iter(source.database.read(partial(read_runs, number=wanted))), None) if wanted else None
 
-    info = row(number)
-    if info is None:
+    if not (info := row(number)):
         raise NotStoredError(f"there is no run {number} in {source.where}")
     run = Run(TablePlace(source.database, info))  # one that names a folder goes on doing so, and holds no case
     return copy_run(run, target, project=project, first=row(info.repeats))
@@ -98,9 +96,8 @@ def copy_stored(source: Store, number: int, target: Store, *, project: str | Non
 def copy_run(run: Run, store: Store, *, project: str | None = None, first: RunInfo | None = None) -> CopiedRun:
     """Copy a run with its records, their texts and what is said of them; the memory of answers stays where it is.
 
-    A run that is there already, by its identity and the moment it was begun, isn't copied again: so the same call goes
-    on where it was interrupted. One that isn't finished there is brought up to date if more of it is done here; so are
-    the cases of one from a folder that failed and were asked again since.
+    A run that is there, by its identity and the moment it was begun, isn't copied again. One that isn't finished there
+    is renewed if more of it is done here; so are cases of one from a folder that failed and were asked again since.
 
     Args:
         run: in tables, or complete in a folder.
@@ -109,8 +106,7 @@ def copy_run(run: Run, store: Store, *, project: str | None = None, first: RunIn
         first: the first trial of the same evaluation, which a further one goes on naming if that is there.
 
     Raises:
-        RunBusyError: it is being written, here or there.
-        StoreError: a store can't be used, or the run was changed meanwhile, or has too many cases.
+        StoreError: a store can't be used; the run is being written, here or there, was changed, or has too many cases.
     """
     version, info, database, folder = run.place.version(), run.info, store.database, folder_of(run)
     if folder and info.rows > MOST_INTO_STORE:
@@ -145,15 +141,12 @@ def register(run: Run, store: Store, *, records: bool = False) -> CopiedRun:
 
     Args:
         run: the run in the folder.
-        store: the store.
-        records: whether the store is to hold it. If it does already, it needn't name it.
-
-    Raises:
-        StoreError: see `copy_run`.
+        store: where it goes; if it holds the run already, it needn't name it.
+        records: whether it is to hold it. See `copy_run`, also for what is raised.
     """
     info, folder, database = run.info, cast("FolderPlace", run.place), store.database
-    named = database.read(lambda connection: _same(connection, info, folder, names=True))
-    held = database.read(lambda connection: _same(connection, info, folder))
+    same = partial(_same, info=info, folder=folder)
+    held, named = database.read(lambda connection: (same(connection), same(connection, names=True)))
     found = copy_run(run, store) if records or held else None
     if found and named is None:
         return found
@@ -165,7 +158,7 @@ def register(run: Run, store: Store, *, records: bool = False) -> CopiedRun:
 
     def name(connection: Connection) -> int:
         database.lock(connection, "copy")
-        if there := _same(connection, info, folder, names=True):
+        if there := same(connection, names=True):
             changed = update(runs).where(runs.c.number == there.number)
             connection.execute(changed.values({column: values[column] for column in _RENEWED}))
             return int(there.number)
