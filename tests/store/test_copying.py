@@ -151,7 +151,7 @@ def test_a_run_that_is_being_written_waits(two):
 
 def test_the_run_of_a_dead_process_is_copied_as_interrupted(two):
     code = (
-        "import os, sys; from ragtriage.runs.case_row import RunIdentity\n"
+        "import os, sys; from ragtriage.runs.manifest import RunIdentity\n"
         "from ragtriage.store import open_store; store = open_store(sys.argv[1])\n"
         "store.begin(RunIdentity('r', ()), input='a', rows=0, judge='f'); os.kill(os.getpid(), 9)"
     )

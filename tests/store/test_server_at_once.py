@@ -82,7 +82,7 @@ def test_of_two_that_take_a_run_at_the_same_moment_one_gets_it(server_place):
 def test_the_time_of_the_server_counts_and_not_that_of_a_machine_a_day_ahead(server_place):
     code = (
         "import os, sys, time; real = time.time; time.time = lambda: real() + 86400\n"
-        "from ragtriage.runs.case_row import RunIdentity\nfrom ragtriage.store import Answers, open_store\n"
+        "from ragtriage.runs.manifest import RunIdentity\nfrom ragtriage.store import Answers, open_store\n"
         "store = open_store(sys.argv[1]); store.begin(RunIdentity('r', ()), input='a', rows=0, judge='f')\n"
         "Answers(store.database).claim([b'a' * 16]); print('begun', flush=True); os.kill(os.getpid(), 9)"
     )
