@@ -152,7 +152,8 @@ def test_a_store_of_version_2_reads_and_goes_on_as_it_was_written(place):
         ]
         assert (store.run(1).info.tokens_in, store.run(1).info.cost) == (3_000_000_000, 0.25)
         assert [(row.row, row.reason) for row in store.run(2).rejected()] == [(7, "is null")]
-        assert store.tickets().get([KEY]) == {KEY: "batch"}
+        with open_answers(store.database) as answers:
+            assert answers.tickets().get([KEY]) == {KEY: "batch"}
         assert [row["kind"] for row in place.rows("readings")] == [*["failure"] * 4, "low-score"]
         assert len(place.rows("answers")) == 26
         with store.resume(2) as run:
