@@ -25,13 +25,13 @@ from ragtriage.report.document import markdown
 from ragtriage.report.judge_document import card_document, card_title
 from ragtriage.report.trust_document import agreement_document
 from ragtriage.runs.evaluation_config import config_of
+from ragtriage.runs.manifest import now
 from ragtriage.runs.repeats.counting import repeats_of, trials_of
 from ragtriage.runs.repeats.summary import RepeatSummary
 from ragtriage.runs.run import RunInfo
 from ragtriage.runs.selection import require_tag
 from ragtriage.store import Store, open_store
 from ragtriage.store.database import store_address
-from ragtriage.store.run_writer import now
 from ragtriage.trust.agreement import Agreement, agreement_of
 from ragtriage.trust.judge_card import card_of, fingerprints_of, read_figures, same_judge
 from ragtriage.trust.labelled_rows import (

@@ -41,7 +41,7 @@ def two_places(value: float) -> str:
 
 def shown_time(iso: str) -> str:
     """A stored time as it is shown everywhere: `2026-11-23 15:36:55 UTC`."""
-    return iso.replace("T", " ").replace("+00:00", " UTC")
+    return f"{iso[:19].replace('T', ' ')} UTC"
 
 
 def title_of(name: str, metrics: Sequence[Metric] = ()) -> str:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -173,7 +173,7 @@ class Manifest:
 
     @property
     def identity(self) -> str:
-        """See `ragtriage.runs.case_row.RunIdentity`."""
+        """See `RunIdentity`."""
         return RunIdentity(self.input_digest, self.metrics, self.fingerprints, self.trial).hexdigest()
 
     def file_of(self, part: PartPlan) -> InputFile:
@@ -219,12 +219,9 @@ def parts_digest(plan: Sequence[PartPlan]) -> str:
     return hashlib.blake2b("".join(one.id for one in plan).encode(), digest_size=16).hexdigest()
 
 
-def now(taken: Collection[str] = ()) -> str:
-    """The time, UTC, ISO 8601, by the second: the latest one that isn't taken."""
-    moment = datetime.now(UTC)
-    while (found := moment.isoformat(timespec="seconds")) in taken:
-        moment -= timedelta(seconds=1)
-    return found
+def now() -> str:
+    """The time, UTC, ISO 8601, so exact that two runs of the same input are told apart by it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def check_same(known: Manifest, new: Manifest, address: str) -> None:

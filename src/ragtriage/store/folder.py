@@ -187,7 +187,11 @@ class FolderPlace:
 
     def _rows(self, one: PlacedPart, what: Columns) -> Iterator[CaseRow]:
         with self._damage_told(one), open_input(self.folder.at(file_of(one.part))) as file:
-            yield from read_cases(file, what, self.manifest.metrics)
+            found = 0
+            for found, row in enumerate(read_cases(file, what, self.manifest.metrics), 1):
+                yield row
+            if found != one.part.cases:
+                raise ValueError(f"it has {found} of {one.part.cases} cases")
 
     def _read(self, one: PlacedPart, read: Callable[[BinaryIO], T]) -> T:
         with self._damage_told(one), open_input(self.folder.at(file_of(one.part))) as file:

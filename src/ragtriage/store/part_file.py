@@ -29,6 +29,8 @@ ROW_GROUP_BYTES = 16_000_000
 IN_MEMORY = 16_000_000
 """Bytes of a part from which on it is gathered in a temporary file."""
 _PORTION = 1 << 20
+_DISORDER = "its cases aren't in order"
+"""What is said of a damaged file in which a case is missing, or stands elsewhere."""
 _OUTCOME = ("reason", "failed", "judged", "unknown")
 """What stands beside a metric's value."""
 _FACTS = ("position", "row", "id", "id_digest", "content", "language", "weight", "relevant_ids", "tags")
@@ -149,11 +151,14 @@ def read_cases(file: BinaryIO, what: Columns, metrics: Sequence[str]) -> Iterato
     with pq.ParquetFile(file) as part:
         if what.texts is not None and "texts" in part.schema_arrow.names:
             columns.append("texts")
-        portion = AT_ONCE if what.steps or what.texts else LIGHT_AT_ONCE
+        portion, due = AT_ONCE if what.steps or what.texts else LIGHT_AT_ONCE, 0
         for batch in part.iter_batches(portion, columns=columns, use_threads=False):
             for row in batch.to_pylist():
                 if row["position"] is not None:
+                    if row["position"] != due:
+                        raise ValueError(_DISORDER)
                     yield _case(row, names)
+                    due += 1
 
 
 def read_numbers(file: BinaryIO, columns: Sequence[str]) -> dict[str, Any]:
@@ -161,7 +166,9 @@ def read_numbers(file: BinaryIO, columns: Sequence[str]) -> dict[str, Any]:
     names = ["position", *columns]
     table = _read(file, names)
     cases = table.filter(table["position"].is_valid())
-    return {name: cases[name].to_numpy() for name in names}
+    found = {name: cases[name].to_numpy() for name in names}
+    _in_order(found["position"])
+    return found
 
 
 def read_scores(file: BinaryIO, metric: str) -> Iterator[tuple[int, float | None, bool]]:
@@ -181,6 +188,7 @@ def read_ids(file: BinaryIO) -> Entries:
     found["high"], found["low"] = halves[:, 0], halves[:, 1]
     for name in ("position", "row", "made_up"):
         found[name] = cases[name].to_numpy()
+    _in_order(found["position"])
     return found
 
 
@@ -198,6 +206,11 @@ def columns_of(metric: str) -> list[str]:
     """The columns of a metric; one of a user's own that is called like another column stands apart from it."""
     name = f"{metric}.value" if metric in _FIXED else metric
     return [name, *(f"{metric}.{column}" for column in _OUTCOME)]
+
+
+def _in_order(positions: np.ndarray[Any, Any]) -> None:
+    if not np.array_equal(positions, np.arange(len(positions))):
+        raise ValueError(_DISORDER)
 
 
 def _read(file: BinaryIO, columns: list[str]) -> Any:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from itertools import islice
 from types import TracebackType
 from typing import Any, Self
@@ -16,6 +15,7 @@ from sqlalchemy import Connection, Table, delete, func, select, update
 from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import StoreError
 from ragtriage.runs.case_row import CaseHeading, CaseRow, content_hash, digest, head_of, outcome_columns
+from ragtriage.runs.manifest import now
 from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, Rejection, RunInfo
 from ragtriage.store.database import Database
 from ragtriage.store.lease import Heartbeat, Lease
@@ -331,11 +331,3 @@ def raise_spending(connection: Connection, spent: Mapping[int, Mapping[str, floa
 def _in_the_index(score: Mapping[str, Any]) -> tuple[str, float]:
     """Where a score stands in the index of scores: rows that are inserted in its order find its pages at hand."""
     return score["metric"], -1.0 if score["value"] is None else score["value"]
-
-
-def now(taken: Collection[str] = ()) -> str:
-    """The time, UTC, ISO 8601, by the second: the latest one that isn't taken."""
-    moment = datetime.now(UTC)
-    while (found := moment.isoformat(timespec="seconds")) in taken:
-        moment -= timedelta(seconds=1)
-    return found

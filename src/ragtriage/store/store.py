@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.steps import Step
-from ragtriage.runs.manifest import RunIdentity
+from ragtriage.runs.manifest import RunIdentity, now
 from ragtriage.runs.run import FINISHED, RUNNING, Run, RunInfo
 from ragtriage.store.checking import StoreCheck, check_store
 from ragtriage.store.database import Database, open_database, store_address
@@ -25,7 +25,7 @@ from ragtriage.store.lease import Lease
 from ragtriage.store.migrations import prepare, require_owner
 from ragtriage.store.postgresql import Told
 from ragtriage.store.question_locks import exclusive
-from ragtriage.store.run_writer import RunWriter, now
+from ragtriage.store.run_writer import RunWriter
 from ragtriage.store.schema import RECORDS_AT, listed_for, runs
 from ragtriage.store.tables import InputScan, TablePlace, no_run, read_means, read_run, read_runs, shared_cases
 
@@ -166,10 +166,7 @@ class Store:
             if begun is not None:
                 return int(begun)  # an earlier try was committed, though nobody heard of it
             self.database.lock(connection, "begin")
-            # no two runs with one identity have the same moment: by the two a run is known in other stores
-            taken = select(runs.c.created).where(runs.c.identity == row["identity"])
-            created = now(connection.execute(taken).scalars().all())
-            (number,) = connection.execute(insert(runs).values(**row, created=created)).inserted_primary_key or (0,)
+            (number,) = connection.execute(insert(runs).values(**row, created=now())).inserted_primary_key or (0,)
             return int(number)
 
         return self._written_by(Lease(self.database.write(begin), owner=str(row["owner"])))
