@@ -188,8 +188,9 @@ class FolderPlace:
     def _rows(self, one: PlacedPart, what: Columns) -> Iterator[CaseRow]:
         with self._damage_told(one), open_input(self.folder.at(file_of(one.part))) as file:
             found = 0
-            for found, row in enumerate(read_cases(file, what, self.manifest.metrics), 1):
+            for row in read_cases(file, what, self.manifest.metrics):
                 yield row
+                found += 1
             if found != one.part.cases:
                 raise ValueError(f"it has {found} of {one.part.cases} cases")
 
