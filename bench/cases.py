@@ -118,6 +118,8 @@ def _score(expected: Mapping[str, Any], one: Evaluated, _: object) -> bool:
 
 
 def _same_score(expected: Mapping[str, Any], one: Evaluated, others: Mapping[str, Evaluated]) -> bool:
+    if expected["as"] not in others:
+        return False
     own, other = (score(row, expected["same_score"]) for row in (one, others[expected["as"]]))
     return own is not None and other is not None and abs(own - other) <= SAME
 

@@ -217,12 +217,16 @@ def test_what_was_lost_between_part_and_commit_is_an_orphan(tmp_path: Path, rows
 
 
 def _children(pid: int) -> list[int]:
-    """The processes that a process started, but for the one that keeps track of shared resources."""
-    try:
-        told = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return []
-    return [int(one) for one in told if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
+    """The processes that the server of a process has forked for it."""
+
+    def below(pid: object) -> list[str]:
+        try:
+            return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        except OSError:
+            return []
+
+    servers = [one for one in below(pid) if b"forkserver" in Path(f"/proc/{one}/cmdline").read_bytes()]
+    return [int(one) for server in servers for one in below(server)]
 
 
 def _runs(pid: int) -> bool:
