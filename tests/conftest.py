@@ -25,10 +25,5 @@ def _state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def pytest_collection_finish() -> None:
-    """Look for garbage among what comes now alone."""
-    gc.freeze()
-
-
 # What a shell starts in the background ignores Ctrl-C, and so would every command that the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)

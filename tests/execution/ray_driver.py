@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from scripted_judges import as_json, by_one_process, evaluated, killed_once, quick
+from scripted_judges import as_json, by_one_process, evaluated, killed_once
 
 from ragtriage.core.files import Folder
 from ragtriage.execution.job import Job
@@ -38,14 +38,11 @@ def two_actors(job: Job, _: Folder, most: int) -> Pool:
 
 
 def main(rows: Path, folder: Path) -> None:
-    """Two actors; two actors of which one is killed; one process."""
-    found: dict[str, Any] = {}
-    for name, judge in (("actors", quick), ("killed", killed_once)):
-        result = evaluated([rows], folder / name, judge=judge, pool=two_actors)
-        assert result.complete, (result.failures, result.stopped)
-        found[name] = [told(result.run), result.repeated]
+    """Two actors of which one is killed; one process."""
+    result = evaluated([rows], folder / "run", judge=killed_once, pool=two_actors)
+    assert result.complete, (result.failures, result.stopped)
     with open_store(folder / "store") as store:
-        found["one"] = told(by_one_process(rows, store))
+        found = {"actors": [told(result.run), result.repeated], "one": told(by_one_process(rows, store))}
     sys.stdout.write(json.dumps(found) + "\n")
 
 

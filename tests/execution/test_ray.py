@@ -63,41 +63,37 @@ def run(command: list[object], environment: dict[str, str], folder: Path) -> sub
     )
 
 
-def test_two_actors_one_of_them_killed_and_one_process_say_the_same(cluster: dict[str, str], tmp_path: Path) -> None:
+def test_two_actors_of_which_one_is_killed_and_one_process_say_the_same(
+    cluster: dict[str, str], tmp_path: Path
+) -> None:
     rows = written(tmp_path / "rows.jsonl", [*(row(i) for i in range(60)), "{broken", row(3)])
     done = run([HERE / "ray_driver.py", rows, tmp_path], cluster, tmp_path)
 
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["one"]["cases"] == 60
-    assert found["actors"] == [found["one"], 0]
-    assert found["killed"] == [found["one"], 1]
+    assert found["actors"] == [found["one"], 1]
 
 
-def test_the_command_on_a_cluster_prints_what_it_prints_without(cluster: dict[str, str], tmp_path: Path) -> None:
-    written(tmp_path / "rows.jsonl", [row(i) for i in range(4)])
-    flags = ["-m", "ragtriage", "evaluate", "rows.jsonl", "--metrics", "groundedness", "--json"]
-    one = run([*flags], cluster, tmp_path)
-    on_ray = run([*flags, "--on", "ray:2", "--out", "run/"], cluster, tmp_path)
-    local = run([*flags, "--on", "local:2", "--out", "other/"], cluster, tmp_path)
-
-    assert [one.returncode, on_ray.returncode, local.returncode] == [0, 0, 0], on_ray.stderr
-    told = [json.loads(done.stdout) | {"run": ""} for done in (one, on_ray, local)]
-    assert told[0] == told[1] == told[2]
-
-
-def test_actors_share_a_budget_and_the_limits_a_minute(cluster: dict[str, str], tmp_path: Path) -> None:
-    written(tmp_path / "rows.jsonl", [row(i) for i in range(40)])  # they cost $63.78 by one process
+def test_the_command_on_a_cluster_keeps_its_budget_and_prints_what_it_prints_without(
+    cluster: dict[str, str], tmp_path: Path
+) -> None:
+    written(tmp_path / "rows.jsonl", [row(i) for i in range(40)])
     flags = ["-m", "ragtriage", "evaluate", "rows.jsonl", "--metrics", "groundedness", "--json", "--price", "1000:2000"]
-    limits = ["--rpm", "100000", "--tpm", "1000000000", "--budget", "32"]
+    on_ray = ["--rpm", "100000", "--tpm", "1000000000", "--out", "run/", "--store", "other"]
     with Server(Model()) as server:
-        done = run([*flags, *judging(server), *limits, "--on", "ray:2", "--out", "run/"], cluster, tmp_path)
+        one = run([*flags, *judging(server)], cluster, tmp_path)
+        price = json.loads(one.stdout)["spent"]["cost"]
+        half = run([*flags, *judging(server), *on_ray, "--on", "ray:2", "--budget", price / 2], cluster, tmp_path)
+        whole = run([*flags, *judging(server), *on_ray, "--on", "ray:1", "--budget", 2 * price], cluster, tmp_path)
 
-    assert done.returncode == 3, done.stderr
-    assert "stopped before the budget of" in done.stderr
-    told = json.loads(done.stdout)
-    assert 22 <= told["spent"]["cost"] <= 32
-    assert 10 <= told["cases"] < 40
+    assert [one.returncode, half.returncode, whole.returncode] == [0, 3, 0], half.stderr + whole.stderr
+    assert "stopped before the budget of" in half.stderr
+    first, second, alone = (json.loads(done.stdout) | {"run": ""} for done in (half, whole, one))
+    assert price / 3 <= first["spent"]["cost"] <= price / 2
+    assert 10 <= first["cases"] < 40
+    assert second["spent"] == alone["spent"] | {"cost": pytest.approx(price)}
+    assert second | {"spent": None} == alone | {"spent": None}
 
 
 def test_ray_sends_no_reports_of_its_use(tmp_path: Path) -> None:
