@@ -1,6 +1,8 @@
 # A bare machine with Python 3.11 and make is enough: everything is installed into .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+# The tests start many interpreters, which would compile the whole package each.
+test test-real: export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo test test-real check clean
 
