@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pyarrow.parquet as pq
+import pytest
 from scripted_judges import METRICS
 
 from ragtriage.core.case import Case, Record, Source
@@ -17,6 +18,8 @@ from ragtriage.store.part_file import (
     ROW_GROUP_BYTES,
     PartFile,
     read_cases,
+    read_ids,
+    read_numbers,
 )
 
 
@@ -48,3 +51,19 @@ def test_a_part_that_is_let_go_is_closed_with_all_that_belongs_to_it() -> None:
     part.close()
     del part
     gc.collect()  # what the writer says at its end, where its file is gone, fails this test
+
+
+@pytest.mark.parametrize("positions", [(0, 2, 1), (1, 2), (0, 2), (0, 0, 1)])
+def test_cases_that_are_missing_or_stand_elsewhere_are_no_part(positions: tuple[int, ...]) -> None:
+    with closing(PartFile(METRICS, texts=False)) as part:
+        for position in positions:
+            part.add(CaseRow.of(Record(Case(f"c{position}", "Q?")), position, position + 1), made_up=False)
+        file = part.whole()
+
+        for read in (
+            lambda: list(read_cases(file, WHOLE, METRICS)),
+            lambda: read_ids(file),
+            lambda: read_numbers(file, []),
+        ):
+            with pytest.raises(ValueError, match="its cases aren't in order"):
+                read()

@@ -258,10 +258,10 @@ def test_what_cases_lack_is_always_said_and_briefly() -> None:
         some = Undefined(f"an odd reason {i}")
         outcomes = {m.name: some if m.name == "groundedness" else Score(0.9, 1) for m in METRICS}
         tally.add(Record(Case(f"c{i}", "What?"), {}, outcomes))
-    lacking = metrics_named(["reference", "samples"])
+    reference, samples = metrics_named(["reference"])[:4], metrics_named(["samples"])
     for i in range(2):
-        reasons = {m.name: Undefined("the case has no reference") for m in lacking[:4]}
-        reasons |= {m.name: Undefined("the case has no samples of the response") for m in lacking[4:]}
+        reasons = {m.name: Undefined("the case has no reference") for m in reference}
+        reasons |= {m.name: Undefined("the case has no samples of the response") for m in samples}
         tally.add(Record(Case(f"d{i}", "What?"), {}, {m.name: Score(0.9, 1) for m in METRICS} | reasons))
     file = io.StringIO()
     print_summary(Console(file=file, width=140), HEADER, tally.summary())
