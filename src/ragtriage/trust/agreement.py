@@ -230,18 +230,6 @@ class Preference:
             raise ValueError(f"human is {self.human:g}: write a number from -1 to 1, above 0 where a is better")
 
 
-@dataclass(frozen=True, slots=True)
-class PairScore:
-    """What a judge makes of a pair."""
-
-    difference: float | None
-    """The score of a minus that of b, in [-1, 1]; above 0: a is better. None: the pair is unfinished."""
-    reason: str = ""
-    """Why it is unfinished."""
-    failed: bool = False
-    """Whether the judge's failure is the cause."""
-
-
 def preference_of(values: Mapping[str, Any]) -> Preference:
     """One pair from the columns of a row.
 
@@ -254,7 +242,7 @@ def preference_of(values: Mapping[str, Any]) -> Preference:
 
 def pair_scores(
     pairs: Sequence[Preference], judge: Judge, advance: Callable[[], None] = lambda: None
-) -> list[PairScore]:
+) -> list[Prediction]:
     """Score pairs; an answer that several pairs share is evaluated once.
 
     With a reference the score is `answer_f1` (overall), `answer_precision` (correctness) or `answer_recall`
@@ -303,12 +291,11 @@ def _key(pair: Preference, response: str) -> Any:
     return pair.query, pair.sources, pair.reference, response
 
 
-def _difference(a: dict[Aspect, float] | Undefined, b: dict[Aspect, float] | Undefined, aspect: Aspect) -> PairScore:
-    if isinstance(a, Undefined):
-        return PairScore(None, a.reason, a.failed)
-    if isinstance(b, Undefined):
-        return PairScore(None, b.reason, b.failed)
-    return PairScore(a[aspect] - b[aspect])
+def _difference(a: dict[Aspect, float] | Undefined, b: dict[Aspect, float] | Undefined, aspect: Aspect) -> Prediction:
+    for one in (a, b):
+        if isinstance(one, Undefined):
+            return Prediction(None, reason=one.reason, failed=one.failed)
+    return Prediction(a[aspect] - b[aspect])
 
 
 def _values(record: Record, odds: float) -> dict[Aspect, float] | Undefined:
