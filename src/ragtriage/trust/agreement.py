@@ -292,9 +292,10 @@ def _key(pair: Preference, response: str) -> Any:
 
 
 def _difference(a: dict[Aspect, float] | Undefined, b: dict[Aspect, float] | Undefined, aspect: Aspect) -> Prediction:
-    for one in (a, b):
-        if isinstance(one, Undefined):
-            return Prediction(None, reason=one.reason, failed=one.failed)
+    if isinstance(a, Undefined):
+        return Prediction(None, reason=a.reason, failed=a.failed)
+    if isinstance(b, Undefined):
+        return Prediction(None, reason=b.reason, failed=b.failed)
     return Prediction(a[aspect] - b[aspect])
 
 
