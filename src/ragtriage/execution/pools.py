@@ -101,13 +101,7 @@ class _Process:
 
 
 class LocalProcesses:
-    """Spawned processes; see `Pool`.
-
-    Args:
-        job: what they work by.
-        count: how many.
-        coordinator: what they share.
-    """
+    """Spawned processes; see `Pool`."""
 
     def __init__(self, job: Job, count: int, coordinator: Coordinator) -> None:
         self._job = job

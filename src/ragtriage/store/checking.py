@@ -57,11 +57,7 @@ class StoreCheck:
 
 
 def check_store(database: Database) -> StoreCheck:
-    """Look through a store: in statements that read whole tables, then case by case.
-
-    Raises:
-        StoreError: the store can't be read.
-    """
+    """Look through a store: in statements that read whole tables, then case by case."""
     found = database.read(_check)
     altered, spoilt = Counter[int](), Counter[int]()
     for info in database.read(read_runs):

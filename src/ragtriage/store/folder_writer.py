@@ -127,11 +127,7 @@ def reopen(folder: Folder) -> None:
 
 
 def finish(folder: Folder, manifest: Manifest, parts: Mapping[str, Part], address: str) -> Run:
-    """Find the duplicates of a run whose parts are all done, and write what it amounts to.
-
-    Raises:
-        StoreError: it can't be read or written.
-    """
+    """Find the duplicates of a run whose parts are all done, and write what it amounts to."""
     unfinished = folder_place(folder, manifest, parts.values(), address)
     duplicates, own = unfinished.duplicates, [one.part for one in unfinished.placed]
     summary: dict[str, Any] = {
