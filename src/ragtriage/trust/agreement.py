@@ -230,6 +230,18 @@ class Preference:
             raise ValueError(f"human is {self.human:g}: write a number from -1 to 1, above 0 where a is better")
 
 
+@dataclass(frozen=True, slots=True)
+class PairScore:
+    """What a judge makes of a pair."""
+
+    difference: float | None
+    """The score of a minus that of b, in [-1, 1]; above 0: a is better. None: the pair is unfinished."""
+    reason: str = ""
+    """Why it is unfinished."""
+    failed: bool = False
+    """Whether the judge's failure is the cause."""
+
+
 def preference_of(values: Mapping[str, Any]) -> Preference:
     """One pair from the columns of a row.
 
@@ -242,7 +254,7 @@ def preference_of(values: Mapping[str, Any]) -> Preference:
 
 def pair_scores(
     pairs: Sequence[Preference], judge: Judge, advance: Callable[[], None] = lambda: None
-) -> list[Prediction]:
+) -> list[PairScore]:
     """Score pairs; an answer that several pairs share is evaluated once.
 
     With a reference the score is `answer_f1` (overall), `answer_precision` (correctness) or `answer_recall`
@@ -291,12 +303,12 @@ def _key(pair: Preference, response: str) -> Any:
     return pair.query, pair.sources, pair.reference, response
 
 
-def _difference(a: dict[Aspect, float] | Undefined, b: dict[Aspect, float] | Undefined, aspect: Aspect) -> Prediction:
+def _difference(a: dict[Aspect, float] | Undefined, b: dict[Aspect, float] | Undefined, aspect: Aspect) -> PairScore:
     if isinstance(a, Undefined):
-        return Prediction(None, reason=a.reason, failed=a.failed)
+        return PairScore(None, a.reason, a.failed)
     if isinstance(b, Undefined):
-        return Prediction(None, reason=b.reason, failed=b.failed)
-    return Prediction(a[aspect] - b[aspect])
+        return PairScore(None, b.reason, b.failed)
+    return PairScore(a[aspect] - b[aspect])
 
 
 def _values(record: Record, odds: float) -> dict[Aspect, float] | Undefined:

@@ -139,7 +139,7 @@ def predict_rows(
     if task is None:
         scores = pair_scores([preference_of(row.values) for row in labelled.rows], judge, advance)
         return [
-            {"id": row.id, "score": one.score} | ({"error": one.reason} if one.reason else {})
+            {"id": row.id, "score": one.difference} | ({"error": one.reason} if one.reason else {})
             for row, one in zip(labelled.rows, scores, strict=True)
         ]
     found: list[dict[str, Any]] = []
