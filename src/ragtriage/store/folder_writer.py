@@ -64,7 +64,7 @@ class FolderWriter:
             yield row
 
     def keep(self, record: Record, heading: CaseHeading | None = None) -> None:
-        """See `ragtriage.runs.run.RecordWriter`."""
+        """Keep the record of an evaluated case, and what the diagnosis says of it under the run's own criteria."""
         position, number, made_up = self._places.pop(record.case.id)
         self._early[position] = CaseRow.of(record, position, number, heading), made_up
         while self.done in self._early:
