@@ -57,7 +57,7 @@ def judged() -> list[Written]:
     cases = [row for row in open_cases(str(CASES)).rows() if isinstance(row, Case)]
     config = EvaluationConfig(THELMA, thresholds_with({}))
     records = evaluate_sync(cases, judge_named("embedded"), metrics=THELMA, also=needs_of(RULES))
-    return [(record, config.reading(record, config.assess(record))) for record in records]
+    return [(record, config.heading(record, config.assess(record))) for record in records]
 
 
 def copies(base: Sequence[Written], count: int, writer: int = 0) -> list[Written]:

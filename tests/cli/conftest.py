@@ -13,8 +13,8 @@ from cli_models import KEY
 
 from forked import COMMAND, LOADED, Child
 from in_process import Said, said_by
+from in_process_pool import InProcess
 from ragtriage.cli import evaluate_on
-from ragtriage.execution.pools import InProcess
 
 Command = Callable[..., Said]
 

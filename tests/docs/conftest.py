@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from in_process_pool import InProcess
 from ragtriage import FakeJudge, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.core.files import folder_at
 from ragtriage.core.questions import DECOMPOSITIONS, Question
@@ -14,7 +15,6 @@ from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.execution.execute import execute
 from ragtriage.execution.job import Job, checked_versions
-from ragtriage.execution.pools import InProcess
 from ragtriage.judges.wrappers import InMemory
 from ragtriage.metrics import THELMA
 from ragtriage.runs.cutting import survey

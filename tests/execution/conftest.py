@@ -11,4 +11,4 @@ for folder in (HERE.parent / "cli", HERE.parent / "store", HERE):
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 # actors of a cluster look for the judges where these tests do
-os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (HERE, HERE.parent / "store")))
+os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (HERE, HERE.parent, HERE.parent / "store")))

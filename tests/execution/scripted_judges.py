@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from stored_cases import answer
 
+from in_process_pool import InProcess
 from ragtriage.core.case import Record
 from ragtriage.core.errors import Stopped
 from ragtriage.core.files import Folder, folder_at
@@ -25,7 +26,7 @@ from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import evaluate_file, fingerprints_of
 from ragtriage.execution.execute import Outcome, execute
 from ragtriage.execution.job import Job, NewJudge, checked_versions
-from ragtriage.execution.pools import Ended, Event, InProcess, LocalProcesses, Pool
+from ragtriage.execution.pools import Ended, Event, LocalProcesses, Pool
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import InMemory
 from ragtriage.metrics import THELMA

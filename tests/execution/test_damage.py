@@ -16,8 +16,8 @@ from scripted_judges import evaluated as evaluated_into
 from ragtriage.core.errors import RagtriageError, StoreError
 from ragtriage.execution.execute import Outcome
 from ragtriage.runs.tally import tally_of
+from ragtriage.store.checking import check_folder
 from ragtriage.store.folder import FORMAT, open_folder
-from ragtriage.store.folder_checking import check_folder
 
 
 def evaluated(rows: Path, out: Path, **more: Any) -> Outcome:

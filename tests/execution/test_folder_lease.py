@@ -16,8 +16,8 @@ from scripted_judges import place_of, row, until, written
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.files import Folder, folder_at
+from ragtriage.store.checking import check_folder
 from ragtriage.store.folder import open_folder
-from ragtriage.store.folder_checking import check_folder
 from ragtriage.store.lease import FolderLease, here, host_of, worked_on
 
 SHARE = re.compile(r"-(\d+)-of-(\d+)")

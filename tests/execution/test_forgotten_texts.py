@@ -12,8 +12,8 @@ from scripted_judges import CONFIG, as_json, evaluated, place_of, row, timeless,
 from ragtriage.core.errors import StoreError
 from ragtriage.core.files import folder_at
 from ragtriage.runs.tally import tally_of
+from ragtriage.store.checking import check_folder
 from ragtriage.store.folder import open_folder
-from ragtriage.store.folder_checking import check_folder
 from ragtriage.store.folder_forgetting import cases_with_texts, forget_in_folder
 from ragtriage.store.lease import FolderLease
 

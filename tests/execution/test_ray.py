@@ -38,7 +38,7 @@ print(usage_lib.usage_stats_enabled())
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The environment in which a small cluster is found; its actors are killed as `killed_once` says."""
     killed = str(tmp_path_factory.mktemp("ray") / "killed")
-    path = os.pathsep.join(map(str, (HERE, HERE.parent / "store")))
+    path = os.pathsep.join(map(str, (HERE, HERE.parent, HERE.parent / "store")))
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     environment = {**os.environ, "KILLED_ONCE": killed, "PYTHONPATH": path, "OPENAI_API_KEY": "none", **token}
     command = [sys.executable, "-c", CLUSTER]

@@ -16,8 +16,8 @@ from in_process import said_by
 from ragtriage.core.errors import InputError, StoreError
 from ragtriage.core.files import folder_at, stamp_of
 from ragtriage.store import open_store
+from ragtriage.store.checking import check_folder
 from ragtriage.store.folder import open_folder, orphans
-from ragtriage.store.folder_checking import check_folder
 from ragtriage.store.lease import FolderLease
 
 

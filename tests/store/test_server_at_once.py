@@ -239,7 +239,7 @@ def test_a_question_whose_answer_is_just_being_kept_is_not_claimed(server_place)
             return other.database.write(lambda connection: theirs._claim(connection, [key], []))
 
         with one.database.writing() as connection:
-            connection.execute(one.database.insert_or_ignore(answers), [ANSWER | {"key": key}])
+            connection.execute(one.database.upsert(answers, replace=False), [ANSWER | {"key": key}])
             mine._locks.answered(connection, [key])
             found: list[Any] = []
             thread = threading.Thread(target=lambda: found.extend(at_once(claim)))

@@ -17,10 +17,10 @@ from ragtriage.report.words import shown_time
 from ragtriage.runs.repeats.counting import trials_of
 from ragtriage.runs.run import FINISHED, RunInfo
 from ragtriage.store import CopiedRun, RunBusyError, StoreCheck, initialise_store, open_store, schema_in_use
+from ragtriage.store.checking import check_folder
 from ragtriage.store.copying import copy_stored, register
 from ragtriage.store.database import store_address as read_address
 from ragtriage.store.folder import is_run_folder, open_folder
-from ragtriage.store.folder_checking import check_folder
 from ragtriage.store.migrations import roles_sql
 from ragtriage.store.postgresql import shown
 from ragtriage.store.schema import SCHEMA_VERSION

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from ragtriage.collect.answers_file import TIMED_OUT, CollectionTally
+from ragtriage.collect.answers_file import TIMED_OUT, CollectedLines, SampledAnswers
 from ragtriage.core.case import Case, Source
 from ragtriage.core.errors import ApplicationError
 from ragtriage.readers.field_values import ALIASES, field_named, sources_of
@@ -51,8 +51,18 @@ class Unanswered(Exception):
     """No other query would be answered now either."""
 
 
-class Answering(Protocol):
-    """What is asked: an application, or something around one."""
+class Application(Protocol):
+    """Something that answers queries."""
+
+    @property
+    def name(self) -> str:
+        """How people may see it: without a secret."""
+        ...
+
+    @property
+    def takes_temperature(self) -> bool:
+        """Whether it can be told at which temperature to answer."""
+        ...
 
     async def ask(self, case: Case) -> Reply:
         """Ask one query; several may be asked at once.
@@ -64,20 +74,6 @@ class Answering(Protocol):
 
     async def close(self) -> None:
         """Let go of connections."""
-        ...
-
-
-class Application(Answering, Protocol):
-    """Something that answers queries."""
-
-    @property
-    def name(self) -> str:
-        """How people may see it: without a secret."""
-        ...
-
-    @property
-    def takes_temperature(self) -> bool:
-        """Whether it can be told at which temperature to answer."""
         ...
 
     def again(self, temperature: float | None) -> Application:
@@ -249,6 +245,8 @@ class SampledApplication:
         await self.application.close()
 
 
+Answering = Application | SampledApplication
+"""What is asked."""
 FIRST = 10
 """So many failures, and no answer yet, are enough to know that the application can't be asked."""
 LONGEST_WAIT = 120.0
@@ -257,21 +255,8 @@ LONGEST_PAUSE = 30.0
 """Seconds between two attempts where the server doesn't say how long to wait."""
 
 
-class Lines(Protocol):
-    """Where answers go: see `CollectedLines`."""
-
-    @property
-    def tally(self) -> CollectionTally:
-        """What is there, in numbers."""
-        ...
-
-    def has(self, case: Case) -> bool:
-        """Whether a case was asked."""
-        ...
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Append one case."""
-        ...
+Lines = CollectedLines | SampledAnswers
+"""Where answers go."""
 
 
 @dataclass(frozen=True, slots=True)

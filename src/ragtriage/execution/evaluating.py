@@ -20,10 +20,10 @@ from ragtriage.diagnosis.findings import Finding
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.build import BuiltJudge
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.run import RecordWriter
 from ragtriage.runs.selection import RowCounts
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import RunWriter
+from ragtriage.store.folder_writer import FolderWriter
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -147,7 +147,7 @@ class Evaluation:
 
     judge: BuiltJudge
     config: EvaluationConfig
-    writer: RecordWriter
+    writer: RunWriter | FolderWriter
     tally: SlicedTally
     on_failure: Callable[[StoreError], None] = lambda _: None
     _found: dict[str, tuple[Finding, ...]] = field(default_factory=dict)

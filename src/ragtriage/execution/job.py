@@ -88,11 +88,7 @@ def loadable_name(metric: Metric) -> str:
 
 
 def checked_versions(judge: JudgeConfig | None = None) -> dict[str, str]:
-    """The versions of this process's packages that must be the same everywhere, and of Python.
-
-    Args:
-        judge: who judges.
-    """
+    """The versions of this process's packages that must be the same everywhere, and of Python."""
     packages = list(CHECKED)
     if judge and judge.paid:
         packages += OF_MODELS

@@ -235,11 +235,7 @@ class Budget:
 
 
 def spent_on(folder: Folder) -> Amount | None:
-    """What all commands have spent on a run, whatever became of it; None where no model was asked.
-
-    Raises:
-        StoreError: it can't be read.
-    """
+    """What all commands have spent on a run, whatever became of it; None where no model was asked."""
     known = _all_spent(folder)
     return sum((one.spent for one in known.values()), Amount()) if known else None
 

@@ -13,7 +13,7 @@ from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.validation import near_names
 from ragtriage.core.verdicts import Outcome
-from ragtriage.runs.case_row import FACTS, SCORED, WHOLE, CaseHeading, CaseRow, Columns, digest
+from ragtriage.runs.case_row import FACTS, SCORED, WHOLE, CaseRow, Columns, digest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,22 +105,6 @@ class RunInfo:
         return self.state == FINISHED and self.done == self.rows
 
 
-class Rejection(Protocol):
-    """A row that can't be used, as a reader tells it."""
-
-    @property
-    def row(self) -> int:
-        """Its number in the file, from 1."""
-
-    @property
-    def field(self) -> str | None:
-        """Which field is to blame; None if it is the row as a whole."""
-
-    @property
-    def reason(self) -> str:
-        """Why, in a sentence."""
-
-
 @dataclass(frozen=True, slots=True)
 class RejectedRow:
     """A row that couldn't be used, as it was stored."""
@@ -189,21 +173,6 @@ class Place(Protocol):
 
         Returns:
             The note; None if none was written by this digest.
-        """
-
-
-class RecordWriter(Protocol):
-    """Writes the records of a run, or of a part of one, as they come."""
-
-    def keep(self, record: Record, heading: CaseHeading | None = None) -> None:
-        """Keep one record; the same case again replaces it.
-
-        Args:
-            record: an evaluated case.
-            heading: what the diagnosis says of it under the run's own criteria, for lists of cases.
-
-        Raises:
-            StoreError: it can't be kept.
         """
 
 

@@ -29,7 +29,8 @@ class SlicedTally:
     def __init__(self, config: EvaluationConfig, by: str | None = None) -> None:
         self._config = config
         self._by = by
-        self._whole = self._tally()
+        self.whole = self._tally()
+        """What counts all records."""
         self._slices: dict[str, Tally] = {}
         self.tags: dict[str, None] = {}
 
@@ -43,16 +44,11 @@ class SlicedTally:
             if label not in self._slices and len(self._slices) >= MAX_SLICES:
                 label = OTHERS
             self._slices.setdefault(label, self._tally()).add(record, assessed)
-        return self._whole.add(record, assessed)
-
-    @property
-    def whole(self) -> Tally:
-        """What counts all records."""
-        return self._whole
+        return self.whole.add(record, assessed)
 
     def summary(self) -> Summary:
         """All records."""
-        return self._whole.summary()
+        return self.whole.summary()
 
     def slices(self) -> dict[str, Summary] | None:
         """A summary for each value of the tag, the largest first, equal ones by name; None without a tag.

@@ -246,9 +246,6 @@ class Overflow:
     """A second memory, in the user's state folder, for what a full or lost one can't take.
 
     It is there only while it holds something. Several commands may use it at the same time.
-
-    Args:
-        database: that of the first memory.
     """
 
     def __init__(self, database: Database) -> None:

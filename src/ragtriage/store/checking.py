@@ -1,4 +1,4 @@
-"""Whether a store holds together: every text that a case points to is there, and every case has all its rows."""
+"""Whether a store, or a run in a folder, holds together: nothing is missing, and nothing is another than was kept."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy import ColumnElement, Connection, Table, func, select
 
+from ragtriage.core.display import plural
+from ragtriage.core.errors import NotStoredError, StoreError
+from ragtriage.core.files import Folder, folder_at, open_input
 from ragtriage.runs.case_row import WHOLE, CaseRow, content_hash
 from ragtriage.runs.codec import steps_readable
+from ragtriage.runs.manifest import Part
 from ragtriage.runs.run import FINISHED
 from ragtriage.store.database import Database
+from ragtriage.store.folder import PLAN, again, committed, file_of, orphans, read_manifest, read_summary
+from ragtriage.store.layout import laid_out
+from ragtriage.store.lease import FolderLease
+from ragtriage.store.part_file import checksum
 from ragtriage.store.schema import RECORDS_AT, case_texts, cases, listed_for, readings, runs, scores, texts
 from ragtriage.store.tables import TablePlace, read_runs
 
@@ -49,11 +57,7 @@ class StoreCheck:
 
 
 def check_store(database: Database) -> StoreCheck:
-    """Look through a store: in statements that read whole tables, then case by case.
-
-    Raises:
-        StoreError: the store can't be read.
-    """
+    """Look through a store: in statements that read whole tables, then case by case."""
     found = database.read(_check)
     altered, spoilt = Counter[int](), Counter[int]()
     for info in database.read(read_runs):
@@ -101,3 +105,53 @@ def _short(connection: Connection) -> dict[int, int]:
     query = select(runs.c.number, runs.c.rows, there.scalar_subquery().label("there"), runs.c.configuration)
     found = connection.execute(query.where(runs.c.state == FINISHED)).all()
     return {r.number: r.rows - r.there for r in found if r.there < r.rows and RECORDS_AT not in r.configuration}
+
+
+def _damage(folder: Folder, part: Part) -> str:
+    """What is wrong with the file of a part; empty if nothing is."""
+    try:
+        with open_input(folder.at(file_of(part))) as file:
+            return "" if checksum(file) == part.checksum else "is not what was committed"
+    except FileNotFoundError:
+        return "is missing"
+    except OSError as error:
+        return f"can't be read ({error.strerror or error})"
+
+
+def check_folder(address: str) -> tuple[list[str], bool]:
+    """Compare every part with what was committed, and delete parts that nobody committed.
+
+    Returns:
+        What was found, a line each, and whether the run is sound.
+
+    Raises:
+        StoreError: it can't be read or written, or is being written.
+    """
+    folder = folder_at(address)
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise NotStoredError(f"there is no run in {address}: it has no {PLAN}")
+    told: list[str] = []
+    with FolderLease(folder):  # the parts of a command that works on it may be committed next
+        parts = committed(folder, told.append)
+        unreadable = len(told)
+        placed = laid_out(manifest, parts)
+        told += [
+            f"{file_of(one.part)} {said}: {again(one.part)}" for one in placed if (said := _damage(folder, one.part))
+        ]
+        try:
+            summary = read_summary(folder)
+            if summary and summary["parts"] != [one.part for one in placed]:
+                told.append("summary.json is not what the files in done/ say: delete it and evaluate again")
+        except StoreError as error:
+            told.append(str(error))
+        sound = not told
+        if unreadable:
+            told.append("parts that nobody committed stay, as a damaged file in done/ may name them")
+        elif left := orphans(folder, [one.part for one in placed]):
+            for name in left:
+                folder.delete(name)
+            told.append(f"{plural(len(left), 'file')} that nobody committed: deleted")
+    if sound:
+        told.append(f"{plural(len(placed), 'part')} looked through: nothing is missing")
+    return told, sound

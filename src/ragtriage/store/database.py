@@ -210,14 +210,6 @@ class Database:
                 yield connection
 
     @contextmanager
-    def reading_unchanged(self) -> Iterator[Connection]:
-        """One transaction to read from, in which nothing changes though others write."""
-        with self.reading() as connection:
-            if not self.is_sqlite:
-                connection = connection.execution_options(isolation_level="REPEATABLE READ")  # noqa: PLW2901  # the same
-            yield connection
-
-    @contextmanager
     def writing(self) -> Iterator[Connection]:
         """One transaction: committed at the end, rolled back by an exception, and never tried again."""
         with store_errors(self.where), self._transaction() as connection:
@@ -258,13 +250,10 @@ class Database:
         if self.file:
             self.file.forget()
 
-    def insert_or_ignore(self, table: Table) -> Insert:
-        """An insert that leaves a row with the same key as it is."""
-        return self._upsert(table, replace=False)
-
-    def upsert(self, table: Table) -> Insert:
-        """An insert that overwrites the row with the same primary key."""
-        return self._upsert(table, replace=True)
+    def upsert(self, table: Table, *, replace: bool = True) -> Insert:
+        """An insert that overwrites the row with the same primary key, or leaves it as it is."""
+        insert = sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)
+        return upsert(insert, table, replace=replace)  # type: ignore[no-any-return]  # of either kind
 
     def insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, replace: bool) -> None:
         """Insert many rows, each with all columns; what has the same key is replaced, or stays."""
@@ -304,10 +293,6 @@ class Database:
             raw = connection.connection.driver_connection
             if raw is not None:
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def _upsert(self, table: Table, *, replace: bool) -> Insert:
-        insert = sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)
-        return upsert(insert, table, replace=replace)  # type: ignore[no-any-return]  # of either kind
 
 
 def in_chunks(items: Iterable[T]) -> Iterator[list[T]]:

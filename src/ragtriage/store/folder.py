@@ -266,11 +266,7 @@ def again(part: Part) -> str:
 
 
 def write_manifest(folder: Folder, manifest: Manifest) -> None:
-    """Write a manifest.
-
-    Raises:
-        StoreError: the folder can't be written.
-    """
+    """Write a manifest."""
     folder.write(PLAN, json.dumps({"format": FORMAT, **manifest.as_json()}, separators=(",", ":")).encode())
 
 

@@ -64,7 +64,7 @@ class FolderWriter:
             yield row
 
     def keep(self, record: Record, heading: CaseHeading | None = None) -> None:
-        """See `ragtriage.runs.run.RecordWriter`."""
+        """Keep the record of an evaluated case, and what the diagnosis says of it under the run's own criteria."""
         position, number, made_up = self._places.pop(record.case.id)
         self._early[position] = CaseRow.of(record, position, number, heading), made_up
         while self.done in self._early:
@@ -127,11 +127,7 @@ def reopen(folder: Folder) -> None:
 
 
 def finish(folder: Folder, manifest: Manifest, parts: Mapping[str, Part], address: str) -> Run:
-    """Find the duplicates of a run whose parts are all done, and write what it amounts to.
-
-    Raises:
-        StoreError: it can't be read or written.
-    """
+    """Find the duplicates of a run whose parts are all done, and write what it amounts to."""
     unfinished = folder_place(folder, manifest, parts.values(), address)
     duplicates, own = unfinished.duplicates, [one.part for one in unfinished.placed]
     summary: dict[str, Any] = {

@@ -222,7 +222,7 @@ def _forget(database: Database, lease: Lease, run: Run, case_ids: Sequence[str],
 
 
 def _marked_unclean(database: Database) -> Insert:
-    return database.insert_or_ignore(meta).values(key=UNCLEAN_KEY, value="yes")
+    return database.upsert(meta, replace=False).values(key=UNCLEAN_KEY, value="yes")
 
 
 def _forget_rejected(database: Database, run: int) -> None:

@@ -322,11 +322,7 @@ class FolderLease:
 
 
 def worked_on(folder: Folder) -> bool:
-    """Whether a command works on the run in a folder; nothing is written, so this machine's clock counts.
-
-    Raises:
-        StoreError: the folder can't be read.
-    """
+    """Whether a command works on the run in a folder; nothing is written, so this machine's clock counts."""
     for name, sign in _signs(folder):
         written = folder.modified(name)
         if not sign.dead(None if written is None else time.time() - written):

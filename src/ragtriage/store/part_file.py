@@ -45,12 +45,7 @@ ENTRY = np.dtype([("high", "<u8"), ("low", "<u8"), ("position", "<i8"), ("row", 
 
 
 class PartFile:
-    """Gathers the rows of a part: a few in memory, many in a temporary file without a name.
-
-    Args:
-        metrics: their names.
-        texts: whether the cases' texts are kept.
-    """
+    """Gathers the rows of a part: a few in memory, many in a temporary file without a name."""
 
     def __init__(self, metrics: Sequence[str], *, texts: bool) -> None:
         import pyarrow.parquet as pq  # noqa: PLC0415  # an extra

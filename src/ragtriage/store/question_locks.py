@@ -57,7 +57,7 @@ class QuestionLocks:
         self._clock = clock
         self._owner = f"{party}:{secrets.token_hex(8)}" if party else secrets.token_hex(8)
         self._host, self._pid = here(), os.getpid()
-        self._insertion = database.insert_or_ignore(claims)
+        self._insertion = database.upsert(claims, replace=False)
         self._held: set[bytes] = set()
         self._heartbeat: Heartbeat | None = None
 

@@ -14,9 +14,10 @@ from sqlalchemy import Connection, Table, delete, func, select, update
 
 from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import StoreError
+from ragtriage.readers import Rejected
 from ragtriage.runs.case_row import CaseHeading, CaseRow, content_hash, digest, head_of, outcome_columns
 from ragtriage.runs.manifest import now
-from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, Rejection, RunInfo
+from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, RejectedRow, RunInfo
 from ragtriage.store.database import Database
 from ragtriage.store.lease import Heartbeat, Lease
 from ragtriage.store.schema import (
@@ -153,7 +154,7 @@ class RunWriter:
                 lambda connection, rows=rows: self._database.insert(connection, readings, rows, replace=True)  # type: ignore[misc]  # bound now
             )
 
-    def reject(self, *rows: Rejection) -> None:
+    def reject(self, *rows: Rejected | RejectedRow) -> None:
         """Store rows that can't be used; telling the same again is harmless."""
         for row in rows:
             self._waiting.rejected.append(

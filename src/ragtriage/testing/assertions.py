@@ -11,11 +11,10 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
 from ragtriage.core.verdicts import Part, Score, Undefined, Verdict, bad_chance, is_doubtful
 from ragtriage.diagnosis.rules import is_bad
-from ragtriage.testing.batch import GROUNDED
 from ragtriage.testing.case_list import case_from
 from ragtriage.testing.judged_case import CaseMadeInTest, JudgedCase
 from ragtriage.testing.options import UnsureWarning
-from ragtriage.testing.suite import current
+from ragtriage.testing.suite import GROUNDED, current
 
 LONGEST_MESSAGE = 2_000
 """Characters of a message."""

@@ -17,10 +17,9 @@ from ragtriage.core.display import one_line
 from ragtriage.core.metric import Metric
 from ragtriage.core.verdicts import Outcome, Score, Undefined
 from ragtriage.diagnosis.findings import Finding
-from ragtriage.testing.batch import Batch
 from ragtriage.testing.case_list import CaseList, declared
 from ragtriage.testing.options import NotJudged, Undecided
-from ragtriage.testing.suite import MADE_IN_TESTS, Suite, current
+from ragtriage.testing.suite import MADE_IN_TESTS, Batch, Suite, current
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 

@@ -23,11 +23,10 @@ from ragtriage.runs.metric_tally import ExpectedCount
 from ragtriage.runs.run import Run
 from ragtriage.runs.summary import Summary, Tally
 from ragtriage.store import Store
-from ragtriage.testing.batch import Batch
 from ragtriage.testing.case_list import beside, declared
 from ragtriage.testing.options import NotJudged, Undecided
 from ragtriage.testing.results import low_scores
-from ragtriage.testing.suite import Suite, current
+from ragtriage.testing.suite import Batch, Suite, current
 
 if TYPE_CHECKING:
     import pytest
