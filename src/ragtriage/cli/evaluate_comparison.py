@@ -157,7 +157,7 @@ def _by_itself(wanted: Against, new: Chosen, config: EvaluationConfig, store: St
         return Compared(gates=tuple(gates))
     base = Chosen(tuple(trials_of(store, earlier)))
     try:
-        found = compare_chosen(base, new, config, CompareOptions(), findings=False)
+        found = compare_chosen(base, new, config, CompareOptions())
     except (InputError, ConfigError):
         return Compared(gates=tuple(gates))  # nobody asked for it: `compare` says what is wrong
     changes = found.changes

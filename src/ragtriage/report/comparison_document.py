@@ -14,9 +14,12 @@ from ragtriage.report.comparison_words import (
     count_text,
     expected_text,
     family_text,
+    fault_lines,
+    faults_text,
     gate_heading,
     id_text,
     interval,
+    paired_text,
     pairs_text,
     score_text,
     short_signed,
@@ -64,13 +67,15 @@ def comparison_document(found: Comparison, width: int = 100) -> Iterator[Block]:
     for name, side in (("base", found.base), ("new ", found.new)):
         yield line((f"{name} ", "quiet"), "  ".join(side_facts(side)), hang=5)
     left_out = unpaired_text(found.pairs)
-    yield line(pairs_text(found.pairs) + (f"; {left_out}" if left_out else ""), hang=0)
+    yield line(pairs_text(found) + (f"; {left_out}" if left_out else ""), hang=0)
     yield line(f"changed: {changed_text(found.changes)}", hang=9)
     if found.changes.reading:
         yield line(found.changes.reading, indent=9, hang=0)
     yield GAP
     yield from _metrics(found)
     yield from _findings(found)
+    for what, cases in fault_lines(found.faults):
+        yield line((f"{what}: ", "strong"), cases)
     if found.headlines and any(_moved(found.headlines)):
         yield GAP
         yield from _matrix(found.headlines)
@@ -298,8 +303,9 @@ def comparison_lines(found: Comparison) -> Iterator[Block]:
         plural(changes.response, "response") if changes.response else "",
     )
     what = ", ".join(filter(None, counted))
-    paired = plural(found.pairs.paired, "case")
-    yield line((f"Compared with {found.base.name}", "strong"), f": {paired}, {what or 'nothing'} changed")
+    faults = f" · {faults_text(found.faults)}" if found.faults else ""
+    told = f": {paired_text(found)}, {what or 'nothing'} changed{faults}"
+    yield line((f"Compared with {found.base.name}", "strong"), told)
     for verdict in ("better", "worse", "can't tell"):
         rows = [row for row in found.metrics if row.verdict == verdict]
         told = ", ".join(_title(row) + ("" if verdict == "can't tell" else _numbers(row)) for row in rows)
