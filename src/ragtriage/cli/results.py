@@ -1,4 +1,4 @@
-"""`ragtriage report`, `show`, `export` and `runs`: what stored runs say, in every form."""
+"""`ragtriage report`, `show` and `export`: what a stored run says, in every form."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from rich.console import Console
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command, parse_names
 from ragtriage.cli.input_files import writing
-from ragtriage.cli.opened_stores import open_named_store, opened_run
+from ragtriage.cli.opened_stores import opened_run
 from ragtriage.config import named_numbers
-from ragtriage.core.display import dollars, one_line, plural
+from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.files import REMOTE
 from ragtriage.core.validation import validated
@@ -28,7 +28,6 @@ from ragtriage.report.run_document import cases_document, repeats_document, run_
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import RepeatsReport, RunReport, run_json, stored_run_report
 from ragtriage.report.terminal import print_document
-from ragtriage.report.words import full_title, shown_time, two_places
 from ragtriage.runs.claim_rows import ClaimRows
 from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig, config_of
 from ragtriage.runs.export import (
@@ -43,7 +42,7 @@ from ragtriage.runs.export import (
     write_jsonl,
 )
 from ragtriage.runs.repeats.counting import repeats_of, trials_of
-from ragtriage.runs.run import Run, RunInfo
+from ragtriage.runs.run import Run
 from ragtriage.runs.selection import require_tag
 from ragtriage.runs.tally import Diagnosed, diagnosed_records, tally_of
 from ragtriage.store import Store
@@ -287,51 +286,6 @@ def open_run(store: Store, run: str, threshold: list[str] | None = None) -> tupl
     """A stored run, and the configuration by which it is shown."""
     stored = store.run(run)
     return stored, reading_of(stored, threshold)
-
-
-@command("runs")
-def runs(*, most: int = 20, as_json: bool = False, store: str | None = None, project: str | None = None) -> None:
-    """List the stored runs, the newest first."""
-    with open_named_store(store, project) as there:
-        found = there.runs()
-        listed = found[:most]
-        if not found:
-            tell(there.no_run())
-        means = there.means([info.number for info in listed])
-    if as_json:
-        print_json([_run_as_json(info, means[info.number]) for info in listed])
-        return
-    for info in listed:
-        sys.stdout.write(f"{_run_line(info)}\n      {_means(info, means[info.number])}\n")
-    if older := len(found) - len(listed):
-        sys.stdout.write(f"{plural(older, 'older run')} left out: --most {len(found)}\n")
-
-
-def _run_line(info: RunInfo) -> str:
-    done = f"{info.done} of {plural(info.rows, 'case')}" + (f", {info.failed} failed" if info.failed else "")
-    cost = dollars(info.cost) if info.cost else ""
-    trial = f"trial {info.trial + 1} of run {info.repeats}" if info.repeats else ""
-    maker = "by tests" if info.by_tests else f"by {one_line(info.author, 60)}" if info.author else ""
-    project = one_line(info.project, 60) if info.author else ""  # on a server, which projects share
-    facts = (info.state, done, one_line(info.judge, 120), one_line(info.input, 120), cost, trial, project, maker)
-    return "  ".join((f"{info.number:>4}", shown_time(info.created), *filter(None, facts)))
-
-
-def _means(info: RunInfo, means: dict[str, float]) -> str:
-    told = (f"{full_title(name)} {two_places(means[name])}" for name in info.metrics if name in means)
-    return " · ".join(told) or "no score is defined"
-
-
-def _run_as_json(info: RunInfo, means: dict[str, float]) -> dict[str, object]:
-    named = ("number", "state", "created", "finished", "input", "judge", "rows", "done", "failed", "rejected", "trial")
-    return {
-        **{name: getattr(info, name) for name in named},
-        "repeats": info.repeats,
-        "project": info.project,
-        "author": info.author,
-        "means": {name: means.get(name) for name in info.metrics},
-        **info.spent.as_json(),
-    }
 
 
 def corrections_of(stored: Run, config: EvaluationConfig, labels: Path | None) -> dict[str, CorrectedMean]:

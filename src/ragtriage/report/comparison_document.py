@@ -66,6 +66,8 @@ def comparison_document(found: Comparison, width: int = 100) -> Iterator[Block]:
     """Everything about a comparison, in the order in which it is read."""
     for name, side in (("base", found.base), ("new ", found.new)):
         yield line((f"{name} ", "quiet"), "  ".join(side_facts(side)), hang=5)
+        if side.about.note:
+            yield line(f"note: {one_line(side.about.note, 500)}", tone="quiet", indent=5, hang=0)
     left_out = unpaired_text(found.pairs)
     yield line(pairs_text(found) + (f"; {left_out}" if left_out else ""), hang=0)
     yield line(f"changed: {changed_text(found.changes)}", hang=9)

@@ -52,6 +52,7 @@ from ragtriage.runs.compare.comparison import (
     FindingComparison,
     GateResult,
     MetricComparison,
+    SideHeader,
     Slice,
     SliceMetric,
 )
@@ -139,7 +140,7 @@ def _facts(found: Comparison) -> str:
     ]
     same = "" if changes.sources or changes.source_order or not changes.response else ", sources the same"
     facts = (
-        f"{escaped(found.new.name)} against {escaped(found.base.name)} ({escaped(found.base.created[:10])})",
+        f"{_side(found.new)} against {_side(found.base, found.base.created[:10])}",
         f"{paired_text(found)} paired",
         plural(pairs.groups, "group") if pairs.cluster else "",
         "another judge" if changes.judge else "same judge",
@@ -147,6 +148,11 @@ def _facts(found: Comparison) -> str:
         unpaired_text(pairs),
     )
     return " · ".join(filter(None, facts))
+
+
+def _side(side: SideHeader, *more: str) -> str:
+    facts = [escaped(fact) for fact in (*side.about.facts, *more) if fact]
+    return escaped(side.name) + (f" ({', '.join(facts)})" if facts else "")
 
 
 def _parts(found: Comparison, quotes: Quotes) -> Iterator[Part]:
@@ -364,8 +370,8 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
     """What `compare --json` prints."""
     pairs = asdict(found.pairs)
     return {
-        "base": {name: getattr(found.base, name) for name in _SIDE},
-        "new": {name: getattr(found.new, name) for name in _SIDE},
+        "base": _side_json(found.base),
+        "new": _side_json(found.new),
         "pairs": pairs,
         "changed": asdict(found.changes),
         "metrics": {row.name: _metric_json(row) for row in found.metrics},
@@ -395,6 +401,10 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
         "gated": found.gated,
         "hint": found.hint or None,
     }  # fmt: skip
+
+
+def _side_json(side: SideHeader) -> dict[str, Any]:
+    return {**{name: getattr(side, name) for name in _SIDE}, **side.about.stored()}
 
 
 def _measured(found: Difference | None) -> dict[str, Any]:

@@ -68,9 +68,10 @@ def id_text(name: str) -> str:
 
 
 def side_facts(side: SideHeader) -> tuple[str, ...]:
-    """The facts that head a side: name, input, date, cases, judge, trials."""
+    """The facts that head a side: run, its name, input, date, cases, judge, trials, commit."""
+    named, commit = side.about.facts
     trials = f"{side.trials} runs a case" if side.trials > 1 else ""
-    facts = (side.name, side.input, side.created[:10], plural(side.cases, "case"), side.judge, trials)
+    facts = (side.name, named, side.input, side.created[:10], plural(side.cases, "case"), side.judge, trials, commit)
     return tuple(one_line(fact, 60) for fact in facts if fact)
 
 

@@ -105,9 +105,7 @@ def changed_most(
     )
 
 
-def _chosen(
-    matched: Matched, rows: Sequence[MetricComparison], direction: Direction, allowed: Flags
-) -> _Chosen | None:
+def _chosen(matched: Matched, rows: Sequence[MetricComparison], direction: Direction, allowed: Flags) -> _Chosen | None:
     for row in sorted(rows, key=lambda row: row.verdict != direction):
         sign = row.direction if direction == "better" else -row.direction
         paired, _ = matched.scores(row.name)

@@ -12,6 +12,7 @@ from typing import Literal
 
 from ragtriage.core.metric import Better
 from ragtriage.diagnosis.rules import Kind
+from ragtriage.runs.about import About
 from ragtriage.runs.compare.statistics import Difference, How
 from ragtriage.runs.metric_tally import ExpectedCount
 
@@ -57,6 +58,8 @@ class SideHeader:
     version: str
     incomplete: tuple[str, ...] = ()
     """Why it isn't complete, a sentence each."""
+    about: About = field(default_factory=About)
+    """Of its first run."""
 
 
 @dataclass(frozen=True, slots=True)
