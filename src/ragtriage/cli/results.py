@@ -123,7 +123,7 @@ def show(  # noqa: PLR0913  # one parameter a flag
 
 
 @command("export")
-def export(
+def export(  # noqa: PLR0913  # one parameter a flag
     run: str = "last",
     *,
     out: Path | None = None,
@@ -135,7 +135,7 @@ def export(
     store: str | None = None,
     project: str | None = None,
 ) -> None:
-    """Write a run as rows for other programs: one row per case, or one per claim, fact and sub-question."""
+    """Write a run as rows for other programs, one row per case, or per claim."""
     parts = set(parse_names(further))
     unknown = parts - EXPORTED_PARTS
     if unknown or (further is not None and not parts):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 
-import typer
+import typer  # noqa: TC002  # read when the command is made
 
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command, new_typer
 from ragtriage.cli.opened_stores import open_named_store
 from ragtriage.core.display import dollars, one_line, plural
+from ragtriage.core.errors import ConfigError
 from ragtriage.report.words import full_title, shown_time, two_places
 from ragtriage.runs.about import ABOUT
 from ragtriage.runs.repeats.counting import trials_of
@@ -34,6 +35,8 @@ def list_runs(
 ) -> None:
     """List the stored runs, the newest first; or give one a name or a note."""
     if ctx.invoked_subcommand is not None:
+        if store or project or as_json:
+            raise ConfigError(f"give the flags of {ctx.invoked_subcommand} behind it")
         return
     with open_named_store(store, project) as there:
         found = there.runs()
@@ -98,8 +101,7 @@ def _say(run: str, what: str, text: str, store: str | None, project: str | None)
         infos = [one.info for one in trials_of(there, there.run(run))]
         for info in infos:
             there.add_to_configuration(info.number, ABOUT, {**asdict(info.about), what: text})
-    for info in infos:
-        sys.stdout.write(f"{_run_line(info)}\n")
+    sys.stdout.write(f"{what} of run {infos[0].number}: {one_line(text, 500)}\n")
 
 
 runs.callback()(list_runs)

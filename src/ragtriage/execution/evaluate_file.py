@@ -38,7 +38,7 @@ from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.planning.relations import REPLACING_KINDS
 from ragtriage.readers import CaseFile
-from ragtriage.runs.about import About
+from ragtriage.runs.about import NOTHING_SAID, About
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
 from ragtriage.runs.manifest import RunIdentity
@@ -226,7 +226,7 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
     name: str | None = None,
     by: str | None = None,
     trials: int = 1,
-    about: About = About(),
+    about: About = NOTHING_SAID,
     notify: Listener = lambda _: None,
 ) -> FileResult:
     """Evaluate a file into a store, once or several times; a run that was cut off is continued.

@@ -53,6 +53,9 @@ class About:
         return one_line(self.name, LONGEST_NAME), f"commit {one_line(self.commit, 20)}" if self.commit else ""
 
 
+NOTHING_SAID = About()
+
+
 def commit_in(folder: Path) -> str:
     """The commit that is checked out in a folder: `1a2b3c4d5e`, with a + where tracked files are changed.
 

@@ -29,7 +29,7 @@ UNWANTED: tuple[Kind, ...] = ("failure", "quality", "doubt", "waste")
 
 
 def _findings_of(matched: Matched, rules: Sequence[Rule], kinds: Collection[Kind]) -> Iterator[tuple[Numbers, Numbers]]:
-    """Whether each rule of some kinds holds on both sides of every pair; what is undecided on one is as on the other."""
+    """Whether each rule of some kinds holds on both sides of every pair; undecided is as on the other side."""
     for rule in rules:
         if rule.kind in kinds and (paired := matched.findings(rule.name)):
             base, new = paired.base, paired.new
@@ -50,8 +50,8 @@ def came_and_went(matched: Matched, rules: Sequence[Rule], kinds: Collection[Kin
 def fault_changes(matched: Matched, rules: Sequence[Rule], most: int) -> FaultChanges | None:
     """The pairs whose faults (findings that blame the answer) changed, at most so many of a kind.
 
-    None where findings weren't read. Fixed: it had one and has none; broken: it had none and has one, of several trials more and fewer of them. The
-    others have another fault than before, or one more or less.
+    None where findings weren't read. Fixed: it had one and has none; broken: it had none and has one, of several trials
+    more and fewer of them. The others have another fault than before, or one more or less.
     """
     if matched.base.table.found is None or matched.new.table.found is None:
         return None
