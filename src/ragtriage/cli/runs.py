@@ -75,7 +75,7 @@ def _run_as_json(info: RunInfo, means: dict[str, float]) -> dict[str, object]:
     named = ("number", "state", "created", "finished", "input", "judge", "rows", "done", "failed", "rejected", "trial")
     return {
         **{name: getattr(info, name) for name in named},
-        **asdict(info.about),
+        **info.about.stored(),
         "repeats": info.repeats,
         "project": info.project,
         "author": info.author,
