@@ -255,9 +255,9 @@ def test_a_run_is_named_and_noted_in_every_form(command, stored: str) -> None:
     assert "UTC  smaller chunks  finished" in line
     assert note == "      note: 200 tokens"
     assert command("runs", "--json", "--store", stored).json[0]["about"] == said
-    shown = command("show", "--store", stored).out.splitlines()
-    assert shown[0].startswith("Run 1 · smaller chunks · rows.jsonl")
-    assert shown[1] == "note: 200 tokens"
+    shown = command("show", "--store", stored).out
+    assert shown.startswith("Run 1 · smaller chunks · rows.jsonl")
+    assert "\nnote: 200 tokens\n" in shown
     assert command("show", "--json", "--store", stored).json["about"] == said
     command("report", "-o", "report.html", "--store", stored)
     page = Path("report.html").read_text(encoding="utf-8")
@@ -299,11 +299,11 @@ def test_claims_are_rows_with_their_verdicts_and_places(command, stored: str) ->
 @pytest.mark.parametrize(
     ("against", "explanation", "quote"),
     [
-        ("sources", "closest passage: “… fee is  35 euros …”", (2, "b", 4, 20, "fee is 35\neuros")),
+        ("sources", "closest passage: “… fee is  35 euros …”", (2, "b", 4, 19, "fee is 35\neuros")),
         ("each source", "closest passage: “Free.”", (1, None, 0, 5, "Free.")),
         ("response", "it says “35” here", (None, None, 3, 5, "35")),
         ("sources", "it says “36” nowhere", (None, None, None, None, "36")),
-        ("query", "it says nothing", (None, None, None, None, None)),
+        ("query", "closest passage: “Free.”", (None, None, None, None, "Free.")),
     ],
 )
 def test_a_quote_is_found_where_it_stands(against: Target, explanation: str, quote: tuple[object, ...]) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 from ragtriage.core.case import Record
 from ragtriage.core.metric import Metric
-from ragtriage.core.steps import Decompose, Match, Step
-from ragtriage.core.verdicts import Cell, Component, Failure, Verdict, Verdicts, chance_of
+from ragtriage.core.steps import CITING, Decompose, Match, Step
+from ragtriage.core.verdicts import Cell, Component, Failure, Verdict, Verdicts, chance_of, is_yes
 from ragtriage.runs.export import ColumnKind
 
 COLUMNS: Mapping[str, ColumnKind] = {
@@ -90,7 +90,6 @@ class ClaimRows:
         listed = record.components(parts) or ()
         start, end = component.span or (None, None)
         source = component.source
-        verdict = cell if isinstance(cell, Verdict) else None
         told = dict.fromkeys(COLUMNS) | {
             "id": record.case.id,
             "step": str(step),
@@ -109,10 +108,10 @@ class ClaimRows:
             told |= {"relation": step.relation, "against": step.criterion or step.against}
         if isinstance(cell, Failure):
             told |= {"value": "failed", "explanation": cell.cause}
-        if verdict:
+        if isinstance(cell, Verdict) and isinstance(step, Match):
             names = ("value", "sure", "contradicted", "flag", "explanation")
-            told |= {name: getattr(verdict, name) for name in names} | {"chance": chance_of(verdict)}
-            told |= _quote(record, step, verdict, at)
+            told |= {name: getattr(cell, name) for name in names} | {"chance": chance_of(cell)}
+            told |= _quote(record, step, component, cell, at)
         return told
 
 
@@ -120,22 +119,29 @@ def _judged(step: Match, found: Verdicts) -> Iterator[tuple[int, Component, Cell
     """Each component with the cell that counts and, against single sources, which of them it is about."""
     for row, (component, cell, cells) in enumerate(zip(found.components, found.best(), found.cells, strict=True)):
         if cell is not None:
-            yield row, component, cell, cells.index(cell) if step.against == "each source" else None
+            yield row, component, cell, cells.index(cell) if step.against == "each source" and is_yes(cell) else None
 
 
-def _quote(record: Record, step: Step, verdict: Verdict, at: int | None) -> dict[str, Any]:
+def _read(record: Record, step: Match, component: Component, at: int | None) -> Iterator[tuple[str, int | None]]:
+    """The texts that a verdict was read off, as far as a quote is looked for in them; of sources with their places."""
+    if step.against == "response":
+        yield record.case.response or "", None
+    only = component.source if step.against == "query" else at
+    for place, source in enumerate(record.case.sources):
+        if place == only or (only is None and step.against in ("sources", *CITING)):
+            yield source.text, place
+
+
+def _quote(record: Record, step: Match, component: Component, verdict: Verdict, at: int | None) -> dict[str, Any]:
     """The quote in an explanation, and where it stands in what was read."""
     case = record.case
-    against = step.against if isinstance(step, Match) else ""
-    texts = [(case.response or "", None)] if against == "response" else []
-    texts = texts or [(one.text, place) for place, one in enumerate(case.sources) if at in (None, place)]
     told: dict[str, Any] = {}
     if at is not None:
         told |= {"quote_source": at + 1, "quote_source_id": case.sources[at].id}
     for quote in _QUOTE.findall(verdict.explanation):
         told.setdefault("quote", quote)
         words = re.compile(r"\s+".join(map(re.escape, quote.split())))
-        for text, place in texts:
+        for text, place in _read(record, step, component, at):
             if found := words.search(text):
                 if place is not None:
                     told |= {"quote_source": place + 1, "quote_source_id": case.sources[place].id}

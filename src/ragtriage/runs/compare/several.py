@@ -15,7 +15,7 @@ from ragtriage.runs.compare.changes import incomparable
 from ragtriage.runs.compare.compare import CompareOptions, compare
 from ragtriage.runs.compare.comparison import Comparison, SideHeader
 from ragtriage.runs.compare.matched import Matched, match
-from ragtriage.runs.compare.pairing import pair_up
+from ragtriage.runs.compare.pairing import Pairing, pair_up
 from ragtriage.runs.compare.sides import Side
 from ragtriage.runs.metric_tally import weighted_interval
 
@@ -78,11 +78,12 @@ def compare_several(
     """
     last = compare(sides[-2], sides[-1], rules, options)
     newest = sides[-1]
-    matched = [match(side, newest, pair_up(side.table, newest.table, options.pair), None)[0] for side in sides]
-    places = [_places(one) for one in matched]
+    pairings = [pair_up(side.table, newest.table, options.pair) for side in sides]
+    places = [_places(one, len(newest.table)) for one in pairings]
     everywhere = np.flatnonzero(np.all([own >= 0 for own in places], axis=0))
     if not len(everywhere):
         raise InputError("no case is in all of these runs: compare fewer of them")
+    matched = [match(side, newest, pairing, None)[0] for side, pairing in zip(sides, pairings, strict=True)]
     at = [own[everywhere] for own in places]
     told = [*notes]
     metrics = tuple(_metrics(matched, at, everywhere, options, told))
@@ -96,10 +97,10 @@ def compare_several(
     )
 
 
-def _places(matched: Matched) -> Places:
+def _places(pairing: Pairing, newest: int) -> Places:
     """For every case of the newest side its place on a side; −1 where it has none."""
-    found = np.full(len(matched.new.table), -1, np.int64)
-    found[matched.pairing.new] = matched.pairing.base
+    found = np.full(newest, -1, np.int64)
+    found[pairing.new] = pairing.base
     return found
 
 
