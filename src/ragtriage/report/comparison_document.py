@@ -77,8 +77,7 @@ def comparison_document(found: Comparison, width: int = 100) -> Iterator[Block]:
     yield GAP
     yield from _metrics(found)
     yield from _findings(found)
-    for what, cases in fault_lines(found.faults):
-        yield line((f"{what}: ", "strong"), cases)
+    yield from (line((f"{what}: ", "strong"), ids) for what, ids in fault_lines(found.faults))
     if found.headlines and any(_moved(found.headlines)):
         yield GAP
         yield from _matrix(found.headlines)

@@ -113,7 +113,7 @@ def faults_text(faults: FaultChanges) -> str:
     """`1 case fixed (ticket), 1 broken (lockers)`: the same in a few words."""
     if not any(faults.counts):
         return "no case fixed, none broken"
-    told = []
+    told: list[str] = []
     words = ("fixed", "broken", "with other faults")
     for word, cases, count in zip(words, (faults.fixed, faults.broken, faults.others), faults.counts, strict=True):
         ids = [id_text(case.id) for case in cases[:MOST_NAMED]]

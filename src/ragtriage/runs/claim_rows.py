@@ -66,13 +66,13 @@ class ClaimRows:
         used = {step: [m.name for m in self.metrics if step in m.needs.values()] for step in self.steps}
         for record in self.records():
             judged: set[tuple[Step, Component]] = set()
-            for step, found in ((step, record.verdicts(step)) for step in self.steps if isinstance(step, Match)):
-                for row, component, cell, at in _judged(step, found) if found else ():
-                    judged.add((step.components, component))
-                    yield self._row(record, step, used[step], row, component, cell, at)
             for step in self.steps:
-                parts = record.components(step) or () if isinstance(step, Decompose) else ()
-                for row, component in enumerate(parts):
+                if isinstance(step, Match) and (found := record.verdicts(step)):
+                    for row, component, cell, at in _judged(step, found):
+                        judged.add((step.components, component))
+                        yield self._row(record, step, used[step], row, component, cell, at)
+            for step in self.steps:
+                for row, component in enumerate(record.components(step) or ()):
                     if (step, component) not in judged:
                         yield self._row(record, step, used[step], row, component, None, None)
 

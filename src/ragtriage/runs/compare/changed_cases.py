@@ -60,16 +60,19 @@ def fault_changes(matched: Matched, rules: Sequence[Rule], most: int) -> FaultCh
         had, has = np.maximum(had, base), np.maximum(has, new)
     came, went = came_and_went(matched, rules, BLAMING)
     fixed, broken = has < had - ROUNDING, has > had + ROUNDING
-    chosen = fixed, broken, (came | went) & ~fixed & ~broken
+    others = (came | went) & ~fixed & ~broken
     return FaultChanges(
-        *(tuple(_fault_change(matched, int(pair)) for pair in np.flatnonzero(some)[:most]) for some in chosen),
-        counts=(int(chosen[0].sum()), int(chosen[1].sum()), int(chosen[2].sum())),
+        _listed(matched, fixed, most),
+        _listed(matched, broken, most),
+        _listed(matched, others, most),
+        (int(fixed.sum()), int(broken.sum()), int(others.sum())),
     )
 
 
-def _fault_change(matched: Matched, pair: int) -> FaultChange:
-    theirs, mine = int(matched.pairing.base[pair]), int(matched.pairing.new[pair])
-    return FaultChange(matched.new.table.ids[mine], matched.base.table.ids[theirs], _headline(matched, theirs, mine))
+def _listed(matched: Matched, chosen: Flags, most: int) -> tuple[FaultChange, ...]:
+    at, base, new = matched.pairing, matched.base.table.ids, matched.new.table.ids
+    pairs = ((int(at.base[pair]), int(at.new[pair])) for pair in np.flatnonzero(chosen)[:most])
+    return tuple(FaultChange(new[mine], base[theirs], _headline(matched, theirs, mine)) for theirs, mine in pairs)
 
 
 def _headline(matched: Matched, theirs: int, mine: int) -> tuple[str, str]:

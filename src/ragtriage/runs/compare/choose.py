@@ -178,8 +178,8 @@ def compare_chosen(
         InputError: they can't be paired or weren't judged alike, or a baseline can't be read.
         StoreError: a run can't be read.
     """
-    sides, notes = _open_sides((base, new), reading, options, findings=findings)
-    found = compare(*sides, reading.rules, options)
+    (old, now), notes = _open_sides((base, new), reading, options, findings=findings)
+    found = compare(old, now, reading.rules, options)
     return replace(found, notes=(*notes, *found.notes))
 
 
