@@ -10,7 +10,7 @@ from typing import Any
 
 from ragtriage.core.case import Record
 from ragtriage.core.metric import Metric
-from ragtriage.core.steps import CITING, Decompose, Match, Step
+from ragtriage.core.steps import CITING, Match, Step
 from ragtriage.core.verdicts import Cell, Component, Failure, Verdict, Verdicts, chance_of, is_yes
 from ragtriage.runs.export import ColumnKind
 
