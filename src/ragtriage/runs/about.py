@@ -61,7 +61,9 @@ def commit_in(folder: Path) -> str:
 
     Empty where there is no repository, no commit or no git, and where git takes too long.
     """
-    command = ["git", "--no-optional-locks", "describe", "--always", "--abbrev=10", "--dirty=+", "--exclude=*"]
+    # nothing that the repository's own settings name is run
+    command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false"]
+    command += ["describe", "--always", "--abbrev=10", "--dirty=+", "--exclude=*"]
     try:
         found = subprocess.run(  # noqa: S603  # a fixed command
             command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE, check=True

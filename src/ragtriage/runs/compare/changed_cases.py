@@ -147,11 +147,15 @@ def _case(matched: Matched, pair: int, name: str, metrics: Sequence[str], direct
     for metric in metrics:
         both = float(matched.base.table.scores[metric][theirs]), float(matched.new.table.scores[metric][mine])
         base, new = (None if np.isnan(value) else value for value in both)
-        if base != new:
+        if _shown(base) != _shown(new):
             scores.append((metric, base, new))
     base_id = matched.base.table.ids[theirs]
     headline = _headline(matched, theirs, mine)
     return ChangedCase(name, base_id, tuple(scores), source_change(matched, pair), headline, direction)
+
+
+def _shown(score: float | None) -> float | None:
+    return None if score is None else round(score, SHOWN)
 
 
 def source_change(matched: Matched, pair: int) -> SourceChange:
