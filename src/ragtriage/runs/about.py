@@ -61,7 +61,7 @@ def commit_in(folder: Path) -> str:
 
     Empty where there is no repository, no commit or no git, and where git takes too long.
     """
-    # nothing that the repository's own settings name is run
+    # without a lock and without starting a file monitor
     command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false"]
     command += ["describe", "--always", "--abbrev=10", "--dirty=+", "--exclude=*"]
     try:
