@@ -26,7 +26,7 @@ def commands() -> dict[str, Any]:
     for name in COMMANDS:
         command = root.get_command(None, name)
         inner = getattr(command, "commands", None)
-        if not inner or command.invoke_without_command:
+        if not inner or any(p.name != "help" for p in command.params):
             found[name] = command
         found |= {f"{name} {sub}": one for sub, one in (inner or {}).items()}
     return found
