@@ -26,7 +26,9 @@ def commands() -> dict[str, Any]:
     for name in COMMANDS:
         command = root.get_command(None, name)
         inner = getattr(command, "commands", None)
-        found |= {f"{name} {sub}": one for sub, one in inner.items()} if inner else {name: command}
+        if not inner or any(p.name != "help" for p in command.params):
+            found[name] = command
+        found |= {f"{name} {sub}": one for sub, one in (inner or {}).items()}
     return found
 
 
@@ -45,8 +47,8 @@ def table_of(name: str, command: Any) -> str:
 
 
 def _shown(param: Any) -> str:
-    name = str(param.name).upper()
-    return name if param.required else f"[{name}]"
+    name = str(getattr(param, "metavar", None) or param.name).upper()
+    return (name if param.required else f"[{name}]") + ("..." if param.nargs < 0 else "")
 
 
 def _left(param: Any) -> str:

@@ -19,6 +19,7 @@ from postgresql_server import new_schema, waits
 from ragtriage.core.case import Case
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.judges.fake import FakeJudge
+from ragtriage.runs.about import About
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.run import RejectedRow
 from ragtriage.store import CopiedRun, RunBusyError, Store, open_store
@@ -45,7 +46,8 @@ def filled(place: Place) -> None:
         for trial, repeats in ((0, None), (1, 1)):
             identity = identity_of(CASES)
             identity = type(identity)(identity.rows, identity.metrics, identity.fingerprints, trial)
-            with store.begin(identity, input="a", rows=4, judge="f", repeats=repeats) as run:
+            said = About("smaller chunks", "200 tokens", "1a2b3c4d5e+").stored()
+            with store.begin(identity, input="a", rows=4, judge="f", repeats=repeats, configuration=said) as run:
                 for record in evaluated(run.todo(CASES), FakeJudge(fails if trial else answer)):
                     run.keep(record, READ)
                 run.reject(RejectedRow(9, None, "it is no object"))

@@ -20,11 +20,20 @@ from ragtriage.cli.results import tell_deleted
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
-from ragtriage.report.comparison_document import comparison_document
-from ragtriage.report.comparison_files import comparison_json
+from ragtriage.report.comparison_document import comparison_document, several_document
+from ragtriage.report.comparison_files import comparison_json, several_json
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.compare.baseline import BaselineOptions, read_baseline, write_baseline
-from ragtriage.runs.compare.choose import LAST, Chosen, choose_base, choose_side, compare_chosen, is_run
+from ragtriage.runs.compare.choose import (
+    LAST,
+    Chosen,
+    choose_base,
+    choose_side,
+    compare_chosen,
+    is_run,
+    oldest_first,
+    several_chosen,
+)
 from ragtriage.runs.compare.compare import CompareOptions
 from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
@@ -35,8 +44,7 @@ BASELINE_FILE = Path("ragtriage-baseline.json")
 
 @command("compare")
 def compare(  # noqa: PLR0913  # one parameter a flag
-    base: str | None = None,
-    new: str = LAST,
+    runs: list[str] | None = None,
     *,
     cluster: str | None = None,
     by: str | None = None,
@@ -59,19 +67,26 @@ def compare(  # noqa: PLR0913  # one parameter a flag
 ) -> None:
     """Compare two runs case by case: did the last change help, where, and is that more than chance?
 
-    A side is a run's number, last, several runs by comma (seeds of one version), a folder, or a baseline. Exit codes:
-    0; 1 a gate failed; 2 usage or input, unlike judges, nothing paired; 3 incomplete (failures, too few pairs).
+    Of more than two it prints a table, the newest last, and compares the last two, which the gates read. A side is a
+    run's number, last, several runs by comma (seeds of one version), a folder, or a baseline. Exit codes: 0; 1 a gate
+    failed; 2 usage or input, unlike judges, nothing paired; 3 incomplete (failures, too few pairs).
     """
     began = time.monotonic()
     settings = read_settings(config) if config else find_settings(Path.cwd())
-    check_files(files.beside(report), (base, new, settings.baseline))
+    sides = [*(runs or ())]
+    check_files(files.beside(report), (*sides, settings.baseline))
+    if len(sides) > 2 and by:
+        raise ConfigError("--by compares two sides slice by slice: name two")
     needed = share_of(min_paired, "--min-paired")
     with ExitStack() as stack:
-        no_runs = not is_run(new) and base is not None and not is_run(base)  # then no store is needed
+        no_runs = len(sides) > 1 and not any(map(is_run, sides))  # then no store is needed
         opened = None if no_runs else open_named_store(store, project, settings)
         there = stack.enter_context(opened) if opened else None
-        chosen = choose_side(there, new, folder_run)
-        before = _base(there, settings, base, chosen)
+        if len(sides) > 2:
+            *earlier, before, chosen = oldest_first([choose_side(there, side, folder_run) for side in sides])
+        else:
+            earlier, chosen = [], choose_side(there, sides[1] if len(sides) > 1 else LAST, folder_run)
+            before = _base(there, settings, sides[0] if sides else None, chosen)
         for run in (*before.runs[:1], *chosen.runs[:1]):
             tell_deleted(run)
         reading = _reading(chosen, threshold)
@@ -90,15 +105,19 @@ def compare(  # noqa: PLR0913  # one parameter a flag
         findings = not no_findings
         if gates.at_most and no_findings:
             raise ConfigError("--at-most counts findings: leave out --no-findings")
-        found = compare_chosen(before, chosen, reading, options, findings=findings)
+        several = None
+        if earlier:
+            several = several_chosen([*earlier, before, chosen], reading, options, findings=findings)
+        found = several.last if several else compare_chosen(before, chosen, reading, options, findings=findings)
         files.write(found, before, chosen, time.monotonic() - began, report)
     if as_json:
-        print_json(comparison_json(found))
+        print_json(several_json(several) if several else comparison_json(found))
         tell(*(f"gate failed: {gate.says}" for gate in found.failing))
         tell(*(f"not complete: {why}" for why in found.incomplete))
     else:
         console = Console()
-        print_document(console, comparison_document(found, console.width))
+        width = console.width
+        print_document(console, several_document(several, width) if several else comparison_document(found, width))
     exit_if(incomplete=found.incomplete, gate_failed=found.failing)
 
 

@@ -35,6 +35,7 @@ from ragtriage.execution.evaluate_file import FileResult, evaluate_file
 from ragtriage.judges.session import JudgeSession
 from ragtriage.readers import CaseFile
 from ragtriage.readers.files import STDIN
+from ragtriage.runs.about import About, commit_in
 from ragtriage.runs.selection import ALL_ROWS, RowSelection, require_tag_of
 from ragtriage.store.store import Store
 
@@ -55,6 +56,8 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     files: ComparisonFiles,
     most: int = 10,
     repeat: int = 1,
+    name: str | None = None,
+    note: str | None = None,
     dry_run: bool = False,
     as_json: bool = False,
     report: Path | None = None,
@@ -69,6 +72,7 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     Exit codes: 0; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, interrupted).
     """
     began = time.monotonic()
+    about = About(name or "", note or "", commit_in(Path.cwd()))
     settings = judge_flags.settings(threshold, metrics)
     refuse_files(files, report, (file, baseline or settings.baseline))
     session = judge_flags.session(settings)
@@ -106,7 +110,7 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
             settings=settings,
             session=session,
             requested_of=requested_of,
-            shown=Shown(project, by, as_json, report),
+            shown=Shown(project, by, about, as_json, report),
         )
         return
     scale_flags.refuse()
@@ -142,7 +146,7 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
         require_tag_of(given.cases, given.selection, by)
         with open_named_store(judge_flags.store, project, settings, create=True) as store:
             base = base_of(wanted, store)
-            result = _evaluate(given, session, store, requested, by=by, trials=repeat)
+            result = _evaluate(given, session, store, requested, about=about, by=by, trials=repeat)
             compared = compare_result(wanted, base, result, requested, store, most=most if files.named else None)
             write_files(files, compared, base, result, time.monotonic() - began)
             printed = print_result(
@@ -188,7 +192,14 @@ def _refuse_with_app(*, dry_run: bool, split_sources: str | None) -> None:
 
 
 def _evaluate(
-    given: _Input, session: JudgeSession, store: Store, requested: RequestedMetrics, *, by: str | None, trials: int
+    given: _Input,
+    session: JudgeSession,
+    store: Store,
+    requested: RequestedMetrics,
+    *,
+    about: About,
+    by: str | None,
+    trials: int,
 ) -> FileResult:
     """Evaluate into the store, with what happens on standard error."""
     with ExitStack() as stack:
@@ -201,5 +212,6 @@ def _evaluate(
             name=given.cases.name,
             by=by,
             trials=trials,
+            about=about,
             notify=event_printer(stack, session, requested, trials),
         )

@@ -138,9 +138,8 @@ def compare_result(
     if most is not None:
         gates = replace(gates, fail_below=requested.gates.fail_below, fail_above=requested.gates.fail_above)
     options = CompareOptions(gates=gates, most=10 if most is None else most)
-    findings = bool(gates.at_most) or most is not None
     try:
-        found = compare_chosen(base, new, config, options, findings=findings)
+        found = compare_chosen(base, new, config, options)
     except (InputError, ConfigError) as error:
         return Compared(error=error)
     return Compared(found, found.gates, found.incomplete, comparison_json(found), means_gated=most is not None)
@@ -157,7 +156,7 @@ def _by_itself(wanted: Against, new: Chosen, config: EvaluationConfig, store: St
         return Compared(gates=tuple(gates))
     base = Chosen(tuple(trials_of(store, earlier)))
     try:
-        found = compare_chosen(base, new, config, CompareOptions(), findings=False)
+        found = compare_chosen(base, new, config, CompareOptions())
     except (InputError, ConfigError):
         return Compared(gates=tuple(gates))  # nobody asked for it: `compare` says what is wrong
     changes = found.changes

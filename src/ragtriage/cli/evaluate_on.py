@@ -36,6 +36,7 @@ from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.run_report import stored_run_report
+from ragtriage.runs.about import About
 from ragtriage.runs.cutting import Survey, survey
 from ragtriage.runs.evaluation_config import judging_stored, to_stored
 from ragtriage.runs.manifest import InputFile, Manifest, parts_digest
@@ -56,6 +57,7 @@ class Shown:
     project: str | None
     """That it belongs to in the store."""
     by: str | None
+    about: About
     as_json: bool
     report: Path | None
 
@@ -91,7 +93,7 @@ def evaluate_on(
         metrics=tuple(m.name for m in config.metrics),
         judge=built.judge.name(),
         fingerprints=fingerprints_of(config, built.judge),
-        configuration=to_stored(config, ALL_ROWS, {}) | judging_stored(config, built),
+        configuration=to_stored(config, ALL_ROWS, {}) | judging_stored(config, built) | shown.about.stored(),
         versions=checked_versions(session.config),
         files=found.files,
         plan=found.plan,

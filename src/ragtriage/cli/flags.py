@@ -61,6 +61,9 @@ def _command(name: str, function: Command) -> Command:
         else:
             shown[parameter.name] = parameter
     for key, parameter in shown.items():
+        if hints[key] is typer.Context:
+            shown[key] = parameter.replace(annotation=typer.Context)
+            continue
         choices[key] = _choices(hints[key])
         kind: Any = str | None if choices[key] else hints[key]
         typed: Any = Annotated[kind, _typer_info(name, parameter, hints[key])]

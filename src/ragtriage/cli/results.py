@@ -1,4 +1,4 @@
-"""`ragtriage report`, `show`, `export` and `runs`: what stored runs say, in every form."""
+"""`ragtriage report`, `show` and `export`: what a stored run says, in every form."""
 
 from __future__ import annotations
 
@@ -15,23 +15,34 @@ from rich.console import Console
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command, parse_names
 from ragtriage.cli.input_files import writing
-from ragtriage.cli.opened_stores import open_named_store, opened_run
+from ragtriage.cli.opened_stores import opened_run
 from ragtriage.config import named_numbers
-from ragtriage.core.display import dollars, one_line, plural
+from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.files import REMOTE
 from ragtriage.core.validation import validated
+from ragtriage.planning.levels import plan
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report, listed_case
 from ragtriage.report.run_document import cases_document, repeats_document, run_document
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import RepeatsReport, RunReport, run_json, stored_run_report
 from ragtriage.report.terminal import print_document
-from ragtriage.report.words import full_title, shown_time, two_places
+from ragtriage.runs.claim_rows import ClaimRows
 from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig, config_of
-from ragtriage.runs.export import ExportedFields, ExportFormat, export_file, format_of, json_row, write_csv, write_jsonl
+from ragtriage.runs.export import (
+    CaseRows,
+    ExportedFields,
+    ExportFormat,
+    Rows,
+    export_file,
+    format_of,
+    json_row,
+    write_csv,
+    write_jsonl,
+)
 from ragtriage.runs.repeats.counting import repeats_of, trials_of
-from ragtriage.runs.run import Run, RunInfo
+from ragtriage.runs.run import Run
 from ragtriage.runs.selection import require_tag
 from ragtriage.runs.tally import Diagnosed, diagnosed_records, tally_of
 from ragtriage.store import Store
@@ -112,10 +123,11 @@ def show(  # noqa: PLR0913  # one parameter a flag
 
 
 @command("export")
-def export(
+def export(  # noqa: PLR0913  # one parameter a flag
     run: str = "last",
     *,
     out: Path | None = None,
+    claims: bool = False,
     export_format: ExportFormat | None = None,
     further: str | None = None,
     raw: bool = False,
@@ -123,29 +135,35 @@ def export(
     store: str | None = None,
     project: str | None = None,
 ) -> None:
-    """Write a run as rows for other programs, one row per case."""
+    """Write a run as rows for other programs, one row per case, or per claim."""
     parts = set(parse_names(further))
     unknown = parts - EXPORTED_PARTS
     if unknown or (further is not None and not parts):
         raise ConfigError(
             f"--with {', '.join(sorted(unknown)) or further}: use texts or evidence, or both with a comma"
         )
+    if claims and parts:
+        raise ConfigError("--with is for rows of cases: leave it out with --claims, whose rows have texts and evidence")
     to_stdout = out is None or str(out) == "-"
     kind = export_format or ("jsonl" if out is None or to_stdout else format_of(out))
     if to_stdout and kind == "parquet":
         raise ConfigError("Parquet can't be written to standard output: name a file with -o")
     with opened_run(store, run, project) as (_, stored):
         config = reading_of(stored, threshold)
-        limits = config.metrics, config.thresholds, config.rules
-        fields = ExportedFields(*limits, texts="texts" in parts, evidence="evidence" in parts)
-        cases = partial(diagnosed_records, stored, config)
+        rows: Rows
+        if claims:
+            rows = ClaimRows(stored.records, plan(config.metrics, config.diagnosis_steps).steps, config.metrics)
+        else:
+            limits = config.metrics, config.thresholds, config.rules
+            fields = ExportedFields(*limits, texts="texts" in parts, evidence="evidence" in parts)
+            rows = CaseRows(partial(diagnosed_records, stored, config), fields)
         if out is None or to_stdout:
             if kind == "jsonl":
-                write_jsonl(sys.stdout, cases, fields)
+                write_jsonl(sys.stdout, rows)
             else:
-                write_csv(sys.stdout, cases, fields, raw=raw)
+                write_csv(sys.stdout, rows, raw=raw)
         else:
-            count = export_file(out, kind, cases, fields, raw=raw)
+            count = export_file(out, kind, rows, raw=raw)
             tell(f"{plural(count, 'row')} in {out}")
 
 
@@ -268,51 +286,6 @@ def open_run(store: Store, run: str, threshold: list[str] | None = None) -> tupl
     """A stored run, and the configuration by which it is shown."""
     stored = store.run(run)
     return stored, reading_of(stored, threshold)
-
-
-@command("runs")
-def runs(*, most: int = 20, as_json: bool = False, store: str | None = None, project: str | None = None) -> None:
-    """List the stored runs, the newest first."""
-    with open_named_store(store, project) as there:
-        found = there.runs()
-        listed = found[:most]
-        if not found:
-            tell(there.no_run())
-        means = there.means([info.number for info in listed])
-    if as_json:
-        print_json([_run_as_json(info, means[info.number]) for info in listed])
-        return
-    for info in listed:
-        sys.stdout.write(f"{_run_line(info)}\n      {_means(info, means[info.number])}\n")
-    if older := len(found) - len(listed):
-        sys.stdout.write(f"{plural(older, 'older run')} left out: --most {len(found)}\n")
-
-
-def _run_line(info: RunInfo) -> str:
-    done = f"{info.done} of {plural(info.rows, 'case')}" + (f", {info.failed} failed" if info.failed else "")
-    cost = dollars(info.cost) if info.cost else ""
-    trial = f"trial {info.trial + 1} of run {info.repeats}" if info.repeats else ""
-    maker = "by tests" if info.by_tests else f"by {one_line(info.author, 60)}" if info.author else ""
-    project = one_line(info.project, 60) if info.author else ""  # on a server, which projects share
-    facts = (info.state, done, one_line(info.judge, 120), one_line(info.input, 120), cost, trial, project, maker)
-    return "  ".join((f"{info.number:>4}", shown_time(info.created), *filter(None, facts)))
-
-
-def _means(info: RunInfo, means: dict[str, float]) -> str:
-    told = (f"{full_title(name)} {two_places(means[name])}" for name in info.metrics if name in means)
-    return " · ".join(told) or "no score is defined"
-
-
-def _run_as_json(info: RunInfo, means: dict[str, float]) -> dict[str, object]:
-    named = ("number", "state", "created", "finished", "input", "judge", "rows", "done", "failed", "rejected", "trial")
-    return {
-        **{name: getattr(info, name) for name in named},
-        "repeats": info.repeats,
-        "project": info.project,
-        "author": info.author,
-        "means": {name: means.get(name) for name in info.metrics},
-        **info.spent.as_json(),
-    }
 
 
 def corrections_of(stored: Run, config: EvaluationConfig, labels: Path | None) -> dict[str, CorrectedMean]:

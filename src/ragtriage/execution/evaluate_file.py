@@ -38,6 +38,7 @@ from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.planning.relations import REPLACING_KINDS
 from ragtriage.readers import CaseFile
+from ragtriage.runs.about import NOTHING_SAID, About
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
 from ragtriage.runs.manifest import RunIdentity
@@ -89,6 +90,7 @@ class FileJob:
     name: str
     by: str | None
     trials: int
+    about: About
     notify: Listener
 
     def build_judge(self, trial: int) -> BuiltJudge:
@@ -131,7 +133,8 @@ def prepare(job: FileJob, trial: int, first: int | None) -> PreparedRun:
     configuration = to_stored(job.config, job.selection, job.file.mapping) | judging_stored(job.config, built)
     number = _unfinished(job, identity, first)
     if number is not None:
-        run = job.store.resume(number, configuration=configuration)
+        before = job.store.run(number).info.about
+        run = job.store.resume(number, configuration=configuration | job.about.over(before).stored())
         done = job.store.run(number).info.done
         return PreparedRun(run, built, cases, counts, RunResumed(number, counts.selected, done, trial))
     changed = hashed.changed_since_last()
@@ -140,7 +143,7 @@ def prepare(job: FileJob, trial: int, first: int | None) -> PreparedRun:
         input=job.name,
         rows=counts.selected,
         judge=built.judge.name(),
-        configuration=configuration,
+        configuration=configuration | job.about.stored(),
         trial=trial,
         repeats=first,
     )
@@ -223,6 +226,7 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
     name: str | None = None,
     by: str | None = None,
     trials: int = 1,
+    about: About = NOTHING_SAID,
     notify: Listener = lambda _: None,
 ) -> FileResult:
     """Evaluate a file into a store, once or several times; a run that was cut off is continued.
@@ -239,6 +243,8 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
         name: the file as it is to be called; its path by default.
         by: a tag: count also each of its values.
         trials: how many times to evaluate it; what stops one stops those that would follow.
+        about: its name, a note, and the commit (see `ragtriage.runs.about.commit_in`). Of a run that is continued a new
+            name and a new note go first.
         notify: called with every event, in this thread.
 
     Raises:
@@ -249,7 +255,7 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
     """
     results: list[TrialResult] = []
     with open_answers(store.database) as answers:
-        job = FileJob(file, judge, store, answers, config, selection, name or file.name, by, trials, notify)
+        job = FileJob(file, judge, store, answers, config, selection, name or file.name, by, trials, about, notify)
         while len(results) < trials and not (results and results[-1].stopped):
             results.append(_run_trial(job, len(results), results[0].stored.number if results else None))
     return FileResult(tuple(results), repeats_of([trial.stored for trial in results], config))

@@ -30,11 +30,13 @@ from ragtriage.report.comparison_words import (
     Quotes,
     count_text,
     expected_text,
+    fault_lines,
     gate_cell,
     gate_sign,
     gates_on,
     id_text,
     interval,
+    paired_text,
     score_text,
     short_signed,
     title_of_row,
@@ -46,13 +48,16 @@ from ragtriage.report.words import two_places
 from ragtriage.runs.compare.comparison import (
     CaseList,
     Comparison,
+    FaultChanges,
     FindingComparison,
     GateResult,
     MetricComparison,
+    SideHeader,
     Slice,
     SliceMetric,
 )
 from ragtriage.runs.compare.gates import slice_value
+from ragtriage.runs.compare.several import SeveralRuns
 from ragtriage.runs.compare.statistics import Difference
 
 MARK = "<!-- ragtriage compare -->"
@@ -136,14 +141,19 @@ def _facts(found: Comparison) -> str:
     ]
     same = "" if changes.sources or changes.source_order or not changes.response else ", sources the same"
     facts = (
-        f"{escaped(found.new.name)} against {escaped(found.base.name)} ({escaped(found.base.created[:10])})",
-        f"{plural(pairs.paired, 'case')} paired",
+        f"{_side(found.new)} against {_side(found.base, found.base.created[:10])}",
+        f"{paired_text(found)} paired",
         plural(pairs.groups, "group") if pairs.cluster else "",
         "another judge" if changes.judge else "same judge",
         (", ".join(counted) or "no text changed") + same,
         unpaired_text(pairs),
     )
     return " · ".join(filter(None, facts))
+
+
+def _side(side: SideHeader, *more: str) -> str:
+    facts = [escaped(fact) for fact in (*side.about.facts, *more) if fact]
+    return escaped(side.name) + (f" ({', '.join(facts)})" if facts else "")
 
 
 def _parts(found: Comparison, quotes: Quotes) -> Iterator[Part]:
@@ -166,10 +176,11 @@ def _parts(found: Comparison, quotes: Quotes) -> Iterator[Part]:
             f"({row.gained:,} the other way).<br>"
             for row in lost
         ])  # fmt: skip
+    if faults := [*fault_lines(found.faults)]:
+        yield Part((), [f"**{what}:** {escaped(cases, 2_000)}<br>" for what, cases in faults])
     details = [*_findings(found), *_slices(found), *_cases(found, quotes), *_remarks(found)]
     if details:
-        fixed, broken = (sum(getattr(row, name) for row in found.findings) for name in ("fixed", "broken"))
-        told = f"Findings: {broken:,} broken, {fixed:,} fixed · worst cases" if found.findings else "Worst cases"
+        told = "Findings and worst cases" if found.findings else "Worst cases"
         yield Part((DETAILS, f"<summary>{told}</summary>", ""), ())
         yield from details
         yield Part((), (), ("</details>",))
@@ -327,6 +338,7 @@ def _testcase(found: Comparison, gate: GateResult, quotes: Quotes) -> ET.Element
 
 
 def _behind(found: Comparison, gate: GateResult, quotes: Quotes) -> Iterator[str]:
+    yield from (_allowed(f"{what}: {cases}") for what, cases in fault_lines(found.faults))
     worst = worst_of(found, gate)
     if not worst:
         return
@@ -359,8 +371,8 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
     """What `compare --json` prints."""
     pairs = asdict(found.pairs)
     return {
-        "base": {name: getattr(found.base, name) for name in _SIDE},
-        "new": {name: getattr(found.new, name) for name in _SIDE},
+        "base": _side_json(found.base),
+        "new": _side_json(found.new),
         "pairs": pairs,
         "changed": asdict(found.changes),
         "metrics": {row.name: _metric_json(row) for row in found.metrics},
@@ -381,13 +393,38 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
             }
             for gate in found.gates
         ],
-        "cases": {"worse": _cases_json(found.worse), "better": _cases_json(found.better)},
+        "cases": {
+            "worse": _cases_json(found.worse), "better": _cases_json(found.better), **_faults_json(found.faults),
+        },
         "left_out": asdict(found.left_out),
         "notes": list(found.notes),
         "incomplete": list(found.incomplete),
         "gated": found.gated,
         "hint": found.hint or None,
     }  # fmt: skip
+
+
+def several_json(found: SeveralRuns) -> dict[str, Any]:
+    """What `compare --json` prints of more than two sides: lists have an entry a side, the newest last."""
+    return {
+        "runs": [_side_json(side) for side in found.sides],
+        "cases": found.cases,
+        "metrics": {
+            row.name: {
+                "title": row.title,
+                "better": row.better,
+                "means": [None if one is None else asdict(one) for one in row.means],
+            }
+            for row in found.metrics
+        },
+        "findings": {row.rule: {"kind": row.kind, "counts": list(row.counts)} for row in found.findings},
+        "notes": list(found.notes),
+        "last_two": comparison_json(found.last),
+    }
+
+
+def _side_json(side: SideHeader) -> dict[str, Any]:
+    return {**{name: getattr(side, name) for name in _SIDE}, **side.about.stored()}
 
 
 def _measured(found: Difference | None) -> dict[str, Any]:
@@ -397,7 +434,7 @@ def _measured(found: Difference | None) -> dict[str, Any]:
 def _metric_json(row: MetricComparison) -> dict[str, Any]:
     named = (
         "title", "better", "base_mean", "new_mean", "p", "p_adjusted", "how", "defined", "lost", "gained", "p_defined",
-        "failed", "bounds", "noise_se", "verdict", "perhaps", "corrected", "why",
+        "lost_cases", "failed", "bounds", "noise_se", "verdict", "perhaps", "corrected", "why",
     )  # fmt: skip
     told = as_builtins({name: getattr(row, name) for name in named})
     return {**_measured(row.paired), **told, "perhaps": row.perhaps or None, "why": row.why or None}
@@ -418,6 +455,16 @@ def _slice_json(one: Slice) -> dict[str, Any]:
 
 def _slice_metric(one: SliceMetric) -> dict[str, Any]:
     return {**_measured(one.paired), "p": one.p, "p_adjusted": one.p_adjusted, "verdict": one.verdict}
+
+
+def _faults_json(faults: FaultChanges | None) -> dict[str, Any]:
+    if faults is None:
+        return {}
+    lists = {"fixed": faults.fixed, "broken": faults.broken, "other_faults": faults.others}
+    return {
+        name: {"of": count, "cases": [as_builtins(asdict(case)) for case in cases]}
+        for (name, cases), count in zip(lists.items(), faults.counts, strict=True)
+    }
 
 
 def _cases_json(cases: CaseList | None) -> dict[str, Any] | None:

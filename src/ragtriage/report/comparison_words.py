@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +12,8 @@ from ragtriage.runs.compare.comparison import (
     Changes,
     Comparison,
     ExpectedChange,
+    FaultChange,
+    FaultChanges,
     GateResult,
     MetricComparison,
     Pairs,
@@ -66,16 +68,60 @@ def id_text(name: str) -> str:
 
 
 def side_facts(side: SideHeader) -> tuple[str, ...]:
-    """The facts that head a side: name, input, date, cases, judge, trials."""
+    """The facts that head a side: run, its name, input, date, cases, judge, trials, commit."""
+    named, commit = side.about.facts
     trials = f"{side.trials} runs a case" if side.trials > 1 else ""
-    facts = (side.name, side.input, side.created[:10], plural(side.cases, "case"), side.judge, trials)
+    facts = (side.name, named, side.input, side.created[:10], plural(side.cases, "case"), side.judge, trials, commit)
     return tuple(one_line(fact, 60) for fact in facts if fact)
 
 
-def pairs_text(pairs: Pairs) -> str:
-    """`200 cases paired by id, in 40 groups by document`."""
+def pairs_text(found: Comparison) -> str:
+    """`7 of 8 cases paired by id, in 4 groups by document`."""
+    pairs = found.pairs
     groups = f", in {plural(pairs.groups, 'group')} by {one_line(pairs.cluster, 40)}" if pairs.cluster else ""
-    return f"{plural(pairs.paired, 'case')} paired by {pairs.by}{groups}"
+    return f"{paired_text(found)} paired by {pairs.by}{groups}"
+
+
+def paired_text(found: Comparison) -> str:
+    """`7 of 8 cases`: the pairs, and of how many cases of the larger side."""
+    of = max(found.base.cases, found.new.cases)
+    paired = found.pairs.paired
+    return f"{paired:,} of {plural(of, 'case')}" if paired < of else plural(of, "case")
+
+
+def fault_lines(faults: FaultChanges | None) -> Iterator[tuple[str, str]]:
+    """`1 case fixed`, `ticket (unsupported_claims)`: the pairs whose faults changed, by id; none if none did."""
+    if faults is None:
+        return
+    kinds = zip(("fixed", "broken", "with other faults"), (faults.fixed, faults.broken, faults.others), strict=True)
+    for (word, cases), count in zip(kinds, faults.counts, strict=True):
+        if count:
+            by_fault: dict[str, list[str]] = {}
+            for case in cases:
+                by_fault.setdefault(_fault(case, word), []).append(id_text(case.id))
+            told = "; ".join(", ".join(ids) + (f" ({fault})" if fault else "") for fault, ids in by_fault.items())
+            more = f"; and {count - len(cases):,} more" if count > len(cases) else ""
+            yield f"{plural(count, 'case')} {word}", told + more
+
+
+def _fault(case: FaultChange, word: str) -> str:
+    base, new = (one_line(head, 40) for head in case.headline)
+    return {"fixed": base, "broken": new}.get(word, f"{base} {ARROW} {new}" if base != new else base)
+
+
+def faults_text(faults: FaultChanges) -> str:
+    """`1 case fixed (ticket), 1 broken (lockers)`: the same in a few words."""
+    if not any(faults.counts):
+        return "no case fixed, none broken"
+    told: list[str] = []
+    words = ("fixed", "broken", "with other faults")
+    for word, cases, count in zip(words, (faults.fixed, faults.broken, faults.others), faults.counts, strict=True):
+        ids = [id_text(case.id) for case in cases[:MOST_NAMED]]
+        more = [f"{count - len(ids):,} more"] if count > len(ids) else []
+        if count:
+            counted = f"{count:,}" if told else plural(count, "case")
+            told.append(f"{counted} {word} ({', '.join([*ids, *more])})")
+    return ", ".join(told)
 
 
 def unpaired_text(pairs: Pairs) -> str:
@@ -214,9 +260,12 @@ def worst_of(found: Comparison, gate: GateResult) -> tuple[str, ...]:
     """The ids of the cases behind a gate, those that changed most first; empty where none are listed."""
     if gate.kind == "at_most":
         return next((row.broken_cases for row in found.findings if row.rule == gate.metric), ())
-    if gate.slice is not None or found.worse is None or found.worse.metric != gate.metric:
+    row = found.metric(gate.metric)
+    if gate.slice is not None or row is None:
         return ()
-    return tuple(case.id for case in found.worse.cases)
+    lost = row.lost_cases if row.mention_undefined else ()
+    worse = found.worse.cases if found.worse and found.worse.metric == gate.metric else ()
+    return tuple(dict.fromkeys((*lost, *(case.id for case in worse))))
 
 
 def _named(names: Sequence[str]) -> str:

@@ -49,7 +49,11 @@ def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[Block]:
     header = run.header
     judge = f"judged by {header.judge}" if header.judge else ""
     judge += f" ({header.judging})" if judge and header.judging else ""
-    yield title_line(f"Run {header.run}", header.input, judge, header.created, plural(run.summary.cases, "case"))
+    name, commit = header.about.facts
+    facts = name, header.input, judge, header.created, plural(run.summary.cases, "case"), commit
+    yield title_line(f"Run {header.run}", *facts)
+    if header.about.note:
+        yield line(f"note: {one_line(header.about.note, 500)}", tone="quiet")
     yield GAP
     if run.summary.cases == 0:
         yield line("No case was evaluated, so there is nothing to show yet.")

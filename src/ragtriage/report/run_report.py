@@ -26,6 +26,7 @@ from ragtriage.report.words import (
     titled,
     two_places,
 )
+from ragtriage.runs.about import About
 from ragtriage.runs.evaluation_config import ARITHMETIC, COUNTING, EMBEDDINGS, EvaluationConfig
 from ragtriage.runs.metric_tally import MetricSummary
 from ragtriage.runs.repeats.summary import RepeatSummary
@@ -55,6 +56,7 @@ class Header:
     """Who judged, for example `embedded`."""
     created: str = ""
     """When it began, as it is to be shown."""
+    about: About = field(default_factory=About)
     state: str = "finished"
     """`finished`, or how it stands else: `open`, `interrupted`."""
     of: int | None = None
@@ -320,6 +322,7 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
         counting=str(info.configuration.get(COUNTING, "")),
         embeddings=str(info.configuration.get(EMBEDDINGS, "")),
         created=shown_time(info.created),
+        about=info.about,
         state=info.state,
         of=info.rows,
         thresholds=config.thresholds,
@@ -349,6 +352,7 @@ def run_json(run: RunReport) -> dict[str, Any]:
         **run.summary.as_json(),
         "findings": [_group(group, header) for group in run.summary.groups],
         "input": header.input,
+        **header.about.stored(),
         "judge": header.judge,
         **({"embeddings": header.embeddings} if header.embeddings else {}),
         **({"counting": header.counting} if header.counting else {}),

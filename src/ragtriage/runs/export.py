@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any, Literal, Protocol, TextIO
 
 from ragtriage.core.case import Record
 from ragtriage.core.display import sanitize
@@ -166,64 +166,116 @@ def format_of(path: Path) -> ExportFormat:
     raise ConfigError(f"{path.name!r}: name the file .jsonl, .csv or .parquet, or give --format")
 
 
-def export_file(path: Path, format: ExportFormat, cases: Cases, fields: ExportedFields, *, raw: bool = False) -> int:  # noqa: A002  # as the flag is called
-    """Write a run to a file, whole or not at all.
+ColumnKind = Literal["text", "number", "whole", "flag", "texts", "tags"]
+"""What a column of a Parquet file holds: `texts` is a list of them, `tags` a map of texts."""
 
-    CSV has a column `tag.NAME` for every tag besides, Parquet one map column `tags`; `raw`: see `write_csv`. Returns
-    how many rows were written.
-    """
+
+class Rows(Protocol):
+    """Rows to be exported, in every form of them, from the first one on at every call."""
+
+    def lines(self) -> Iterator[str]:
+        """Each as a line of JSON, without its end."""
+
+    def heads(self) -> list[str]:
+        """The heads of a table; they may be known only when every row was read."""
+
+    def cells(self) -> Iterator[Sequence[Any]]:
+        """The cells of a table."""
+
+    def columns(self) -> Mapping[str, ColumnKind]:
+        """The columns of a Parquet file."""
+
+    def values(self) -> Iterator[Mapping[str, Any]]:
+        """Each by these columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRows:
+    """A row a case: see `json_row` and `table_row`; in CSV with a column `tag.NAME` a tag."""
+
+    cases: Cases
+    fields: ExportedFields
+
+    def lines(self) -> Iterator[str]:
+        """As `json_row` has it."""
+        return (json_row(record, findings, self.fields) for record, findings in self.cases())
+
+    def heads(self) -> list[str]:
+        """The cases are read for it, because it names every tag."""
+        return [*table_columns(self.fields), *(f"tag.{name}" for name in self._tags())]
+
+    def _tags(self) -> list[str]:
+        return [*dict.fromkeys(name for record, _ in self.cases() for name in record.case.tags)]
+
+    def cells(self) -> Iterator[Sequence[Any]]:
+        """As `table_row` has it, and the tags."""
+        tags = self._tags()
+        for record, findings in self.cases():
+            row = table_row(record, findings, self.fields)
+            yield [*row.values(), *(record.case.tags.get(name) for name in tags)]
+
+    def columns(self) -> Mapping[str, ColumnKind]:
+        """Texts but for the sources, the scores and the tags."""
+        kinds: dict[str, ColumnKind] = {"sources": "texts"}
+        for m in self.fields.metrics:
+            kinds[m.name] = "number"
+        return {**{name: kinds.get(name, "text") for name in table_columns(self.fields)}, "tags": "tags"}
+
+    def values(self) -> Iterator[Mapping[str, Any]]:
+        """As `table_row` has it, and the tags."""
+        for record, findings in self.cases():
+            tags = [(name, _text(value)) for name, value in record.case.tags.items()]
+            yield table_row(record, findings, self.fields) | {"tags": tags}
+
+
+def export_file(path: Path, format: ExportFormat, rows: Rows, *, raw: bool = False) -> int:  # noqa: A002  # as the flag is called
+    """Write rows to a file, whole or not at all; `raw`: see `write_csv`. Returns how many were written."""
     try:
         if format == "parquet":
-            return _write_parquet(path, cases, fields)
+            return _write_parquet(path, rows)
         with atomic_write(path, errors="backslashreplace", newline="") as out:
-            return write_jsonl(out, cases, fields) if format == "jsonl" else write_csv(out, cases, fields, raw=raw)
+            return write_jsonl(out, rows) if format == "jsonl" else write_csv(out, rows, raw=raw)
     except OSError as error:
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error
 
 
-def write_jsonl(out: TextIO, cases: Cases, fields: ExportedFields) -> int:
-    """Write one line of JSON a case: see `json_row`. Returns how many."""
+def write_jsonl(out: TextIO, rows: Rows) -> int:
+    """Write one line of JSON a row. Returns how many."""
     count = 0
-    for count, (record, findings) in enumerate(cases(), 1):  # noqa: B007  # the last one is returned
-        out.write(json_row(record, findings, fields) + "\n")
+    for count, row in enumerate(rows.lines(), 1):  # noqa: B007  # the last one is returned
+        out.write(row + "\n")
     return count
 
 
-def write_csv(out: TextIO, cases: Cases, fields: ExportedFields, *, raw: bool = False) -> int:
-    """Write a table with a header: see `table_row`. Returns how many cases there are.
-
-    The cases are read twice, because the header names every tag.
+def write_csv(out: TextIO, rows: Rows, *, raw: bool = False) -> int:
+    """Write a table with a header. Returns how many rows there are.
 
     `out` must not translate the ends of lines. Unless `raw`, a cell that a spreadsheet would run as a formula begins
     with an apostrophe, and control characters are replaced.
     """
-    tags = {f"tag.{name}": name for record, _ in cases() for name in record.case.tags}
     cell = _plain if raw else _safe
     writer = csv.writer(out)
-    writer.writerow(map(cell, [*table_columns(fields), *tags]))
+    writer.writerow(map(cell, rows.heads()))
     count = 0
-    for count, (record, findings) in enumerate(cases(), 1):  # noqa: B007  # the last one is returned
-        row = table_row(record, findings, fields)
-        writer.writerow(map(cell, [*row.values(), *(record.case.tags.get(name) for name in tags.values())]))
+    for count, row in enumerate(rows.cells(), 1):  # noqa: B007  # the last one is returned
+        writer.writerow(map(cell, row))
     return count
 
 
-def _write_parquet(path: Path, cases: Cases, fields: ExportedFields) -> int:
+def _write_parquet(path: Path, rows: Rows) -> int:
     try:
         import pyarrow as pa  # noqa: PLC0415  # an extra
         import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise MissingExtraError("Parquet files", "parquet") from error
-    types = {"sources": pa.list_(pa.string())} | dict.fromkeys((m.name for m in fields.metrics), pa.float64())
-    columns = [(name, types.get(name, pa.string())) for name in table_columns(fields)]
-    schema = pa.schema([*columns, ("tags", pa.map_(pa.string(), pa.string()))])
-    rows = (
-        table_row(record, findings, fields) | {"tags": [(n, _text(v)) for n, v in record.case.tags.items()]}
-        for record, findings in cases()
-    )
-    count = 0
+    types = {
+        "text": pa.string(), "number": pa.float64(), "whole": pa.int64(), "flag": pa.bool_(),
+        "texts": pa.list_(pa.string()), "tags": pa.map_(pa.string(), pa.string()),
+    }  # fmt: skip
+    schema = pa.schema([(name, types[kind]) for name, kind in rows.columns().items()])
+    values, count = rows.values(), 0
     with atomic_path(path) as beside, pq.ParquetWriter(beside, schema) as writer:
-        while batch := list(islice(rows, BATCH)):
+        while batch := list(islice(values, BATCH)):
             writer.write_table(pa.Table.from_pylist(batch, schema))
             count += len(batch)
     return count

@@ -13,6 +13,7 @@ from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.validation import near_names
 from ragtriage.core.verdicts import Outcome
+from ragtriage.runs.about import About
 from ragtriage.runs.case_row import FACTS, SCORED, WHOLE, CaseRow, Columns, digest
 
 if TYPE_CHECKING:
@@ -78,6 +79,11 @@ class RunInfo:
     """What it belongs to; empty in runs from before there were projects, which belong to every one."""
     author: str | None = None
     """The database's user who began it; None in a file."""
+
+    @property
+    def about(self) -> About:
+        """Its name, a note and the commit."""
+        return About.of(self.configuration)
 
     @property
     def spent(self) -> Amount:

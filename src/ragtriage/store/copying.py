@@ -19,6 +19,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from ragtriage.core.display import plural
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.files import folder_at
+from ragtriage.runs.about import About
 from ragtriage.runs.case_row import COPIED, CaseRow
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.run import COPYING, FINISHED, INTERRUPTED, RUNNING, Run, RunInfo
@@ -159,6 +160,7 @@ def register(run: Run, store: Store, *, records: bool = False) -> CopiedRun:
     def name(connection: Connection) -> int:
         database.lock(connection, "copy")
         if there := same(connection, names=True):
+            values["configuration"] |= About.of(there.configuration).stored()
             changed = update(runs).where(runs.c.number == there.number)
             connection.execute(changed.values({column: values[column] for column in _RENEWED}))
             return int(there.number)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from ragtriage import __version__
@@ -22,6 +23,7 @@ from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import version_of
+from ragtriage.runs.about import NOTHING_SAID, About, commit_in
 from ragtriage.runs.case_row import RowsHash
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
 from ragtriage.runs.manifest import RunIdentity
@@ -88,6 +90,7 @@ def judge_cases(
         info = None if number is None else store.run(number).info
         of_tests = {MADE_BY: TESTS, **spending_marks(info, session)}
         stored = {**to_stored(config, ALL_ROWS, {}), **judging_stored(config, built), **of_tests}
+        stored |= (About(commit=commit_in(Path.cwd())).over(info.about if info else NOTHING_SAID)).stored()
         if number is None:
             judge = built.judge.name()
             run = store.begin(identity, input=name, rows=len(cases), judge=judge, configuration=stored)

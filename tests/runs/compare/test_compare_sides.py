@@ -22,6 +22,7 @@ from ragtriage.runs.compare.case_table import FoundColumns, case_digests
 from ragtriage.runs.compare.compare import CompareOptions, compare
 from ragtriage.runs.compare.comparison import Comparison, MetricComparison
 from ragtriage.runs.compare.gates import CompareGates, margin_outcome, share_limits, slice_value, worse_limits
+from ragtriage.runs.compare.several import compare_several
 from ragtriage.runs.compare.sides import Side
 
 G = "groundedness"
@@ -229,15 +230,42 @@ def test_the_base_may_be_larger_than_the_new_side_and_the_other_way_round() -> N
 # scores
 
 
-def test_lost_scores_keep_a_gate_from_passing() -> None:
+def test_lost_scores_fail_a_gate() -> None:
     base, new = two([1.0] * 30, [None] * 10 + [1.0] * 20)
     found = gated(base, new, f"{G}=0.5")
 
     assert (row(found).lost, row(found).gained) == (10, 0)
     assert row(found).mention_undefined
     assert row(found).bounds == pytest.approx((-1 / 3, 0))
-    assert found.gates[0].outcome == "can't tell"
-    assert "10 cases lost the score and 0 gained one" in found.gates[0].says
+    assert row(found).lost_cases == tuple(f"c{i}" for i in range(10))
+    assert (found.gates[0].outcome, found.gates[0].failed) == ("worse", True)
+    assert found.gates[0].says == f"{G} is worse: 10 cases lost the score and 0 gained one (p .002)"
+
+
+@pytest.mark.parametrize(
+    ("lost", "gained", "kept", "gates", "fails"),
+    [
+        (6, 0, 0, 1, True),  # p .031, and no pair has it on both sides
+        (5, 0, 0, 1, False),  # p .063
+        (5, 0, 20, 1, False),
+        (6, 0, 20, 2, False),  # the level of two gates is .025
+        (8, 0, 20, 2, True),
+        (10, 3, 20, 1, False),
+        (14, 3, 20, 1, True),
+        (3, 14, 20, 1, False),
+        (0, 8, 0, 1, False),
+    ],
+)
+def test_a_gate_fails_for_lost_scores_only_where_they_are_more_than_chance(
+    lost: int, gained: int, kept: int, gates: int, fails: bool
+) -> None:
+    beside = {"self_distinctness": [1.0] * (lost + gained + kept)}
+    base = made_side({G: [1.0] * lost + [None] * gained + [1.0] * kept, **beside})
+    new = made_side({G: [None] * lost + [1.0] * gained + [1.0] * kept, **beside}, number=2)
+    found = gated(base, new, *[f"{G}=0.5", "self_distinctness=0.5"][:gates])
+
+    assert found.gates[0].failed is fails
+    assert ("lost the score" in found.gates[0].says) is fails
 
 
 def test_a_metric_undefined_on_one_side_has_no_difference_and_its_gate_can_not_tell() -> None:
@@ -442,6 +470,78 @@ def test_flags_go_before_settings() -> None:
 def found_side(number: int, holds: Sequence[float], component: Sequence[str], rule: str = "unsupported_claims") -> Side:
     columns = FoundColumns({rule: np.array(holds, float)}, {rule: np.zeros(len(holds))}, component, component)
     return made_side({G: [1.0] * len(holds)}, number=number, found=columns)
+
+
+def faulty(number: int, *cases: str, scores: Sequence[float], coverage: Sequence[float] | None = None) -> Side:
+    """A side by the rules that hold on each case, separated by blanks; `?` is undecided."""
+    rules = ("unsupported_claims", "needless_refusal", "right_refusal", "loose_sources")
+    holds = {rule: np.array([float(rule in case.split()) for case in cases]) for rule in rules}
+    holds["unsupported_claims"][[case == "?" for case in cases]] = np.nan
+    heads = [case.split()[0] if case else "none" for case in cases]
+    columns = FoundColumns(holds, {rule: np.zeros(len(cases)) for rule in rules}, heads, heads)
+    named = {G: scores, "response_query_coverage": coverage or [1.0] * len(cases)}
+    return made_side(named, number=number, found=columns)
+
+
+U, N = "unsupported_claims", "needless_refusal"
+
+
+def test_pairs_whose_faults_changed_are_named_once_and_by_what_became_of_them() -> None:
+    base = faulty(1, U, "", U, U, f"{U} {N}", "", "", U, scores=[1.0] * 8)
+    new = faulty(2, "", U, N, "?", U, "right_refusal", "loose_sources", U, scores=[1.0] * 8)
+    faults = compared(base, new).faults
+
+    assert faults is not None
+    kinds = [[case.id for case in some] for some in (faults.fixed, faults.broken, faults.others)]
+    assert kinds == [["c0"], ["c1"], ["c2", "c4"]]  # of c3 it can't be told whether its fault went
+    assert faults.counts == (1, 1, 2)
+    assert faults.others[0].headline == (U, N)
+    assert compared(base, new, most=1).faults == replace(faults, others=faults.others[:1])
+    assert compared(*two([1.0], [0.0])).faults is None
+
+
+def test_a_case_whose_finding_went_is_never_worse_and_one_that_got_one_never_better() -> None:
+    base = faulty(1, U, "", U, "", "", "", scores=[1.0, 0.5, 0.5, 0.5, 1.0, 1.0])
+    new = faulty(2, "", U, N, "", "", "", scores=[0.5, 1.0, 1.0, 1.0, 0.5, 0.996])
+    found = compared(base, new)
+
+    assert found.worse is not None
+    assert found.better is not None
+    # c5 changed by less than is shown
+    assert ([case.id for case in found.worse.cases], found.worse.of) == (["c4"], 1)
+    assert ([case.id for case in found.better.cases], found.better.of) == (["c3"], 1)
+
+
+def test_no_case_is_on_both_lists() -> None:
+    base = made_side({G: [1.0] * 9, "response_precision": [0.0] * 9})
+    new = made_side({G: [0.2] * 8 + [0.9], "response_precision": [0.1] * 8 + [0.9]}, number=2)
+    found = compared(base, new)
+
+    assert (row(found).verdict, row(found, "response_precision").verdict) == ("worse", "better")
+    assert found.worse is not None
+    assert found.better is not None
+    assert {case.id for case in found.worse.cases} == {f"c{i}" for i in range(8)}
+    assert [case.id for case in found.better.cases] == ["c8"]
+
+
+def test_several_sides_stand_beside_each_other_over_the_cases_of_all() -> None:
+    base = made_side({G: [1.0, 1.0, 0.0, 0.0]}, ids=["a", "b", "c", "old"])
+    other = made_side({G: [1.0, 0.5, None]}, number=2, ids=["b", "a", "c"])
+    new = faulty(3, U, "", "", "", scores=[0.0, 1.0, 1.0, 1.0])
+    new = replace(new, table=replace(new.table, ids=["c", "b", "a", "new"]))
+    new.table.digests["question"][:] = [base.table.digests["question"][i] for i in (2, 1, 0, 3)]
+    found = compare_several([base, other, new], RULES, CompareOptions(min_paired=0))
+
+    assert found.cases == 3
+    means = {one.name: one.means for one in found.metrics}
+    assert [(round(one.mean, 3), one.cases) for one in means[G] if one] == [(0.667, 3), (0.75, 2), (0.667, 3)]
+    assert means["response_query_coverage"][:2] == (None, None)
+    assert [(one.rule, one.counts) for one in found.findings] == [(U, (None, None, 1))]
+    assert (found.last.base.name, found.last.new.name) == ("run 2", "run 3")
+    with pytest.raises(InputError, match="no case is in all of these runs"):
+        compare_several(
+            [replace(base, table=replace(base.table, ids=list("wxyz"))), other, new], RULES, CompareOptions()
+        )
 
 
 def test_findings_are_mcnemars_test_and_the_matrix_counts_every_pair_once() -> None:

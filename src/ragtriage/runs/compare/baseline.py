@@ -22,6 +22,7 @@ from ragtriage.core.files import ORDINARY_FILE, atomic_path, why_unreadable
 from ragtriage.core.validation import Invalid, as_builtins, validated
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import definition_of, metric_by_name_alone, metric_from
+from ragtriage.runs.about import ABOUT, About
 from ragtriage.runs.compare.case_table import DIGESTED, SIZE, CaseTable, Digested, FoundColumns, hashed_id
 from ragtriage.runs.compare.comparison import SideHeader
 from ragtriage.runs.compare.sides import Side
@@ -100,6 +101,7 @@ def _written_head(side: Side, rules: Sequence[str], options: BaselineOptions, na
         "created": header.created,
         "runs": list(header.runs),
         "input": Path(header.input).name,
+        **header.about.stored(),
         "judge": header.judge,
         "trials": header.trials,
         "fingerprints": dict(side.fingerprints),
@@ -193,6 +195,7 @@ class _Head:
     created: str = ""
     runs: tuple[int, ...] = ()
     input: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
     judge: str = ""
     trials: int = 1
     definitions: Mapping[str, str] = field(default_factory=dict)
@@ -369,7 +372,7 @@ def _side(columns: _Columns, name: str) -> Side:
     custom = {one["name"]: metric_from(one) for one in head.own_metrics}
     header = SideHeader(
         name=f"baseline {name}", runs=head.runs, baseline=name, input=head.input, created=head.created, cases=count,
-        judge=head.judge, trials=head.trials, version=head.version,
+        judge=head.judge, trials=head.trials, version=head.version, about=About.of({ABOUT: head.about}),
     )  # fmt: skip
     return Side(
         header,

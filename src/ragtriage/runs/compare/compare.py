@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
 
 import numpy as np
 
@@ -13,11 +12,10 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.diagnosis.rules import Rule
 from ragtriage.runs.compare.case_table import Places
+from ragtriage.runs.compare.changed_cases import changed_most, fault_changes
 from ragtriage.runs.compare.changes import changes_between, other_languages
 from ragtriage.runs.compare.comparison import (
     MOST_IDS,
-    CaseList,
-    ChangedCase,
     Changes,
     Comparison,
     LeftOut,
@@ -26,14 +24,13 @@ from ragtriage.runs.compare.comparison import (
     Pairs,
     SideHeader,
     Slice,
-    SourceChange,
 )
 from ragtriage.runs.compare.gates import CompareGates, gate_results
 from ragtriage.runs.compare.matched import Matched, groups_of, match
 from ragtriage.runs.compare.pairing import Pairing, pair_up
 from ragtriage.runs.compare.rows import finding_rows, headline_matrix, metric_rows, slices_by
 from ragtriage.runs.compare.sides import Side
-from ragtriage.runs.compare.statistics import ROUNDING, Paired, difference
+from ragtriage.runs.compare.statistics import Paired, difference
 
 DAYS = 30
 """Days between two evaluations by a language model after which it may have changed under the same name."""
@@ -95,58 +92,6 @@ def _far_apart(base: SideHeader, new: SideHeader) -> bool:
     return abs(days.days) >= DAYS
 
 
-def changed_cases(
-    matched: Matched, rows: Sequence[MetricComparison], direction: Literal["worse", "better"], most: int
-) -> CaseList | None:
-    """The pairs that became worse, or better, by most; None if none did by the metric that is chosen.
-
-    It is the first that is worse (or better) as a whole, else the one in the list for which most speaks.
-    """
-    touched = [row for row in rows if row.paired and row.verdict in ("worse", "can't tell", "better")]
-    ordered = [row for row in touched if row.verdict == direction] + [
-        row for row in touched if row.verdict != direction
-    ]
-    for row in ordered:
-        sign = row.direction if direction == "better" else -row.direction
-        paired, _ = matched.scores(row.name)
-        gain = sign * np.nan_to_num(paired.change)
-        changed = np.flatnonzero(gain > ROUNDING)
-        if len(changed):
-            # the largest change first, equal ones by their id, so that the rows' order makes no difference
-            ids = matched.ids(changed)
-            by_size = sorted(zip(changed, ids, strict=True), key=lambda one: (-round(float(gain[one[0]]), 9), one[1]))
-            names = [row.name, *(other.name for other in touched if other is not row)]
-            chosen = [_case(matched, int(pair), name, names, direction) for pair, name in by_size[:most]]
-            return CaseList(row.name, len(changed), tuple(chosen))
-    return None
-
-
-def _case(
-    matched: Matched, pair: int, name: str, metrics: Sequence[str], direction: Literal["worse", "better"]
-) -> ChangedCase:
-    theirs, mine = int(matched.pairing.base[pair]), int(matched.pairing.new[pair])
-    scores = []
-    for metric in metrics:
-        both = float(matched.base.table.scores[metric][theirs]), float(matched.new.table.scores[metric][mine])
-        base, new = (None if np.isnan(value) else value for value in both)
-        if base != new:
-            scores.append((metric, base, new))
-    found = matched.base.table.found, matched.new.table.found
-    headline = (found[0].heading[theirs], found[1].heading[mine]) if found[0] and found[1] else ("", "")
-    base_id = matched.base.table.ids[theirs]
-    return ChangedCase(name, base_id, tuple(scores), source_change(matched, pair), headline, direction)
-
-
-def source_change(matched: Matched, pair: int) -> SourceChange:
-    """Whether a pair has the same sources."""
-    texts = matched.texts
-    if texts.unknown["sources"][pair]:
-        return "unknown"
-    if texts.differs["sources"][pair]:
-        return "set"
-    return "order" if texts.differs["order"][pair] else "same"
-
-
 MIN_PAIRED = 0.9
 """The share of the base side's cases that must be paired for gates to be read."""
 HINTED = 1.2
@@ -185,6 +130,7 @@ def compare(base: Side, new: Side, rules: Sequence[Rule], options: CompareOption
         raise InputError(_all_judged_differently(base, new, changes))
     findings = finding_rows(matched, rules)
     slices, left_out = _slices(matched, rows, options.by)
+    worse, better = changed_most(matched, rows, rules, options.most)
     enough = len(pairing.new) >= options.min_paired * len(base.table)
     gated = enough and not (options.across_judges and changes.judge)
     incomplete = [*_incomplete(base, new, rows)]
@@ -204,8 +150,9 @@ def compare(base: Side, new: Side, rules: Sequence[Rule], options: CompareOption
         gates=tuple(gate_results(matched, rows, options.gates)) if gated else (),
         slices=slices,
         slices_left_out=left_out,
-        worse=changed_cases(matched, rows, "worse", options.most),
-        better=changed_cases(matched, rows, "better", options.most),
+        faults=fault_changes(matched, rules, options.most),
+        worse=worse,
+        better=better,
         left_out=_left_out(matched),
         notes=tuple(notes_on(matched, pairs, changes, by_question=options.pair is None, across=options.across_judges)),
         incomplete=tuple(incomplete),

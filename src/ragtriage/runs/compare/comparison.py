@@ -12,6 +12,7 @@ from typing import Literal
 
 from ragtriage.core.metric import Better
 from ragtriage.diagnosis.rules import Kind
+from ragtriage.runs.about import About
 from ragtriage.runs.compare.statistics import Difference, How
 from ragtriage.runs.metric_tally import ExpectedCount
 
@@ -57,6 +58,8 @@ class SideHeader:
     version: str
     incomplete: tuple[str, ...] = ()
     """Why it isn't complete, a sentence each."""
+    about: About = field(default_factory=About)
+    """Of its first run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,8 @@ class MetricComparison:
     """Pairs that have the score: on the base, on the new side."""
     lost: int = 0
     """Pairs that have it on the base side only."""
+    lost_cases: tuple[str, ...] = ()
+    """New's ids of them, at most `MOST_IDS`."""
     gained: int = 0
     p_defined: float | None = None
     """McNemar's exact test of lost against gained."""
@@ -283,6 +288,31 @@ class CaseList:
 
 
 @dataclass(frozen=True, slots=True)
+class FaultChange:
+    """A pair whose faults changed."""
+
+    id: str
+    """New's."""
+    base_id: str
+    headline: tuple[str, str]
+    """As in `ChangedCase`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultChanges:
+    """The pairs whose faults changed, each once, in the order of the new side; all are counted."""
+
+    fixed: tuple[FaultChange, ...]
+    """It had a fault, and has none."""
+    broken: tuple[FaultChange, ...]
+    """It had no fault, and has one."""
+    others: tuple[FaultChange, ...]
+    """It has another fault than before, or one more or less."""
+    counts: tuple[int, int, int]
+    """Of all fixed, broken and other ones."""
+
+
+@dataclass(frozen=True, slots=True)
 class LeftOut:
     """Cases without a pair, by id, at most `MOST_IDS` each."""
 
@@ -314,6 +344,8 @@ class Comparison:
     """Tag → its values, the largest first."""
     slices_left_out: int = 0
     """Values of the tag beyond those that are listed."""
+    faults: FaultChanges | None = None
+    """None where findings weren't read."""
     worse: CaseList | None = None
     """The cases that are worse by most, by the first metric that is worse, or else the one that lost most."""
     better: CaseList | None = None

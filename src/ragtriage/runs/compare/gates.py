@@ -20,7 +20,7 @@ from ragtriage.metrics import metric_named
 from ragtriage.runs.compare.case_table import Flags
 from ragtriage.runs.compare.comparison import COMPARED, GateResult, MetricComparison, Outcome
 from ragtriage.runs.compare.matched import Matched
-from ragtriage.runs.compare.rows import SIGNIFICANT, expected_of
+from ragtriage.runs.compare.rows import expected_of
 from ragtriage.runs.compare.sides import Side
 from ragtriage.runs.compare.statistics import LEVEL, Difference, Paired, binomial_p, cases_needed, difference
 from ragtriage.runs.metric_tally import weighted_interval
@@ -226,7 +226,7 @@ def margin_result(matched: Matched, row: MetricComparison | None, limit: WorseLi
     """
     name = limit.metric + (f" ({limit.slice[0]}: {slice_value(limit.slice[1])})" if limit.slice else "")
     unknown = f"can't tell whether {name} is worse"
-    if row is None or row.verdict not in COMPARED or row.verdict == "undefined":
+    if row is None or row.verdict not in COMPARED:
         why = row.why if row else "it isn't among --metrics"
         return _result(limit, row, "can't tell", f"{unknown}: {why}", level)
     if row.verdict == "not touched":
@@ -235,13 +235,29 @@ def margin_result(matched: Matched, row: MetricComparison | None, limit: WorseLi
     if limit.slice:
         paired = paired.at(_of_slice(matched, limit))
     found = difference(paired, row.range[1] - row.range[0], level)
-    outcome, says = _said(name, limit, row.direction, paired, found)
+    outcome, says = _said(name, limit, row.direction, found)
+    less = _less_often(paired, level)
+    if less and outcome == "worse":
+        says += f"; {less}"
+    elif less:
+        outcome, says = "worse", f"{name} is worse: {less}"
     return _result(limit, row, outcome, says, level, found)
 
 
-def _said(
-    name: str, limit: WorseLimit, direction: int, paired: Paired, found: Difference | None
-) -> tuple[Outcome, str]:
+def _less_often(paired: Paired, level: float) -> str:
+    """That significantly more cases lost a score than gained one; empty if not.
+
+    An application that answers nothing has no score that could fall: that is why it fails a gate.
+    """
+    had, has = ~np.isnan(paired.base), ~np.isnan(paired.new)
+    lost, gained = int((had & ~has).sum()), int((has & ~had).sum())
+    p = binomial_p(lost, gained)
+    if lost <= gained or p >= 1 - level:
+        return ""
+    return f"{plural(lost, 'case')} lost the score and {gained:,} gained one (p {p_text(p)})"
+
+
+def _said(name: str, limit: WorseLimit, direction: int, found: Difference | None) -> tuple[Outcome, str]:
     unknown = f"can't tell whether {name} is worse"
     if found is None or found.low is None or found.high is None or found.se is None or found.sees is None:
         few = "no pair has it on both sides" if found is None else "one case or group alone has no interval"
@@ -260,12 +276,6 @@ def _said(
             weak = f": {plural(found.cases, 'case')}; some {needed:,} would settle a margin of {limit.margin:g}"
         by = f" by more than {limit.margin:g}" if limit.margin else ""
         return outcome, f"{unknown}{by}: {told}{weak}"
-    had, has = ~np.isnan(paired.base), ~np.isnan(paired.new)
-    lost, gained = int((had & ~has).sum()), int((has & ~had).sum())
-    p = binomial_p(lost, gained)
-    if lost > gained and p < SIGNIFICANT:  # an application could pass by saying less
-        less = f"but {lost:,} cases lost the score and {gained:,} gained one (p {p_text(p)})"
-        return "can't tell", f"{unknown}: {told}, {less}"
     return outcome, f"{name} is {outcome}: {told}{weak}"
 
 

@@ -68,7 +68,7 @@ def metric_rows(matched: Matched, names: Collection[str] | None, *, across_judge
             plain.append(replace(row, verdict=why[0], why=why[1]))
             continue
         paired, failed = matched.scores(metric.name)
-        row = _with_definedness(replace(row, failed=failed), paired)
+        row = _with_definedness(matched, replace(row, failed=failed), paired)
         base, new = (side.corrections.get(metric.name) for side in (matched.base, matched.new))
         row = replace(row, corrected=mover(base, new) if base and new else None)
         found = difference(paired, metric.range[1] - metric.range[0])
@@ -111,7 +111,7 @@ def is_touched(matched: Matched, metric: Metric, paired: Paired) -> bool:
     return not same.all()
 
 
-def _with_definedness(row: MetricComparison, paired: Paired) -> MetricComparison:
+def _with_definedness(matched: Matched, row: MetricComparison, paired: Paired) -> MetricComparison:
     had, has = ~np.isnan(paired.base), ~np.isnan(paired.new)
     lost, gained = int((had & ~has).sum()), int((has & ~had).sum())
     p = binomial_p(lost, gained)
@@ -119,6 +119,7 @@ def _with_definedness(row: MetricComparison, paired: Paired) -> MetricComparison
         row,
         defined=(int(had.sum()), int(has.sum())),
         lost=lost,
+        lost_cases=tuple(matched.ids(np.flatnonzero(had & ~has)[:MOST_IDS])),
         gained=gained,
         p_defined=p,
         mention_undefined=p < SIGNIFICANT or abs(lost - gained) > MENTIONED * len(had),

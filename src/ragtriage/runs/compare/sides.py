@@ -80,6 +80,7 @@ def side_of(
         trials=len(runs),
         version=first.versions.get("ragtriage", ""),
         incomplete=tuple(said for run in runs for said in why_incomplete(run.info)),
+        about=first.about,
     )
     return Side(
         header,

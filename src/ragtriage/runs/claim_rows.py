@@ -1,0 +1,149 @@
+"""A run's claims, facts, sub-questions and other components as rows: each with a verdict on it, why, and where."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragtriage.core.case import Record
+from ragtriage.core.metric import Metric
+from ragtriage.core.steps import CITING, Match, Step
+from ragtriage.core.verdicts import Cell, Component, Failure, Verdict, Verdicts, chance_of, is_yes
+from ragtriage.runs.export import ColumnKind
+
+COLUMNS: Mapping[str, ColumnKind] = {
+    "id": "text", "step": "text", "metrics": "texts", "unit": "text", "of": "text", "number": "whole", "text": "text",
+    "start": "whole", "end": "whole", "source": "whole", "source_id": "text", "remark": "flag",
+    "relation": "text", "against": "text", "value": "text", "chance": "number", "sure": "flag",
+    "contradicted": "flag", "flag": "text", "explanation": "text", "quote": "text", "quote_source": "whole",
+    "quote_source_id": "text", "quote_start": "whole", "quote_end": "whole",
+}  # fmt: skip
+_QUOTE = re.compile("“(?:… )?([^“”]+?)(?: …)?”")
+"""As `ragtriage.core.display.quoted` writes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRows:
+    """A row for each verdict on a component, and one for each component without any.
+
+    Its columns: `id` of the case; `step`, what was asked, and the `metrics` that count it; the component: its `unit`
+    (claims, facts, questions, …), what it is a part `of`, its `number` from 1 there, its `text`, where that stands
+    (`start`, `end`: characters from 0; of a fact in its `source`, counted from 1, with its `source_id`), whether it is
+    a `remark` about the answer; what was asked about it (`relation`, `against`), the verdict: `value` (yes, no,
+    unknown, failed; null where nobody was asked), `chance` of yes as the scores count it, `sure`, `contradicted` (the
+    evidence says otherwise), `flag` (what a check found against it), `explanation`; and the `quote` in that, with the
+    source and place where it stands, where it does. Against single sources the verdict is the one that counts, of
+    which the source is told as that of its quote.
+    """
+
+    records: Callable[[], Iterable[Record]]
+    steps: Sequence[Step]
+    """In the order of the plan."""
+    metrics: Sequence[Metric]
+
+    def lines(self) -> Iterator[str]:
+        """All columns as an object."""
+        return (json.dumps(row, ensure_ascii=False) for row in self.values())
+
+    def heads(self) -> list[str]:
+        """The names of the columns."""
+        return [*COLUMNS]
+
+    def cells(self) -> Iterator[Sequence[Any]]:
+        """The columns, the metrics by comma."""
+        for row in self.values():
+            yield [*{**row, "metrics": ",".join(row["metrics"])}.values()]
+
+    def columns(self) -> Mapping[str, ColumnKind]:
+        """All of them."""
+        return COLUMNS
+
+    def values(self) -> Iterator[Mapping[str, Any]]:
+        """By all columns, in the order of the cases, the steps and the text."""
+        used = {step: [m.name for m in self.metrics if step in m.needs.values()] for step in self.steps}
+        for record in self.records():
+            judged: set[tuple[Step, Component]] = set()
+            for step in self.steps:
+                if isinstance(step, Match) and (found := record.verdicts(step)):
+                    for row, component, cell, at in _judged(step, found):
+                        judged.add((step.components, component))
+                        yield self._row(record, step, used[step], row, component, cell, at)
+            for step in self.steps:
+                for row, component in enumerate(record.components(step) or ()):
+                    if (step, component) not in judged:
+                        yield self._row(record, step, used[step], row, component, None, None)
+
+    def _row(
+        self,
+        record: Record,
+        step: Step,
+        metrics: list[str],
+        row: int,
+        component: Component,
+        cell: Cell,
+        at: int | None,
+    ) -> dict[str, Any]:
+        parts = step.components if isinstance(step, Match) else step
+        listed = record.components(parts) or ()
+        start, end = component.span or (None, None)
+        source = component.source
+        told = dict.fromkeys(COLUMNS) | {
+            "id": record.case.id,
+            "step": str(step),
+            "metrics": metrics,
+            "unit": parts.into,
+            "of": parts.of,
+            "number": (listed.index(component) if component in listed else row) + 1,
+            "text": component.text,
+            "start": start,
+            "end": end,
+            "remark": component.remark,
+        }
+        if source is not None:
+            told |= {"source": source + 1, "source_id": record.case.sources[source].id}
+        if isinstance(step, Match):
+            told |= {"relation": step.relation, "against": step.criterion or step.against}
+        if isinstance(cell, Failure):
+            told |= {"value": "failed", "explanation": cell.cause}
+        if isinstance(cell, Verdict) and isinstance(step, Match):
+            names = ("value", "sure", "contradicted", "flag", "explanation")
+            told |= {name: getattr(cell, name) for name in names} | {"chance": chance_of(cell)}
+            told |= _quote(record, step, component, cell, at)
+        return told
+
+
+def _judged(step: Match, found: Verdicts) -> Iterator[tuple[int, Component, Cell, int | None]]:
+    """Each component with the cell that counts and, against single sources, which of them it is about."""
+    for row, (component, cell, cells) in enumerate(zip(found.components, found.best(), found.cells, strict=True)):
+        if cell is not None:
+            yield row, component, cell, cells.index(cell) if step.against == "each source" and is_yes(cell) else None
+
+
+def _read(record: Record, step: Match, component: Component, at: int | None) -> Iterator[tuple[str, int | None]]:
+    """The texts that a verdict was read off, as far as a quote is looked for in them; of sources with their places."""
+    if step.against == "response":
+        yield record.case.response or "", None
+    only = component.source if step.against == "query" else at
+    for place, source in enumerate(record.case.sources):
+        if place == only or (only is None and step.against in ("sources", *CITING)):
+            yield source.text, place
+
+
+def _quote(record: Record, step: Match, component: Component, verdict: Verdict, at: int | None) -> dict[str, Any]:
+    """The quote in an explanation, and where it stands in what was read."""
+    case = record.case
+    told: dict[str, Any] = {}
+    if at is not None:
+        told |= {"quote_source": at + 1, "quote_source_id": case.sources[at].id}
+    for quote in _QUOTE.findall(verdict.explanation):
+        told.setdefault("quote", quote)
+        words = re.compile(r"\s+".join(map(re.escape, quote.split())))
+        for text, place in _read(record, step, component, at):
+            if found := words.search(text):
+                if place is not None:
+                    told |= {"quote_source": place + 1, "quote_source_id": case.sources[place].id}
+                return told | {"quote": found[0], "quote_start": found.start(), "quote_end": found.end()}
+    return told
