@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -19,11 +21,20 @@ BAD = tuple(range(3, 20))
 FALLS = ("--fail-if-worse", "groundedness=0.03")
 
 
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs of the same 40 questions, the second with worse answers, and their files."""
+    folder = tmp_path_factory.mktemp("two")
+    with chdir(folder):
+        store_run(answers(40, topic=lambda i: f"t{i % 2}", doc=lambda i: f"d{i % 10}"), "v1.jsonl")
+        store_run(answers(40, BAD, topic=lambda i: f"t{i % 2}", doc=lambda i: f"d{i % 10}"), "v2.jsonl")
+    return folder
+
+
 @pytest.fixture
-def two(command: Command) -> Command:
-    """Two runs of the same 40 questions, the second with worse answers."""
-    store_run(answers(40, topic=lambda i: f"t{i % 2}", doc=lambda i: f"d{i % 10}"), "v1.jsonl")
-    store_run(answers(40, BAD, topic=lambda i: f"t{i % 2}", doc=lambda i: f"d{i % 10}"), "v2.jsonl")
+def two(command: Command, two_runs: Path) -> Command:
+    """The command in a folder of its own with two runs."""
+    shutil.copytree(two_runs, Path(), dirs_exist_ok=True)
     return command
 
 
