@@ -32,7 +32,6 @@ from ragtriage.report.words import (
     STATE_WORDS,
     doubt_of,
     titled,
-    two_places,
 )
 
 MOST_EVIDENCE = 6
@@ -253,4 +252,4 @@ def _score(score: ScoreReport) -> tuple[Cell, ...]:
     if score.unknown:
         beside.append(StyledText(f"  {plural(score.unknown, 'component')} left out", "quiet"))
     bar = Bar(score.value, score.range, tone or "bar", 10, tuple(beside))
-    return StyledText(title, tone), StyledText(two_places(score.value), tone), bar
+    return StyledText(title, tone), StyledText(score.shown, tone), bar

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ragtriage.core.display import dollars, one_line, plural
+from ragtriage.core.display import dollars, one_line, plural, settled
 from ragtriage.core.metric import Metric
 from ragtriage.diagnosis.headline import KIND_WORDS, UNDETERMINED
 from ragtriage.diagnosis.rules import RULES, Rule, most_telling
@@ -374,7 +374,9 @@ def _units(summary: RepeatSummary) -> Table:
 
 def _worst(summary: RepeatSummary) -> Table:
     found = [(m, case) for m in summary.metrics for case in m.worst]
-    found.sort(key=lambda pair: (-pair[1].spread, -pair[1].verdict_flips))  # stable: metrics keep their order
+    found.sort(
+        key=lambda pair: (-settled(pair[1].spread, 3), -pair[1].verdict_flips)
+    )  # stable: metrics keep their order
     rows = tuple(
         (one_line(case.case, 60), one_line(m.title, 40), f"{case.mean:.2f}", f"{case.spread:.3f}", _what_flips(case))
         for m, case in found[:MOST_CASES]

@@ -43,7 +43,8 @@
       cell.classList.add("bad");
       cell.append(`${columns.signs[level]} `, make("span", { className: "vh", textContent: `${level} ` }));
     }
-    cell.append(value.toFixed(2));
+    // what is bad isn't shown as its threshold
+    cell.append(bad && value.toFixed(2) === threshold.toFixed(2) ? String(value) : value.toFixed(2));
     return cell;
   };
 
