@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from conftest import record_of, synthetic
+from made_records import record_of, synthetic
 from ragtriage.core.case import Record
 from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Cell, Verdict, Verdicts, with_chance

@@ -164,7 +164,7 @@ def _unseen(config: JudgeConfig) -> str:
 
 def _keep(made: Sequence[Pair], out: Path) -> None:
     write_pairs(made, out)
-    tell(f"{len(made):,} pairs in {out}")
+    tell(f"{plural(len(made), 'pair')} in {out}")
 
 
 def _check_writes(judge: Judge) -> None:

@@ -213,6 +213,11 @@ class SourceReport:
     """Essential facts that have no place in the text."""
     characters: int
 
+    @property
+    def needed_as_a_whole(self) -> bool:
+        """Whether it is needed though none of its facts is by itself."""
+        return self.needed.state == "yes" and self.facts > 0 and not self.essential
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreReport:

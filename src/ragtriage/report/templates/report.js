@@ -135,6 +135,20 @@
   document.querySelector(".filters").hidden = false;
   choose();
 
+  /* A table that goes on to the right, or begins further left, says so. */
+  for (const box of document.querySelectorAll(".scroll")) {
+    const note = make("p", { className: "note goes-on", hidden: true });
+    box.before(note);
+    const look = () => {
+      const left = box.scrollLeft > 1, right = box.scrollLeft + box.clientWidth < box.scrollWidth - 1;
+      note.hidden = !left && !right;
+      note.textContent = right ? "the table goes on to the right →" : "← the table begins further left";
+    };
+    box.addEventListener("scroll", look, { passive: true });
+    new ResizeObserver(look).observe(box);
+    new ResizeObserver(look).observe(box.firstElementChild);
+  }
+
   /* A link to something inside a closed case opens it. */
   const reveal = () => {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
