@@ -201,7 +201,7 @@ def test_without_its_extra_a_url_is_refused_and_a_function_works(process, folder
     worked = process(*ASK, "app.py:answer", "--limit", 1, without="httpx")
 
     assert refused.code == 2
-    assert "pip install 'ragtriage[collect]'" in refused.err
+    assert "pip install '.[collect]'" in refused.err
     assert worked.code == 0
 
 

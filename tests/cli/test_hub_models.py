@@ -244,9 +244,9 @@ def test_a_missing_package_is_told_with_its_extra(process: Command, tmp_path: Pa
     hub = process("readers", "get", "mdeberta-v3-base-xnli", without="huggingface_hub")
 
     assert (said.code, torch.code, hub.code) == (2, 2, 2)
-    assert "pip install 'ragtriage[readers-onnx]'" in said.err
-    assert "pip install 'ragtriage[readers]'" in torch.err
-    assert "pip install 'ragtriage[readers-onnx]'" in hub.err
+    assert "pip install '.[readers-onnx]'" in said.err
+    assert "pip install '.[readers]'" in torch.err
+    assert "pip install '.[readers-onnx]'" in hub.err
 
 
 def test_judge_ask_takes_a_hub_model(command: Command, tmp_path: Path, nli: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -39,11 +40,6 @@ def rows(tmp_path: Path) -> Path:
     return written(tmp_path / "rows.jsonl", [row(i) for i in range(4)])
 
 
-@pytest.fixture
-def with_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
-
-
 def agreeable(question: Question) -> Answer:
     if question.kind in DECOMPOSITIONS:
         return (Component(question.subject, (0, len(question.subject))),)
@@ -70,7 +66,7 @@ def test_json_is_one_object_and_nothing_else(command, rows: Path) -> None:
     assert found["questions"]["questions"] == 4
 
 
-def test_a_model_is_priced_before_it_is_asked(command, with_key, rows: Path) -> None:
+def test_a_model_is_priced_before_it_is_asked(command, rows: Path) -> None:
     found = command("plan", rows.name, "--json", *MODEL, "--price", "1:2").json
     half = command("plan", rows.name, "--json", *MODEL, "--price", "1:2", "--limit", 2).json
     twice = command("plan", rows.name, "--json", *MODEL, "--price", "1:2", "--repeat", 2).json
@@ -84,7 +80,19 @@ def test_a_model_is_priced_before_it_is_asked(command, with_key, rows: Path) -> 
     assert found["most_expensive"]["price"] > 0
 
 
-def test_a_model_without_a_known_price(command, with_key, rows: Path) -> None:
+@pytest.mark.parametrize("judge", ["openai:gpt-5-mini", "anthropic:claude-haiku-4-5", "google:gemini-2.5-flash"])
+@pytest.mark.parametrize("asked", [["plan"], ["evaluate", "--dry-run"], ["trust", "test", "--dry-run"]])
+def test_a_plan_needs_neither_a_key_nor_the_providers_package(
+    command, rows: Path, monkeypatch: pytest.MonkeyPatch, judge: str, asked: list[str]
+) -> None:
+    for package in ("pydantic_ai", "openai", "anthropic", "google.genai"):
+        monkeypatch.setitem(sys.modules, package, None)
+    said = command(*asked, rows.name, "--judge", judge, "--limit", 1)
+
+    assert (said.code, "$" in said.out) == (0, True), said.err
+
+
+def test_a_model_without_a_known_price(command, rows: Path) -> None:
     said = command("plan", rows.name, *MODEL)
 
     assert said.code == 0
@@ -93,9 +101,7 @@ def test_a_model_without_a_known_price(command, with_key, rows: Path) -> None:
     assert "$" not in said.out
 
 
-def test_what_prompt_caching_saves_is_said_of_the_protocol_by_which_a_model_is_asked(
-    command, with_key, rows: Path
-) -> None:
+def test_what_prompt_caching_saves_is_said_of_the_protocol_by_which_a_model_is_asked(command, rows: Path) -> None:
     shared = " ".join(command("plan", rows.name, *MODEL).out.split())
     paper = " ".join(command("plan", rows.name, *MODEL, "--protocol", "paper").out.split())
     written(rows, [row(i, answer="It floats. It is red.") for i in range(4)])
@@ -114,7 +120,7 @@ def test_what_prompt_caching_saves_is_said_of_the_protocol_by_which_a_model_is_a
     assert "Requests that fail and are sent again come on top." in beside
 
 
-def test_a_batch_costs_about_half(command, with_key, rows: Path) -> None:
+def test_a_batch_costs_about_half(command, rows: Path) -> None:
     said = command("plan", rows.name, "--judge", "openai:gpt-5-mini", "--batch-api")
 
     assert said.code == 0
@@ -134,9 +140,7 @@ def test_what_was_evaluated_before_is_left_out(command, rows: Path) -> None:
     assert (longer["questions"], longer["remembered"]) == ({"sentences": 1}, 4)
 
 
-def test_a_large_file_is_estimated_from_a_sample_unless_all_of_it_is_asked_for(
-    command, with_key, tmp_path: Path
-) -> None:
+def test_a_large_file_is_estimated_from_a_sample_unless_all_of_it_is_asked_for(command, tmp_path: Path) -> None:
     rows = [row(i) for i in range(MOST_SAMPLED + 200)]
     written(tmp_path / "large.jsonl", rows)
     args = ("plan", "large.jsonl", *MODEL, "--metrics", "groundedness,response_precision")
@@ -177,9 +181,7 @@ def test_most_rows_of_a_very_large_file_are_only_counted(command, tmp_path: Path
     assert "did you mean topic?" in by.err
 
 
-def test_that_all_of_a_sample_can_be_used_says_how_many_of_the_others_may_not(
-    command, with_key, tmp_path: Path
-) -> None:
+def test_that_all_of_a_sample_can_be_used_says_how_many_of_the_others_may_not(command, tmp_path: Path) -> None:
     rows = [row(i) for i in range(MOST_READ + 1)]
     written(tmp_path / "large.jsonl", rows)
 

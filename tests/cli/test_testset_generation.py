@@ -244,7 +244,7 @@ def test_a_missing_package_is_named(process, url):
     said = process("testset", "build", url, without="sqlglot")
 
     assert said.code == 2
-    assert "pip install 'ragtriage[testset]'" in said.err
+    assert "pip install '.[testset]'" in said.err
     assert process("testset", "score", "--help", without="sqlglot").code == 0
 
 
@@ -255,7 +255,7 @@ def test_a_missing_package_is_named_before_a_database_is_looked_for(process, ste
     said = process("testset", *step, without="sqlglot")
 
     assert said.code == 2
-    assert "pip install 'ragtriage[testset]'" in said.err
+    assert "pip install '.[testset]'" in said.err
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from ragtriage.core.display import dollars, listed, plural
+import pytest
+
+from ragtriage.core.display import dollars, listed, plural, settled, told_apart
 
 
 def test_a_count_stands_with_its_noun():
     said = plural(1, "case"), plural(2000, "case"), plural(2, "batch", "batches")
 
     assert said == ("1 case", "2,000 cases", "2 batches")
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "shown"),
+    [
+        (0.79999, 0.8, "0.79999"), (0.7996, 0.8, "0.7996"), (0.741, 0.75, "0.74"), (0.8, 0.8, "0.80"),
+        (0.8000001, 0.8, "0.80"), (0.2049, 0.2, "0.205"), (0.7996, 0.7998, "0.7996"), (0.5, None, "0.50"),
+        (-0.001, None, "0.00"),
+    ],
+)  # fmt: skip
+def test_a_score_is_shown_on_its_side_of_a_limit(value, limit, shown):
+    assert told_apart(value, limit) == shown
+
+
+def test_what_differs_between_processors_is_no_difference():
+    for tie in (0.625, 0.125, 0.69, 0.31, 1 - 0.69, 0.8):
+        assert len({settled(tie + by, 2) for by in (-1e-7, 0, 1e-7)}) == 1
 
 
 def test_small_amounts_are_exact_and_large_ones_to_the_cent():

@@ -174,6 +174,14 @@ def test_every_extra_has_a_heading() -> None:
     assert [extra for extra in project.get("optional-dependencies", {}) if extra not in page] == []
 
 
+def test_no_command_installs_from_a_package_index_that_has_no_such_package() -> None:
+    texts = [*PAGES, *(ROOT / "examples").rglob("*.md"), *SRC.rglob("*.py")]
+    found = [line for path in texts for line in path.read_text("utf-8").splitlines() if "pip install" in line]
+
+    assert len(found) > 20
+    assert [line for line in found if re.search(r"pip install [^`#]*(?<![\w/])ragtriage", line)] == []
+
+
 def test_every_limit_of_a_row_is_listed() -> None:
     page = text("operations.md")
 

@@ -135,6 +135,57 @@ def test_a_needed_column_is_missing(make: Any, row: dict[str, Any], says: str) -
         open_cases(make([row]))
 
 
+ASKED, SAID, TEXTS = "Which bulb fits the lamp?", "It takes an E14 bulb.", ["The lamp takes E14 bulbs."]
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        (
+            {"question": ASKED, "excerpts": TEXTS, "answer": SAID},
+            "no column holds the sources. .*--map sources=excerpts",
+        ),
+        (
+            {"demande": ASKED, "preuves": TEXTS, "texte": SAID, "lang": "fr", "gold_answer": "An E14 bulb, I think."},
+            "holds the query or the sources. .*--map query=demande --map response=texte --map sources=preuves",
+        ),
+        (
+            {"run": {"user": {"said": ASKED}, "bot": {"reply": SAID, "hits": [{"id": "a b", "para": TEXTS[0]}]}}},
+            r"--map query=run.user.said --map response=run.bot.reply --map 'sources=run.bot.hits\[\*\].para'",
+        ),
+        ({"query": ASKED, "gold_contexts": TEXTS, "result": SAID}, "Say which one it is: --map sources=COLUMN"),
+        ({"resourceSpans": [{"scopeSpans": [{"spans": []}]}]}, "OpenTelemetry traces .*: traces aren't read yet"),
+    ],
+)
+def test_all_that_is_missing_is_told_with_the_place_that_is_likely_meant(
+    make: Any, row: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(InputError, match=says):
+        open_cases(make([row, row]))
+
+
+def test_an_object_for_the_query_names_the_text_in_it(make: Any) -> None:
+    with pytest.raises(InputError, match=r"the keys lang, question: name the text in it, --map query=inputs\.question"):
+        open_cases(make([{"inputs": {"lang": "en", "question": ASKED}, "sources": []}]), mapping={"query": "inputs"})
+
+
+def test_a_text_that_is_left_over_is_named_as_the_likely_response(read: Any) -> None:
+    notes = [
+        read([{"question": ASKED, "contexts": TEXTS, **more}])[0].notes
+        for more in ({"agent_text": SAID}, {"model": "small-1"}, {"reference_text": SAID})
+    ]
+
+    told = ["'agent_text' may hold it: --map response=agent_text" in " ".join(those) for those in notes]
+    assert told == [True, False, False]
+
+
+def test_ares_rows_hold_one_document(read: Any) -> None:
+    _, [case], _ = read([{"Query": ASKED, "Document": TEXTS[0], "Answer": SAID, "query_id": 7}])
+    assert (case.id, case.sources[0].text, case.response) == ("7", TEXTS[0], SAID)
+    _, [case], _ = read([{"query": ASKED, "document": "a.pdf", "answer": SAID, "contexts": TEXTS}])
+    assert (case.sources[0].text, case.tags) == (TEXTS[0], {"document": "a.pdf"})
+
+
 def test_deepeval_context_is_not_the_retrieval_context(read: Any) -> None:
     file, [case], _ = read([{"input": "q", "actual_output": "r", "context": ["ideal"], "retrieval_context": ["got"]}])
     assert [s.text for s in case.sources] == ["got"]

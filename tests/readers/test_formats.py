@@ -34,6 +34,12 @@ LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
 PACKED = gzip.compress(LINES.encode(), mtime=0)  # the same in every process, since it names a test
 
 
+def split(rows: list[Any]) -> dict[str, Any]:
+    """Rows as pandas writes them with `orient="split"`."""
+    columns = list(rows[0])
+    return {"columns": columns, "index": [*range(len(rows))], "data": [[row[key] for key in columns] for row in rows]}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "form"),
     [
@@ -60,6 +66,9 @@ PACKED = gzip.compress(LINES.encode(), mtime=0)  # the same in every process, si
         ("c.json.gz", gzip.compress(json.dumps(ROWS).encode(), mtime=0), "json"),
         ("c.csv.gz", gzip.compress(as_csv(ROWS).encode(), mtime=0), "csv"),
         ("c.jsonl", PACKED, "jsonl"),
+        ("c.json", json.dumps(split(ROWS)), "json"),
+        ("c.json", json.dumps(split(ROWS), indent=1), "json"),
+        ("c.json", json.dumps({str(at): row for at, row in enumerate(ROWS)}), "json"),
     ],
 )
 def test_formats(read: Any, name: str, content: Any, form: str) -> None:
@@ -77,6 +86,21 @@ def test_the_rows_of_a_part_of_a_document_are_said(read: Any) -> None:
     assert file.notes == ("the rows are the list 'samples'; what stands beside it in the file was not kept",)
     file, _, _ = read(json.dumps({key: [row[key] for row in ROWS] for key in ROWS[0]}), "c.json")
     assert "columns, not rows" in file.notes[0]
+
+
+def test_the_index_of_a_frame_gives_ids_where_no_column_does(read: Any) -> None:
+    rows = [{key: value for key, value in row.items() if key != "id"} for row in ROWS]
+    names = [f"n {at}" for at in range(len(rows))]
+    for frame in (split(rows) | {"index": names}, dict(zip(names, rows, strict=True))):
+        assert [case.id for case in read(json.dumps(frame), "c.json")[1]] == names
+    _, cases, [short] = read(json.dumps({"columns": ["query", "sources"], "data": [["q", []], ["q"]]}), "c.json")
+    assert ([case.query for case in cases], short.reason) == (["q"], "has 1 cell, but there are 2 columns")
+
+
+def test_objects_in_one_row_are_no_rows(read: Any) -> None:
+    row = {"query": {"text": "q"}, "sources": [], "meta": {"query": "x"}}
+    _, [case], _ = read(json.dumps(row), "c.json", mapping={"query": "query.text"})
+    assert (case.query, case.tags["meta"]) == ("q", {"query": "x"})
 
 
 def test_one_object_is_one_row(read: Any) -> None:
@@ -121,7 +145,7 @@ def test_parquet_with_nan_for_nothing_and_a_text_that_is_not_utf8(tmp_path: Path
 
 def test_parquet_without_the_extra(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"ragtriage\[parquet\]"):
+    with pytest.raises(MissingExtraError, match=r"install '\.\[parquet\]'"):
         open_cases(make(b"PAR1....PAR1", "c.parquet"))
 
 

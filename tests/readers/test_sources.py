@@ -90,6 +90,7 @@ def test_lists_written_as_text(read: Any, text: str, expected: list[str] | None)
         (["a", None], "source 2 is null"),
         ([["text", 0.9]], r"source 1 is a list of 2"),
         ([{"score": 1}], r"source 1 is an object with 'score'; its text was looked for under text, page_content"),
+        ([{"para": "a b", "url": "x"}], r"--map 'sources=sources\[\*\]\.para' takes it"),
         ([{"text": 5}], "source 1 is an object"),
         ({"a": 1}, "is an object with 'a'"),
         ({}, "an object with no keys"),

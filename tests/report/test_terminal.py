@@ -9,10 +9,12 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from made_records import NO
 from ragtriage.core.case import Case, Record, Source
-from ragtriage.core.verdicts import Undefined
+from ragtriage.core.verdicts import Undefined, Verdicts
 from ragtriage.diagnosis.findings import Finding, diagnose
 from ragtriage.metrics import THELMA
+from ragtriage.metrics.thelma import fact_precision
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import ListedCase, case_report, listed_case
 from ragtriage.report.run_document import cases_document, run_document
@@ -158,12 +160,42 @@ def test_a_terminal_without_unicode_gets_other_signs(rich_record: Record, thresh
 def test_the_list_of_cases_is_worst_first_and_says_what_is_left_out(many: Many) -> None:
     shown, file = console(80)
 
-    print_cases(shown, (listed_case(*each) for each in many(20)), 3)
+    rows = [listed_case(*each) for each in many(20)]
+    print_cases(shown, rows, 3)
 
     found = lines(file)
     assert found[0].startswith("case")
     assert [line.split()[1] for line in found[1:4]] == ["✗", "✗", "✗"]
-    assert found[-1] == "17 more cases not listed"
+    well = sum(row.kind == "no-fault" for row in rows)
+    assert f"{17 - well} more cases not listed" in found[-2:]
+    assert well == 0 or found[-1].startswith(f"✓ no fault found in {well} case")
+
+
+def test_only_cases_on_which_something_was_found_are_listed(many: Many) -> None:
+    rows = [listed_case(*each) for each in many(3)]
+    shown, file = console(80)
+
+    print_cases(shown, [rows[0], *(replace(row, kind="no-fault") for row in rows[1:])], 3)
+    print_cases(shown, [replace(rows[0], kind="no-fault")], 3)
+
+    assert [line.split()[0] for line in lines(file) if line.startswith("case")] == ["case", rows[0].id]
+    assert lines(file)[-2:] == ["✓ no fault found in 2 cases", "✓ no fault found in 1 case"]
+
+
+def test_a_source_none_of_whose_facts_is_needed_is_needed_as_a_whole(
+    rich_record: Record, thresholds: dict[str, float]
+) -> None:
+    step = str(fact_precision.needs["needed"])
+    judged = rich_record.steps[step]
+    assert isinstance(judged, Verdicts)
+    none = replace(judged, cells=tuple((replace(NO),) for _ in judged.cells))
+    shown, file = console(140)
+
+    print_case(shown, replace(rich_record, steps={**rich_record.steps, step: none}), (), thresholds)
+
+    said = [line.strip() for line in lines(file)]
+    assert "1 fees-1 ✓ needed as a whole" in said
+    assert "2  ✗ not needed · 0 of 1 fact needed" in said
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

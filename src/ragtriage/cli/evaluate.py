@@ -75,7 +75,7 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     about = About(name or "", note or "", commit_in(Path.cwd()))
     settings = judge_flags.settings(threshold, metrics)
     refuse_files(files, report, (file, baseline or settings.baseline))
-    session = judge_flags.session(settings)
+    session = judge_flags.session(settings, asks=not dry_run)
     store_address = judge_flags.store_address(settings)
     requested_of = partial(
         requested_metrics,

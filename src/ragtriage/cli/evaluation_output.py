@@ -54,7 +54,8 @@ def event_printer(stack: ExitStack, session: JudgeSession, requested: RequestedM
         match event:
             case RowsRead(rows, history_ignored):
                 if rows.conversations and history_ignored:
-                    tell(f"note: {rows.conversations} rows have a conversation; their query is read without it")
+                    have = "1 row has" if rows.conversations == 1 else f"{rows.conversations:,} rows have"
+                    tell(f"note: {have} a conversation; the query is read without it")
                 print_counts(rows)
                 tell(*(f"note: {note}" for note in requested.notes))
                 print_optional_metrics(rows, requested.default_groups)

@@ -41,6 +41,7 @@ _SETTINGS = (
     "store", "judge", "jury", "cascade", "any_language", "matching", "protocol", "base_rate",
     *(one.parameter for one in settings_of(LLMOptions) if one.help), "batch_api", "wait",
 )  # fmt: skip
+NOTHING_SENT = "a plan sends nothing"
 _Flags: Any = setting_flags(*_SETTINGS)
 
 
@@ -69,18 +70,18 @@ class JudgeFlags(_Flags):  # type: ignore[misc]  # its fields are the settings
             if value is not None and value is not False and value != []
         }
 
-    def session(self, settings: Settings) -> JudgeSession:
-        """What the command's judges share, with names, keys and prices checked."""
-        return JudgeSession.of(judge_config(settings, self.given()))
+    def session(self, settings: Settings, *, asks: bool = True) -> JudgeSession:
+        """What the command's judges share, with names, prices and, where it asks models, keys checked."""
+        return JudgeSession.of(judge_config(settings, self.given()), offline=None if asks else NOTHING_SENT)
 
     def store_address(self, settings: Settings) -> str | None:
         """Where the store is; None for the default."""
         return store_address(self.store, settings)
 
-    def begin(self, settings: Settings | None = None) -> Judging:
+    def begin(self, settings: Settings | None = None, *, asks: bool = True) -> Judging:
         """Check everything about the judge; nothing is opened."""
         settings = settings or self.settings()
-        return Judging(settings, self.session(settings), self.store_address(settings))
+        return Judging(settings, self.session(settings, asks=asks), self.store_address(settings))
 
 
 @dataclass(frozen=True, slots=True)

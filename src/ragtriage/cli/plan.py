@@ -9,7 +9,7 @@ from ragtriage.cli.console import print_found, progress, tell
 from ragtriage.cli.evaluation_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import CaseFlags, print_columns, print_counts, print_optional_metrics, rereadable
-from ragtriage.cli.judge import JudgeFlags
+from ragtriage.cli.judge import NOTHING_SENT, JudgeFlags
 from ragtriage.cli.opened_stores import answers_in
 from ragtriage.execution.estimate import estimate_file
 from ragtriage.judges.build import build_judge
@@ -35,10 +35,11 @@ def plan(
 ) -> None:
     """Show what evaluating FILE would take: requests, tokens, price and time.
 
-    Nothing is asked and nothing is stored. Answers that the store has are left out, so the plan of a run that was cut
-    off shows what is left. Exit codes: 0; 2 usage or input; 3 the store can't be read.
+    Nothing is asked and nothing is stored; no key and no provider's package is needed. Answers that the store has are
+    left out, so the plan of a run that was cut off shows what is left. Exit codes: 0; 2 usage or input; 3 the store
+    can't be read.
     """
-    judging = judge_flags.begin(judge_flags.settings(metrics=metrics))
+    judging = judge_flags.begin(judge_flags.settings(metrics=metrics), asks=False)
     settings, session = judging.settings, judging.session
     with rereadable(file) as there:
         cases = case_flags.open(there, settings)
@@ -66,7 +67,7 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
     """
     config, notes = session.config, _notes(session.config)
     if config.batch_api:  # it takes the same requests, but wants a place for its tickets
-        session = JudgeSession.of(replace(config, batch_api=False, wait=False))
+        session = JudgeSession.of(replace(config, batch_api=False, wait=False), offline=NOTHING_SENT)
     built = [build_judge(session, memory, trial=trial) for trial in range(trials)]
     judges = [one.judge for one in built]
     notes += [

@@ -236,5 +236,5 @@ def exit_with(read: RowsRead, decisions: Sequence[Decision], *, incomplete: bool
     """Exit with 3 if a later call can bring more."""
     failed = [decision.why for decision in decisions if decision.failed]
     if failed:
-        tell(f"{len(failed):,} answers are undecided because the judge failed. The first: {failed[0]}")
+        tell(f"{plural(len(failed), 'undecided answer')}, as the judge failed. The first: {failed[0]}")
     exit_if(incomplete=failed or incomplete or too_many(read.rejected, len(read.rows)))

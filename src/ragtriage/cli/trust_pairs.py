@@ -71,7 +71,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     or input; 3 incomplete (the judge failed on a pair, or too many unusable rows).
     """
     check_output(out, file, "-o")
-    judging = judge_flags.begin()
+    judging = judge_flags.begin(asks=not dry_run)
     columns = {**judging.settings.map, **parse_pairs(mapping, "--map")}
     with rereadable(file) as rows:
         cases, made, rejected = (
@@ -120,7 +120,7 @@ def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = F
     Both are computed by the same judge, and the paper's figures stand beside. Exit codes: 0; 2 usage or input; 3
     incomplete (the judge failed on a pair, or too many unusable rows).
     """
-    judging = judge_flags.begin()
+    judging = judge_flags.begin(asks=not dry_run)
     paired, rejected = read_table1(data or OWN_PAIRS)
     print_rejected(rejected, len(rejected) + len(paired))
     name = str(data) if data else "pairs of our own"
@@ -164,7 +164,7 @@ def _unseen(config: JudgeConfig) -> str:
 
 def _keep(made: Sequence[Pair], out: Path) -> None:
     write_pairs(made, out)
-    tell(f"{len(made):,} pairs in {out}")
+    tell(f"{plural(len(made), 'pair')} in {out}")
 
 
 def _check_writes(judge: Judge) -> None:

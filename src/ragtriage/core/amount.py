@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ragtriage.core.display import dollars
+from ragtriage.core.display import dollars, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Amount:
         if not self.requests:
             return ""
         tokens = f"{self.tokens_in:,} tokens in, {self.tokens_out:,} out"
-        return f"{self.requests:,} requests · {tokens}" + (f" · {dollars(self.cost)}" if self.cost else "")
+        return f"{plural(self.requests, 'request')} · {tokens}" + (f" · {dollars(self.cost)}" if self.cost else "")
 
     def as_json(self) -> dict[str, Any]:
         """For machines: `{"spent": {...}}`, with a null for an unknown price; nothing if no request was sent."""

@@ -14,6 +14,27 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+SAME = 6
+"""Decimal places of a number up to which two processors agree."""
+
+
+def settled(value: float, places: int = SAME) -> float:
+    """A number as it is ordered, cut and shown: alike wherever it was computed, a border at a tie included."""
+    return round(round(value, SAME), places) + 0.0
+
+
+def told_apart(value: float, limit: float | None) -> str:
+    """A score to two places, or as many more as show on which side of a limit it lies."""
+
+    def side(number: float) -> int:
+        beyond = settled(number - (number if limit is None else limit))
+        return (beyond > 0) - (beyond < 0)
+
+    exact = settled(value)
+    places = next((places for places in range(2, SAME) if side(settled(value, places)) == side(exact)), SAME)
+    return f"{settled(value, places):.{places}f}"
+
+
 def about(count: int) -> str:
     """An estimated count, to three digits: `about 98,700`."""
     return f"about {float(f'{count:.3g}'):,.0f}"

@@ -36,6 +36,11 @@ class ConfigError(RagtriageError):
         self.settings = settings
 
 
+def how_to_install(extra: str) -> str:
+    """The command that installs an extra; no package index has ragtriage."""
+    return f"in a copy of ragtriage's repository, pip install '.[{extra}]'"
+
+
 class MissingExtraError(ConfigError):
     """An optional package is needed but isn't installed.
 
@@ -45,7 +50,7 @@ class MissingExtraError(ConfigError):
     """
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} need the extra {extra!r}: pip install 'ragtriage[{extra}]'")
+        super().__init__(f"{what} need the extra {extra!r}: {how_to_install(extra)}")
         self.extra = extra
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from ragtriage.core.display import settled
+
 Answered = Literal["yes", "no", "unknown"]
 Span = tuple[int, int]
 """A place in a text: `[start, end)` in characters."""
@@ -181,7 +183,7 @@ def highest(cells: Sequence[Cell]) -> Cell:
                 return 3, 0.0, 0.0
             case Verdict(value=value, score=score, chance=chance):
                 likely = float(value == "yes") if chance is None else chance
-                return {"no": 1, "unknown": 2, "yes": 4}[value], likely, score or 0.0
+                return {"no": 1, "unknown": 2, "yes": 4}[value], settled(likely), settled(score or 0.0)
 
     return max(cells, key=rank, default=None)
 
@@ -250,7 +252,7 @@ def is_doubtful(part: Part) -> bool:
     if not isinstance(part.cell, Verdict) or part.cell.chance is None:
         return isinstance(part.cell, Verdict) and not part.cell.sure
     bad = bad_chance(part)
-    return min(bad, 1.0 - bad) > NOT_SUPPORTED
+    return settled(min(bad, 1.0 - bad)) > NOT_SUPPORTED
 
 
 def count_distribution(chances: Sequence[float]) -> list[float]:

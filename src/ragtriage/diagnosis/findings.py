@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ragtriage.core.case import Record
+from ragtriage.core.display import settled
 from ragtriage.core.metric import Metric
 from ragtriage.core.verdicts import NOT_SUPPORTED, Missing, Part, Score, Verdict, Verdicts, is_yes
 from ragtriage.diagnosis.likelihood import Likelihood, doubt_of
@@ -119,7 +120,7 @@ def assess(
     likely = {rule.name: (rule, scored.probability(rule)) for rule in _applicable(rules, refused=refused)}
     found = [scored.finding(rule, p) for rule, p in likely.values() if scored.shown(rule, p, costs)]
     return Assessment(
-        tuple(sorted(found, key=lambda f: (KINDS.index(f.kind), -f.probability))),
+        tuple(sorted(found, key=lambda f: (KINDS.index(f.kind), -settled(f.probability, 2)))),
         {name: p for name, (_, p) in likely.items() if p > 0.0},
     )
 
@@ -151,7 +152,7 @@ class _Scored:
     def evidence(self, rule: Rule) -> list[tuple[str, Part]]:
         """The bad components; where several doubtful ones make a score low and none is bad, the most doubtful."""
         doubtful = [(n, part) for n, part in self._quoted(rule) if part.good and 0.0 < doubt_of(part) < 1.0]
-        return self.bad(rule) or sorted(doubtful, key=lambda one: -doubt_of(one[1]))[:1]
+        return self.bad(rule) or sorted(doubtful, key=lambda one: -settled(doubt_of(one[1]), 2))[:1]
 
     def shown(self, rule: Rule, probability: float, costs: Costs) -> bool:
         """Whether a rule is likely enough, and if it blames the answer, rests on a component that is surely bad.
@@ -205,8 +206,8 @@ class _Scored:
         return Evidence(name, component.text, fault, explanation, component.source, component.span, sure)
 
     def _doubts(self, rule: Rule, probability: float, bad: Sequence[Part]) -> Iterator[str]:
-        if probability < SURE:
-            yield f"{probability:.0%} likely"
+        if settled(probability) < SURE:
+            yield f"{settled(probability, 2):.0%} likely"
         elif bad and not any(isinstance(part.cell, Verdict) and part.cell.sure for part in bad):
             yield "the judge isn't sure of any verdict that it rests on"
         if "groundedness" in rule.when and (told := sum(part.component.text in self.conversed for part in bad)):
@@ -214,7 +215,7 @@ class _Scored:
 
 
 def _is_firm(part: Part) -> bool:
-    return not isinstance(part.cell, Verdict) or part.cell.chance is None or doubt_of(part) <= NOT_SUPPORTED
+    return not isinstance(part.cell, Verdict) or part.cell.chance is None or settled(doubt_of(part)) <= NOT_SUPPORTED
 
 
 def _is_fault(part: Part, rule: Rule) -> bool:

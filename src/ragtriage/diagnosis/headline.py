@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from ragtriage.core.case import Record
+from ragtriage.core.display import settled, told_apart
 from ragtriage.core.metric import Metric
 from ragtriage.core.steps import Decompose
 from ragtriage.core.verdicts import Score, Undefined
@@ -123,7 +124,9 @@ def component_of(record: Record, findings: Sequence[Finding], rules: Sequence[Ru
 
 def most_pressing(findings: Sequence[Finding]) -> Finding:
     """The finding that comes first: by its kind, the likelier before the less likely, the severe before the slight."""
-    return min(findings, key=lambda f: (KINDS.index(f.kind), not f.sure, -round(f.probability, 2), -f.severity))
+    return min(
+        findings, key=lambda f: (KINDS.index(f.kind), not f.sure, -settled(f.probability, 2), -settled(f.severity, 2))
+    )
 
 
 def any_applicable(rules: Sequence[Rule], computed: Collection[str]) -> bool:
@@ -168,11 +171,11 @@ def _unread_low_scores(
         level = BAD[metric.better]
         if bad and (_reads_response(metric) or (name, level) in blamed):
             beyond = distance_past_threshold(outcome.value, threshold, metric.better)
-            # rounded, so that of equally bad ones the order of the metrics decides on every processor
+            # as it is shown, so that of equally bad ones the order of the metrics decides on every processor
             yield (
-                round(beyond, 6),
+                settled(beyond, 2),
                 metric.title,
-                f"{metric.title} is {level} ({outcome.value:.2f}, threshold {threshold:g})",
+                f"{metric.title} is {level} ({told_apart(outcome.value, threshold)}, threshold {threshold:g})",
             )
 
 
@@ -209,7 +212,7 @@ def case_rank(
         return rank_of(record.case.id, own)
     order = _place("doubt" if head.kind == "undetermined" else head.kind)
     beyond = _distance_past_thresholds(record, thresholds, metrics)
-    return order, 1, -round(beyond, 6), _id_order(record.case.id)
+    return order, 1, -settled(beyond, 2), _id_order(record.case.id)
 
 
 def rank_of(case: str, findings: Sequence[Finding]) -> Rank:
@@ -218,7 +221,7 @@ def rank_of(case: str, findings: Sequence[Finding]) -> Rank:
         return _place("no-fault"), 1, 0.0, _id_order(case)
     first = most_pressing(findings)
     total = sum(finding.severity for finding in findings if finding.kind == first.kind)
-    return _place(first.kind), int(not first.sure), -round(total, 6), _id_order(case)
+    return _place(first.kind), int(not first.sure), -settled(total, 2), _id_order(case)
 
 
 def needs_a_look(rank: Rank) -> bool:

@@ -16,6 +16,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Literal
 
+from ragtriage.core.display import settled
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Better
 from ragtriage.core.steps import Step
@@ -25,9 +26,6 @@ from ragtriage.metrics.thelma import DECLINES, SUPPORTED_BY_CONVERSATION
 Level = Literal["low", "high"]
 BAD: Mapping[Better, Level] = MappingProxyType({"higher": "low", "lower": "high"})
 """Which direction is good → the level that is bad."""
-
-_ROUNDING = 1e-9
-"""A mean of verdicts such as 4/5 must not fall below 0.8 by rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +49,11 @@ def level_of(value: float, threshold: float, better: Better = "higher") -> Level
     """Whether a score is low or high. One that lies at its threshold is good, whichever direction that is.
 
     Where higher is better: low below the threshold, high at or above it. Where lower is better: high above the
-    threshold, low at or below it.
+    threshold, low at or below it. A mean of verdicts such as 4/5 doesn't fall below 0.8 by rounding.
     """
     if better == "higher":
-        return "low" if value < threshold - _ROUNDING else "high"
-    return "high" if value > threshold + _ROUNDING else "low"
+        return "low" if settled(value - threshold) < 0 else "high"
+    return "high" if settled(value - threshold) > 0 else "low"
 
 
 def is_bad(value: float | None, threshold: float | None, better: Better = "higher") -> bool:
@@ -156,7 +154,7 @@ class Rule:
     def shown(self, probability: float, costs: Costs) -> bool:
         """Whether it is likely enough to be shown."""
         low, high = self.likely or (costs.shown_from if self.kind in BLAMING else LIKELY, math.inf)
-        return low <= probability < high
+        return low <= settled(probability) < high
 
     def reads_level(self) -> bool:
         """Whether it blames scores, and not single bad components beside scores that may be good."""

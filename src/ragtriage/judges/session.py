@@ -15,7 +15,7 @@ from ragtriage.judges.llm.embedding_judge import EmbeddingJudge
 from ragtriage.judges.llm.models import address_of, options_for, price_of, price_of_embeddings
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.prompts import Prompts, read_prompts
-from ragtriage.judges.llm.providers import model_named
+from ragtriage.judges.llm.providers import check_provider, model_named
 from ragtriage.judges.llm.transport import ModelTransport, Offline
 
 
@@ -65,8 +65,8 @@ class JudgeSession:
 
         Args:
             config: who judges.
-            offline: why no model may be asked at all: neither keys nor packages are looked for then, and a question
-                that no memory answers fails for this reason.
+            offline: why no model may be asked at all: neither keys nor packages are looked for then, nor whether a
+                model has a batch API, and a question that no memory answers fails for this reason.
             ledger: what this process is granted of the budget of several; else all of it.
             shared: the limits a minute of a model by its name, where other processes send requests under them too.
 
@@ -89,13 +89,12 @@ def _connection(
     name: str, config: JudgeConfig, ledger: Ledger, offline: str | None, shared: MinuteLimits | None
 ) -> ModelConnection:
     options = options_for(name, config.options)
-    if offline is not None:
-        channel = Channel(config.options, ledger, name=name)
-        return ModelConnection(name, options, None, Offline(offline), channel, _embeddings(config, channel, offline))
-    transport, price = ModelTransport(name, options), price_of(name, options)
+    check_provider(name)
+    transport = ModelTransport(name, options) if offline is None else Offline(offline)
+    price = price_of(name, options)
     channel = Channel(config.options, ledger, price, name=name, shared=shared)
     _check_budget(name, price, options, "give its price, IN:OUT (US dollars for a million tokens), or ")
-    if config.batch_api:
+    if config.batch_api and offline is None:
         check_batch_support(name, model_named(name, options), options)
     return ModelConnection(name, options, price, transport, channel, _embeddings(config, channel, offline))
 
@@ -104,11 +103,11 @@ def _embeddings(config: JudgeConfig, channel: Channel, offline: str | None) -> E
     if config.embeddings is None:
         return None
     options = options_for(config.embeddings, config.options)
-    if offline is not None:
-        return EmbeddingJudge(config.embeddings, options, channel, Offline(offline).embed)
+    check_provider(config.embeddings)
     price = price_of_embeddings(config.embeddings, options)
     _check_budget(config.embeddings, price, options, "give their price, IN:OUT (US dollars for a million tokens), or ")
-    return EmbeddingJudge(config.embeddings, replace(options, price=price), channel)
+    embed = None if offline is None else Offline(offline).embed
+    return EmbeddingJudge(config.embeddings, replace(options, price=price), channel, embed)
 
 
 def _check_budget(name: str, price: Price | None, options: LLMOptions, advice: str) -> None:

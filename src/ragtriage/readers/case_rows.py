@@ -174,7 +174,7 @@ class RowReader:
             return ()
         if value is None:
             raise RowProblem("sources", self._empty("sources"))
-        return sources_of(value, context)
+        return sources_of(value, context, self._layout.places["sources"].text)
 
     def _empty(self, field: str) -> str:
         place = self._layout.places[field]

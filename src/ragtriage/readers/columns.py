@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shlex
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from ragtriage.readers.field_values import (
     is_usable,
     normalized,
 )
+from ragtriage.readers.likely_places import likely_places
 from ragtriage.readers.paths import NotThere, Place, column_place, is_missing, keys_of, place_from
 from ragtriage.readers.text_values import unpacked
 
@@ -169,6 +171,7 @@ def wanted_places(
         if text:
             places[field] = place = place_from(text, field, columns)
             _check_there(place, field, rows, columns, f"{name}: --map {field}={text}", first_row)
+            _check_is_text(place, field, rows, f"{name}: --map {field}={text}")
     return places
 
 
@@ -185,6 +188,16 @@ def _check_there(place: Place, field: str, rows: Rows, columns: Sequence[str], f
             raise InputError(f"{flag}: there is no column {member.text!r}.{hint} {listed(columns)}")
         every = "" if len(rows) == 1 else f", as none of the first {len(rows)} rows has"
         raise InputError(f"{flag}: row {first_row}, field {field!r}: has no {member.text!r}{every}: {problem}")
+
+
+def _check_is_text(place: Place, field: str, rows: Rows, flag: str) -> None:
+    """Raise an InputError if all that a query is taken from are objects."""
+    held = [unpacked(value) for value in _values(place, rows)]
+    if field != "query" or not held or not all(isinstance(value, Mapping) for value in held):
+        return
+    likely = likely_places([{place.text: value} for value in held], [field]).get(field)
+    advice = f": name the text in it, {_flag(field, likely)}" if likely else ", not a text"
+    raise InputError(f"{flag}: is an object with the keys {keys_of(held[0])}{advice}")
 
 
 def missing_in_all(place: Place, rows: Rows) -> NotThere | None:
@@ -264,8 +277,8 @@ def find_layout(
         places |= places_of([shape for shape in shapes if shape.fallback], rows, columns, wanted, name)
         if "sources" not in places and (numbered := numbered_sources(columns, name)):
             series, places["sources"] = numbered
-    if lacking := next((field for field in needed if field not in places), None):
-        raise InputError(_nothing_found(lacking, columns, rows, certain, name))
+    if lacking := [field for field in needed if field not in places]:
+        raise InputError(_nothing_found(lacking, columns, rows, certain, name, places, wanted))
     layout = Layout(
         {field: places[field] for field in ALIASES if field in places},
         columns,
@@ -275,7 +288,7 @@ def find_layout(
         shapes=tuple(shapes),
         series=series,
     )
-    return replace(layout, notes=(*notes, *([] if questions else _pitfalls(layout)), *_left_out(layout)))
+    return replace(layout, notes=(*notes, *([] if questions else _pitfalls(layout, rows)), *_left_out(layout)))
 
 
 def _from_application(wanted: Mapping[str, str]) -> dict[str, str]:
@@ -376,16 +389,38 @@ def _beside(
             yield column
 
 
-def _nothing_found(field: str, columns: Sequence[str], rows: Rows, shapes: Sequence[Shape], name: str) -> str:
+def _nothing_found(  # what is lacking, and all that may tell where it is
+    lacking: Sequence[str],
+    columns: Sequence[str],
+    rows: Rows,
+    shapes: Sequence[Shape],
+    name: str,
+    places: Mapping[str, Place],
+    wanted: Mapping[str, str],
+) -> str:
     there = {field_named(column) or normalized(column): column for column in reversed(columns)}
-    hints = [described for shape in shapes if (described := shape.looked_for(field, rows))]
-    if field == "sources":
+    hints = [described for field in lacking for shape in shapes if (described := shape.looked_for(field, rows))]
+    if "sources" in lacking:
         hints += [hint.format(column=there[other]) for other, hint in NOT_SOURCES.items() if other in there][:1]
-    if within := _rows_within(rows):
+    likely = _likely(rows, [*lacking, *(["response"] if "response" not in {*places, *wanted} else [])], places)
+    within = _rows_within(rows)
+    if within and not set(lacking) <= set(likely):
         hints.append(f"{within!r} is a list of objects; if these are the rows: --map rows={within}.")
-    looked = "" if shapes else f"Looked for: {', '.join(ALIASES[field])}."
+    looked = "" if shapes else f"Looked for: {'; '.join(', '.join(ALIASES[field]) for field in lacking)}."
     told = " ".join([listed(columns), *([looked] if looked else []), *hints])
-    return f"{name}: no column holds the {field}. {told} Say which one it is: --map {field}=COLUMN"
+    said = [_flag(field, likely.get(field, "COLUMN")) for field in JUDGED if field in lacking or field in likely]
+    how = "Likely" if likely else "Say which one it is" if len(lacking) == 1 else "Say which ones they are"
+    return f"{name}: no column holds the {' or the '.join(lacking)}. {told} {how}: {' '.join(said)}"
+
+
+def _likely(rows: Rows, fields: Iterable[str], places: Mapping[str, Place]) -> dict[str, str]:
+    """Where these fields likely stand, beside the columns that others were taken from."""
+    return likely_places(rows, fields, frozenset[str]().union(*(place.columns for place in places.values())))
+
+
+def _flag(field: str, place: str) -> str:
+    """The flag that names a place, as a shell takes it."""
+    return f"--map {shlex.quote(f'{field}={place}') if set(place) & set(' []*') else f'{field}={place}'}"
 
 
 def _rows_within(rows: Rows) -> str | None:
@@ -408,7 +443,7 @@ def _rows_within(rows: Rows) -> str | None:
     )
 
 
-def _pitfalls(layout: Layout) -> list[str]:
+def _pitfalls(layout: Layout, rows: Rows) -> list[str]:
     notes = [
         f"{column!r} became a tag: in DeepEval's files it is the ideal context, not what was retrieved "
         f"(--map sources={column} takes it)"
@@ -416,9 +451,12 @@ def _pitfalls(layout: Layout) -> list[str]:
         if normalized(column) == "context"
     ]
     if "response" not in layout.places:
+        wanted = [] if "response" in layout.switched_off else ["response"]
+        likely = _likely(rows, wanted, layout.places).get("response")
+        how = f"; {likely!r} may hold it: {_flag('response', likely)}" if likely else " (--map response=COLUMN)"
         notes.append(
             "no column holds the response: the scores that need one are undefined. "
-            f"Looked for: {', '.join(ALIASES['response'])} (--map response=COLUMN)"
+            f"Looked for: {', '.join(ALIASES['response'])}{how}"
         )
     return notes
 

@@ -79,11 +79,11 @@ def kind_of(value: Any) -> str:
     return f"list of {kinds.pop()}" if len(kinds) == 1 and "" not in kinds else "list"
 
 
-def sources_of(value: Any, context: RowContext) -> tuple[Source, ...]:
+def sources_of(value: Any, context: RowContext, place: str = "sources") -> tuple[Source, ...]:
     """The sources that a value holds.
 
     It is a list of texts or objects, an object of id to text, one object, one text, or a list as text. The context gets
-    a remark for each liberty taken.
+    a remark for each liberty taken. `place` is where it stands, for messages.
 
     Raises:
         RowProblem: it holds no sources; says which one is wrong and why.
@@ -99,7 +99,7 @@ def sources_of(value: Any, context: RowContext) -> tuple[Source, ...]:
             context.remarks.append(NOT_SPLIT)
     if len(items) > context.limits.max_sources:
         raise RowProblem("sources", too_many)
-    return tuple(_source(item, f"source {index} ", context) for index, item in enumerate(items, 1))
+    return tuple(_source(item, f"source {index} ", context, place) for index, item in enumerate(items, 1))
 
 
 def with_ids(sources: tuple[Source, ...], ids: Sequence[str | None] | None) -> tuple[Source, ...]:
@@ -153,7 +153,7 @@ def _is_list_of_sources(item: Any) -> bool:
     return isinstance(item, list | tuple) and all(isinstance(inner, str | Mapping) for inner in item)
 
 
-def _source(item: Any, where: str, context: RowContext) -> Source:
+def _source(item: Any, where: str, context: RowContext, place: str) -> Source:
     if isinstance(item, str):
         return Source(text_of("sources", item, context, where))
     if not isinstance(item, Mapping):
@@ -163,8 +163,9 @@ def _source(item: Any, where: str, context: RowContext) -> Source:
         if key := next((key for key in _TEXT_KEYS if key in item), None):
             reason = f"{where}is an object whose {key!r} is {described(item[key])}, not a text: {_TEACH}"
             raise RowProblem("sources", reason)
-        keys = ", ".join(_TEXT_KEYS)
-        raise RowProblem("sources", f"{where}is {described(item)}; its text was looked for under {keys}: rename it")
+        key = max((k for k, v in item.items() if isinstance(v, str)), key=lambda k: len(item[k]), default="KEY")
+        looked = f"its text was looked for under {', '.join(_TEXT_KEYS)}"
+        raise RowProblem("sources", f"{where}is {described(item)}; {looked}: --map 'sources={place}[*].{key}' takes it")
     name = _id_of_source(item)
     return Source(text_of("sources", text, context, where), None if name is None else clean(name, context.remarks))
 

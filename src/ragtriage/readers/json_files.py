@@ -5,12 +5,13 @@ from __future__ import annotations
 import codecs
 import heapq
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha1
 from json import JSONDecodeError
 from typing import Any, BinaryIO, NamedTuple
 
+from ragtriage.core.display import plural
 from ragtriage.readers.columns import ROW_LISTS
 from ragtriage.readers.field_values import field_named
 from ragtriage.readers.paths import ValuePath, row_of, rows_at
@@ -235,9 +236,10 @@ _KNOWN: _Lists = {tuple(text.split(".")): _List(text, group) for group in ROW_LI
 def json_document(stream: BinaryIO, limits: RowLimits, nested: ValuePath | None = None) -> Iterator[RawRow]:
     """The rows of a JSON document.
 
-    That is a list of objects; or an object that holds such a list at one of `ROW_LISTS`; or an object of columns (this
-    one is held in memory); or one object or several, one behind the other, each a row. With `nested` it is what stands
-    at that path. Broken JSON ends the reading: what comes behind it has no known place.
+    That is a list of objects; or an object that holds such a list at one of `ROW_LISTS`, or one of lists beside the
+    names of its columns; or an object of columns, or of rows by their ids (these are held in memory); or one object or
+    several, one behind the other, each a row. With `nested` it is what stands at that path. Broken JSON ends the
+    reading: what comes behind it has no known place.
     """
     window = _Window(stream, limits)
     row = 0
@@ -276,9 +278,35 @@ def _row(line: int, one: _Value) -> RawRow:
     return row_of(one.value, line, one.size, one.repeated)
 
 
-def _elements(window: _Window) -> Iterator[RawRow]:
-    for _ in _items(window):
-        yield _row(window.line, window.value())
+def _elements(window: _Window, beside: Mapping[str, Any] | None = None) -> Iterator[RawRow]:
+    """The rows of a list; `beside` is what stood before it in the object that holds it."""
+    header = _header(beside or {})
+    for number in _items(window):
+        line, one = window.line, window.value()
+        if header is not None and isinstance(one.value, list):
+            columns, ids = header
+            if len(one.value) != len(columns):
+                yield RawRow(0, line, problem=_uneven(one.value, columns))
+                continue
+            named = {} if number >= len(ids) else {"id": ids[number]}
+            one = one._replace(value=named | dict(zip(columns, one.value, strict=True)))
+        yield _row(line, one)
+
+
+def _uneven(cells: Sequence[Any], columns: Sequence[str]) -> str:
+    return f"has {plural(len(cells), 'cell')}, but there are {plural(len(columns), 'column')}"
+
+
+def _header(beside: Mapping[str, Any]) -> tuple[list[str], list[Any]] | None:
+    """The columns of a table whose rows are lists, as pandas splits it; its index, where no column holds ids."""
+    columns, index = beside.get("columns"), beside.get("index")
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        return None
+    return columns, index if isinstance(index, list) and _without_id(columns) else []
+
+
+def _without_id(columns: Iterable[str]) -> bool:
+    return all(field_named(column) != "id" for column in columns)
 
 
 def _items(window: _Window) -> Iterator[int]:
@@ -310,10 +338,13 @@ def _keys(window: _Window) -> Iterator[tuple[str, str | None]]:
     window.skip("}")
 
 
-def _search(window: _Window, lists: _Lists, found: list[_List]) -> Generator[RawRow, None, _Value | None]:
+def _search(
+    window: _Window, lists: _Lists, found: list[_List], beside: Mapping[str, Any] | None = None
+) -> Generator[RawRow, None, _Value | None]:
     """The rows of the lists within the next value; returns the value if there is no such list in it.
 
-    `lists` says where to look; those that are found are added to `found`.
+    `lists` says where to look; those that are found are added to `found`. `beside` is what stands before the value in
+    its object.
     """
     kind = window.peek()
     here = lists.get(())
@@ -324,7 +355,7 @@ def _search(window: _Window, lists: _Lists, found: list[_List]) -> Generator[Raw
             raise window.broken(f"a second list, {second!r}, follows the rows of {first!r}: {which}")
         found.append(here)
         within = f"the rows are the list {here.text!r}; what stands beside it in the file was not kept"
-        for row in _elements(window):
+        for row in _elements(window, beside):
             yield replace(row, within=within)
         return None
     if kind == "{" and any(isinstance(part, str) for part, *_ in filter(None, lists)):
@@ -339,7 +370,7 @@ def _search_object(window: _Window, lists: _Lists, found: list[_List]) -> Genera
     total, bad, repeated = 0, None, None
     before = len(found)
     for key, bad_key in _keys(window):
-        inner = yield from _search(window, _below(lists, key), found)
+        inner = yield from _search(window, _below(lists, key), found, whole)
         value, size, bad_value, repeated_inside = inner or _NOTHING
         bad = bad or bad_key or bad_value
         repeated = repeated or (key if key in whole else repeated_inside)
@@ -371,7 +402,13 @@ def _below(lists: _Lists, key: str | int) -> _Lists:
 
 
 def _one(line: int, one: _Value) -> Generator[RawRow, None, bool]:
-    """The row that an object is, or the rows of the columns that it holds; returns whether it was itself one row."""
+    """The row that an object is, or the rows or columns that it holds; returns whether it was itself one row."""
+    if one.bad is None and _holds_rows(one.value):
+        within = "the file holds an object of rows, whose keys became ids; all of it is held in memory"
+        for key, row in one.value.items():
+            named = {"id": key} if _without_id(row) else {}
+            yield RawRow(0, line, values=named | row, within=within, repeated=one.repeated)
+        return False
     columns = _columns(one.value) if one.bad is None else None
     if columns is None:
         yield _row(line, one)
@@ -380,6 +417,16 @@ def _one(line: int, one: _Value) -> Generator[RawRow, None, bool]:
     for cells in zip(*columns, strict=True):
         yield RawRow(0, line, values=dict(zip(one.value, cells, strict=True)), within=within, repeated=one.repeated)
     return False
+
+
+def _holds_rows(members: dict[str, Any]) -> bool:
+    """Whether an object holds rows by their ids: every member is one, and none has the name of a field."""
+    return bool(members) and all(
+        isinstance(row, dict)
+        and field_named(key) is None
+        and (key.isdecimal() or any(field_named(column) == "query" for column in row))
+        for key, row in members.items()
+    )
 
 
 def _columns(members: dict[str, Any]) -> list[list[Any]] | None:

@@ -32,7 +32,6 @@ from ragtriage.report.words import (
     STATE_WORDS,
     doubt_of,
     titled,
-    two_places,
 )
 
 MOST_EVIDENCE = 6
@@ -212,9 +211,10 @@ def _source(source: SourceReport) -> Iterator[Line]:
     said = [StyledText(f"{source.number} {source.name}", "strong")]
     state = source.needed.state
     if state != "not asked":
-        words = {"yes": "needed", "no": "not needed", "check": "probably not needed"}
+        as_a_whole = " as a whole" if source.needed_as_a_whole else ""
+        words = {"yes": f"needed{as_a_whole}", "no": "not needed", "check": "probably not needed"}
         said.append(StyledText(f" {SIGNS[state]} {words.get(state, STATE_WORDS[state])}", f"strong {state}"))
-    if source.facts:
+    if source.facts and not source.needed_as_a_whole:
         said.append(StyledText(f" · {source.essential} of {plural(source.facts, 'fact')} needed", "strong quiet"))
     yield Line(tuple(said))
     yield _excerpt(source.pieces)
@@ -253,4 +253,4 @@ def _score(score: ScoreReport) -> tuple[Cell, ...]:
     if score.unknown:
         beside.append(StyledText(f"  {plural(score.unknown, 'component')} left out", "quiet"))
     bar = Bar(score.value, score.range, tone or "bar", 10, tuple(beside))
-    return StyledText(title, tone), StyledText(two_places(score.value), tone), bar
+    return StyledText(title, tone), StyledText(score.shown, tone), bar

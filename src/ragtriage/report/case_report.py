@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ragtriage.core.case import Record, counted_text
-from ragtriage.core.display import one_line, price_of_tokens, sanitize
+from ragtriage.core.display import one_line, price_of_tokens, sanitize, told_apart
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.verdicts import Component, Score, Span, Undefined, Verdict
 from ragtriage.diagnosis.findings import Finding, claims_from_conversation
@@ -213,6 +213,11 @@ class SourceReport:
     """Essential facts that have no place in the text."""
     characters: int
 
+    @property
+    def needed_as_a_whole(self) -> bool:
+        """Whether it is needed though none of its facts is by itself."""
+        return self.needed.state == "yes" and self.facts > 0 and not self.essential
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreReport:
@@ -237,6 +242,11 @@ class ScoreReport:
     def bad(self) -> bool:
         """Whether it lies on the wrong side of its threshold."""
         return bool(self.beyond)
+
+    @property
+    def shown(self) -> str:
+        """The value as it is shown, on the right side of its threshold; empty if there is none."""
+        return "" if self.value is None else told_apart(self.value, self.threshold)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ragtriage.core.display import dollars, one_line, plural
+from ragtriage.core.display import dollars, one_line, plural, settled
 from ragtriage.core.metric import Metric
 from ragtriage.diagnosis.headline import KIND_WORDS, UNDETERMINED
 from ragtriage.diagnosis.rules import RULES, Rule, most_telling
@@ -221,11 +221,12 @@ def cases_document(
     width: int = MEDIUM,
     rules: Sequence[Rule] = RULES,
 ) -> Iterator[Block]:
-    """One line a case, worst first: the finding whole, and as many scores as the width allows.
+    """One line a case on which something was found, worst first: the finding whole, and as many scores as fit.
 
     Which scores are left out first hangs on the rules that the findings come from.
     """
-    ordered = worst_first(rows)
+    listed = worst_first(rows)
+    ordered = [row for row in listed if row.kind != "no-fault"]
     shown = ordered[:most]
     names = list(dict.fromkeys(name for row in shown for name in row.scores))
     columns = (
@@ -233,13 +234,16 @@ def cases_document(
         Column("finding", least=max((_length(_finding(row)) for row in shown), default=0)),
         *score_columns(names, metrics, rules),
     )
-    yield replace(table(columns, (_case(row, names, width) for row in shown), gap=1), explained=True)
+    if shown:
+        yield replace(table(columns, (_case(row, names, width) for row in shown), gap=1), explained=True)
     if any(not row.sure and row.kind != "undetermined" for row in shown):
         yield _remark("?: likely, but not sure")
     if any(row.kind == "low-score" for row in shown):
         yield _remark("low score: no fault found, but a score lies on the wrong side of its threshold")
     if len(ordered) > len(shown):
         yield _remark(f"{plural(len(ordered) - len(shown), 'more case')} not listed")
+    if well := len(listed) - len(ordered):
+        yield _remark(f"{SIGNS['no-fault']} {KIND_WORDS['no-fault']} in {plural(well, 'case')}")
 
 
 def _finding(row: ListedCase) -> tuple[StyledText, ...]:
@@ -378,7 +382,9 @@ def _units(summary: RepeatSummary) -> Table:
 
 def _worst(summary: RepeatSummary) -> Table:
     found = [(m, case) for m in summary.metrics for case in m.worst]
-    found.sort(key=lambda pair: (-pair[1].spread, -pair[1].verdict_flips))  # stable: metrics keep their order
+    found.sort(
+        key=lambda pair: (-settled(pair[1].spread, 3), -pair[1].verdict_flips)
+    )  # stable: metrics keep their order
     rows = tuple(
         (one_line(case.case, 60), one_line(m.title, 40), f"{case.mean:.2f}", f"{case.spread:.3f}", _what_flips(case))
         for m, case in found[:MOST_CASES]

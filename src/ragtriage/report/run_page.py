@@ -9,13 +9,13 @@ from __future__ import annotations
 import heapq
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from ragtriage.core.display import one_line, plural
+from ragtriage.core.display import one_line, plural, settled, told_apart
 from ragtriage.diagnosis.headline import KIND_WORDS, Rank
 from ragtriage.diagnosis.rules import SURE, is_bad
 from ragtriage.report.case_report import ListedCase, case_report, legend_of, listed_case, looks_of
@@ -53,7 +53,9 @@ def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diag
     kinds: Counter[str] = Counter()
     worst = heapq.nsmallest(MOST_ROWS, _ranked(cases(), header, kinds))
     names = [m.numbers.name for m in run.metrics]
-    rows = sorted((place, _as_array(row, at, names)) for at, (_, place, _, row) in enumerate(worst, 1))
+    rows = sorted(
+        (place, _as_array(row, at, names, header.thresholds)) for at, (_, place, _, row) in enumerate(worst, 1)
+    )
     same, tables = repeats_report(run.repeats.summary, header.judge) if run.repeats else ("", ())
     columns = {
         "titles": [m.title for m in run.metrics],
@@ -137,9 +139,14 @@ def missing_scores_of(metric: MetricReport) -> list[str]:
     return gaps
 
 
-def _as_array(row: ListedCase, number: int, names: Sequence[str]) -> list[Any]:
+def _exact(value: float, limit: float | None) -> float:
+    """A score to three places, or as many more as show on which side of its threshold it lies."""
+    return settled(value, max(3, len(told_apart(value, limit).partition(".")[2])))
+
+
+def _as_array(row: ListedCase, number: int, names: Sequence[str], limits: Mapping[str, float]) -> list[Any]:
     """A row as the script reads it: place, id, query, kind, component, about, reading, sure, then the scores."""
-    scores = [None if (value := row.scores.get(name)) is None else round(value, 3) for name in names]
+    scores = [None if (value := row.scores.get(name)) is None else _exact(value, limits.get(name)) for name in names]
     return [number, row.id, row.query, row.kind, row.component, row.about, row.reading, int(row.sure), *scores]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.core.amount import Amount
-from ragtriage.core.display import one_line, plural, price_of_tokens
+from ragtriage.core.display import one_line, plural, price_of_tokens, told_apart
 from ragtriage.core.metric import Metric
 from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis.headline import NONE, UNREAD, any_applicable
@@ -228,7 +228,7 @@ def _metric(m: MetricSummary, header: Header, summary: Summary) -> MetricReport:
     return MetricReport(
         m,
         one_line(titled(m.title, m.better), 60),
-        DASH if m.mean is None else two_places(m.mean),
+        DASH if m.mean is None else told_apart(m.mean, threshold),
         bad_level(m.mean, threshold, m.better),
         threshold,
         None if m.low is None or m.high is None else (two_places(m.low), two_places(m.high)),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from ragtriage.core.display import one_line, plural
+from ragtriage.core.display import one_line, plural, settled
 from ragtriage.core.metric import Better, Metric
 from ragtriage.diagnosis.findings import Finding
 from ragtriage.diagnosis.rules import BAD, is_bad
@@ -36,7 +36,7 @@ REPEATED_SIGN, REPEATED_WORDS = "↻", "said twice"
 
 def two_places(value: float) -> str:
     """A score as it is shown everywhere; what rounds to nothing has no sign."""
-    return f"{round(value, 2) + 0.0:.2f}"
+    return f"{settled(value, 2):.2f}"
 
 
 def shown_time(iso: str) -> str:
@@ -85,7 +85,7 @@ def bad_level(value: float | None, threshold: float | None, better: Better) -> s
 def place_within(value: float, within: tuple[float, float]) -> float:
     """Where a value lies between the ends of its range: 0 at the lower, 1 at the upper one and beyond."""
     low, high = within
-    return min(1.0, max(0.0, (value - low) / (high - low)))
+    return settled(min(1.0, max(0.0, (value - low) / (high - low))))
 
 
 def doubt_of(finding: Finding, metrics: Sequence[Metric] = ()) -> str:

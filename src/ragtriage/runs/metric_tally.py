@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, counted_weight
+from ragtriage.core.display import SAME, settled
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.statistics import ExactSum, Z, percentile_interval, ranked, resamples_of
 from ragtriage.core.verdicts import Outcome, Score, Undefined
@@ -40,7 +41,7 @@ class ExpectedCount:
         A step in the log odds of all probabilities moves their sum by that same variance.
         """
         reach = Z * math.hypot(math.sqrt(spread), BETWEEN_DOMAINS * spread)
-        return cls(value, max(0.0, value - reach), min(float(cases), value + reach))
+        return cls(settled(value), settled(max(0.0, value - reach)), settled(min(float(cases), value + reach)))
 
     @property
     def told(self) -> bool:
@@ -241,7 +242,7 @@ class Moments:
 
 
 def _bins(values: Numbers, metric: Metric) -> list[int]:
-    return [int(count) for count in np.histogram(values, bins=BINS, range=metric.range)[0]]
+    return [int(count) for count in np.histogram(np.round(values, SAME), bins=BINS, range=metric.range)[0]]
 
 
 def weighted_interval(values: Numbers, weights: Numbers, seed: int = 0) -> tuple[float, float, float]:
@@ -250,7 +251,7 @@ def weighted_interval(values: Numbers, weights: Numbers, seed: int = 0) -> tuple
     Both have the shape (n,), n ≥ 1, the weights above 0; with one case the interval is that case. The same data gives
     the same numbers, in whatever order it comes.
     """
-    order = np.lexsort((weights, values))
+    order = np.lexsort((weights, np.round(values, SAME)))
     values, weights = values[order], weights[order]
     weights = weights / weights.max()  # only their proportions count, and the sum of very large ones would overflow
     mean = float(np.average(values, weights=weights))

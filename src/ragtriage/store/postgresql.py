@@ -16,7 +16,7 @@ from sqlalchemy import URL, ColumnElement, Connection, Double, Engine, cast, cre
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from ragtriage.core.errors import ConfigError, StoreError
+from ragtriage.core.errors import ConfigError, StoreError, how_to_install
 
 PATIENCE = 300.0
 """Seconds that a server which was there before is waited for."""
@@ -279,7 +279,7 @@ def server_engine(address: str) -> Engine:
             connect_args={"prepare_threshold": None, "client_encoding": "utf8", **_connecting(url)},
         )
     except ModuleNotFoundError as error:
-        raise StoreError(f"the store {shown(address)} needs a package: pip install 'ragtriage[postgresql]'") from error
+        raise StoreError(f"the store {shown(address)} needs a package: {how_to_install('postgresql')}") from error
     except (ArgumentError, ValueError) as error:
         raise ConfigError(f"the store's address can't be read: {shown(address)}: {_HOW}") from error
     return engine.execution_options(schema_translate_map={None: schema}) if schema else engine

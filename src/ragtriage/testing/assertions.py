@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from ragtriage.core.display import one_line, sanitize
+from ragtriage.core.display import one_line, sanitize, told_apart
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
 from ragtriage.core.verdicts import Part, Score, Undefined, Verdict, bad_chance, is_doubtful
@@ -123,7 +123,7 @@ def _sure(part: Part) -> bool:
 def _message(case: JudgedCase, metric: Metric, score: Score, limit: float, *, unsure: bool) -> str:
     word = "below" if metric.better == "higher" else "above"
     doubt = " (not sure)" if unsure else ""
-    lines = [f"{metric.name} {score.value:.2f} is {word} {limit:.2f}{doubt}", *_quotes(metric, score)]
+    lines = [f"{metric.name} {told_apart(score.value, limit)} is {word} {limit:.2f}{doubt}", *_quotes(metric, score)]
     lines.append(f"  case {one_line(case.id, LONGEST_QUERY)}: {one_line(case.query, LONGEST_QUERY)}")
     text = "\n".join(lines)
     return text if len(text) <= LONGEST_MESSAGE else text[: LONGEST_MESSAGE - 1] + "…"

@@ -110,7 +110,8 @@ def row_of(values: Mapping[str, Any], name: str) -> Row:
 def _notes(rows: list[Row]) -> Iterator[str]:
     again = sum(count - 1 for count in Counter((row.cluster, row.group, row.id) for row in rows).values())
     if again:
-        yield f"{again:,} rows have the id of another row of their group and cluster: each is counted"
+        have = "1 row has" if again == 1 else f"{again:,} rows have"
+        yield f"{have} the id of another row of the same group and cluster: each is counted"
     if unlisted := sum(row.retrieved is None for row in rows):
         yield f"{unlisted:,} of {len(rows):,} rows don't say what was retrieved (field `retrieved`)"
     if strange := [row for row in rows if row.answer_type is None and row.columns.get("answer_type") is not None]:

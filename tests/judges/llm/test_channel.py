@@ -503,6 +503,24 @@ def test_a_reply_that_is_always_cut_off_is_given_up():
     assert str(answer) == "the reply doesn't fit: it was cut off at 400 tokens"
 
 
+@pytest.mark.parametrize(
+    ("replies", "ends"), [("x" * 60, True), ("xxxxxxxxxyxxxxxxxxxx", False), ("xxxxxxxxxt" + "x" * 60, True)]
+)
+def test_a_model_whose_first_ten_replies_do_not_fit_ends_the_run(replies, ends):
+    script = {"x": Reply("perhaps"), "y": Reply("yes"), "t": Reply("yes", truncated=True)}
+    server = Server(*(script[letter] for letter in replies))
+
+    async def scenario():
+        way = channel(concurrency=2)
+        asking = [way.ask(server.send, PROMPT, read) for _ in range(12)]
+        return await asyncio.gather(*asking, return_exceptions=True)
+
+    results = in_no_time(scenario())
+    said = "the oracle writes nothing that fits: none of its first 10 replies did, the last as 'perhaps' is no answer;"
+    assert [str(one).startswith(said) for one in results if isinstance(one, JudgeError)] == [True] * (12 if ends else 0)
+    assert len(server.prompts) <= (13 if ends else 60)
+
+
 def test_room_is_kept_when_the_next_reply_is_malformed():
     _, shown = asked(Server(Reply("a", truncated=True), Reply("b"), Reply("c"), Reply("yes")))
     assert [(refused and refused[0], room) for refused, room in shown] == [

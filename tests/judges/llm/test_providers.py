@@ -130,7 +130,7 @@ def test_a_package_that_is_not_installed_is_named_by_its_extra(packages: Any, ex
     lines = [line.split("|") for line in found.stdout.splitlines()]
     assert [(name, extra) for name, extra, _ in lines] == [*extras.items()] * 2
     for _, extra, said in lines:
-        assert f"pip install 'ragtriage[{extra}]'" in said
+        assert f"pip install '.[{extra}]'" in said
 
 
 def test_a_package_that_no_extra_brings_is_named_itself() -> None:

@@ -75,6 +75,25 @@ def test_words_and_marks_of_code_around_the_object_are_left_out(around):
     assert value(around.replace("{}", json.dumps({"q1": FITS}))) == "yes"
 
 
+LIBERTIES = [
+    ('{"q1": {"why": "It [says] {so},", "quote": "", "verdict": "no",},}', "It [says] {so},"),
+    ('{"q1": {"why": "So.", "quote": "", "verdict": "no"}, "more": [1, 2.5, ],\n}', "So."),
+    ("{'q1': {'why': 'It\\'s \"so\".', 'quote': '', 'verdict': 'no'}}", 'It\'s "so".'),
+    ("{'q1': {'why': \"It's so.\", 'quote': '', 'verdict': 'no', 'page': None, 'sure': True}}", "It's so."),
+    ('{"q1": {"why": "two\nlines \\u00e9", "quote": "", "verdict": "no", "x": False}}', "two\nlines é"),
+    ('<think>Is {"q1": {"why": "", "quote": "", "verdict": "yes"}} right?</think>\n{"q1": {NO}}', "So."),
+    ('{"q1": {"why": "", "quote": "", "verdict": "yes"}}? No.\n</think>\n\n```json\n{"q1": {NO}}\n```', "So."),
+    ("<Thinking>{'q1'}</Thinking>{'q1': {'why': 'So.', 'quote': '', 'verdict': 'no'},}", "So."),
+]
+
+
+@pytest.mark.parametrize(("text", "why"), LIBERTIES)
+def test_what_can_be_read_in_one_way_only_is_read(text, why):
+    verdict = reading(text.replace("{NO}", '{"why": "So.", "quote": "", "verdict": "no"}'))[CLAIM]
+
+    assert (verdict.value, verdict.explanation) == ("no", why)
+
+
 def test_line_breaks_inside_texts_are_read():
     assert reading('{"q1": {"why": "One\nTwo", "quote": "", "verdict": "no"}}')[CLAIM].explanation == "One\nTwo"
 
@@ -106,13 +125,23 @@ YES, NO = json.dumps({"q1": FITS}), json.dumps({"q1": FITS | {"verdict": "no"}})
         f"```json\n{YES}\n```\n```json\n{NO}\n```",
         f"I use {{q1}} for the claim. {YES}",
         f"{YES} and {{more}}",
-        f"<think>{YES}</think>{NO}",
+        f"<think>{YES}",
+        f"<think>Hm.</think>{YES}{NO}",
+        f"<think>{YES}</think>",
         YES[:-1],
         YES[1:],
         YES[:-5],
-        YES.replace('"', "'"),
+        YES.replace('"', "'") + NO,
+        YES.replace('"', "'").replace("It says", "It's what it says"),
+        YES.replace('"', "“"),
+        YES.replace("It says so.", 'It says "so".'),
+        YES.replace("{", "{ // first\n", 1),
+        YES.replace('", "', '" "', 1),
+        YES.replace('", "', '",, "', 1),
+        YES.replace("{", "{,", 1),
         YES.replace('"q1"', "q1"),
-        f'{{"q1": {json.dumps(FITS)},}}',
+        f'{{"q1": {json.dumps(FITS)},,}}',
+        "{'q1': {'why': '', 'quote': '', 'verdict': 'yes', 'verdict': 'no',}}",
         f'{{"answer": {YES}}}',
         f'{{"properties": {YES}}}',
         f'{{"q1": {YES}}}',
@@ -141,8 +170,8 @@ def test_what_is_not_one_object_with_what_was_asked_for_is_malformed(text):
 
 @pytest.mark.parametrize(
     "verdict",
-    ["Yes.", "yes!", "supported", "true", "y", "", " ", "yes, no", "yes/no", "not yes", "yes\u200b no", "да", "ｙｅｓ",
-     "yеs", "YES BECAUSE", None, True, False, 1, 0, 1.0, 1e308, [], ["yes"], {"value": "yes"}, {}],
+    ["Yes, it is", "yes?", "supported", "true", "y", "", " ", "yes, no", "yes/no", "not yes", "yes\u200b no", "да",
+     "ｙｅｓ", "yеs", "YES BECAUSE", None, True, False, 1, 0, 1.0, 1e308, [], ["yes"], {"value": "yes"}, {}],
     ids=repr,
 )  # fmt: skip
 def test_no_other_word_is_a_verdict(verdict):
@@ -151,9 +180,11 @@ def test_no_other_word_is_a_verdict(verdict):
 
 
 @pytest.mark.parametrize(
-    ("verdict", "read_as"), [("yes", "yes"), ("YES", "yes"), (" No\n", "no"), ("Unknown", "unknown")]
-)
-def test_capital_letters_and_spaces_are_no_other_word(verdict, read_as):
+    ("verdict", "read_as"),
+    [("yes", "yes"), ("YES", "yes"), (" No\n", "no"), ("Unknown", "unknown"), ("Yes.", "yes"), ("NO!", "no"),
+     ("**no**", "no"), ("“no”", "no"), ("'Unknown',", "unknown")],
+)  # fmt: skip
+def test_capital_letters_and_marks_and_spaces_around_are_no_other_word(verdict, read_as):
     assert value({"q1": FITS | {"verdict": verdict}}) == read_as
 
 

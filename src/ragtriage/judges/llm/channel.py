@@ -32,6 +32,8 @@ ATTEMPTS = 6
 """Of a request that fails for the moment."""
 READINGS = 5
 """Replies that don't fit after which a request is given up."""
+FIRST_READINGS = 10
+"""If none of the first so many replies fits, none will."""
 GROWTH = 4
 """How many times longer a reply may become than was asked for at first, where it is cut off."""
 PATIENCE = 900.0
@@ -90,6 +92,8 @@ class Channel:
         self.admission = Admission(self.concurrency, ledger, clock, sleep)
         self._begun = 0
         self._replies = 0
+        self._misfits: int | None = 0
+        """Replies that didn't fit; None once one did."""
         self._rejected = 0
         self._cost_factor = 1.0
 
@@ -100,7 +104,7 @@ class Channel:
         twice the room.
 
         What can't be read raises `MalformedReply`. `RetriesExhausted` if this request fails, a `JudgeError` if every
-        one would, or no further one may start.
+        one would, as the model's first replies show, or no further one may start.
         """
         longest, problem = GROWTH * prompt.largest_reply, ""
         for reading in range(1, READINGS + 1):
@@ -113,13 +117,27 @@ class Channel:
                 prompt = replace(prompt, refused=None, largest_reply=min(2 * prompt.largest_reply, longest))
             else:
                 if found.fault is None:
+                    self._misfits = None
                     return found.values[0]
-                cause, problem = "malformed reply", found.fault
+                cause, problem = "malformed reply", str(found.fault)
+                self._count_misfit(found.fault)
                 prompt = replace(prompt, refused=(reply.text, problem) if reading % 2 else None)
             self.ledger.failed_requests += 1
             if reading < READINGS:
                 self.ledger.repeated[cause] += 1
         raise RetriesExhausted(f"the reply doesn't fit: {problem}")
+
+    def _count_misfit(self, fault: MalformedReply) -> None:
+        if fault.fits or self._misfits is None:
+            self._misfits = None
+            return
+        self._misfits += 1
+        if self._misfits == FIRST_READINGS:
+            self._close(
+                f"{self._name} writes nothing that fits: none of its first {FIRST_READINGS} replies did, the last as "
+                f"{fault}; name a larger model, or choose another form of replies, schema or text (--reply)",
+                fault,
+            )
 
     async def run(
         self,
@@ -205,7 +223,7 @@ class Channel:
             return 0.0
         raise RetriesExhausted(f"no answer for {PATIENCE / 60:.0f} minutes: {cause}") from error
 
-    def _close(self, sentence: str, error: ExchangeError) -> NoReturn:
+    def _close(self, sentence: str, error: Exception) -> NoReturn:
         """Give everybody the same error from now on."""
         raise JudgeError(self.admission.close(sentence)) from error
 
@@ -214,7 +232,7 @@ class Channel:
 class _Reading(Generic[T]):
     read: Callable[[Reply], T]
     values: list[T] = field(default_factory=list)
-    fault: str | None = None
+    fault: MalformedReply | None = None
 
     def take(self, reply: Reply) -> None:
         """Read a reply, unless it was cut off."""
@@ -223,7 +241,7 @@ class _Reading(Generic[T]):
         try:
             self.values.append(self.read(reply))
         except MalformedReply as error:
-            self.fault = str(error)
+            self.fault = error
 
 
 def _backoff(failed: int, longest: float) -> float:

@@ -31,7 +31,8 @@ SHOWN = 80
 CLOSE = 0.5
 """The share of a component's words that a sentence must hold to be where it was taken from."""
 _VALUES: Mapping[str, Answered] = {"yes": "yes", "no": "no", "unknown": "unknown"}
-"""Capital letters and spaces around are no other word; everything else is."""
+"""Capital letters, and spaces and marks around, are no other word; everything else is."""
+_MARKS = " \t\r\n.,;:!*_`'\"“”"
 _WORD = re.compile(r"\w+")
 _IN_ASCII = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)).decode()
 """What `_WORD` takes, and a space for everything else; as a table it is several times as quick."""
@@ -110,7 +111,7 @@ def _verdict(
     if not isinstance(said, dict):
         raise MalformedReply(f"`{name}` is missing or not an object")
     answer, why, quote = said.get("verdict"), said.get("why"), said.get("quote")
-    value = _VALUES.get(answer.strip().lower()) if isinstance(answer, str) else None
+    value = _VALUES.get(answer.strip(_MARKS).lower()) if isinstance(answer, str) else None
     if value is None:
         raise MalformedReply(f"the verdict of `{name}` is not yes, no or unknown")
     if not isinstance(why, str):

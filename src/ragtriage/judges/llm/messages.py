@@ -80,6 +80,9 @@ class ModelUnusable(ExchangeError):
 class MalformedReply(Exception):
     """A reply that doesn't fit its schema; the text says what is wrong with it."""
 
+    fits = False
+    """Whether it could be read, but another try may do better."""
+
 
 def tokens_of(text: str) -> int:
     """About how many tokens a text has: four bytes of UTF-8 are one, which is right for English within a tenth."""

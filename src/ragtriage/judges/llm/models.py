@@ -142,10 +142,8 @@ def price_of(name: str, options: LLMOptions) -> Price | None:
         return FREE
     if address is not None:
         return None
-    try:
-        from genai_prices import Usage, calc_price  # noqa: PLC0415  # comes with pydantic-ai
-    except ImportError:
-        return None
+    from genai_prices import Usage, calc_price  # noqa: PLC0415  # takes half a second to load
+
     if provider.startswith(("openai-", "azure-")):
         provider = provider.partition("-")[0]
     try:

@@ -22,6 +22,7 @@ from ragtriage.judges.llm.judge import AskModel
 from ragtriage.judges.llm.kinds import in_order
 from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply, tokens_of
 from ragtriage.judges.llm.options import Price
+from ragtriage.judges.llm.reply_json import without_thoughts
 from ragtriage.judges.llm.requests import THOUGHT
 from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate, merged
 
@@ -191,7 +192,7 @@ class PaperJudge:
         request_id = hashlib.blake2b(prompt.user.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
         def read(reply: Reply) -> Answer:
-            found = _OUTPUT.search(reply.text)
+            found = _OUTPUT.search(without_thoughts(reply.text))
             if found is None:
                 raise MalformedReply("there is no <output>")
             answer = module.read(found[1])

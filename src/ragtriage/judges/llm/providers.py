@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from ragtriage.core.errors import ConfigError, MissingExtraError
+from ragtriage.core.validation import near_names
 from ragtriage.judges.llm.models import address_of, split_name, unknown_provider
 from ragtriage.judges.llm.options import LLMOptions, is_header_value
 
@@ -178,6 +179,30 @@ _VARIABLE = re.compile(r"`([A-Z][A-Z0-9_]+)`")
 _INSTALL = re.compile(r"pip install \"([^\"]+)\"")
 
 
+def check_provider(name: str) -> None:
+    """Refuse a provider that nobody knows, as far as that is known without its package.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    kind, _ = split_name(name)
+    if kind in PROVIDERS:
+        return
+    if find_spec("pydantic_ai") is None:
+        known = not near_names(kind, PROVIDERS)
+    else:
+        from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415  # optional package
+
+        try:
+            known = bool(infer_provider_class(kind))
+        except ImportError:
+            known = True
+        except ValueError:
+            known = False
+    if not known:
+        raise unknown_provider(name, (one for one in PROVIDERS if "-" not in one))
+
+
 def model_named(name: str, options: LLMOptions, http_client: httpx2.AsyncClient | None = None) -> Model:
     """The model that a user means.
 
@@ -243,10 +268,8 @@ def _provider(name: str, options: LLMOptions, http_client: httpx2.AsyncClient | 
     from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415  # optional package
 
     kind, _ = split_name(name)
-    try:
-        make = infer_provider_class(kind)
-    except ValueError:
-        raise unknown_provider(name, (one for one in PROVIDERS if "-" not in one)) from None
+    check_provider(name)
+    make = infer_provider_class(kind)
     if kind == "bedrock":
         return make(bedrock_client=_bedrock_client(name, options))  # type: ignore[call-arg]  # Bedrock's provider
     access, address = PROVIDERS.get(kind, ProviderRequirements()), address_of(name, options)

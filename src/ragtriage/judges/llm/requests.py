@@ -7,11 +7,9 @@ else, never guessed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
 
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
@@ -22,11 +20,11 @@ from ragtriage.judges.llm.kinds import (
     Schema,
     SharedEvidence,
     object_schema,
-    shortened,
     the_source_and_query,
 )
 from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply, tokens_of
 from ragtriage.judges.llm.prompts import Prompts
+from ragtriage.judges.llm.reply_json import json_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +174,8 @@ def _schema(request: Request) -> Schema:
 class TooFewQuestions(MalformedReply):
     """A reply that fits, but has fewer questions than were to be written."""
 
+    fits = True
+
 
 def parse_reply(request: Request, reply: Reply, *, fewer: bool = False) -> dict[Question, Answer]:
     """The answers in a reply.
@@ -201,36 +201,3 @@ def _all_written(answers: Mapping[Question, Answer]) -> None:
             wanted = question.at or 0
             if 0 < len(answer) < wanted:
                 raise TooFewQuestions(f"`{question.kind}` has {len(answer)} different questions, not {wanted}")
-
-
-def json_object(text: str) -> Mapping[str, Any]:
-    """The JSON object that a text is, words or marks of code around it apart.
-
-    `MalformedReply` if there is none, or more than one, or one that says a thing twice.
-    """
-    for candidate in (text, text[text.find("{") : text.rfind("}") + 1]):
-        try:
-            found = _DECODER.decode(candidate)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, dict):
-            return found
-        break
-    raise MalformedReply("the reply is not one JSON object" if text.strip() else "the reply is empty")
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise MalformedReply(f"`{shortened(twice)}` stands there twice")
-    return found
-
-
-def _no_number(text: str) -> Any:
-    raise MalformedReply(f"{text} is no JSON")
-
-
-_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_distinct, parse_constant=_no_number)
-"""Takes line breaks inside texts, which models write; takes nothing that could be read in two ways."""

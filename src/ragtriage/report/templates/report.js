@@ -43,7 +43,8 @@
       cell.classList.add("bad");
       cell.append(`${columns.signs[level]} `, make("span", { className: "vh", textContent: `${level} ` }));
     }
-    cell.append(value.toFixed(2));
+    // what is bad isn't shown as its threshold
+    cell.append(bad && value.toFixed(2) === threshold.toFixed(2) ? String(value) : value.toFixed(2));
     return cell;
   };
 
@@ -133,6 +134,20 @@
   });
   document.querySelector(".filters").hidden = false;
   choose();
+
+  /* A table that goes on to the right, or begins further left, says so. */
+  for (const box of document.querySelectorAll(".scroll")) {
+    const note = make("p", { className: "note goes-on", hidden: true });
+    box.before(note);
+    const look = () => {
+      const left = box.scrollLeft > 1, right = box.scrollLeft + box.clientWidth < box.scrollWidth - 1;
+      note.hidden = !left && !right;
+      note.textContent = right ? "the table goes on to the right →" : "← the table begins further left";
+    };
+    box.addEventListener("scroll", look, { passive: true });
+    new ResizeObserver(look).observe(box);
+    new ResizeObserver(look).observe(box.firstElementChild);
+  }
 
   /* A link to something inside a closed case opens it. */
   const reveal = () => {

@@ -12,6 +12,7 @@ from typing import Any, get_args
 import numpy as np
 
 from ragtriage.core.case import Record
+from ragtriage.core.display import settled
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.steps import Relation, Unit
@@ -332,7 +333,7 @@ class Repeats:
         """The cases that are least alike: by their spread, then by how many verdicts differ, then by id."""
         ids = list(self._cases)
         unlike = [i for i in range(len(ids)) if spreads[i] > 0 or changed[i]]  # both need two scores at least
-        order = heapq.nsmallest(WORST, unlike, key=lambda i: (-round(float(spreads[i]), 9), -changed[i], ids[i]))
+        order = heapq.nsmallest(WORST, unlike, key=lambda i: (-settled(float(spreads[i]), 3), -changed[i], ids[i]))
         return tuple(
             CaseRepeat(
                 case=ids[i],
