@@ -9,6 +9,7 @@ from ragtriage.core.case import Record
 from ragtriage.core.metric import Metric
 from ragtriage.core.verdicts import NOT_SUPPORTED, Missing, Part, Score, Verdict, Verdicts, is_yes
 from ragtriage.diagnosis.likelihood import Likelihood, doubt_of
+from ragtriage.diagnosis.refusal_evidence import scores_beside_response
 from ragtriage.diagnosis.rules import BAD, BLAMING, COSTS, KINDS, RULES, SURE, Costs, Kind, Rule, is_bad
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.aggregate import CLAIMS, SEGMENTS
@@ -109,9 +110,9 @@ def assess(
     costs: Costs = COSTS,
 ) -> Assessment:
     """The findings on one case, and how likely every rule is to hold; arguments as of `diagnose`."""
-    scores, known = _scores(record), {m.name: m for m in metrics}
+    scores, known = scores_beside_response(record, metrics), {m.name: m for m in metrics}
     likelihood = Likelihood(scores, thresholds, known)
-    scored = _Scored(scores, thresholds, known, claims_from_conversation(record), likelihood)
+    scored = _Scored(scores, _scores(record), thresholds, known, claims_from_conversation(record), likelihood)
     refused = declined(record)
     coverage = scored.scores.get("response_query_coverage")
     if refused and coverage and not is_bad(coverage.value, thresholds.get("response_query_coverage")):
@@ -127,6 +128,9 @@ def assess(
 @dataclass(frozen=True, slots=True)
 class _Scored:
     scores: Mapping[str, Score]
+    """As rules read them: those of the sources in the light of the response."""
+    shown_scores: Mapping[str, Score]
+    """As they were computed."""
     thresholds: Mapping[str, float]
     metrics: Mapping[str, Metric]
     conversed: Collection[str]
@@ -185,7 +189,7 @@ class _Scored:
             rule.advice,
             not doubts,
             "; ".join(doubts),
-            {name: self.scores[name].value for name in named},
+            {name: self.shown_scores[name].value for name in named},
             sum(abs(self.thresholds[name] - self.scores[name].value) for name in self.against(rule))
             or len(bad) / max(1, sum(self.scores[name].judged for name, level in rule.when.items() if level == "any")),
             tuple(self._evidence(name, part) for name, part in bad),
