@@ -15,7 +15,7 @@ from itertools import combinations, product
 
 from ragtriage.core.case import Record
 from ragtriage.core.display import quoted
-from ragtriage.core.verdicts import Cell, Component, Part, Span, Verdict, chance_of
+from ragtriage.core.verdicts import Cell, Component, Components, Part, Span, Verdict, chance_of
 from ragtriage.metrics.thelma import ANSWERED_BY_ONE
 from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import DATE_NAMES, YEAR
@@ -31,10 +31,16 @@ CHANCE = 0.4
 """Of each of the two sentences that it is right after all, set by hand: no labels tell."""
 _MAY_ANSWER = 0.3
 """A source with a smaller chance to answer a sub-question is passed over."""
+_FEWEST = 2
+"""Words that both statements have."""
 _ABOUT = 0.4
 """The share of a question's words that a sentence and its source's names have, at least."""
-_MOST_SENTENCES = 400
+_LONGEST = 20_000
+"""Characters of a source that are looked at."""
+_MOST_STATEMENTS = 8
+"""Sentences of a source that are equally close."""
 _HEADING = re.compile(r"^(?P<heading>[^:]{1,80}):\s+(?P<said>(?:\S+\s+){2,}.*)$", re.DOTALL)
+_ENDS = re.compile(r"[.!…][\"'”’)\]]*\s*$")
 _YEAR = re.compile(YEAR)
 _NEUTRAL = frozenset(map(vocabulary.stem, DETAILS.words("neutral")))
 _DOCUMENTS = frozenset(map(vocabulary.stem, DETAILS.words("documents")))
@@ -95,12 +101,7 @@ def _part(said: _Statement, source: int, other: int, against: _Statement) -> Par
 def _disagreeing(question: str, texts: tuple[str, ...]) -> tuple[tuple[int, _Statement], tuple[int, _Statement]] | None:
     """The first two statements on a question, each with the place of its text, that contradict each other."""
     asked = _statement(question, None)
-    names = _names(question)
-    about: list[tuple[int, list[_Statement]]] = []
-    for place, text in enumerate(texts):
-        known = {vocabulary.token_stem(word) for word in vocabulary.tokens(text)} if names else set()
-        if names <= known:
-            about.append((place, _on(asked, names, text)))
+    about = [(place, _statements_on(asked, text)) for place, text in enumerate(texts)]
     for (i, some), (j, others) in combinations(about, 2):
         for one, other in product(some, others):
             if _contradict(asked, one, other) and not any(_same(one, o) for o in others):
@@ -108,20 +109,26 @@ def _disagreeing(question: str, texts: tuple[str, ...]) -> tuple[tuple[int, _Sta
     return None
 
 
-def _on(asked: _Statement, names: frozenset[str], text: str) -> list[_Statement]:
-    """The statements of a text that are about what is asked, the closest ones."""
-    wanted = asked.words | asked.scope
-    found: list[tuple[float, _Statement]] = []
-    for sentence in split_sentences(text)[:_MOST_SENTENCES]:
-        if sentence.text.rstrip().endswith("?"):
-            continue
-        said = _statement(sentence.text, sentence.span)
-        there = said.words | said.scope | said.heading | names
-        covered = sum(one in there or bool(_opposite(one, said)) for one in wanted) / max(1, len(wanted))
-        if covered >= _ABOUT:
-            found.append((covered, said))
-    best = max((covered for covered, _ in found), default=0.0)
-    return [said for covered, said in found if covered == best]
+def _statements_on(asked: _Statement, text: str) -> list[_Statement]:
+    """The statements of a text that are about what is asked, the closest ones; none if it lacks a name of it."""
+    wanted = {word: {word} | _opposite_stems(word, asked) for word in asked.words | asked.scope}
+    names = _names(asked.text)
+    if not names <= {vocabulary.token_stem(word) for word in vocabulary.tokens(text)}:
+        return []
+    best, closest = _ABOUT, list[Component]()
+    for sentence in _sentences(text):
+        there = names.union(map(vocabulary.token_stem, vocabulary.tokens(sentence.text)))
+        covered = sum(not forms.isdisjoint(there) for forms in wanted.values()) / max(1, len(wanted))
+        if covered > best:
+            best, closest = covered, []
+        if covered == best and not sentence.text.rstrip().endswith("?"):
+            closest.append(sentence)
+    return [_statement(one.text, one.span) for one in closest[:_MOST_STATEMENTS]]
+
+
+@lru_cache(512)
+def _sentences(text: str) -> Components:
+    return split_sentences(text[:_LONGEST])
 
 
 def _contradict(asked: _Statement, one: _Statement, other: _Statement) -> bool:
@@ -132,7 +139,10 @@ def _contradict(asked: _Statement, one: _Statement, other: _Statement) -> bool:
     values = _other_values(one, other, when=when)
     if values is not None:
         return values and one.denied == other.denied
-    return bool(_opposed(asked, one, other)) != (one.denied != other.denied)
+    denied = one.denied != other.denied
+    if denied and not all(map(_ENDS.search, (one.text, other.text))):
+        return False  # a heading denies nothing, and isn't denied
+    return bool(_opposed(asked, one, other)) != denied
 
 
 def _about_the_same(asked: _Statement, one: _Statement, other: _Statement) -> bool:
@@ -141,7 +151,7 @@ def _about_the_same(asked: _Statement, one: _Statement, other: _Statement) -> bo
     a, b = (some.words | (some.scope & known) for some in (one, other))
     mine = {word for word in a - b - _NEUTRAL if not _opposite_stem(word, other)}
     theirs = {word for word in b - a - _NEUTRAL if not _opposite_stem(word, one)}
-    return not (mine and theirs) and len(a & b) >= len(mine | theirs)
+    return not (mine and theirs) and len(a & b) >= max(_FEWEST, len(mine | theirs))
 
 
 def _of_the_same(asked: _Statement, one: _Statement, other: _Statement, *, when: bool) -> bool:
@@ -150,7 +160,7 @@ def _of_the_same(asked: _Statement, one: _Statement, other: _Statement, *, when:
     if (one.scope ^ other.scope) - known or one.bounds - asked.bounds != other.bounds - asked.bounds:
         return False
     mine, theirs = one.years - asked.years, other.years - asked.years
-    if mine and theirs and mine != theirs and not when:
+    if not when and (mine and theirs if not asked.years else mine or theirs) and mine != theirs:
         return False
     if not (when and not one.values and not other.values):
         days = [{one_.text.lower() for one_ in some.moments if not _told(one_, asked.moments)} for some in (one, other)]
@@ -179,6 +189,12 @@ def _other_values(one: _Statement, other: _Statement, *, when: bool) -> bool | N
 
 def _opposite(word: str, said: _Statement) -> frozenset[str]:
     return OPPOSITES.get(word, frozenset()) & said.folded
+
+
+def _opposite_stems(stem: str, said: _Statement) -> set[str]:
+    """The stems of the opposites of a statement's words with this stem."""
+    words = (word for word in said.folded if vocabulary.stem(word) == stem)
+    return {vocabulary.stem(other) for word in words for other in OPPOSITES.get(word, ())}
 
 
 def _opposite_stem(stem: str, said: _Statement) -> bool:

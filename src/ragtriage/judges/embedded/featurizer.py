@@ -26,7 +26,13 @@ from ragtriage.judges.embedded.features import Comparison, compare, nearest_sent
 from ragtriage.judges.embedded.passages import CachedTexts, Passages
 from ragtriage.judges.embedded.readings import Sentence, as_written
 from ragtriage.judges.embedded.rules import RULES
-from ragtriage.judges.embedded.silent_texts import is_prose, lacks_what_is_asked, state_nothing, telling_texts
+from ragtriage.judges.embedded.silent_texts import (
+    asks_to_count,
+    is_prose,
+    lacks_what_is_asked,
+    state_nothing,
+    telling_texts,
+)
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text.claims import Marker, split_claims
@@ -201,7 +207,7 @@ class Featurizer:
         if is_open_ended(question.subject):
             return self._about(question.subject, texts)
         measured = self._beside("answered", _subject(question), texts)
-        in_prose = all(is_prose(read.pair.sentences) for read in measured.reads)
+        in_prose = not asks_to_count(question.subject) and all(is_prose(r.pair.sentences) for r in measured.reads)
         return replace(measured, in_prose=in_prose, together=len(measured.reads) > 1)
 
     def _beside(self, task: str, asked: str, texts: Sequence[str]) -> Featurized:

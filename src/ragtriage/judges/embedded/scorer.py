@@ -36,6 +36,8 @@ _BEST_SENTENCE = len(HEADS)
 UNREAD = 0.1
 """The most that words and vectors can make likely where the reader says of prose that it doesn't answer. Of such
 passages of the training sets one in twenty-five answers, where half of all do; one in nine, where three quarters do."""
+IN_DOUBT = 0.45
+"""The most that texts answer together of which each surely doesn't answer; set by hand."""
 ANSWERS_LEAST, ESSENTIAL_LEAST = -1.0, -0.3
 """It says so with log odds below these that a sentence answers and that one is essential, and where it also sees
 something in the question of which the passage says otherwise, or nothing."""
@@ -147,18 +149,24 @@ class Scorer:
                 yield measured
             elif failed := next((one for one in said if isinstance(one, Exception)), None):
                 yield failed
-            elif measured.together and logits[-1].whole[ANSWERED] < 0.0:
-                yield self._no_more_than_alone(question, self._scored(measured, logits))
+            elif measured.together:
+                read = bool(logits[-1].whole[ANSWERED] >= 0.0)
+                yield self._beside_each_alone(question, self._scored(measured, logits), read=read)
             else:
                 yield self._scored(measured, logits)
 
-    def _no_more_than_alone(self, question: Question, found: Scored) -> Scored:
-        """Texts of which each surely doesn't answer, and no answer is read where they meet, don't answer together."""
+    def _beside_each_alone(self, question: Question, found: Scored, *, read: bool) -> Scored:
+        """Texts of which each surely doesn't answer: together they answer no more, or it can't be told.
+
+        `read`: whether the reader sees an answer in the nearest sentences of them all.
+        """
         if found.probability <= UNREAD:
             return found
         alone = self.score([replace(question, evidence=(text,)) for text in question.evidence if text.strip()])
-        most = max((one.probability for one in alone if isinstance(one, Scored)), default=0.0)
-        return replace(found, probability=most) if most <= UNREAD else found
+        most = max((one.probability for one in alone if isinstance(one, Scored)), default=1.0)
+        if most > UNREAD:
+            return found
+        return replace(found, probability=min(found.probability, IN_DOUBT) if read else most)
 
     def measure(
         self, questions: Sequence[Question]

@@ -34,6 +34,8 @@ _LETTERS = 0.65
 _FEWEST_SPOILED, _SPOILED_SHARE = 3, 0.15
 _YEAR = re.compile(r"(?<![\d.,])\d{3,4}(?![\d.,]\d)|['’]\d\d\b")
 _SENTENCE = re.compile(r"(?:\S+\s+){4}.*\S[.!…][\"'”’)\]]*\s*$", re.DOTALL)
+_FEWEST_COMMAS = 2
+"""Between things that may be counted."""
 _MEASURES = frozenset(("length", "mass", "volume"))
 _TIMES = frozenset(("date", "time", "weekday", "duration", "months"))
 
@@ -54,6 +56,11 @@ def lacks_what_is_asked(question: str, texts: Iterable[str]) -> bool:
     """Whether texts hold nothing of the kind that a question asks for: no amount, no rate, no time, no number."""
     kind = next((kind for kind in _HOLDS if RULES[f"asks_for_{kind}"].search(question)), None)
     return kind is not None and not any(_HOLDS[kind](question, visible_text(text)) for text in texts)
+
+
+def asks_to_count(question: str) -> bool:
+    """Whether what is asked for may be counted in a text that doesn't state it."""
+    return RULES["how_many"].search(question) is not None
 
 
 def is_prose(sentences: Sequence[str]) -> bool:
@@ -163,8 +170,10 @@ def _holds_year(question: str, text: str) -> bool:
 
 
 def _holds_number(question: str, text: str) -> bool:
-    return _holds_words("number_said_words", text) or _has_number(
-        question, text, lambda one: one.kind not in {"date", "time", "weekday"}
+    return (
+        _holds_words("number_said_words", text)
+        or (asks_to_count(question) and text.count(",") + text.count("\n") >= _FEWEST_COMMAS)
+        or _has_number(question, text, lambda one: one.kind not in {"date", "time", "weekday"})
     )
 
 
