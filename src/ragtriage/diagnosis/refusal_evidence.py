@@ -28,7 +28,9 @@ def scores_beside_response(record: Record, metrics: Sequence[Metric]) -> dict[st
     moved = steps_beside_response(record.steps)
     if moved is not record.steps:
         for metric in metrics:
-            if metric.name in scores and any(step in _MOVED for step in metric.needs.values()):
+            needs = metric.needs.values()
+            known = all(str(step) in moved for step in needs)
+            if metric.name in scores and known and any(step in _MOVED for step in needs):
                 outcome = metric(moved)
                 if isinstance(outcome, Score):
                     scores[metric.name] = outcome

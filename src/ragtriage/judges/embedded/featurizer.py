@@ -28,6 +28,7 @@ from ragtriage.judges.embedded.readings import Sentence, as_written
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.judges.embedded.silent_texts import (
     asks_to_count,
+    hold_words,
     is_prose,
     lacks_what_is_asked,
     state_nothing,
@@ -202,12 +203,14 @@ class Featurizer:
 
     def _answered_by_sources(self, question: Question) -> Featurized:
         texts = telling_texts(question.subject, question.evidence)
-        if not texts or lacks_what_is_asked(question.subject, texts):
+        if hold_words(question.evidence) and (not texts or lacks_what_is_asked(question.subject, texts)):
             return Featurized("answered", (), (Scored(SILENT, next(iter(question.evidence), "")),))
         if is_open_ended(question.subject):
             return self._about(question.subject, texts)
         measured = self._beside("answered", _subject(question), texts)
-        in_prose = not asks_to_count(question.subject) and all(is_prose(r.pair.sentences) for r in measured.reads)
+        # what is worked out or counted stands in no sentence, and a part of a query is read without the rest of it
+        whole = question.context.strip() in {"", question.subject.strip()} and not asks_to_count(question.subject)
+        in_prose = whole and all(is_prose(read.pair.sentences) for read in measured.reads)
         return replace(measured, in_prose=in_prose, together=len(measured.reads) > 1)
 
     def _beside(self, task: str, asked: str, texts: Sequence[str]) -> Featurized:

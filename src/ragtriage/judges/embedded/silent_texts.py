@@ -46,8 +46,15 @@ def telling_texts(question: str, texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(text for text in texts if any(_tells(question, one) for one in _statements(text, of_page=of_page)))
 
 
-def state_nothing(query: str, claim: str, texts: Iterable[str]) -> bool:
+def hold_words(texts: Sequence[str]) -> bool:
+    """Whether there is anything to read."""
+    return any(c.isalnum() for text in texts for c in text)
+
+
+def state_nothing(query: str, claim: str, texts: Sequence[str]) -> bool:
     """Whether texts are nothing but furniture of pages, so that they support no claim that isn't about that."""
+    if not hold_words(texts):
+        return False
     of_page = RULES["asks_of_page"].search(f"{query} {claim}") is not None
     return not of_page and not any(_statements(text, of_page=False) for text in texts)
 
