@@ -146,12 +146,12 @@ def _contradict(asked: _Statement, one: _Statement, other: _Statement) -> bool:
 
 
 def _about_the_same(asked: _Statement, one: _Statement, other: _Statement) -> bool:
-    """Whether the words of two statements are the same but for opposites, neutral ones, and more words of one."""
+    """Whether the words of two statements are the same but for opposites, neutral ones, and words of the question."""
     known = asked.words | asked.scope
     a, b = (some.words | (some.scope & known) for some in (one, other))
-    mine = {word for word in a - b - _NEUTRAL if not _opposite_stem(word, other)}
-    theirs = {word for word in b - a - _NEUTRAL if not _opposite_stem(word, one)}
-    return not (mine and theirs) and len(a & b) >= max(_FEWEST, len(mine | theirs))
+    more = {word for word in a - b if not _opposite_stem(word, other)}
+    more |= {word for word in b - a if not _opposite_stem(word, one)}
+    return not more - known - _NEUTRAL and len(a & b) >= _FEWEST
 
 
 def _of_the_same(asked: _Statement, one: _Statement, other: _Statement, *, when: bool) -> bool:
@@ -226,7 +226,7 @@ def _names(text: str) -> frozenset[str]:
 def _statement(text: str, span: Span | None) -> _Statement:
     parts = _HEADING.match(text)
     heading, said = (parts["heading"], parts["said"]) if parts else ("", text)
-    said = DETAILS["always"].sub(lambda found: " " * len(found[0]), said)
+    said = DETAILS["aside"].sub(lambda found: " " * len(found[0]), said)
     told = details(said)
     values = tuple(one for one in told if one.kind not in {"date", "weekday"})
     moments = tuple(one for one in told if one.kind in {"date", "weekday"} and not _YEAR.fullmatch(one.text))

@@ -22,6 +22,7 @@ from ragtriage.text.questions import question_type
 from ragtriage.text.sentences import split_sentences
 
 _BETWEEN_ITEMS = re.compile(r"\s*(?:[>»›|·•→]|\s/\s)\s*")
+_STEPS = re.compile(r"[>»→]")
 _FEWEST_ITEMS = 3
 _LONGEST_ITEM = 4
 """Words of an item of a menu, at most."""
@@ -67,7 +68,7 @@ def lacks_what_is_asked(question: str, texts: Iterable[str]) -> bool:
 
 def asks_to_count(question: str) -> bool:
     """Whether what is asked for may be counted in a text that doesn't state it."""
-    return RULES["how_many"].search(question) is not None
+    return RULES["asks_for_count"].search(question) is not None
 
 
 def is_prose(sentences: Sequence[str]) -> bool:
@@ -101,7 +102,10 @@ def _is_furniture(said: str) -> bool:
 def _tells(question: str, said: str) -> bool:
     """Whether a statement says more than a question does, and isn't a menu, unless that may be the way asked for."""
     kind = question_type(question)
-    if said.rstrip().endswith("?") or (_is_menu(said) and (kind not in {"how", "where"} or RULES["home"].match(said))):
+    if said.rstrip().endswith("?"):
+        return False
+    way = kind in {"how", "where"} and _STEPS.search(said) and not RULES["home"].match(said)
+    if _is_menu(said) and not way:
         return False
     return kind == "yesno" or _adds_to(question, said)
 
@@ -176,15 +180,27 @@ def _holds_year(question: str, text: str) -> bool:
     return _holds_words("year_words", text) or bool(figures)
 
 
-def _holds_number(question: str, text: str) -> bool:
-    return (
-        _holds_words("number_said_words", text)
-        or (asks_to_count(question) and text.count(",") + text.count("\n") >= _FEWEST_COMMAS)
-        or _has_number(question, text, lambda one: one.kind not in {"date", "time", "weekday"})
-    )
+def _holds_count(question: str, text: str) -> bool:
+    listed = text.count(",") + text.count("\n") >= _FEWEST_COMMAS
+    return listed or _holds_words("amount_words", text) or _has_number(question, text, lambda one: not _is_moment(one))
+
+
+def _holds_measure(question: str, text: str) -> bool:
+    return _holds_words("measure_words", text) or _has_number(question, text, lambda one: not _is_moment(one))
+
+
+def _is_moment(one: Detail) -> bool:
+    return one.kind in {"date", "time", "weekday"}
 
 
 _HOLDS: Mapping[str, Callable[[str, str], bool]] = MappingProxyType(
-    {"price": _holds_price, "rate": _holds_rate, "year": _holds_year, "time": _holds_time, "number": _holds_number}
+    {
+        "price": _holds_price,
+        "rate": _holds_rate,
+        "year": _holds_year,
+        "time": _holds_time,
+        "count": _holds_count,
+        "measure": _holds_measure,
+    }
 )
 """What is asked for, the most exact first → whether a text holds it."""
