@@ -9,7 +9,9 @@ from ragtriage.core.case import Record
 from ragtriage.core.display import settled
 from ragtriage.core.metric import Metric
 from ragtriage.core.verdicts import NOT_SUPPORTED, Missing, Part, Score, Verdict, Verdicts, is_yes
+from ragtriage.diagnosis.disagreeing_sources import DISAGREES, disagreements
 from ragtriage.diagnosis.likelihood import Likelihood, doubt_of
+from ragtriage.diagnosis.refusal_evidence import scores_beside_response
 from ragtriage.diagnosis.rules import BAD, BLAMING, COSTS, KINDS, RULES, SURE, Costs, Kind, Rule, is_bad
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.aggregate import CLAIMS, SEGMENTS
@@ -20,6 +22,8 @@ MOST_EVIDENCE = 3
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English: waste is shown in tokens without asking for anybody's tokenizer."""
 
+CONTRADICTED_BY_SOURCE = "contradicted by another source"
+"""The fault of a sentence of a source that another source contradicts."""
 BY_CONVERSATION = "supported by the conversation, not by the sources"
 """The fault of a claim that only the conversation before the query supports."""
 
@@ -110,9 +114,11 @@ def assess(
     costs: Costs = COSTS,
 ) -> Assessment:
     """The findings on one case, and how likely every rule is to hold; arguments as of `diagnose`."""
-    scores, known = _scores(record), {m.name: m for m in metrics}
+    scores, known = scores_beside_response(record, metrics), {m.name: m for m in metrics}
     likelihood = Likelihood(scores, thresholds, known)
-    scored = _Scored(scores, thresholds, known, claims_from_conversation(record), likelihood)
+    disagreeing = disagreements(record) if any(DISAGREES in rule.faults for rule in rules) else ()
+    conversed = claims_from_conversation(record)
+    scored = _Scored(scores, _scores(record), thresholds, known, conversed, likelihood, disagreeing)
     refused = declined(record)
     coverage = scored.scores.get("response_query_coverage")
     if refused and coverage and not is_bad(coverage.value, thresholds.get("response_query_coverage")):
@@ -128,11 +134,16 @@ def assess(
 @dataclass(frozen=True, slots=True)
 class _Scored:
     scores: Mapping[str, Score]
+    """As rules read them: those of the sources in the light of the response."""
+    shown_scores: Mapping[str, Score]
+    """As they were computed."""
     thresholds: Mapping[str, float]
     metrics: Mapping[str, Metric]
     conversed: Collection[str]
     """The claims that the conversation supports though the sources don't."""
     likelihood: Likelihood
+    disagreeing: Sequence[Part]
+    """The sentences of sources that contradict each other, which only a rule on that quotes."""
 
     def probability(self, rule: Rule) -> float:
         """That a rule holds; 0 where a score that it reads isn't defined."""
@@ -172,6 +183,8 @@ class _Scored:
 
     def _quoted(self, rule: Rule) -> Iterator[tuple[str, Part]]:
         names = self.against(rule) if rule.quotes is None else rule.quotes
+        if DISAGREES in rule.faults:
+            return ((name, part) for name in names for part in self.disagreeing)
         return ((name, part) for name in names if name in self.scores for part in self.scores[name].parts)
 
     def finding(self, rule: Rule, probability: float) -> Finding:
@@ -186,7 +199,7 @@ class _Scored:
             rule.advice,
             not doubts,
             "; ".join(doubts),
-            {name: self.scores[name].value for name in named},
+            {name: self.shown_scores[name].value for name in named},
             sum(abs(self.thresholds[name] - self.scores[name].value) for name in self.against(rule))
             or len(bad) / max(1, sum(self.scores[name].judged for name, level in rule.when.items() if level == "any")),
             tuple(self._evidence(name, part) for name, part in bad),
@@ -198,7 +211,7 @@ class _Scored:
 
     def _evidence(self, name: str, part: Part) -> Evidence:
         metric, cell, component = self.metrics.get(name), part.cell, part.component
-        fault = metric.fault_of(part) if metric else ""
+        fault = CONTRADICTED_BY_SOURCE if part.kind == DISAGREES else metric.fault_of(part) if metric else ""
         if name == "groundedness" and metric and component.text in self.conversed:
             fault = BY_CONVERSATION
         explanation, sure = (cell.explanation, cell.sure) if isinstance(cell, Verdict) else ("", True)

@@ -24,54 +24,18 @@ from ragtriage.core.questions import Question
 from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import (
     Answer,
-    Cell,
     Failure,
     Known,
     Missing,
     Outcome,
     Score,
     Undefined,
-    Verdict,
-    Verdicts,
-    chance_of,
-    shifted,
-    with_chance,
 )
 from ragtriage.judges.protocol import TURN, Judge
 from ragtriage.metrics import THELMA
-from ragtriage.metrics.thelma import ANSWERED_BY_ONE, ANSWERED_TOGETHER, DECLINES
 from ragtriage.planning.levels import Plan, plan
 from ragtriage.planning.questions import StepQuestions, outcome_of, questions_for, recorded
 from ragtriage.text.language import language_of
-
-WEIGHT = 2.16
-BASE = 0.48
-
-
-def consistent(steps: Mapping[str, Known]) -> dict[str, Known]:
-    """The steps of one case, with the chances that sources answer moved by whether the response declines.
-
-    Only verdicts with a chance strictly between 0 and 1 are moved, of a judge that measures probabilities, and only
-    where it was asked whether the response declines: a diagnosis asks it, a metric by itself doesn't.
-    """
-    found, declines = dict(steps), steps.get(str(DECLINES))
-    chances = [chance_of(cell) for cell in declines.best()] if isinstance(declines, Verdicts) else []
-    known = [chance for chance in chances if chance is not None]
-    if not known:
-        return found
-    by = BASE - WEIGHT * max(known)
-    for step in (ANSWERED_BY_ONE, ANSWERED_TOGETHER):
-        verdicts = steps.get(str(step))
-        if isinstance(verdicts, Verdicts):
-            rows = (tuple(_moved(cell, by) for cell in row) for row in verdicts.cells)
-            found[str(step)] = Verdicts(verdicts.components, tuple(rows))
-    return found
-
-
-def _moved(cell: Cell, by: float) -> Cell:
-    if not isinstance(cell, Verdict) or cell.chance is None or cell.score is None or cell.value == "unknown":
-        return cell
-    return with_chance(cell, shifted(cell.chance, by))
 
 
 async def evaluate(
@@ -236,7 +200,6 @@ async def _evaluate_case(case: Case, planned: Plan, judge: _Asked, language: Cal
         cause = f"{type(error).__name__}: {error}"
         for step in planned.steps:
             steps.setdefault(str(step), Missing(f"the evaluation of this case failed: {cause}", "query", failed=True))
-    steps = consistent(steps)
     outcomes = {m.name: _outcome(m, steps) for m in planned.metrics}
     return Record(case, recorded(steps), outcomes, code, time.monotonic() - started)
 

@@ -144,14 +144,15 @@ _BEGINS = re.compile(r"(?:^|[.!?:;]\s|\n)\W*$")
 _AUXILIARY = re.compile(rf"{WORDS.regex('auxiliary')}|be|been|being|to|needs?", re.IGNORECASE)
 _NO_NAMES = DETAILS.words("no_names") | DATE_NAMES
 _QUALIFIERS = WORDS.words("qualifiers")
-_OPPOSITES: dict[str, frozenset[str]] = {}
+OPPOSITES: dict[str, frozenset[str]] = {}
 for _sides in (
     [frozenset(side.split()) for side in line.split("|")]
     for line in (*WORDS.lines("opposites"), *DETAILS.lines("further_opposites"))
 ):
     for _side in _sides:
         for _word in _side:
-            _OPPOSITES[_word] = _OPPOSITES.get(_word, frozenset()).union(*_sides) - _side
+            OPPOSITES[_word] = OPPOSITES.get(_word, frozenset()).union(*_sides) - _side
+"""Word → words that say the opposite, in small letters."""
 
 
 def differing_names(claim: str, text: str) -> Iterator[Pair]:
@@ -189,7 +190,7 @@ def opposite_words(claim: str, text: str) -> Iterator[Pair]:
         return
     for one in own:
         word = one.text.lower()
-        opposite = _OPPOSITES.get(word, frozenset()) - folded
+        opposite = OPPOSITES.get(word, frozenset()) - folded
         found = [w for w in there if w.text.lower() in opposite]
         if word not in others and len(found) == 1 and _beside_the_same(one, own, found[0], there):
             yield _with_at(one.span, claim), _with_at(found[0].span, text)

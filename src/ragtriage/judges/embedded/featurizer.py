@@ -26,6 +26,14 @@ from ragtriage.judges.embedded.features import Comparison, compare, nearest_sent
 from ragtriage.judges.embedded.passages import CachedTexts, Passages
 from ragtriage.judges.embedded.readings import Sentence, as_written
 from ragtriage.judges.embedded.rules import RULES
+from ragtriage.judges.embedded.silent_texts import (
+    asks_to_count,
+    hold_words,
+    is_prose,
+    lacks_what_is_asked,
+    state_nothing,
+    telling_texts,
+)
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text.claims import Marker, split_claims
@@ -66,10 +74,16 @@ class Featurized:
     """What the reader reads; of several the highest counts."""
     checks: tuple[float, ...] = ()
     """What rules found, weighed beside the reader."""
+    in_prose: bool = False
+    """Whether sources that may answer a question are prose, which the reader reads best."""
+    together: bool = False
+    """Whether several sources are asked together whether they answer; what is read last then is where they meet."""
 
 
 DECLINED = 0.05
 """The probability that a response which declines answers a sub-question all the same."""
+SILENT = 0.03
+"""The probability that sources answer a question which state nothing, or nothing of the kind that is asked for."""
 REPLIED = 0.9
 """The probability that a short reply answers what it replies to; right or wrong, it is an answer."""
 STEP = 0.8
@@ -153,6 +167,8 @@ class Featurizer:
     def _supported(self, question: Question) -> Featurized:
         if not _subject(question):
             return Featurized("supported", (), (Scored(UNTOLD, next(iter(question.evidence), ""), untold=True),))
+        if state_nothing(question.query, question.subject, question.evidence):
+            return Featurized("supported", (), (Scored(SILENT, next(iter(question.evidence), "")),))
         claim, encoded, evidence, c = self._search(_subject(question), question.evidence)
         row = features.supported(c, claim, encoded.vector, evidence, self._reader.sentence(question.query))
         contradicted_by = contradicting_sentence(claim, evidence.sentences)
@@ -171,21 +187,31 @@ class Featurizer:
         return Featurized("supported", (tuple(row),), (found,), reads, checks)
 
     def _answered(self, question: Question) -> Featurized:
-        task, texts = "answered", question.evidence
-        if question.query:  # a response mostly answers, where a source mostly doesn't; but not by what isn't known
-            task, said = "answered_response", self._said(question.query, question.evidence)
-            if not said:
-                return Featurized(task, (), (Scored(DECLINED, next(iter(question.evidence), "")),))
-            if is_short_reply(question.query, question.subject, said):
-                return Featurized(task, (), (Scored(REPLIED, said),))
-            if not is_open_ended(question.subject):
-                measured = self._beside(task, _subject(question), (said,))
-                pair = response_pair(_subject(question), visible_text("\n".join(question.evidence)))
-                return replace(measured, reads=(Reads(pair),))
-            texts = (said,)
+        if not question.query:
+            return self._answered_by_sources(question)
+        # a response mostly answers, where a source mostly doesn't; but not by what isn't known
+        task, said = "answered_response", self._said(question.query, question.evidence)
+        if not said:
+            return Featurized(task, (), (Scored(DECLINED, next(iter(question.evidence), "")),))
+        if is_short_reply(question.query, question.subject, said):
+            return Featurized(task, (), (Scored(REPLIED, said),))
+        if is_open_ended(question.subject):
+            return self._about(question.subject, (said,))
+        measured = self._beside(task, _subject(question), (said,))
+        pair = response_pair(_subject(question), visible_text("\n".join(question.evidence)))
+        return replace(measured, reads=(Reads(pair),))
+
+    def _answered_by_sources(self, question: Question) -> Featurized:
+        texts = telling_texts(question.subject, question.evidence)
+        if hold_words(question.evidence) and (not texts or lacks_what_is_asked(question.subject, texts)):
+            return Featurized("answered", (), (Scored(SILENT, next(iter(question.evidence), "")),))
         if is_open_ended(question.subject):
             return self._about(question.subject, texts)
-        return self._beside(task, _subject(question), texts)
+        measured = self._beside("answered", _subject(question), texts)
+        # what is worked out or counted stands in no sentence, and a part of a query is read without the rest of it
+        whole = question.context.strip() in {"", question.subject.strip()} and not asks_to_count(question.subject)
+        in_prose = whole and all(is_prose(read.pair.sentences) for read in measured.reads)
+        return replace(measured, in_prose=in_prose, together=len(measured.reads) > 1)
 
     def _beside(self, task: str, asked: str, texts: Sequence[str]) -> Featurized:
         """A question beside each text, and beside the nearest sentences of several."""

@@ -1,4 +1,4 @@
-"""Whether a response declines moves the chances that its sources answer, and nothing else."""
+"""Whether a response declines moves how likely findings on its sources are, and no score of them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage import Case, Component, FakeJudge, Score, Source, Verdict, Verdicts, evaluate_sync, metrics_named
+from ragtriage import (
+    RULES,
+    Case,
+    Component,
+    FakeJudge,
+    Score,
+    Source,
+    Verdict,
+    Verdicts,
+    evaluate_sync,
+    metrics_named,
+    needs_of,
+)
 from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Answer, Cell, Failure, Known, Missing
-from ragtriage.evaluation.engine import BASE, WEIGHT, consistent
+from ragtriage.diagnosis.refusal_evidence import BASE, WEIGHT, scores_beside_response, steps_beside_response
+from ragtriage.judges.embedded import EmbeddedJudge
+from ragtriage.judges.protocol import Judge
 from ragtriage.metrics.thelma import ANSWERED_BY_ONE, ANSWERED_TOGETHER, DECLINES, SUPPORTED
 
 QUESTION = Component("What does it cost?")
@@ -24,7 +39,7 @@ def step_of(*cells: Cell) -> Verdicts:
 
 def moved(declines: Cell, *cells: Cell) -> tuple[Cell, ...]:
     """The cells, beside a response that declines so."""
-    found = consistent({str(DECLINES): step_of(declines), str(ANSWERED_BY_ONE): step_of(*cells)})
+    found = steps_beside_response({str(DECLINES): step_of(declines), str(ANSWERED_BY_ONE): step_of(*cells)})
     answered = found[str(ANSWERED_BY_ONE)]
     assert isinstance(answered, Verdicts)
     return answered.cells[0]
@@ -87,7 +102,7 @@ def test_where_nobody_knows_whether_it_declines_nothing_moves(declines: Known | 
     if declines is not None:
         steps[str(DECLINES)] = declines
 
-    assert consistent(steps) == steps
+    assert steps_beside_response(steps) == steps
 
 
 def test_both_steps_are_moved_and_no_other_and_the_given_ones_are_left_alone() -> None:
@@ -99,7 +114,7 @@ def test_both_steps_are_moved_and_no_other_and_the_given_ones_are_left_alone() -
     }
     before = dict(steps)
 
-    found = consistent(steps)
+    found = steps_beside_response(steps)
 
     assert steps == before
     assert {name for name in steps if found[name] != steps[name]} == {str(ANSWERED_BY_ONE), str(ANSWERED_TOGETHER)}
@@ -109,12 +124,12 @@ def test_both_steps_are_moved_and_no_other_and_the_given_ones_are_left_alone() -
 def test_a_step_that_was_not_taken_stays_so(missing: object) -> None:
     steps: dict[str, Known] = {str(DECLINES): step_of(Verdict("yes")), str(missing): Missing("no query", "query")}
 
-    assert consistent(steps) == steps
-    assert consistent({}) == {}
+    assert steps_beside_response(steps) == steps
+    assert steps_beside_response({}) == {}
 
 
 @pytest.mark.parametrize(("declines", "coverage"), [("yes", 0.157), ("no", 0.618)])
-def test_the_score_of_a_case_is_computed_from_the_moved_chances(declines: str, coverage: float) -> None:
+def test_findings_read_the_moved_chances_and_the_score_stays(declines: str, coverage: float) -> None:
     def answer(question: Question) -> Answer:
         if question.kind in DECOMPOSITIONS:
             return (Component(question.subject, (0, len(question.subject))),)
@@ -126,4 +141,37 @@ def test_the_score_of_a_case_is_computed_from_the_moved_chances(declines: str, c
 
     outcome = record.outcomes["source_query_coverage"]
     assert isinstance(outcome, Score)
-    assert outcome.value == pytest.approx(coverage, abs=0.001)
+    assert outcome.value == 0.5
+    read = scores_beside_response(record, metrics)["source_query_coverage"]
+    assert read.value == pytest.approx(coverage, abs=0.001)
+
+
+QUERY = "Does the Ferrow campsite accept dogs?"
+SOURCES = (
+    Source("The Ferrow campsite has 80 pitches and a small shop."),
+    Source("Guests of the Ferrow campsite bring their pets on a lead. Quiet hours begin at ten."),
+)
+RESPONSES = (None, "", "Yes, on a lead.", "The documents don't say whether dogs are accepted.", "I don't know.", "Ten.")
+
+
+def by_words(question: Question) -> Answer:
+    """Whole texts, and verdicts without a chance by the words of what is judged, as of a language model."""
+    if question.kind in DECOMPOSITIONS:
+        return (Component(question.subject, (0, len(question.subject))),) if question.subject else ()
+    return Verdict("yes" if "lead" in " ".join((question.subject, *question.evidence)) else "no")
+
+
+RETRIEVER = ("source_precision", "fact_precision", "source_query_coverage")
+
+
+@pytest.mark.parametrize("judge", [EmbeddedJudge(), FakeJudge(by_words)], ids=["embedded", "fake"])
+@pytest.mark.parametrize("also", [(), needs_of(RULES)], ids=["metrics only", "with a diagnosis"])
+def test_scores_of_the_sources_are_the_same_whatever_the_response(judge: Judge, also: tuple[Step, ...]) -> None:
+    cases = [Case(str(place), QUERY, SOURCES, response) for place, response in enumerate(RESPONSES)]
+    metrics = metrics_named([*RETRIEVER, "response_query_coverage", "groundedness"])
+
+    records = list(evaluate_sync(cases, judge, metrics=metrics, also=also))
+
+    found = {tuple(str(record.outcomes[name]) for name in RETRIEVER) for record in records}
+    assert len(records) == len(RESPONSES)
+    assert len(found) == 1
