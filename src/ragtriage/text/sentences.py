@@ -54,9 +54,10 @@ def _full_stop_ends(word: str, following: str, *, first: bool) -> bool:
     small = following[:1].islower()
     if low in _GOES_ON or (low in _BEFORE_NAME and word[:1].isupper() and not starts):
         return False
-    if low in _BEFORE_NUMBER and (small or following[:1].isdigit() or _is_letter(word, following, starts=starts)):
-        return False
-    if first and len(word) <= 3 and word.isdigit():
+    numbered = low in _BEFORE_NUMBER and (
+        small or following[:1].isdigit() or _is_letter(word, following, starts=starts)
+    )
+    if numbered or (first and len(word) <= 3 and word.isdigit()):
         return False
     low = low.rpartition("-")[2]  # non-U.S.
     if low in {"a.m", "p.m"}:
