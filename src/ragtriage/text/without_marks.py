@@ -72,6 +72,8 @@ def _as_words(text: str, run: Sequence[Mark], least: int) -> list[Removal]:
         return []
     german = CITATIONS["german"].search(before) or CITATIONS["sagt"].match(behind)
     noun = "Quelle" if german else "source"
+    if any(not mark.names for mark in run):
+        return [Removal(mark.start, mark.end, text[mark.start + 1 : mark.end - 1]) for mark in run]
     return [
         Removal(mark.start, mark.end, f"{noun.title() if subject and not at else noun} {' and '.join(mark.names)}")
         for at, mark in enumerate(run)
