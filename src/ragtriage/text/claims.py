@@ -267,6 +267,7 @@ def _subject(text: str, subjects: Sequence[Span], start: int, end: int) -> str:
 _NUMBERED = re.compile(r"\d{1,2}\.\s+")
 _LONG_LEAD = 160
 _KINDS: Mapping[PartKind, Remark] = {"claim": "", "remark": "about", "declines": "gap"}
+_BARE_REFUSAL = re.compile(REMARKS.regex("bare_refusal"), re.IGNORECASE)
 _ASIDE = frozenset[Remark]({"question", "courtesy"})
 
 
@@ -312,10 +313,12 @@ class _Reader:
                 yield self._claim(said, (start + a, start + b)), ""
 
     def _marked(self, marks: Marks, start: int, end: int) -> Iterator[Said]:
-        """The components of one sentence as they are marked; what is surely a question or a courtesy is a remark."""
-        whole = remark(self.text[start:end], opening=False)
+        """The components of one sentence as they are marked; rules know questions, courtesies and bare refusals."""
+        said = self.text[start:end].strip().replace("’", "'")
+        whole = remark(said, opening=False)
+        bare = _BARE_REFUSAL.fullmatch(said) is not None
         for part in parts_of(self.text, marks, start, end):
-            kind = _KINDS[part.kind] or (whole if whole in _ASIDE else "")
+            kind = "refusal" if bare else _KINDS[part.kind] or (whole if whole in _ASIDE else "")
             if kind:
                 self.topic = None
                 yield Component(self.plain(part.text), part.span, remark=True), kind

@@ -13,6 +13,7 @@ from functools import lru_cache
 from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Component, Span
 from ragtriage.text.citation_marks import Mark, References, find_marks, find_references
+from ragtriage.text.empty_answers import answers_nothing
 from ragtriage.text.json_answers import json_as_text
 from ragtriage.text.thoughts import thought_spans
 from ragtriage.text.without_marks import Removal, TextWithoutMarks, line_breaks, removals
@@ -65,7 +66,15 @@ def prepared(case: Case) -> Prepared:
         ConfigError: the case's `citation_mark` is no regular expression.
     """
     ids = tuple(source.id for source in case.known_sources)
-    return _prepared(case.response or "", case.query, ids, case.citation_mark)
+    found = _prepared(case.response or "", case.query, ids, case.citation_mark)
+    empty = answers_nothing(found.text, case.query, [source.text for source in case.known_sources])
+    return _emptied(found) if empty else found
+
+
+@lru_cache(256)
+def _emptied(response: Prepared) -> Prepared:
+    """A response that answers nothing, as an empty one."""
+    return replace(response, marked=TextWithoutMarks("", ()), marks=(), references=References(), origins=())
 
 
 @lru_cache(256)  # every step on a response asks

@@ -171,8 +171,8 @@ class EmbeddedJudge:
                 _failure(question, found) if isinstance(found, Exception) else verdict_of(question, found, thresholds)
                 for question, found in zip(asked, scorer.score(asked), strict=True)
             )
-            for place, part, pair in zip(matches, parts, opposites, strict=True):
-                decide = likelier_answer if pair else weakest_answer
+            for place, part in zip(matches, parts, strict=True):
+                decide = likelier_answer if place in opposites else weakest_answer
                 answers[place] = decide(part, list(islice(judged, len(part))))
         for place in picked:
             answers[place] = self._needed_sentences(questions[place])
