@@ -23,6 +23,7 @@ from functools import lru_cache
 from ragtriage.judges.embedded.readings import read_sentence
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text.dates import DATE_NAMES
+from ragtriage.text.markup import plain_text
 from ragtriage.text.numbers import NUMBER_WORDS
 from ragtriage.text.pronouns import AUXILIARY_WORD, stands_alone, subject
 from ragtriage.text.questions import question_type, split_questions
@@ -121,6 +122,26 @@ def is_step(query: str, claim: str, response: str) -> bool:
 def is_item(query: str, claim: str, response: str) -> bool:
     """Whether a claim stands in a list whose lead-in names what the query asks for."""
     return any(_names(lead, query) and _stands_in(claim, items) for lead, items in _lists(response))
+
+
+def listed_item(claim: str, response: str) -> str:
+    """The item that a claim was made of, with the words before its list; empty for any other claim."""
+    lead, colon, item = claim.partition(": ")
+    if not colon or "\n" in claim or lead not in (said := _plain(response)):
+        return ""
+    behind = said[said.find(lead) + len(lead) :]
+    return item if behind.lstrip("*_").startswith(":") and item in behind and _SEVERAL_ITEMS.search(behind) else ""
+
+
+@lru_cache(256)
+def _plain(response: str) -> str:
+    return "\n".join(plain_text(line) for line in response.splitlines())
+
+
+_SEVERAL_ITEMS = re.compile(
+    r"\A\W*:\W*\n(?:.*\n)?\W*(?:[-*•–+]|\(?\w{1,2}[.)])\s|\A\W*:[^\n]*[,;][^\n]*(?:[,;]| and | or )"
+)
+"""What stands behind a colon before a list, a line an item or in one line."""
 
 
 def is_open_ended(query: str) -> bool:

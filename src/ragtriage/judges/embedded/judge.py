@@ -16,14 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ragtriage.core.questions import Kind, Question, essential
 from ragtriage.core.verdicts import Answer, Failure, Verdict
 from ragtriage.judges.embedded.question_batches import QuestionBatcher
-from ragtriage.judges.embedded.verdict import (
-    likelier_answer,
-    question_and_opposite,
-    questions_by_claim,
-    verdict_of,
-    verdict_on_refusals,
-    weakest_answer,
-)
+from ragtriage.judges.embedded.verdict import parts_of_question, verdict_of, verdict_on_refusals
 from ragtriage.judges.embedded.versions import MODEL, fingerprint_of
 from ragtriage.judges.judge_config import EMBEDDED
 from ragtriage.judges.protocol import Estimate
@@ -162,17 +155,14 @@ class EmbeddedJudge:
             seen: dict[tuple[str, ...], int] = {}
             matches.sort(key=lambda i: seen.setdefault((*questions[i].evidence, questions[i].context), len(seen)))
             split = partial(split_claims, marker=scorer.marks)
-            opposites = [question_and_opposite(questions[i]) for i in matches]
-            parts = [
-                pair or questions_by_claim(questions[i], split) for i, pair in zip(matches, opposites, strict=True)
-            ]
+            asking = [parts_of_question(questions[i], split) for i in matches]
+            parts = [part for part, _ in asking]
             asked = [question for part in parts for question in part]
             judged = (
                 _failure(question, found) if isinstance(found, Exception) else verdict_of(question, found, thresholds)
                 for question, found in zip(asked, scorer.score(asked), strict=True)
             )
-            for place, part in zip(matches, parts, strict=True):
-                decide = likelier_answer if place in opposites else weakest_answer
+            for place, (part, decide) in zip(matches, asking, strict=True):
                 answers[place] = decide(part, list(islice(judged, len(part))))
         for place in picked:
             answers[place] = self._needed_sentences(questions[place])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ragtriage.core.display import LONGEST_QUOTE, quoted
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import CHECK, Answer, Answered, Components, Failure, Verdict, with_chance
-from ragtriage.judges.embedded.claimed_text import without_attribution
+from ragtriage.judges.embedded.claimed_text import listed_item, without_attribution
 from ragtriage.judges.embedded.readings import read, read_sentence
 from ragtriage.text.claims import Marker
 from ragtriage.text.declines import declines
@@ -144,12 +144,56 @@ def _denied(question: Question) -> bool:
 
 DENIAL = 2.5
 """By how much a denial in the evidence, or its absence, changes the odds; set by hand."""
+
+
+def item_questions(question: Question) -> tuple[Question, ...]:
+    """A claim that is an item of a list, with the words before the list and without them; none for any other."""
+    item = listed_item(question.subject, question.context) if question.kind == "supported" and question.context else ""
+    return (question, replace(question, subject=item)) if item else ()
+
+
+def item_answer(asked: Sequence[Question], answers: Sequence[Answer]) -> Answer:
+    """The weaker of the verdicts on an item; the more of its words stand nowhere, the weaker.
+
+    The words before a list stand in the evidence, so that they speak for any item.
+    """
+    verdicts = [one for one in answers if isinstance(one, Verdict)]
+    if len(verdicts) < len(answers):
+        return next(one for one in answers if not isinstance(one, Verdict))
+    found = min(verdicts, key=lambda one: one.score or 0.0)
+    own = read_sentence(asked[-1].subject).stemset
+    lost = own.difference(*(read(text).stems for text in asked[0].evidence))
+    if not lost:
+        return found
+    here = min(max(found.score or 0.0, LEAST), 1.0 - LEAST)
+    odds = here / (1.0 - here) / NOWHERE ** (len(lost) / len(own))
+    chance = odds / (1.0 + odds)
+    return with_chance(replace(found, score=chance), chance)
+
+
+NOWHERE = 6.0
+"""By how much the odds of an item fall if none of its words stands in the evidence; set by hand."""
 LEAST = 1e-4
 """The least chance that is weighed against another."""
 SHOWN = 120
 """Characters of a claim that are quoted."""
 _ORDER = {"no": 0, "unknown": 2, "yes": 3}
 """The weakest first; a failure stands behind no, since it might have been any."""
+
+
+Decide = Callable[[Sequence[Question], Sequence[Answer]], Answer]
+"""Makes one answer of those to the parts of a question."""
+
+
+def parts_of_question(
+    question: Question, split: Callable[[str, str], Components]
+) -> tuple[tuple[Question, ...], Decide]:
+    """What is asked in place of a question, at least itself, and how the answers are put together."""
+    if opposites := question_and_opposite(question):
+        return opposites, likelier_answer
+    if item := item_questions(question):
+        return item, item_answer
+    return questions_by_claim(question, split), weakest_answer
 
 
 def questions_by_claim(question: Question, split: Callable[[str, str], Components]) -> tuple[Question, ...]:
