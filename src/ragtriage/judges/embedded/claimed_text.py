@@ -125,8 +125,10 @@ def is_item(query: str, claim: str, response: str) -> bool:
 
 
 def listed_item(claim: str, response: str) -> str:
-    """The item that a claim was made of, with the words before its list; empty for any other claim."""
+    """The item that a claim was made of, with the words before its list, or a field's value; empty for any other."""
     lead, colon, item = claim.partition(": ")
+    if colon and f"| {claim} |" in response:
+        return claim.rpartition(": ")[2]
     if not colon or "\n" in claim or lead not in (said := _plain(response)):
         return ""
     behind = said[said.find(lead) + len(lead) :]

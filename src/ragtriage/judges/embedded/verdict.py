@@ -10,7 +10,7 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import CHECK, Answer, Answered, Components, Failure, Verdict, with_chance
 from ragtriage.judges.embedded.claimed_text import listed_item, without_attribution
 from ragtriage.judges.embedded.readings import read, read_sentence
-from ragtriage.text.claims import Marker
+from ragtriage.text.claims import Marker, capitalized
 from ragtriage.text.declines import declines
 from ragtriage.text.differences import differences, likely_place
 from ragtriage.text.sentences import split_sentences
@@ -166,13 +166,28 @@ def item_answer(asked: Sequence[Question], answers: Sequence[Answer]) -> Answer:
     if not lost:
         return found
     here = min(max(found.score or 0.0, LEAST), 1.0 - LEAST)
-    odds = here / (1.0 - here) / NOWHERE ** (len(lost) / len(own))
+    share = 1.0 if any(map(str.isdigit, lost)) else len(lost) / len(own)
+    odds = here / (1.0 - here) / NOWHERE**share
     chance = odds / (1.0 + odds)
     return with_chance(replace(found, score=chance), chance)
 
 
+def denied_answer(_: Sequence[Question], answers: Sequence[Answer]) -> Answer:
+    """The verdict on a statement that is called false, of that on the statement: something has to contradict it."""
+    found = answers[0]
+    if not isinstance(found, Verdict) or found.value == "unknown":
+        return found
+    chance = 1.0 - (found.score or 0.0)
+    chance = chance if found.value == "yes" or found.contradicted else min(chance, UNTOLD)
+    return with_chance(replace(found, score=chance), chance)
+
+
+DENIED = "It is not true that "
+"""What a claim begins with that calls a statement false."""
+UNTOLD = 0.4
+"""The highest chance of a denial of what nothing contradicts; set by hand."""
 NOWHERE = 6.0
-"""By how much the odds of an item fall if none of its words stands in the evidence; set by hand."""
+"""By how much the odds of an item fall if none of its words, or not its number, stands in the evidence; set by hand."""
 LEAST = 1e-4
 """The least chance that is weighed against another."""
 SHOWN = 120
@@ -193,6 +208,8 @@ def parts_of_question(
         return opposites, likelier_answer
     if item := item_questions(question):
         return item, item_answer
+    if question.kind == "supported" and question.subject.startswith(DENIED):
+        return (replace(question, subject=capitalized(question.subject.removeprefix(DENIED))),), denied_answer
     return questions_by_claim(question, split), weakest_answer
 
 
