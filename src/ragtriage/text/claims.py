@@ -299,9 +299,10 @@ class _Reader:
     def sentence(self, start: int, end: int) -> Iterator[Said]:
         if listed := _listed(self.text, start, end):
             self.topic = None
-            lead = self.plain(self.text[start : listed[0][0]]) if self.text[start : listed[0][0]].strip() else ""
-            for a, b in listed:
-                yield Component(f"{lead} {self.plain(self.text[a:b])}".strip(), (a, b)), ""
+            lead = self.plain(self.text[start : listed[0][0]])
+            for a, b in listed:  # the words before the list stand with its first item
+                span = (start, b) if a == listed[0][0] else (a, b)
+                yield Component(f"{lead} {self.plain(self.text[a:b])}".strip(), span), ""
             return
         if self.marks is not None:
             yield from self._marked(self.marks, start, end)
