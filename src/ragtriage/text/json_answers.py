@@ -173,7 +173,7 @@ def _lines(value: _Value, path: Sequence[str], asked: frozenset[str] | None) -> 
     elif isinstance(value, _List):
         for item in value.items:
             named = _named(item) if len(value.items) > 1 else None
-            yield from _lines(item, (*path[:-1], named) if named and isinstance(item, _Object) else path, asked)
+            yield from _lines(item, (*path[:-1], named) if named else path, asked)
     else:
         yield from _fields(value, path, asked)
 
@@ -200,6 +200,8 @@ def _fields(value: _Object, path: Sequence[str], asked: frozenset[str] | None) -
             continue
         if name in _NEUTRAL:
             yield from _lines(inner, path, asked)
+        elif isinstance(inner, _Text) and path[-1:] == (_plain(inner),):
+            yield from _line(inner, (*path[:-1], _words(key)), key.span[0])
         elif isinstance(inner, _Text):
             yield from _line(inner, (*path, _words(key)), key.span[0])
         else:
