@@ -16,7 +16,7 @@ from ragtriage.text.yes_no import is_yes, stated
         ("No, it costs 5 euros.", None), ("No way.", None), ("Right now it is open.", None), ("", None),
     ],
 )  # fmt: skip
-def test_whether_a_reply_is_a_yes_or_no_and_nothing_else(said: str, yes: bool | None) -> None:  # noqa: FBT001
+def test_whether_a_reply_is_a_yes_or_no_and_nothing_else(said: str, yes: bool | None) -> None:
     assert is_yes(said) is yes
 
 

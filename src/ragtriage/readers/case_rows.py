@@ -166,9 +166,7 @@ class RowReader:
 
     def _query(self, value: Any, context: RowContext) -> tuple[str, tuple[Turn, ...], str | None]:
         if value is None:
-            place = self._layout.places["query"]
-            where = f"{'column ' if place.is_column else ''}{place.text!r}"
-            raise RowProblem("query", f"{where} is null or empty: {NEEDED['query']}")
+            raise RowProblem("query", self._empty("query"))
         # in a file of texts, one that happens to look like messages is a text
         if isinstance(value, list | tuple) or (self._layout.query_is_messages and is_message_list(value)):
             return messages_of(value, context)
@@ -180,9 +178,15 @@ class RowReader:
         if "sources" in self._layout.switched_off:
             return ()
         if value is None:
+            if self._empty_is_missing:
+                raise RowProblem("sources", self._empty("sources"))
             context.remarks.append(NOT_RECORDED)
             return None
         return sources_of(value, context, ids)
+
+    def _empty(self, field: str) -> str:
+        place = self._layout.places[field]
+        return f"{'column ' if place.is_column else ''}{place.text!r} is null or empty: {NEEDED[field]}"
 
     def _response(self, value: Any, reply: str | None, has_column: bool, context: RowContext) -> str | None:  # noqa: FBT001
         if value is None:
