@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ragtriage.core.case import Source
 from ragtriage.core.errors import ConfigError
 from ragtriage.readers import RowLimits, open_cases
 
@@ -95,6 +96,24 @@ def test_a_missing_response_is_not_an_empty_one(read: Any) -> None:
     file, cases, _ = read([base | {"response": ""}, base | {"response": None}, base | {"id": 1}])
     assert [case.response for case in cases] == ["", None, None]
     assert any(note.startswith("2 rows without a response") for note in file.notes)
+
+
+def test_nulls_among_sources_are_left_out_and_a_null_list_was_not_recorded(read: Any) -> None:
+    lists = [["s", None, {"text": "t", "id": "b"}], [None], [], None]
+    file, cases, _ = read([{"query": f"q{i}", "sources": some} for i, some in enumerate(lists)])
+    assert [case.sources for case in cases] == [(Source("s"), Source("t", "b")), (), (), None]
+    assert [note for note in file.notes if "null" in note] == [
+        "2 rows: a source is null, left out",
+        "1 row: the sources are null, taken as not recorded (write [] if nothing was retrieved)",
+    ]
+    _, [named], _ = read([GOOD | {"sources": [None, "s"], "source_ids": ["a", "b"]}])
+    assert named.sources == (Source("s", "b"),)
+
+
+def test_thoughts_are_counted(read: Any) -> None:
+    file, cases, _ = read([GOOD | {"response": f"<think>So.</think>{i}"} for i in range(3)] + [GOOD])
+    assert len(cases) == 4
+    assert "3 rows: the response holds a <think> block, which isn't judged" in file.notes
 
 
 def test_an_empty_query_is_a_query(read: Any) -> None:

@@ -81,13 +81,11 @@ def test_lists_written_as_text(read: Any, text: str, expected: list[str] | None)
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (None, r"null or empty: write \[\] if nothing was retrieved"),
         (5, r"is a number \(5\)"),
         (True, "truth value"),
         ("", "empty text"),
         ("  \n", "empty text"),
         (["a", 3], r"source 2 is a number \(3\)"),
-        (["a", None], "source 2 is null"),
         ([["text", 0.9]], r"source 1 is a list of 2"),
         ([{"score": 1}], r"source 1 is an object with 'score'; its text was looked for under text, page_content"),
         ([{"para": "a b", "url": "x"}], r"--map 'sources=sources\[\*\]\.para' takes it"),

@@ -27,6 +27,7 @@ from ragtriage.store import open_store
 CASES = [
     case(0),
     FULL,
+    case(9, sources=None),
     case(1, response=None),
     case(2, sources=()),
     case(3),

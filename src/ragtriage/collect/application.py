@@ -112,7 +112,7 @@ def asked_row(case: Case) -> dict[str, Any]:
 
 def source_rows(case: Case) -> list[dict[str, str]]:
     """The sources of a case as an application is given them: each with its text, and its id where it has one."""
-    return [_source_row(source) for source in case.sources]
+    return [_source_row(source) for source in case.known_sources]
 
 
 def _source_row(source: Source) -> dict[str, str]:

@@ -120,7 +120,7 @@ def _body(named: ApplicationSpec, columns: tuple[str, ...], *, chat: bool, give_
         if temperature is not None:
             row[TEMPERATURE] = temperature
         if give_sources:
-            context = "\n\n".join(source.text for source in case.sources)
+            context = "\n\n".join(source.text for source in case.known_sources)
             row |= {"sources": source_rows(case), "context": context}
         return _filled(template, row)
 

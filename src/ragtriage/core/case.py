@@ -48,8 +48,8 @@ class Case:
     """Unique within a file or data set."""
     query: str
     """The user's words."""
-    sources: tuple[Source, ...] = ()
-    """The retrieved texts in the retriever's order; empty if nothing was retrieved."""
+    sources: tuple[Source, ...] | None = ()
+    """The retrieved texts in the retriever's order; empty if nothing was retrieved, None if that wasn't recorded."""
     response: str | None = None
     """The answer; None if none was given (a time-out, a retriever-only file), which is not the empty string."""
     reference: str | None = None
@@ -70,6 +70,11 @@ class Case:
     citation_mark: str | None = None
     """A regular expression for the application's own citation marks; None for the usual ones, as `[1]`. What the group
     `name`, else the first group, else the whole match holds names the sources."""
+
+    @property
+    def known_sources(self) -> tuple[Source, ...]:
+        """The retrieved texts; none if they weren't recorded."""
+        return self.sources or ()
 
 
 MOST_PARTS = 4

@@ -143,6 +143,8 @@ def _hangs_on_declining(rule: Rule, scores: Mapping[str, Score]) -> bool:
 
 
 def _why_undetermined(record: Record, rules: Sequence[Rule]) -> str:
+    if record.case.sources is None:
+        return "the sources weren't recorded"
     failed = (o.reason for o in record.outcomes.values() if isinstance(o, Undefined) and o.failed)
     unread = "too many scores are undefined to tell" if any_applicable(rules, record.outcomes) else UNREAD
     return next(failed, unread)

@@ -199,7 +199,7 @@ def source_quoted(case: Case, cell: Cell) -> int | None:
     """
     if not isinstance(cell, Verdict) or cell.value != "yes":
         return None
-    texts = [_folded(source.text) for source in case.sources]
+    texts = [_folded(source.text) for source in case.known_sources]
     found: set[int] = set()
     for quote in _QUOTE.findall(cell.explanation):
         pieces = [piece for part in _ELLIPSIS.split(quote) if (piece := _folded(part))]

@@ -29,7 +29,7 @@ from ragtriage.metrics.retrieval import (
     retrieval_recall,
 )
 from ragtriage.metrics.thelma import self_distinctness, self_distinctness_at
-from ragtriage.text.citation_marks import find_marks
+from ragtriage.text.prepared import prepared
 
 MOST = 1000
 """The largest number that makes sense for a k, or for questions to be written."""
@@ -150,8 +150,7 @@ def _answer(other: OtherMetric, known: Collection[str], k: str) -> str:
 
 
 def _cites(case: Case) -> bool:
-    ids = [source.id for source in case.sources]
-    return bool(case.sources) and bool(find_marks(case.response or "", ids, case.citation_mark))
+    return bool(case.sources) and any(mark.names for mark in prepared(case).marks)
 
 
 class OptionalData(NamedTuple):

@@ -46,7 +46,7 @@ class Plan:
 
     def levels_for(self, case: Case) -> tuple[tuple[Step, ...], ...]:
         """The levels in which a case is asked about."""
-        return self.levels if len({source.text for source in case.sources}) > 1 else self.levels_of_one_source
+        return self.levels if len({source.text for source in case.known_sources}) > 1 else self.levels_of_one_source
 
     def questions(self, sources: int, sizes: Mapping[Unit, int], *, turns: int = 0) -> tuple[int, int]:
         """How many questions a case takes, (at least, at most).

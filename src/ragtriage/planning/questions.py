@@ -32,6 +32,7 @@ from ragtriage.planning.relations import (
     required_decompositions,
     requirements_of,
 )
+from ragtriage.text.prepared import Prepared, prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class StepQuestions:
     """Where each answer belongs: (row, column); the column is the source for a decomposition of sources."""
     questions: tuple[Question, ...]
     """Shape as `places`."""
+    response: Prepared | None = None
+    """What the components are taken from, where that is the response."""
 
 
 def questions_for(step: Step, case: Case, steps: Mapping[str, Known]) -> StepQuestions | Known:
@@ -87,7 +90,7 @@ def outcome_of(asked: StepQuestions, answers: Mapping[Question, Answer]) -> Know
     """
     found = [(place, answers[question]) for place, question in zip(asked.places, asked.questions, strict=True)]
     if isinstance(asked.step, Decompose):
-        return _components(asked.step, found)
+        return _components(asked.step, found, asked.response)
     rows = [list(row) for row in asked.fixed]
     for (row, column), answer in found:
         if isinstance(answer, Verdict | Failure):
@@ -97,7 +100,9 @@ def outcome_of(asked: StepQuestions, answers: Mapping[Question, Answer]) -> Know
     return Verdicts(asked.components, tuple(map(tuple, rows)))
 
 
-def _components(step: Decompose, answers: Sequence[tuple[tuple[int, int], Answer]]) -> Components | Missing:
+def _components(
+    step: Decompose, answers: Sequence[tuple[tuple[int, int], Answer]], response: Prepared | None
+) -> Components | Missing:
     unit, several = UNITS[step.into], FIELDS[step.of].several
     found: list[Component] = []
     for (_, place), answer in answers:
@@ -107,7 +112,13 @@ def _components(step: Decompose, answers: Sequence[tuple[tuple[int, int], Answer
             return Missing(f"the judge failed to {unit.task.format(step.of)}: {answer.cause}", step.of, failed=True)
         if isinstance(answer, Verdict):
             return Missing(f"the judge gave a verdict where {step.into} were asked for", step.of, failed=True)
-        found += [replace(c, source=place) for c in answer] if several else answer
+        found += (
+            [replace(c, source=place) for c in answer]
+            if several
+            else map(response.placed, answer)
+            if response
+            else answer
+        )
     return tuple(found)
 
 
@@ -117,7 +128,8 @@ def _decomposition(step: Decompose, case: Case) -> StepQuestions | Components:
         return unit.read(case, step.of)
     texts = [(at, text) for at, text in enumerate(FIELDS[step.of].texts(case)) if text.strip() or unit.asks_blank]
     questions = tuple(unit.question(text, case, step) for _, text in texts)
-    return StepQuestions(step, (), (), tuple((0, at) for at, _ in texts), questions) if texts else ()
+    response = prepared(case) if step.of == "response" else None
+    return StepQuestions(step, (), (), tuple((0, at) for at, _ in texts), questions, response) if texts else ()
 
 
 def _match(step: Match, case: Case, steps: Mapping[str, Known]) -> StepQuestions | Known:

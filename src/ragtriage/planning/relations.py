@@ -17,6 +17,7 @@ from ragtriage.core.metric import ORDER
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.steps import UNITS_OF, Condition, Decompose, Field, Match, Relation, Step, Target, Unit, conditions
 from ragtriage.core.verdicts import Cell, Citation, Component, Components, Known, Missing, Verdict, Verdicts, is_yes
+from ragtriage.text.prepared import prepared
 from ragtriage.text.segments import segments_of, unsegmented_reason
 
 
@@ -38,9 +39,12 @@ _GIVE_IDS = "give ids as source_ids, or sources as objects with an id"
 
 RESPONSE = Requirement(Missing("no response was given", "response"), lambda case: case.response is not None)
 RESPONSE_TEXT = Requirement(
-    Missing("the response is empty", "response"), lambda case: bool((case.response or "").strip())
+    Missing("the response is empty", "response"), lambda case: bool(prepared(case).text.strip())
 )
-SOURCES = Requirement(Missing("no sources were retrieved", "sources"), lambda case: bool(case.sources))
+RECORDED_SOURCES = Requirement(
+    Missing("the sources weren't recorded", "sources"), lambda case: case.sources is not None
+)
+SOURCES = Requirement(Missing("no sources were retrieved", "sources"), lambda case: bool(case.known_sources))
 REFERENCE = Requirement(
     Missing("the case has no reference", "reference"), lambda case: bool((case.reference or "").strip())
 )
@@ -68,12 +72,14 @@ SOURCE_IDS = (  # without relevant ids there are none to compare
     Requirement(
         Missing(f"the sources have no ids: {_GIVE_IDS}", "sources"),
         lambda case: (
-            case.relevant_ids is None or not case.sources or any(source.id is not None for source in case.sources)
+            case.relevant_ids is None
+            or not case.known_sources
+            or any(source.id is not None for source in case.known_sources)
         ),
     ),
     Requirement(
         Missing(f"not every source has an id: {_GIVE_IDS}", "sources"),
-        lambda case: case.relevant_ids is None or all(s.id is not None for s in case.sources),
+        lambda case: case.relevant_ids is None or all(s.id is not None for s in case.known_sources),
     ),
 )
 
@@ -82,7 +88,8 @@ CITES_NOTHING = tuple(one.missing for one in CITATIONS)
 REASONS = frozenset(
     one.missing.reason
     for one in (
-        RESPONSE, RESPONSE_TEXT, SOURCES, REFERENCE, SAMPLES, RELEVANT_IDS, CONVERSATION, *CITATIONS, *SOURCE_IDS
+        RESPONSE, RESPONSE_TEXT, RECORDED_SOURCES, SOURCES, REFERENCE, SAMPLES, RELEVANT_IDS, CONVERSATION,
+        *CITATIONS, *SOURCE_IDS
     )
 )  # fmt: skip
 """Everything that a case may lack, in words."""
@@ -107,7 +114,7 @@ Against = Texts | Verdict | None
 def _cited(case: Case, cited: Iterable[Citation]) -> Texts:
     """The texts of the cited sources, blank ones left out."""
     places = dict.fromkeys(at for citation in cited for at in citation.sources)
-    return tuple(case.sources[at].text for at in places if case.sources[at].text.strip())
+    return tuple(case.known_sources[at].text for at in places if case.known_sources[at].text.strip())
 
 
 def _cited_or_no(case: Case, cited: Sequence[Citation]) -> Against:
@@ -115,7 +122,7 @@ def _cited_or_no(case: Case, cited: Sequence[Citation]) -> Against:
     wrong = [citation.name for citation in cited if not citation.sources]
     if not wrong:
         return _cited(case, cited)
-    count = len(case.sources)
+    count = len(case.known_sources)
     there = {0: "no sources were retrieved", 1: "there is one source"}.get(count, f"there are {count} sources")
     names = ", ".join(f"“{name}”" for name in wrong)
     return Verdict("no", 0.0, 1.0, f"nothing is called {names}: {there}")
@@ -173,8 +180,10 @@ class FieldRow:
 
 FIELDS: Mapping[Field, FieldRow] = {
     "query": FieldRow(lambda case: (case.query,)),
-    "sources": FieldRow(lambda case: [source.text for source in case.sources], (SOURCES,), several=True),
-    "response": FieldRow(lambda case: (case.response or "",), (RESPONSE, RESPONSE_TEXT)),
+    "sources": FieldRow(
+        lambda case: [source.text for source in case.known_sources], (RECORDED_SOURCES, SOURCES), several=True
+    ),
+    "response": FieldRow(lambda case: (prepared(case).text,), (RESPONSE, RESPONSE_TEXT)),
     "reference": FieldRow(lambda case: (case.reference or "",), (REFERENCE,)),
     "samples": FieldRow(lambda case: case.samples, (SAMPLES,), several=True),
     "relevant ids": FieldRow(lambda case: case.relevant_ids or (), (RELEVANT_IDS,), several=True),
@@ -213,11 +222,12 @@ class UnitRow:
 
 def _whole(case: Case, of: Field) -> Components:
     texts = FIELDS[of].texts(case)
-    return tuple(Component(text, (0, len(text))) for text in texts if text.strip())
+    found = tuple(Component(text, (0, len(text))) for text in texts if text.strip())
+    return tuple(map(prepared(case).placed, found)) if of == "response" else found
 
 
 def _sources(case: Case, _: Field) -> Components:
-    return tuple(Component(s.text, (0, len(s.text)), place) for place, s in enumerate(case.sources))
+    return tuple(Component(s.text, (0, len(s.text)), place) for place, s in enumerate(case.known_sources))
 
 
 UNITS: Mapping[Unit, UnitRow] = {
@@ -283,7 +293,7 @@ class Pair:
         """The source that a fact was taken from; empty for all else, and where it is the whole of it."""
         several = FIELDS[self.step.components.of].several and self.step.components.into == "facts"
         at = self.component.source
-        source = self.case.sources[at].text if several and at is not None else ""
+        source = self.case.known_sources[at].text if several and at is not None else ""
         return "" if source.strip() == self.text.strip() else source
 
     @property
@@ -309,7 +319,7 @@ class RelationRow:
 
 def _retrieved(case: Case, ids: Components) -> tuple[tuple[Cell, ...], ...]:
     """Which source has which id; a source that repeats the id of an earlier one stands in no column twice."""
-    names = [source.id for source in case.sources]
+    names = [source.id for source in case.known_sources]
     columns = [(name, name in names[:place]) for place, name in enumerate(names)]
     return tuple(
         tuple(None if repeats else _YES if name == wanted.text else _NO for name, repeats in columns) for wanted in ids
@@ -321,6 +331,11 @@ def _same_answer(pair: Pair) -> Question:
     if pair.step.against == "reference":
         return ask.same_answer(pair.case.query, pair.against, pair.text)
     return ask.same_answer(pair.case.query, (pair.text,), pair.against[0], drawn=pair.step.components.of == "samples")
+
+
+def _with_marks(pair: Pair) -> str:
+    """A component's text; of the whole response also its marks and its JSON, of which a criterion may speak."""
+    return prepared(pair.case).answer if pair.step.components == Decompose("response", "whole") else pair.text
 
 
 RELATIONS: Mapping[Relation, RelationRow] = {
@@ -341,10 +356,10 @@ RELATIONS: Mapping[Relation, RelationRow] = {
     "same_answer": RelationRow(_same_answer),
     "holds": RelationRow(
         lambda pair: ask.holds(
-            pair.step.criterion, pair.text, pair.case.query if pair.step.components.of == "response" else ""
+            pair.step.criterion, _with_marks(pair), pair.case.query if pair.step.components.of == "response" else ""
         )
     ),
-    "retrieved": RelationRow(None, _retrieved, SOURCE_IDS),
+    "retrieved": RelationRow(None, _retrieved, (RECORDED_SOURCES, *SOURCE_IDS)),
 }
 
 
@@ -387,9 +402,10 @@ def _found_true(known: Known) -> Texts:
 
 TARGETS: Mapping[Target, TargetRow] = {
     "query": TargetRow(_text_of("query"), after=(QUESTIONS_OF_QUERY,)),
-    "sources": TargetRow(_text_of("sources")),
+    "sources": TargetRow(_text_of("sources"), needs=(RECORDED_SOURCES,)),
     "each source": TargetRow(
-        lambda m: [(source.text,) if source.text.strip() else () for source in m.case.sources],
+        lambda m: [(source.text,) if source.text.strip() else () for source in m.case.known_sources],
+        needs=(RECORDED_SOURCES,),
         many=True,
         reads_single_sources=True,
     ),
@@ -398,9 +414,13 @@ TARGETS: Mapping[Target, TargetRow] = {
     "conversation": TargetRow(lambda m: [("\n".join(turns_of(m.case)),)], needs=(CONVERSATION,)),
     "other components": TargetRow(_other_components),
     "criterion": TargetRow(lambda m: [(m.step.criterion,)]),
-    "cited sources": TargetRow(own=cited_sources, reads_single_sources=True, only_cited=True),
-    "each citation": TargetRow(own=each_citation, many=True, reads_single_sources=True, only_cited=True),
-    "other citations": TargetRow(own=other_citations, many=True, only_cited=True),
+    "cited sources": TargetRow(
+        own=cited_sources, needs=(RECORDED_SOURCES,), reads_single_sources=True, only_cited=True
+    ),
+    "each citation": TargetRow(
+        own=each_citation, needs=(RECORDED_SOURCES,), many=True, reads_single_sources=True, only_cited=True
+    ),
+    "other citations": TargetRow(own=other_citations, needs=(RECORDED_SOURCES,), many=True, only_cited=True),
     "true segments": TargetRow(_true_segments),
 }
 

@@ -19,16 +19,18 @@ from ragtriage.readers.field_values import (
     is_message_list,
     messages_of,
     sources_of,
-    with_ids,
 )
 from ragtriage.readers.paths import NotThere, Place, column_place, is_missing
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowProblem
 from ragtriage.readers.text_values import as_json_value, clean, described, text_of
+from ragtriage.text.thoughts import thought_spans
 
 NO_RESPONSE = "{rows} without a response (not given, which is not the same as an empty one)"
 REPLY = "{rows}: the response is the message after the user's last one"
 WHOLE_CONVERSATION = "{rows}: the history ends with the query itself, which was left out of it"
 EMPTY_CELL = "{rows}: the response cell is empty, taken as no response given (CSV can't tell it from an empty response)"
+THOUGHTS = "{rows}: the response holds a <think> block, which isn't judged"
+NOT_RECORDED = "{rows}: the sources are null, taken as not recorded (write [] if nothing was retrieved)"
 NEEDED = {"query": "write what the user asked", "sources": "write [] if nothing was retrieved"}
 """The fields without which a row is no case, and what to write there."""
 
@@ -91,9 +93,10 @@ class RowReader:
         places = {**late, **self._layout.places} if late else self._layout.places
         at = {field: self._value(values, field, place) for field, place in places.items()}
         query, history, reply = self._query(at["query"], context)
-        sources = self._sources(at.get("sources"), context)
-        sources = with_ids(sources, PARSERS["source_ids"](at.get("source_ids"), context))
+        sources = self._sources(at.get("sources"), PARSERS["source_ids"](at.get("source_ids"), context), context)
         response = self._response(at.get("response"), reply, "response" in places, context)
+        if response is not None and thought_spans(response):
+            context.remarks.append(THOUGHTS)
         found = {field: parser(at.get(field), context) for field, parser in PARSERS.items() if field != "source_ids"}
         if at.get("history") is not None:
             history = _before(found["history"], query, response, context.remarks)
@@ -169,12 +172,17 @@ class RowReader:
             return messages_of(value, context)
         return text_of("query", value, context), (), None
 
-    def _sources(self, value: Any, context: RowContext) -> tuple[Source, ...]:
+    def _sources(
+        self, value: Any, ids: tuple[str | None, ...] | None, context: RowContext
+    ) -> tuple[Source, ...] | None:
         if "sources" in self._layout.switched_off:
             return ()
         if value is None:
-            raise RowProblem("sources", self._empty("sources"))
-        return sources_of(value, context, self._layout.places["sources"].text)
+            if self._empty_is_missing:
+                raise RowProblem("sources", self._empty("sources"))
+            context.remarks.append(NOT_RECORDED)
+            return None
+        return sources_of(value, context, ids, self._layout.places["sources"].text)
 
     def _empty(self, field: str) -> str:
         place = self._layout.places[field]
@@ -221,9 +229,9 @@ def twin_problem(case: Case, first: str | int, *, has_ids: bool) -> tuple[str | 
     return "id", f"{case.id!r} is the id of row {first} too: make ids unique (--map id= makes them from the content)"
 
 
-def made_up_id(query: str, sources: tuple[Source, ...], response: str | None, history: tuple[Turn, ...]) -> str:
+def made_up_id(query: str, sources: tuple[Source, ...] | None, response: str | None, history: tuple[Turn, ...]) -> str:
     """An id made from the content: rows with the same content get the same one, wherever they stand."""
-    texts = [[source.text, source.id] for source in sources]
+    texts = None if sources is None else [[source.text, source.id] for source in sources]
     turns = [[turn.role, turn.text] for turn in history]
     content = json.dumps([query, texts, response, turns], ensure_ascii=True, separators=(",", ":"))
     return sha256(content.encode()).hexdigest()[:16]

@@ -211,7 +211,7 @@ class CaseFile:
                 continue
             self.first = self.first or _shown(row, self.mapping)
             if place is not None:
-                counts.append(len(row.sources))
+                counts.append(len(row.known_sources))
                 kinds[kind_of(place.of(raw.values or {}))] += bool(row.sources)
         self._head_repeats_keys = bool(reader.repeated_keys())
         self._head_notes = tuple(("" if is_all else f"in {span}, ") + note for note in reader.notes())
@@ -306,6 +306,8 @@ def _shown(case: Case, mapping: Mapping[str, str]) -> dict[str, str]:
     for field in mapping:
         value: Any = getattr(case, field, None)
         match field:
+            case "sources" if value is None:
+                shown[field] = "not recorded"
             case "sources":
                 texts = [f"“{one_line(source.text, 60)}”" for source in value[:2]]
                 more = [f"… {len(value)} in all"] if len(value) > 2 else []
@@ -313,7 +315,7 @@ def _shown(case: Case, mapping: Mapping[str, str]) -> dict[str, str]:
             case "history":
                 shown[field] = f"{len(value)} turns"
             case "samples" | "relevant_ids" | "source_ids":
-                items = value or [source.id or "none" for source in case.sources if field == "source_ids"]
+                items = value or [source.id or "none" for source in case.known_sources if field == "source_ids"]
                 shown[field] = ", ".join(one_line(str(item), 40) for item in items[:3]) or "none"
             case _ if value is None:
                 shown[field] = "not given"

@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, Source, Turn
+from ragtriage.readers.paths import is_missing
 from ragtriage.readers.problems import RowContext, RowProblem
 from ragtriage.readers.text_values import (
     NotALiteral,
@@ -62,6 +63,7 @@ ONE_TEXT = (
     "if it joins several, say what stands between them: --split-sources '\\n\\n'"
 )
 NESTED = "{rows}: the sources were a list of lists, taken as one list"
+NULLS = "{rows}: a source is null, left out"
 SPLIT = "{rows}: the sources were one text, split by --split-sources"
 NOT_SPLIT = "{rows}: the sources are a list already, --split-sources left it alone"
 _TEACH = "write a list of texts, or of objects with 'text' and 'id'; write [] if nothing was retrieved"
@@ -79,11 +81,14 @@ def kind_of(value: Any) -> str:
     return f"list of {kinds.pop()}" if len(kinds) == 1 and "" not in kinds else "list"
 
 
-def sources_of(value: Any, context: RowContext, place: str = "sources") -> tuple[Source, ...]:
-    """The sources that a value holds.
+def sources_of(
+    value: Any, context: RowContext, ids: Sequence[str | None] | None = None, place: str = "sources"
+) -> tuple[Source, ...]:
+    """The sources that a value holds, without nulls.
 
-    It is a list of texts or objects, an object of id to text, one object, one text, or a list as text. The context gets
-    a remark for each liberty taken. `place` is where it stands, for messages.
+    It is a list of texts or objects, an object of id to text, one object, one text, or a list as text. `ids` stand in a
+    column of their own, by position; a source without one there keeps its own. The context gets a remark for each
+    liberty taken. `place` is where it stands, for messages.
 
     Raises:
         RowProblem: it holds no sources; says which one is wrong and why.
@@ -99,22 +104,22 @@ def sources_of(value: Any, context: RowContext, place: str = "sources") -> tuple
             context.remarks.append(NOT_SPLIT)
     if len(items) > context.limits.max_sources:
         raise RowProblem("sources", too_many)
-    return tuple(_source(item, f"source {index} ", context, place) for index, item in enumerate(items, 1))
-
-
-def with_ids(sources: tuple[Source, ...], ids: Sequence[str | None] | None) -> tuple[Source, ...]:
-    """The sources with ids that stand in a column of their own, by position; one without an id there keeps its own."""
+    kept = [
+        None if is_missing(item) else _source(item, f"source {n} ", context, place) for n, item in enumerate(items, 1)
+    ]
+    sources = tuple(source for source in kept if source is not None)
+    if len(sources) < len(kept):
+        context.remarks.append(NULLS)
     if ids is None:
         return sources
-    if len(ids) != len(sources):
+    if len(ids) not in {len(kept), len(sources)}:
         reason = (
             f"the number of ids is {len(ids):,}, that of sources {len(sources):,}: write one id a source, null for one "
             "that has none (--map source_ids= leaves the ids out)"
         )
         raise RowProblem("source_ids", reason)
-    return tuple(
-        source if name is None else Source(source.text, name) for source, name in zip(sources, ids, strict=True)
-    )
+    named = zip(kept if len(ids) == len(kept) else sources, ids, strict=True)
+    return tuple(source if name is None else Source(source.text, name) for source, name in named if source is not None)
 
 
 def _parts(text: str, context: RowContext) -> list[str]:

@@ -343,7 +343,7 @@ def case_report(
         one_line(", ".join(dict.fromkeys(unrecognized_marks(case))), 200) if str(SEGMENTS) in record.steps else "",
         pieces(response or "", _marks(listed), MOST_RESPONSE) if listed else (),
         sources,
-        len(case.sources) - len(sources),
+        len(case.known_sources) - len(sources),
         coverage_of(record),
         tuple(_scores(record, thresholds, metrics)),
         headline(record, findings, thresholds, rules, metrics),
@@ -382,12 +382,12 @@ def _sources(record: Record) -> tuple[SourceReport, ...]:
     for fact, cell in judged(record, fact_precision.needs["needed"]):
         facts.setdefault(fact.source, []).append((fact, state_of(cell) == "yes"))
     unknown = VerdictReport("not asked")
-    everywhere = range(len(record.case.sources))
+    everywhere = range(len(record.case.known_sources))
     first = sorted(everywhere, key=lambda i: needed.get(i, unknown).state != "yes")[:LISTED_SOURCES]
     most = max(LEAST_SOURCE, min(MOST_SOURCE, MOST_SOURCES // max(1, len(first))))
     found = []
     for i in sorted(first):
-        source, own = record.case.sources[i], facts.get(i, [])
+        source, own = record.case.known_sources[i], facts.get(i, [])
         essential = [fact for fact, yes in own if yes]
         found.append(
             SourceReport(

@@ -383,10 +383,10 @@ def _versions(failure: ScoredPair) -> Iterator[tuple[str, str]]:
         yield from ((sign, text) for sign, text in (("-", change.before), ("+", change.after)) if text)
     if better.response == worse.response:
         yield "response", better.response or ""
-        yield "better", _sources(better.sources)
-        yield "worse", _sources(worse.sources)
+        yield "better", _sources(better.known_sources)
+        yield "worse", _sources(worse.known_sources)
     else:
-        yield "sources", _sources(better.sources)
+        yield "sources", _sources(better.known_sources)
         yield "better", better.response or ""
         yield "worse", worse.response or ""
 

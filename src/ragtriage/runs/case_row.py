@@ -28,7 +28,7 @@ def content_hash(case: Case) -> bytes:
     content = [
         case.id,
         case.query,
-        [[source.text, source.id] for source in case.sources],
+        None if case.sources is None else [[source.text, source.id] for source in case.sources],
         case.response,
         case.reference,
         [[turn.role, turn.text] for turn in case.history],
@@ -62,7 +62,8 @@ class RowsHash:
         return self._hash.hexdigest()
 
 
-ROLES = ("query", "response", "reference", "source", "history", "sample", "citation mark")
+ROLES = ("query", "response", "reference", "source", "history", "sample", "citation mark", "unrecorded")
+"""`unrecorded` holds the name of a field that wasn't recorded: the sources, where they aren't just none."""
 HEAD = 60
 """Characters of the query that are kept beside a heading."""
 
@@ -175,7 +176,9 @@ class CaseRow:
         return Case(
             id=self.id,
             query=only("query") or "",
-            sources=tuple(Source(text, label) for label, text in by_role.get("source", ())),
+            sources=None
+            if "unrecorded" in by_role
+            else tuple(Source(text, label) for label, text in by_role.get("source", ())),
             response=only("response"),
             reference=only("reference"),
             history=tuple(Turn(label or "", text) for label, text in by_role.get("history", ())),
@@ -233,10 +236,11 @@ def texts_of(case: Case) -> Iterator[CaseText]:
         "query": [(None, case.query)],
         "response": [(None, case.response)],
         "reference": [(None, case.reference)],
-        "source": [(source.id, source.text) for source in case.sources],
+        "source": [(source.id, source.text) for source in case.known_sources],
         "history": [(turn.role, turn.text) for turn in case.history],
         "sample": [(None, sample) for sample in case.samples],
         "citation mark": [(None, case.citation_mark)],
+        "unrecorded": [(None, "sources" if case.sources is None else None)],
     }
     for role, labelled in by_role.items():
         for i, (label, text) in enumerate(labelled):

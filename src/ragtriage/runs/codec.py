@@ -196,7 +196,7 @@ def _decode_cells(read: dict[str, Any]) -> Iterator[Cell]:
 
 def _origins(case: Case, source: int | None) -> tuple[str | None, ...]:
     if source is not None:
-        return (case.sources[source].text if 0 <= source < len(case.sources) else None,)
+        return (case.known_sources[source].text if 0 <= source < len(case.known_sources) else None,)
     return case.response, case.query, case.reference
 
 

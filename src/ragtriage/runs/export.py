@@ -100,7 +100,11 @@ def _texts(record: Record, fields: ExportedFields) -> dict[str, Any]:
     if not fields.texts:
         return {}
     case = record.case
-    return {"query": case.query, "response": case.response, "sources": [source.text for source in case.sources]}
+    return {
+        "query": case.query,
+        "response": case.response,
+        "sources": None if case.sources is None else [s.text for s in case.sources],
+    }
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

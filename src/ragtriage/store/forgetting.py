@@ -36,7 +36,7 @@ PORTION = 50
 UNCLEAN_KEY = "unclean"
 """Where `meta` holds that texts were deleted, until nothing of them is left in the file."""
 
-IN_EVERY_CASE = frozenset({"source", "citation mark"})
+IN_EVERY_CASE = frozenset({"source", "citation mark", "unrecorded"})
 """Roles of texts that cases have in common though they are different cases."""
 
 

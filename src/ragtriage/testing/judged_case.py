@@ -88,7 +88,7 @@ class JudgedCase:
     @property
     def sources(self) -> tuple[Source, ...]:
         """What was retrieved."""
-        return self.case.sources
+        return self.case.known_sources
 
     @property
     def scores(self) -> Scores:

@@ -1,7 +1,8 @@
 """Citation marks in a text: where they stand and which names they hold.
 
 `[1]`, `[1, 3]`, `[1 and 3]`, `[1][2]`, `[2-4]`, `[1]-[3]`, `[^1]`, `[Source 1]`, `[1, p. 3]`, `[[1]](https://…)`,
-`【1】`, `【1†source】`, ids in brackets, or a pattern of the user's own. Code, links and checkboxes hold none.
+`【1】`, `【1†source】`, ids in brackets, names of files (`[rules.pdf, p. 3]`), `(Source: handbook)`, or a pattern of
+the user's own. Code, links and checkboxes hold none.
 
 The list of references at the end of a response, and footnotes, explain marks and are no part of the answer.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -21,65 +22,9 @@ from ragtriage.text.blocks import blocks
 from ragtriage.text.claims import split_claims
 from ragtriage.text.lexicon import CITATIONS
 from ragtriage.text.markup import INLINE_CODE, is_index, numbers_in
+from ragtriage.text.named_marks import named_marks
 from ragtriage.text.pronouns import AUXILIARY_WORD
-
-_SEPARATORS = tuple(re.compile(p) for p in (r"\s*;\s*\^?", r"\s*[,;&]\s*\^?", r"\s*(?:[,;&]|,?\s\band\b)\s*\^?"))
-_PAGE = re.compile(r"\s*(?:,\s*(?:pp?\.|pages?|sec(?:tion|\.)|§)|#page=)\s*\d+(?:\s*[-–]\s*\d+)?$", re.IGNORECASE)
-_DIGITS = re.compile(r"\d+")
-_EXTENSION = re.compile(r"[^\s/][^/\n]{0,100}\.[A-Za-z][A-Za-z0-9]{0,4}")
-
-
-class SourceIds:
-    """The ids of a case's sources, and what else looks like one of them."""
-
-    def __init__(self, ids: Sequence[str | None]) -> None:
-        self.count = len(ids)
-        """Of the sources, with and without an id."""
-        self._known = frozenset(filter(None, ids))
-        self._alike = frozenset(name.casefold() for name in self._known)
-        self._shapes = frozenset(_shape(n) for n in self._known if _DIGITS.search(n) and not n.isdigit())
-        self._files = frozenset(_ending(name) for name in self._known if _EXTENSION.fullmatch(name))
-        self._spaced = any(" " in name for name in self._known)
-
-    def holds_any(self, names: Iterable[str]) -> bool:
-        """Whether one of these names is an id."""
-        return any(name in self._known for name in names)
-
-    def named(self, said: str) -> tuple[str, ...]:
-        """The names that a bracket holds: ids, what looks like one, or numbers; none if it is no mark."""
-        for text in dict.fromkeys(
-            (said, CITATIONS["id_prefix"].sub("", said, count=1) if CITATIONS["id_prefix"].match(said) else said)
-        ):
-            for name in (text, _PAGE.sub("", text)):
-                if name in self._known:
-                    return (name,)
-            if numbers := numbers_in(text):
-                return numbers
-            for separator in _SEPARATORS:
-                parts = tuple(part for part in separator.split(text) if part)
-                if parts and all(map(self._looks_like_one, parts)):
-                    return tuple(dict.fromkeys(parts))
-        return ()
-
-    def parts(self, said: str) -> tuple[str, ...]:
-        """The names that a mark of a user's own pattern holds, whatever they look like."""
-        return tuple(filter(None, _SEPARATORS[1].split(said))) or (said,)
-
-    def _looks_like_one(self, part: str) -> bool:
-        if part in self._known or part.casefold() in self._alike or _shape(part) in self._shapes:
-            return True
-        file = _EXTENSION.fullmatch(part) is not None and (self._spaced or " " not in part)
-        return file and _ending(part) in self._files
-
-
-def _shape(name: str) -> str:
-    """What an id with numbers in it looks like, so that one that no source has is seen as such."""
-    return _DIGITS.sub("#", name).casefold()
-
-
-def _ending(name: str) -> str:
-    return name.rpartition(".")[2].casefold()
-
+from ragtriage.text.source_ids import SourceIds, bare
 
 LINK = re.compile(
     r"!?\[(?:[^\[\]\n]|\\?\[[^\[\]\n]{0,200}\]){0,300}\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\)"
@@ -138,7 +83,8 @@ class Mark:
     start: int
     end: int
     names: tuple[str, ...]
-    """What it holds, ranges written out: `[2-4]` names 2, 3 and 4."""
+    """What it holds, ranges written out: `[2-4]` names 2, 3 and 4. None where it names a document, and no source has an
+    id that could be its name: then nobody can tell what it cites."""
     label: bool = False
     """Whether it may be explained by a footnote or a list of references: it holds one name alone."""
 
@@ -179,10 +125,11 @@ def find_marks(text: str, ids: Sequence[str | None] = (), own: str | None = None
         found = [_with_link(text, mark) for mark in _own(text, pattern_of(own), known)]
     else:
         found = [*_squares(text, known), *_lenticulars(text, known)]
+        found += [Mark(start, end, names) for start, end, names in named_marks(text, known)]
     if not found:
         return ()
     hidden = hidden_spans(text, own=bool(own))
-    shown = sorted((m for m in found if not overlaps_any(m.start, m.end, hidden)), key=lambda m: m.start)
+    shown = sorted((m for m in found if not overlaps_any(m.start, m.end, hidden)), key=lambda m: (m.start, -m.end))
     apart = [m for at, m in enumerate(shown) if not at or shown[at - 1].end <= m.start]
     return tuple(_ranges(text, apart))
 
@@ -455,15 +402,15 @@ def sources_named(
 
     Names are ids, if every name of the response is one; else numbers are positions, counted from 1. A response in which
     no number is a position, but some are ids, is read by ids all the same: one wrong id must not make all others wrong.
-    An id in other letters, `[Doc-1]`, names the one source whose id differs in nothing else. A label whose footnote
-    names one source by its id stands for that one.
+    An id in other letters, or without its ending, names the one source whose id differs in nothing else. A label whose
+    footnote names one source by its id stands for that one.
     """
     by_id: dict[str, tuple[int, ...]] = {}
     for at, name in enumerate(ids):
         if name:
             by_id[name] = (*by_id.get(name, ()), at)
     names = list(dict.fromkeys(name for mark in marks for name in mark.names))
-    alike = {name: [known for known in by_id if known.casefold() == name.casefold()] for name in names}
+    alike = {name: [known for known in by_id if bare(known) == bare(name)] for name in names}
     by_id |= {name: by_id[known[0]] for name, known in alike.items() if name not in by_id and len(known) == 1}
     explained = {name: named for name in names if (named := _explained(meanings.get(name, ""), by_id))}
     left = [name for name in names if name not in explained]

@@ -267,6 +267,7 @@ def _subject(text: str, subjects: Sequence[Span], start: int, end: int) -> str:
 _NUMBERED = re.compile(r"\d{1,2}\.\s+")
 _LONG_LEAD = 160
 _KINDS: Mapping[PartKind, Remark] = {"claim": "", "remark": "about", "declines": "gap"}
+_BARE_REFUSAL = re.compile(REMARKS.regex("bare_refusal"), re.IGNORECASE)
 _ASIDE = frozenset[Remark]({"question", "courtesy"})
 
 
@@ -296,6 +297,13 @@ class _Reader:
         return Component(resolved, span)
 
     def sentence(self, start: int, end: int) -> Iterator[Said]:
+        if listed := _listed(self.text, start, end):
+            self.topic = None
+            lead = self.plain(self.text[start : listed[0][0]])
+            for a, b in listed:  # the words before the list stand with its first item
+                span = (start, b) if a == listed[0][0] else (a, b)
+                yield Component(f"{lead} {self.plain(self.text[a:b])}".strip(), span), ""
+            return
         if self.marks is not None:
             yield from self._marked(self.marks, start, end)
             return
@@ -312,10 +320,12 @@ class _Reader:
                 yield self._claim(said, (start + a, start + b)), ""
 
     def _marked(self, marks: Marks, start: int, end: int) -> Iterator[Said]:
-        """The components of one sentence as they are marked; what is surely a question or a courtesy is a remark."""
-        whole = remark(self.text[start:end], opening=False)
+        """The components of one sentence as they are marked; rules know questions, courtesies and bare refusals."""
+        said = self.text[start:end].strip().replace("’", "'")
+        whole = remark(said, opening=False)
+        bare = _BARE_REFUSAL.fullmatch(said) is not None
         for part in parts_of(self.text, marks, start, end):
-            kind = _KINDS[part.kind] or (whole if whole in _ASIDE else "")
+            kind = "refusal" if bare else _KINDS[part.kind] or (whole if whole in _ASIDE else "")
             if kind:
                 self.topic = None
                 yield Component(self.plain(part.text), part.span, remark=True), kind
@@ -374,6 +384,39 @@ class _Reader:
                 else:
                     self.lead = ""
                     yield from self.sentence(start, end)
+
+
+_INLINE = re.compile(r"(?P<lead>[^:;\n]{3,120}[^\s:;\d]):\s+(?P<items>[^:\n]{3,400}?)[.!]?\Z")
+_PARTED = re.compile(r"\s*;\s*(?:and\s+|or\s+)?|\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+(?=[^,;]*\Z)")
+_QUOTED = re.compile(r"\s*[-–•]?\s*[\"“«][^\"“”«»\n]{3,400}[\"”»][^;\"“”«»]{0,120}\Z")
+_LONGEST_ITEM = 8
+"""Words of an item that stands in a line with others."""
+
+
+def _listed(text: str, start: int, end: int) -> list[Span]:
+    """The items of a list in one sentence: "X offers: a, b and c", or quotations parted by semicolons; else none."""
+    sentence = text[start:end]
+    quotations = _cut_at(re.compile(r"\s*;\s*"), text, start, end)
+    if len(quotations) >= _SEVERAL and all(_QUOTED.match(text[a:b]) for a, b in quotations):
+        return quotations
+    found = _INLINE.match(sentence)
+    if found is None or not _says(found["lead"]) or remark(found["lead"] + ":") not in {"", "lead-in"}:
+        return []
+    a, b = found.span("items")
+    items = _cut_at(_PARTED, text, start + a, start + b)
+    texts = [text[a:b] for a, b in items]
+    short = all(0 < len(said.split()) <= _LONGEST_ITEM and not AUXILIARY_WORD.search(said) for said in texts)
+    return items if len(items) >= _FEWEST and short else []
+
+
+def _says(lead: str) -> bool:
+    """Whether words before a list could be the beginning of a sentence, and not its title."""
+    return len(lead.split()) >= _FEWEST or AUXILIARY_WORD.search(lead) is not None
+
+
+def _cut_at(separator: re.Pattern[str], text: str, start: int, end: int) -> list[Span]:
+    cuts = [m.span() for m in separator.finditer(text, start, end)]
+    return list(zip([start, *(b for _, b in cuts)], [*(a for a, _ in cuts), end], strict=True))
 
 
 Said = tuple[Component, Remark]

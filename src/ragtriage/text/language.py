@@ -8,6 +8,7 @@ from typing import Any
 
 from ragtriage.core.case import Case
 from ragtriage.text.lexicon import LANGUAGES, WORDS
+from ragtriage.text.prepared import prepared
 
 UNDECIDED = "en"
 """What a text without enough letters is taken for: there is nothing in it that another language would change."""
@@ -27,7 +28,7 @@ def language_name(code: str) -> str:
 
 def text_for_detection(case: Case) -> str:
     """The case's text, response and sources first, cut to what is enough to decide."""
-    parts = [case.query, case.response or "", *(source.text[:_SAMPLE] for source in case.sources[:8])]
+    parts = [case.query, prepared(case).text, *(source.text[:_SAMPLE] for source in case.known_sources[:8])]
     return "\n".join(part[:_SAMPLE] for part in parts)
 
 
@@ -43,8 +44,8 @@ def language_of(case: Case) -> str:
     code = _language(text_for_detection(case))
     if code != UNDECIDED:
         return code
-    said = f"{case.query}\n{case.response or ''}"[:_SAMPLE]
-    found = "\n".join(source.text[:_SAMPLE] for source in case.sources[:8])
+    said = f"{case.query}\n{prepared(case).text}"[:_SAMPLE]
+    found = "\n".join(source.text[:_SAMPLE] for source in case.known_sources[:8])
     return next((other for part in (found, said) if (other := _of_part(part)) != UNDECIDED), UNDECIDED)
 
 

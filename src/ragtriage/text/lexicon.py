@@ -57,9 +57,9 @@ class Lexicon:
         return str(self.entries[name] if name in self.entries else WORDS.entries[name])
 
 
-CITATIONS, DETAILS, LANGUAGES, PRONOUNS, QUESTIONS, REMARKS, WORDS = (
+CITATIONS, DETAILS, JSON, LANGUAGES, PRONOUNS, QUESTIONS, REMARKS, WORDS = (
     Lexicon(_DATA / f"{name}.toml")
-    for name in ("citations", "details", "languages", "pronouns", "questions", "remarks", "words")
+    for name in ("citations", "details", "json", "languages", "pronouns", "questions", "remarks", "words")
 )
 
 

@@ -13,8 +13,10 @@ from ragtriage.text.lexicon import WORDS
 from ragtriage.text.markup import TAIL, on_visible_text, plain_text
 
 _GOES_ON = WORDS.words("goes_on")
+_BEFORE_NAME = WORDS.words("before_name")
 _BEFORE_NUMBER = WORDS.words("before_number")
 _MAY_END = WORDS.words("may_end")
+_AFTER_TIME = WORDS.words("after_time")
 _STARTERS = WORDS.words("starters")
 _GREETINGS = WORDS.words("greetings")
 _STOP = re.compile(r"[.!?…]+|[。！？｡؟।]+")
@@ -28,6 +30,7 @@ _ITEM = re.compile(r"(?:(?P<colon>(?<!\d):)\s{1,3}|\s|^)(?P<number>\d{1,2})\.$")
 _SECOND = re.compile(r"\s2\.\s")
 _CUT_MONTHS = dict.fromkeys(name[:3].title() for name in WORDS.ordered("months") + WORDS.ordered("german_months"))
 _MONTH = re.compile(rf"\s+(?:{'|'.join(_CUT_MONTHS)})\w*\.?\s+(?:\d{{4}}|bis|und|to|and)\b")
+_FIGURE = re.compile(r"[A-Z]|[IVXLC]{2,5}")
 _NEAR = 1000
 """Characters in which a list's second item begins."""
 _LONGEST = 40
@@ -48,16 +51,25 @@ def _full_stop_ends(word: str, following: str, *, first: bool) -> bool:
     starts = following.lower() in _STARTERS and following[:1].isupper()
     if len(word) == 1 and word.isupper():
         return starts or not following[:1].isalpha()
-    if low in _GOES_ON or (following[:1].isdigit() and low in _BEFORE_NUMBER):
+    small = following[:1].islower()
+    if low in _GOES_ON or (low in _BEFORE_NAME and word[:1].isupper() and not starts):
         return False
-    if first and len(word) <= 3 and word.isdigit():
+    numbered = low in _BEFORE_NUMBER and (
+        small or following[:1].isdigit() or _is_letter(word, following, starts=starts)
+    )
+    if numbered or (first and len(word) <= 3 and word.isdigit()):
         return False
     low = low.rpartition("-")[2]  # non-U.S.
+    if low in {"a.m", "p.m"}:
+        return not small and following.lower() not in _AFTER_TIME and not (following.isupper() and len(following) > 1)
     if low in _MAY_END or (len(low) > 2 and low[1::2].strip(".") == "" and low.replace(".", "").isalpha()):
-        return starts
-    if following[:1].islower():
-        return len(word) > 2
-    return True
+        return starts or (word.isalpha() and word.islower() and low != "al" and not small)
+    return len(word) > 2 or not small
+
+
+def _is_letter(word: str, following: str, *, starts: bool) -> bool:
+    """Whether a word is the letter or the Roman number of a figure: "fig. B", "Vol. II", "App. A"."""
+    return _FIGURE.fullmatch(following) is not None and (word[:1].isupper() or not starts)
 
 
 def _ends(text: str, start: int, stop: re.Match[str], tail: int, end: int) -> bool:

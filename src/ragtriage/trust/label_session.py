@@ -50,7 +50,7 @@ def _evidence(item: Item, record: Record) -> list[tuple[str, str]]:
     """What a component is held against: (name, text)."""
     case, prompt = record.case, PROMPTS[item.metric]
     if prompt.against == "sources":
-        return [(f"Source {i}", source.text) for i, source in enumerate(case.sources, 1)]
+        return [(f"Source {i}", source.text) for i, source in enumerate(case.known_sources, 1)]
     if prompt.against == "reference":
         return [("True answer", case.reference or "")]
     # of a claim that is held against the query its response is shown

@@ -304,7 +304,7 @@ def _prediction_of_case(record: Record, metric: Metric, threshold: float | None)
 
 def _baseline(metric: Metric, case: Case) -> tuple[float, float]:
     """What words and length say: of the sources against the query, or of the response against what it is held to."""
-    sources = " ".join(source.text for source in case.sources)
+    sources = " ".join(source.text for source in case.known_sources)
     response = case.response or ""
     if metric.name in OF_SOURCES:
         return overlap(case.query, sources), float(len(sources))

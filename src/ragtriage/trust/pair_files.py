@@ -124,7 +124,7 @@ def pair_of(values: Mapping[str, Any], name: str) -> Pair:
              history=history)
         for side, version in (("better", row.better), ("worse", row.worse))
     )  # fmt: skip
-    if (better.sources, better.response) == (worse.sources, worse.response):
+    if (better.known_sources, better.response) == (worse.known_sources, worse.response):
         raise RowProblem("worse", "is the same as `better`: give two versions that differ")
     return Pair(own, str(row.group or row.query), metric.name, better, worse, row.change)
 
@@ -159,6 +159,6 @@ def pair_row(pair: Pair) -> dict[str, Any]:
     if pair.better.history:
         row["history"] = [{"role": turn.role, "content": turn.text} for turn in pair.better.history]
     for side, case in (("better", pair.better), ("worse", pair.worse)):
-        sources = [s.text if s.id is None else {"id": s.id, "text": s.text} for s in case.sources]
+        sources = [s.text if s.id is None else {"id": s.id, "text": s.text} for s in case.known_sources]
         row[side] = {"sources": sources, "response": case.response}
     return row | ({"change": asdict(pair.change)} if pair.change else {})

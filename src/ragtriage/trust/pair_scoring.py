@@ -65,7 +65,7 @@ def agreement_by_overlap(pairs: Sequence[Pair]) -> float | None:
 
 def _case_length(metric: str, case: Case) -> int:
     if metric in OF_SOURCES:
-        return sum(len(source.text) for source in case.sources)
+        return sum(len(source.text) for source in case.known_sources)
     return len(case.response or "")
 
 
@@ -79,14 +79,14 @@ def _mean(values: Sequence[float]) -> float:
 
 _CASE_OVERLAP: Mapping[str, Callable[[Case], float]] = MappingProxyType(
     {
-        "source_precision": lambda c: _mean([_share(c.query, s.text) for s in c.sources]),
-        "fact_precision": lambda c: _mean([_share(c.query, one) for s in c.sources for one in sentences(s.text)]),
-        "source_query_coverage": lambda c: max((_share(c.query, s.text) for s in c.sources), default=0.0),
+        "source_precision": lambda c: _mean([_share(c.query, s.text) for s in c.known_sources]),
+        "fact_precision": lambda c: _mean([_share(c.query, one) for s in c.known_sources for one in sentences(s.text)]),
+        "source_query_coverage": lambda c: max((_share(c.query, s.text) for s in c.known_sources), default=0.0),
         "response_precision": lambda c: _mean([_share(c.query, one) for one in sentences(c.response)]),
         "response_query_coverage": lambda c: _share(c.query, c.response),
         "self_distinctness": lambda c: 1 - closest(sentences(c.response), content_words),
         "groundedness": lambda c: _mean(
-            [_share(one, " ".join(s.text for s in c.sources)) for one in sentences(c.response)]
+            [_share(one, " ".join(s.text for s in c.known_sources)) for one in sentences(c.response)]
         ),
     }
 )
@@ -302,7 +302,7 @@ async def _answers_to(questions: Sequence[Question], judge: Judge) -> list[Answe
 
 def version_key(case: Case) -> Any:
     """What makes two versions the same."""
-    return case.query, case.sources, case.response, case.history
+    return case.query, case.known_sources, case.response, case.history
 
 
 OWN_PAIRS = Path(__file__).parent / "table1_pairs.jsonl"

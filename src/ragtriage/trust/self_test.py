@@ -167,12 +167,12 @@ def cost_of_stability(
 
 def reordered(cases: Sequence[Case]) -> list[Case]:
     """The cases that have several sources, these in the opposite order."""
-    return [replace(case, sources=case.sources[::-1]) for case in cases if len(case.sources) > 1]
+    return [replace(case, sources=case.known_sources[::-1]) for case in cases if len(case.known_sources) > 1]
 
 
 def reworded_questions(case: Case, claims: Iterable[Component]) -> Iterator[tuple[str, ask.Question]]:
     """(the claim, the same claim as a question in other words) where rules have other words for it."""
-    sources = [source.text for source in case.sources]
+    sources = [source.text for source in case.known_sources]
     for claim in claims if sources else ():
         if again := reworded(claim.text):
             yield claim.text, ask.supported(again, sources, case.query, case.response or "")

@@ -31,11 +31,14 @@ from ragtriage.text.lexicon import Lexicon
 
 SOURCES = Path(__file__).with_name("verdict_sources.json")
 WITHOUT_VERDICTS = (
-    "ragtriage.text.citation_marks", "ragtriage.text.segments", "ragtriage.text.language",
+    "ragtriage.text.citation_marks", "ragtriage.text.segments", "ragtriage.text.language", "ragtriage.text.prepared",
+    "ragtriage.text.thoughts", "ragtriage.text.json_answers", "ragtriage.text.empty_answers",
+    "ragtriage.text.named_marks", "ragtriage.text.source_ids", "ragtriage.text.without_marks",
     "ragtriage.judges.embedded.question_batches", "ragtriage.judges.embedded.versions",
 )  # fmt: skip
-"""Modules that no verdict depends on: the judge reads no citations, is told the language, and answers in any batch."""
-TABLES_WITHOUT_VERDICTS = ("citations.toml", "languages.toml")
+"""Modules that no verdict depends on: a response is prepared before the judge reads it, which reads no citations, is
+told the language, and answers in any batch."""
+TABLES_WITHOUT_VERDICTS = ("citations.toml", "json.toml", "languages.toml")
 """The tables that only those modules read."""
 SHORT = 60
 """Characters of a value up to which it is recorded itself."""

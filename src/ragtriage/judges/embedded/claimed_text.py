@@ -23,6 +23,7 @@ from functools import lru_cache
 from ragtriage.judges.embedded.readings import read_sentence
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text.dates import DATE_NAMES
+from ragtriage.text.markup import plain_text
 from ragtriage.text.numbers import NUMBER_WORDS
 from ragtriage.text.pronouns import AUXILIARY_WORD, stands_alone, subject
 from ragtriage.text.questions import question_type, split_questions
@@ -53,6 +54,8 @@ def without_attribution(claim: str) -> str:
 
 WORDS = 12
 """Up to so many words a text without a subject is a short reply."""
+NAME = 3
+"""Up to so many words with a capital each are a name."""
 LONGER = 24
 """Up to so many, if it has no auxiliary either, and no word of the question: a list of things, a reason, a way."""
 
@@ -73,19 +76,43 @@ def is_short_reply(query: str, question: str, claims: str) -> bool:
     words = [word.lower() for word in tokens(said)]
     if not words or stands_alone(subject(said.strip())):
         return False
-    if (more or len(words) > WORDS) and not _elliptic(question, said, len(words)):
+    if ((more or len(words) > WORDS) and not _elliptic(question, said, len(words))) or _names_no_way(question, said):
         return False
     kind = question_type(question)
     numbers = _DIGIT.search(said) is not None or not NUMBER_WORDS.keys().isdisjoint(words)
     named = _NAME.search(said.strip()) is not None
     if kind == "when":
         return numbers or not (_TIME | DATE_NAMES).isdisjoint([*words, *(word.removesuffix("s") for word in words)])
-    if kind == "number":
+    if kind == "number" or RULES["asks_amount"].search(question):
         return numbers or not _AMOUNT.isdisjoint(words)
     alone = not more and len(split_questions(query)) <= 1
     if kind in {"who", "where"}:
         return (named and alone) if _DIGIT.search(said) else named or alone
     return alone or (kind == "yesno" and _YES_NO.match(said) is not None)
+
+
+def _names_no_way(question: str, said: str) -> bool:
+    """Whether a query that asks how something is done is replied to with a name, which tells no way."""
+    words = tokens(said)
+    return (
+        len(words) <= NAME
+        and all(word[:1].isupper() for word in words)
+        and RULES["how_to"].search(question) is not None
+    )
+
+
+def share_named(question: str, claims: str) -> float:
+    """The share of so many things as a question asks for that a response may name: "Which three documents …?"; else 1.
+
+    What is parted by commas, "and", stops or lines counts as several.
+    """
+    asked = RULES["asks_so_many"].search(question)
+    number = NUMBER_WORDS.get(asked["number"].lower(), asked["number"]) if asked else "1"
+    wanted = int(number) if number.isdigit() else 1
+    return min(1.0, len([part for part in _APART.split(claims) if any(map(str.isalnum, part))]) / max(1, wanted))
+
+
+_APART = re.compile(r"[,;.\n]|\s(?:and|or|plus|then|as well as)\s|\s[-–&+]\s")
 
 
 def asserted_text(query: str, claim: str) -> str:
@@ -121,6 +148,28 @@ def is_step(query: str, claim: str, response: str) -> bool:
 def is_item(query: str, claim: str, response: str) -> bool:
     """Whether a claim stands in a list whose lead-in names what the query asks for."""
     return any(_names(lead, query) and _stands_in(claim, items) for lead, items in _lists(response))
+
+
+def listed_item(claim: str, response: str) -> str:
+    """The item that a claim was made of, with the words before its list, or a field's value; empty for any other."""
+    lead, colon, item = claim.partition(": ")
+    if colon and f"| {claim} |" in response:
+        return claim.rpartition(": ")[2]
+    if not colon or "\n" in claim or lead not in (said := _plain(response)):
+        return ""
+    behind = said[said.find(lead) + len(lead) :]
+    return item if behind.lstrip("*_").startswith(":") and item in behind and _SEVERAL_ITEMS.search(behind) else ""
+
+
+@lru_cache(256)
+def _plain(response: str) -> str:
+    return "\n".join(plain_text(line) for line in response.splitlines())
+
+
+_SEVERAL_ITEMS = re.compile(
+    r"\A\W*:\W*\n(?:.*\n)?\W*(?:[-*•–+]|\(?\w{1,2}[.)])\s|\A\W*:[^\n]*[,;][^\n]*(?:[,;]| and | or )"
+)
+"""What stands behind a colon before a list, a line an item or in one line."""
 
 
 def is_open_ended(query: str) -> bool:

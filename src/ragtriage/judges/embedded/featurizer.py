@@ -17,6 +17,7 @@ from ragtriage.judges.embedded.claimed_text import (
     is_open_ended,
     is_short_reply,
     is_step,
+    share_named,
     without_attribution,
 )
 from ragtriage.judges.embedded.contradictions import contradicting_sentence
@@ -193,6 +194,8 @@ class Featurizer:
         task, said = "answered_response", self._said(question.query, question.evidence)
         if not said:
             return Featurized(task, (), (Scored(DECLINED, next(iter(question.evidence), "")),))
+        if (share := share_named(question.subject, said)) < 1.0:
+            return Featurized(task, (), (Scored(REPLIED * share, said),))
         if is_short_reply(question.query, question.subject, said):
             return Featurized(task, (), (Scored(REPLIED, said),))
         if is_open_ended(question.subject):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ragtriage.core.questions import Kind, Question, essential
 from ragtriage.core.verdicts import Answer, Failure, Verdict
 from ragtriage.judges.embedded.question_batches import QuestionBatcher
-from ragtriage.judges.embedded.verdict import questions_by_claim, verdict_of, verdict_on_refusals, weakest_answer
+from ragtriage.judges.embedded.verdict import parts_of_question, verdict_of, verdict_on_refusals
 from ragtriage.judges.embedded.versions import MODEL, fingerprint_of
 from ragtriage.judges.judge_config import EMBEDDED
 from ragtriage.judges.protocol import Estimate
@@ -155,14 +155,15 @@ class EmbeddedJudge:
             seen: dict[tuple[str, ...], int] = {}
             matches.sort(key=lambda i: seen.setdefault((*questions[i].evidence, questions[i].context), len(seen)))
             split = partial(split_claims, marker=scorer.marks)
-            parts = [questions_by_claim(questions[i], split) for i in matches]
+            asking = [parts_of_question(questions[i], split) for i in matches]
+            parts = [part for part, _ in asking]
             asked = [question for part in parts for question in part]
             judged = (
                 _failure(question, found) if isinstance(found, Exception) else verdict_of(question, found, thresholds)
                 for question, found in zip(asked, scorer.score(asked), strict=True)
             )
-            for place, part in zip(matches, parts, strict=True):
-                answers[place] = weakest_answer(part, list(islice(judged, len(part))))
+            for place, (part, decide) in zip(matches, asking, strict=True):
+                answers[place] = decide(part, list(islice(judged, len(part))))
         for place in picked:
             answers[place] = self._needed_sentences(questions[place])
         return [answers[place] for place in range(len(questions))]

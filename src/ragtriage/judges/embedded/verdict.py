@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 from ragtriage.core.display import LONGEST_QUOTE, quoted
 from ragtriage.core.questions import Question
-from ragtriage.core.verdicts import CHECK, Answer, Answered, Components, Verdict, with_chance
-from ragtriage.judges.embedded.claimed_text import without_attribution
-from ragtriage.text.claims import Marker
+from ragtriage.core.verdicts import CHECK, Answer, Answered, Components, Failure, Verdict, with_chance
+from ragtriage.judges.embedded.claimed_text import listed_item, without_attribution
+from ragtriage.judges.embedded.readings import read, read_sentence
+from ragtriage.text.claims import Marker, capitalized
 from ragtriage.text.declines import declines
 from ragtriage.text.differences import differences, likely_place
 from ragtriage.text.sentences import split_sentences
+from ragtriage.text.yes_no import is_yes, stated
 
 NEAR = 0.6
 """From this share of a claim's words in one sentence on, an unsupported claim is one that the sentence contradicts."""
@@ -107,10 +109,108 @@ def _quoted_beside(claim: str, passage: str, *, contradicts: bool = False) -> st
     return f"{shown}, {', '.join(map(str, found[:MOST_DIFFERENCES]))}"
 
 
+def question_and_opposite(question: Question) -> tuple[Question, ...]:
+    """What a yes or no alone states of its question, and the opposite of that; none for any other claim."""
+    said = is_yes(question.subject) if question.kind == "supported" else None
+    statements = [] if said is None else [stated(question.query, yes=yes) for yes in (said, not said)]
+    return tuple(replace(question, subject=one) for one in statements) if all(statements) else ()
+
+
+def likelier_answer(asked: Sequence[Question], answers: Sequence[Answer]) -> Answer:
+    """The verdict on a statement of which its opposite was judged too: only one of the two can be supported.
+
+    Its chance is the odds of one to the other, as far as either is supported at all. The models hardly see a "not", so
+    that a closest sentence that denies something speaks for the one that does, and one that doesn't for the other.
+    """
+    found, opposite = answers
+    if not isinstance(found, Verdict) or not isinstance(opposite, Verdict):
+        return found if isinstance(found, Failure) else opposite
+    here, there = (min(max(one.score or 0.0, LEAST), 1.0 - LEAST) for one in (found, opposite))
+    odds = (here / (1.0 - here)) / (there / (1.0 - there))
+    odds *= DENIAL if _denied(asked[0]) == read_sentence(asked[0].subject).negated else 1.0 / DENIAL
+    chance = (1.0 - (1.0 - here) * (1.0 - there)) * odds / (1.0 + odds)
+    decided = with_chance(Verdict("no", chance, contradicted=there >= CHECK), chance)
+    why = opposite if decided.value == "no" and there >= CHECK else found
+    said = f"“{asked[0].subject}”" if why is found else f"“{asked[0].subject}”, and the opposite is said"
+    return replace(decided, explanation=f"read as {said}: {why.explanation}")
+
+
+def _denied(question: Question) -> bool:
+    """Whether the sentence that shares most words with a claim denies something."""
+    own = read_sentence(question.subject).stemset
+    sentences = (sentence for text in question.evidence for sentence in read(text).sentences)
+    return max(sentences, key=lambda sentence: len(sentence.stemset & own)).negated
+
+
+DENIAL = 2.5
+"""By how much a denial in the evidence, or its absence, changes the odds; set by hand."""
+
+
+def item_questions(question: Question) -> tuple[Question, ...]:
+    """A claim that is an item of a list, with the words before the list and without them; none for any other."""
+    item = listed_item(question.subject, question.context) if question.kind == "supported" and question.context else ""
+    return (question, replace(question, subject=item)) if item else ()
+
+
+def item_answer(asked: Sequence[Question], answers: Sequence[Answer]) -> Answer:
+    """The weaker of the verdicts on an item; the more of its words stand nowhere, the weaker.
+
+    The words before a list stand in the evidence, so that they speak for any item.
+    """
+    verdicts = [one for one in answers if isinstance(one, Verdict)]
+    if len(verdicts) < len(answers):
+        return next(one for one in answers if not isinstance(one, Verdict))
+    found = min(verdicts, key=lambda one: one.score or 0.0)
+    own = read_sentence(asked[-1].subject).stemset
+    lost = own.difference(*(read(text).stems for text in asked[0].evidence))
+    if not lost:
+        return found
+    here = min(max(found.score or 0.0, LEAST), 1.0 - LEAST)
+    share = 1.0 if any(map(str.isdigit, lost)) else len(lost) / len(own)
+    odds = here / (1.0 - here) / NOWHERE**share
+    chance = odds / (1.0 + odds)
+    return with_chance(replace(found, score=chance), chance)
+
+
+def denied_answer(_: Sequence[Question], answers: Sequence[Answer]) -> Answer:
+    """The verdict on a statement that is called false, of that on the statement: something has to contradict it."""
+    found = answers[0]
+    if not isinstance(found, Verdict) or found.value == "unknown":
+        return found
+    chance = 1.0 - (found.score or 0.0)
+    chance = chance if found.value == "yes" or found.contradicted else min(chance, UNTOLD)
+    return with_chance(replace(found, score=chance), chance)
+
+
+DENIED = "It is not true that "
+"""What a claim begins with that calls a statement false."""
+UNTOLD = 0.4
+"""The highest chance of a denial of what nothing contradicts; set by hand."""
+NOWHERE = 6.0
+"""By how much the odds of an item fall if none of its words, or not its number, stands in the evidence; set by hand."""
+LEAST = 1e-4
+"""The least chance that is weighed against another."""
 SHOWN = 120
 """Characters of a claim that are quoted."""
 _ORDER = {"no": 0, "unknown": 2, "yes": 3}
 """The weakest first; a failure stands behind no, since it might have been any."""
+
+
+Decide = Callable[[Sequence[Question], Sequence[Answer]], Answer]
+"""Makes one answer of those to the parts of a question."""
+
+
+def parts_of_question(
+    question: Question, split: Callable[[str, str], Components]
+) -> tuple[tuple[Question, ...], Decide]:
+    """What is asked in place of a question, at least itself, and how the answers are put together."""
+    if opposites := question_and_opposite(question):
+        return opposites, likelier_answer
+    if item := item_questions(question):
+        return item, item_answer
+    if question.kind == "supported" and question.subject.startswith(DENIED):
+        return (replace(question, subject=capitalized(question.subject.removeprefix(DENIED))),), denied_answer
+    return questions_by_claim(question, split), weakest_answer
 
 
 def questions_by_claim(question: Question, split: Callable[[str, str], Components]) -> tuple[Question, ...]:

@@ -36,18 +36,18 @@ class KindVersion:
 
 
 VERSIONS: Mapping[Kind, KindVersion] = {
-    "claims": KindVersion(2, marked=True),
-    "facts": KindVersion(1),
-    "questions": KindVersion(1),
-    "sentences": KindVersion(1),
-    "declines": KindVersion(2, marked=True),
-    "supported": KindVersion(5, ("supported",), marked=True),
+    "claims": KindVersion(3, marked=True),
+    "facts": KindVersion(2),
+    "questions": KindVersion(2),
+    "sentences": KindVersion(2),
+    "declines": KindVersion(3, marked=True),
+    "supported": KindVersion(6, ("supported",), marked=True),
     # Of open requests the model of relevance decides whether something answers them, or is essential.
-    "answered": KindVersion(5, ("answered", "relevant"), marked=True),
-    "essential": KindVersion(3, ("essential", "relevant")),
-    "needed_sentences": KindVersion(3, ("essential", "relevant")),
-    "relevant": KindVersion(2, ("relevant",)),
-    "same_answer": KindVersion(3, ("same_answer",), marked=True),
+    "answered": KindVersion(6, ("answered", "relevant"), marked=True),
+    "essential": KindVersion(4, ("essential", "relevant")),
+    "needed_sentences": KindVersion(4, ("essential", "relevant")),
+    "relevant": KindVersion(3, ("relevant",)),
+    "same_answer": KindVersion(4, ("same_answer",), marked=True),
     "similarity": KindVersion(1, ("similar",), ("repeats",)),
 }
 """The kinds that the embedded judge answers."""

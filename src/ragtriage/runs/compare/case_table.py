@@ -225,9 +225,9 @@ def case_digests(by_role: Texts, relevant_ids: Sequence[str] | None) -> dict[Dig
 
 
 def _others(by_role: Texts, relevant_ids: Sequence[str] | None) -> int | None:
-    """The digest of what only some metrics read: samples, citation marks, ids."""
+    """The digest of what only some metrics read: samples, citation marks, ids, and what wasn't recorded."""
     names = [one.label for one in by_role.get("source", ())]
-    read = [by_role.get(role, ()) for role in ("sample", "citation mark")]
+    read = [by_role.get(role, ()) for role in ("sample", "citation mark", "unrecorded")]
     if not any(read) and not any(names) and relevant_ids is None:
         return EMPTY
     digests = [_digest(some) for some in read]

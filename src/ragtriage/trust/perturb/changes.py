@@ -54,7 +54,7 @@ class FileContext:
 
     def __init__(self, cases: Sequence[Case], seed: int = 0) -> None:
         self._seed = seed
-        texts = dict.fromkeys(source.text for case in cases for source in case.sources)
+        texts = dict.fromkeys(source.text for case in cases for source in case.known_sources)
         self._most = max(2, len(texts) // 3)
         self._counts = Counter(word for text in texts for word in set(content_words(text)))
         # by their keys, so that neither the order of the rows nor of the sources matters
@@ -76,8 +76,8 @@ class FileContext:
         They share no distinctive word with the query or the response, and next to none with the case's own sources.
         """
         asked = self.distinctive(case.query) | self.distinctive(case.response or "")
-        own = frozenset[str]().union(*(self.distinctive(source.text) for source in case.sources))
-        texts = {source.text for source in case.sources}
+        own = frozenset[str]().union(*(self.distinctive(source.text) for source in case.known_sources))
+        texts = {source.text for source in case.known_sources}
         found = [
             text
             for text, words in self._donors
@@ -107,7 +107,7 @@ def unusable_reason(case: Case) -> str:
     """Why a case can't be changed at all; "" if it can."""
     if not case.response or not case.response.strip():
         return "there is no response"
-    if not case.sources:
+    if not case.known_sources:
         return "there are no sources"
     if declines(case.query, case.response).value != "no":
         return "the response declines to answer, or may"
@@ -132,8 +132,8 @@ def answering_source(case: Case) -> int:
         raise CannotPerturb(UNSURE)
     answering = max(said, key=lambda sentence: coverage(case.query, sentence))
     topic = set(content_words(answering)) & set(content_words(case.query))
-    there = {word for source in case.sources for word in content_words(source.text)}
-    shares = [coverage(answering, source.text) for source in case.sources]
+    there = {word for source in case.known_sources for word in content_words(source.text)}
+    shares = [coverage(answering, source.text) for source in case.known_sources]
     best = max(range(len(shares)), key=lambda i: (shares[i], -i), default=None)
     if len(topic & there) < ADDRESSES * len(topic) or best is None or shares[best] < SUPPORTS_ANSWER:
         raise CannotPerturb(UNSURE)
@@ -188,8 +188,8 @@ def irrelevant_source(case: Case, context: FileContext) -> ChangedCase:
     """Add another case's source that is about something else, as the last one."""
     answering_source(case)
     unrelated = context.unrelated_source(case)
-    worse = replace(case, sources=(*case.sources, Source(unrelated)))
-    place = f"source {len(worse.sources)}"
+    worse = replace(case, sources=(*case.known_sources, Source(unrelated)))
+    place = f"source {len(worse.known_sources)}"
     return worse, Change("an irrelevant source added", place, "", unrelated)
 
 
@@ -197,8 +197,12 @@ def stray_fact(case: Case, context: FileContext) -> ChangedCase:
     """Add a sentence of another case's source to the end of the source that supports the response."""
     at = answering_source(case)
     sentence = context.unrelated_sentence(case)
-    source = case.sources[at]
-    sources = (*case.sources[:at], replace(source, text=f"{source.text.rstrip()} {sentence}"), *case.sources[at + 1 :])
+    source = case.known_sources[at]
+    sources = (
+        *case.known_sources[:at],
+        replace(source, text=f"{source.text.rstrip()} {sentence}"),
+        *case.known_sources[at + 1 :],
+    )
     change = Change("a fact of another case added to a source", f"source {at + 1}", "", sentence)
     return replace(case, sources=sources), change
 
@@ -216,7 +220,7 @@ def answer_removed(case: Case, context: FileContext) -> ChangedCase:
     key_numbers, key_names = answer_details(case)
     asked = context.distinctive(case.query) or frozenset(content_words(case.query))
     sources, removed = [], []
-    for source in case.sources:
+    for source in case.known_sources:
         sentences = split_sentences(source.text)
         away = [
             one

@@ -174,15 +174,15 @@ def claim_altered(case: Case, context: FileContext) -> ChangedCase:
 
 def _supported(sentence: str, case: Case) -> bool:
     """Whether a source covers a sentence, and all its numbers and names stand in the sources or the query."""
-    if max((coverage(sentence, source.text) for source in case.sources), default=0.0) < SURE:
+    if max((coverage(sentence, source.text) for source in case.known_sources), default=0.0) < SURE:
         return False
-    there = set(content_words(" ".join([*(source.text for source in case.sources), case.query])))
+    there = set(content_words(" ".join([*(source.text for source in case.known_sources), case.query])))
     return numbers(re.sub(r"\[[^\]]*\]", "", sentence)) | name_words(sentence) <= there
 
 
 def _numbers(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:
     """Numbers that stand in the sources, not in the query, changed into ones that stand nowhere."""
-    there, asked = {value for source in case.sources for value in numbers(source.text)}, numbers(case.query)
+    there, asked = {value for source in case.known_sources for value in numbers(source.text)}, numbers(case.query)
     for match in NUMBER.finditer(sentence):
         (value,) = numbers(match[0]) or {""}
         after = sentence[match.end() :]
@@ -199,7 +199,7 @@ def _numbers(sentence: str, case: Case, context: FileContext) -> Iterator[Altera
 
 def _free(sentence: str, span: tuple[int, int], case: Case) -> bool:
     """Whether a detail may be changed: it is no bound, and a source surely says it of the same."""
-    sources = [source.text for source in case.sources]
+    sources = [source.text for source in case.known_sources]
     return not may_be_bound(sentence, span) and held_in_context(sentence, sentence[slice(*span)], sources)
 
 
@@ -250,7 +250,11 @@ def _names(sentence: str, case: Case, context: FileContext) -> Iterator[Alterati
     known, asked = _known_words(case), set(content_words(case.query))
     for name in names(sentence):
         size = len(name.split())
-        if size < 2 or set(content_words(name)) & asked or not any(name in source.text for source in case.sources):
+        if (
+            size < 2
+            or set(content_words(name)) & asked
+            or not any(name in source.text for source in case.known_sources)
+        ):
             continue
         for text in context.unrelated_sources(case):
             others = [n for n in names(text) if len(n.split()) == size and not set(content_words(n)) & known]
@@ -288,13 +292,15 @@ def _negations(sentence: str, case: Case, context: FileContext) -> Iterator[Alte
 
 def _nearest(sentence: str, case: Case) -> str:
     """The sentence of a source that surely says the same; "" if there is none."""
-    all_of = [one.text for source in case.sources for one in split_sentences(source.text)]
+    all_of = [one.text for source in case.known_sources for one in split_sentences(source.text)]
     best = max(all_of, key=lambda text: coverage(sentence, text), default="")
     return best if coverage(sentence, best) >= SURER else ""
 
 
 def _known_words(case: Case) -> set[str]:
-    return set(content_words(" ".join([*(source.text for source in case.sources), case.query, case.response or ""])))
+    return set(
+        content_words(" ".join([*(source.text for source in case.known_sources), case.query, case.response or ""]))
+    )
 
 
 def _put(sentence: str, span: tuple[int, int], other: str) -> Alteration:
@@ -391,7 +397,7 @@ def altered_claim_problem(sentence: str, other: str, case: Case) -> str:
     before, after = set(content_words(sentence)), set(content_words(other))
     if len(before & after) < _KEPT * len(before):
         return "of an altered claim more than a detail is changed"
-    there = {word for source in case.sources for word in content_words(source.text)}
+    there = {word for source in case.known_sources for word in content_words(source.text)}
     details = (numbers(other) | name_words(other)) - before
     if any(numbers(m[0]) - numbers(other) and may_be_bound(sentence, m.span()) for m in NUMBER.finditer(sentence)):
         return "an altered claim moves a bound, so that it may still follow"
