@@ -26,6 +26,7 @@ from ragtriage.judges.embedded.features import Comparison, compare, nearest_sent
 from ragtriage.judges.embedded.passages import CachedTexts, Passages
 from ragtriage.judges.embedded.readings import Sentence, as_written
 from ragtriage.judges.embedded.rules import RULES
+from ragtriage.judges.embedded.told_values import in_told_notation, other_value
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text.claims import Marker, split_claims
@@ -112,7 +113,7 @@ class Featurizer:
                 yield question.subject
                 yield from question.evidence if len(question.evidence) <= _CHUNK else ()
             case "supported" | "answered":
-                if subject := _subject(question):
+                if subject := self._asked(question):
                     yield subject
                     readings = reader.readings(question.evidence)
                     for i, j in reader.choose(reader.sentence(subject), readings):
@@ -150,12 +151,22 @@ class Featurizer:
         evidence = self._evidence(tuple(r.text for r in readings), tuple(reader.choose(sentence, readings)))
         return sentence, encoded, evidence, compare(sentence, encoded, evidence, reader.encoder.rarity)
 
+    def _asked(self, question: Question) -> str:
+        """What is looked for; a claim with its values in the notation of the evidence."""
+        subject = _subject(question)
+        if question.kind != "supported" or not subject:
+            return subject
+        readings = self._reader.readings(question.evidence)
+        return in_told_notation(subject, [s.text for reading in readings for s in reading.sentences])
+
     def _supported(self, question: Question) -> Featurized:
-        if not _subject(question):
+        asked = self._asked(question)
+        if not asked:
             return Featurized("supported", (), (Scored(UNTOLD, next(iter(question.evidence), ""), untold=True),))
-        claim, encoded, evidence, c = self._search(_subject(question), question.evidence)
+        claim, encoded, evidence, c = self._search(asked, question.evidence)
         row = features.supported(c, claim, encoded.vector, evidence, self._reader.sentence(question.query))
-        contradicted_by = contradicting_sentence(claim, evidence.sentences)
+        other = other_value(claim.text, evidence.sentences)
+        contradicted_by = other.sentence if other else contradicting_sentence(claim, evidence.sentences)
         texts = (*question.evidence, question.query)
         numbers = unsupported_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
         right = not contradicted_by and not numbers and is_calculated(claim.text, texts, question.context)
@@ -165,6 +176,7 @@ class Featurizer:
             calculated=right,
             contradicted_by=contradicted_by,
             nearness=float(c.word.max()),
+            highest=other.chance if other else 1.0,
         )
         checks = (float(contradicted_by != ""),)
         reads = (Reads(Pair(claim.text, nearest_sentences(c, evidence, BESIDE_CLAIM))),)

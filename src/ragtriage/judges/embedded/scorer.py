@@ -158,7 +158,8 @@ class Scorer:
         if measured.reads:
             chance = self._fusions[measured.task].probability(fused_inputs(measured, logits, chance))
             doubted = doubted_words(measured.reads[0].pair.first, logits[0].words)
-        return replace(measured.scored[at], probability=chance, doubted=doubted)
+        found = measured.scored[at]
+        return replace(found, probability=min(chance, found.highest), doubted=doubted)
 
     def chances(self, measured: Featurized) -> list[float]:
         """The probability of each alternative by words and vectors alone."""

@@ -1,0 +1,101 @@
+"""Values of a claim beside those that the evidence tells: the same in another notation, or another one.
+
+The models go by words, so that "6:30 pm" is far from "18:30" for them, and "42 grams" near "42 kg". Therefore a value
+that the evidence writes otherwise is written as there before a model reads the claim; and where a sentence that says
+nearly the same has another value, and no other sentence has the claim's, the claim isn't supported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ragtriage.judges.embedded.readings import Sentence
+from ragtriage.text.differences import agree, differing_values
+from ragtriage.text.values import Value, relation, values
+from ragtriage.text.words import PlacedWord, content_words, shared_words
+
+OTHER = 0.08
+"""The chance, at most, that a claim with another value is supported."""
+UNSURE = 0.35
+"""The same where only a bound, or how far a number is rounded, isn't told so."""
+_NEARLY = 0.75
+"""The share of a claim's words, values aside, that a sentence about the same thing has."""
+_FEWEST = 2
+"""Words beside its values that a claim has at least."""
+_NEARER = 0.3
+"""How much less of the claim's words may stand near its own value."""
+
+
+def in_told_notation(claim: str, sentences: Sequence[str]) -> str:
+    """The claim with each value as the sentence that shares most of its words writes the same one."""
+    own = values(claim)
+    if not own:
+        return claim
+    words = content_words(claim, (one.whole for one in own))
+    out, end = claim, len(claim)
+    for one in reversed(own):
+        told = [(other, text) for text in sentences for other in values(text) if relation(one, other) == "same"]
+        if not told or any(_written(one, claim) == _written(other, text) for other, text in told):
+            continue
+        if one.whole[1] > end:
+            continue
+        other, text = max(told, key=lambda found: shared_words(words, _words(found[1])))
+        out = out[: one.whole[0]] + text[slice(*other.whole)] + out[one.whole[1] :]
+        end = one.whole[0]
+    return out
+
+
+def _written(one: Value, text: str) -> str:
+    return " ".join(text[slice(*one.whole)].lower().split())
+
+
+@lru_cache(2048)
+def _words(text: str) -> tuple[PlacedWord, ...]:
+    """The content words of a text but for those of its values."""
+    return tuple(content_words(text, (one.whole for one in values(text))))
+
+
+@dataclass(frozen=True, slots=True)
+class OtherValue:
+    """What a sentence tells instead of a claim's value."""
+
+    sentence: str
+    chance: float
+    """That the claim is supported all the same, at most."""
+
+
+def other_value(claim: str, sentences: Sequence[Sentence]) -> OtherValue | None:
+    """The other value that a sentence about the same thing tells; None if there is none, or another has the claim's."""
+    own = values(claim)
+    words = _words(claim)
+    if not own or len(words) < _FEWEST:
+        return None
+    shares = [_share(words, sentence.text) for sentence in sentences]
+    found: OtherValue | None = None
+    best = 0.0
+    for at, share in enumerate(shares):
+        if share < _NEARLY or share <= best:
+            continue
+        for one, other in differing_values(claim, sentences[at].text):
+            if _told_elsewhere(one, words, sentences, share):
+                continue
+            found = OtherValue(sentences[at].text, OTHER if relation(one, other) == "other" else UNSURE)
+            best = share
+            break
+    return found
+
+
+def _share(words: Sequence[PlacedWord], text: str) -> float:
+    return shared_words(words, _words(text)) / len(words)
+
+
+def _told_elsewhere(one: Value, words: Sequence[PlacedWord], sentences: Sequence[Sentence], share: float) -> bool:
+    """Whether a sentence with nearly as many of the claim's words, those beside it included, has its value."""
+    for at, sentence in enumerate(sentences):
+        if any(agree(one, other) for other in values(sentence.text)):
+            around = " ".join(s.text for s in sentences[max(0, at - 1) : at + 2])
+            if _share(words, around) > share - _NEARER:
+                return True
+    return False

@@ -1,0 +1,443 @@
+"""Values of a text with their types: dates, times of day, durations, money, percentages, measures and counts.
+
+Each is read in all its readings ("03/04/2025", "6:30", "1.200") and with its bound ("at least", "up to", "about"), so
+that two of them can be compared however they are written. Written here, since libraries read too much into running
+text: see `docs/design/decisions/values.md`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import lru_cache
+from itertools import product
+from typing import Literal
+
+from ragtriage.core.verdicts import Span
+from ragtriage.text import words as vocabulary
+from ragtriage.text.dates import WEEKDAYS, Clock, WrittenDate, placed_clocks, placed_dates, placed_spoken_clocks
+from ragtriage.text.lexicon import DETAILS, WORDS
+from ragtriage.text.numbers import Figure, placed_figures
+
+Bound = Literal["", "least", "above", "most", "below", "about"]
+Relation = Literal["same", "within", "unsure", "other", ""]
+"""How a value relates to another: `same`; `within`, both may be true; `unsure`; `other`; empty: can't be compared."""
+
+MONEY = "money"
+_UP: frozenset[Bound] = frozenset(("least", "above"))
+_DOWN: frozenset[Bound] = frozenset(("most", "below"))
+_SAME = Decimal("1e-9")
+"""How far numbers may be apart by how other units are worked out."""
+_ROUNDED = Decimal("0.05")
+"""How far a rough number may be off so that it is the other one rounded."""
+_FAR = Decimal("0.2")
+"""From here on a rough number is another one."""
+_CALENDAR = Decimal("0.09")
+"""How far apart lengths may be that are told in days and in months: 30 days, a month."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value in a text."""
+
+    kind: str
+    """What it is a value of: `date`, `weekday`, `time`, `%`, `money`, a dimension, or the stem of what is counted."""
+    readings: tuple[Figure | WrittenDate | Clock | int, ...]
+    """What it may mean; a measure in the first unit of its dimension."""
+    text: str
+    """As it is written, with its unit."""
+    span: Span
+    unit: str = ""
+    """Of money the currency; of durations `calendar` where they are told in months or years."""
+    bound: Bound = ""
+    whole: Span = (0, 0)
+    """Where it stands with the words of its bound."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The readings that are numbers."""
+        return tuple(one for one in self.readings if isinstance(one, Figure))
+
+
+_WEEKDAY = re.compile(rf"\b({'|'.join(sorted(WEEKDAYS))})s?\b", re.IGNORECASE)
+_CURRENCIES = {form: names[0] for names in map(str.split, DETAILS.lines("currencies")) for form in names}
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    kind: str
+    by: Decimal
+    zero: Decimal = Decimal(0)
+    unit: str = ""
+
+
+def _units() -> Iterator[tuple[str, _Unit]]:
+    for line in DETAILS.lines("units"):
+        kind, by, zero, *rest = line.split(maxsplit=3)
+        for form in rest[0].split(","):
+            dimension, _, unit = kind.partition(".")
+            yield form.strip(), _Unit(dimension, Decimal(by), Decimal(zero), unit)
+
+
+_UNITS = dict(_units())
+_UNIT_FORMS = "|".join(re.escape(form).replace(r"\ ", r"[\s-]") for form in sorted(_UNITS, key=len, reverse=True))
+_NO_UNITS = DETAILS.words("no_units") | vocabulary.STOP
+_MONEY_SIGN = "|".join(map(re.escape, sorted(_CURRENCIES, key=len, reverse=True)))
+_BEFORE = re.compile(rf"(?<![^\W\d_])(?:{_MONEY_SIGN})\s?$", re.IGNORECASE)
+_BETWEEN = "|".join(sorted(WORDS.words("between_number_and_unit")))
+_OF_UNIT = "|".join(sorted(DETAILS.words("of_units")))
+_MEASURED = re.compile(
+    rf"[\s-]{{0,2}}(?:(?:full|whole|consecutive)\s)?(?:(?P<unit>{_UNIT_FORMS})|(?P<money>{_MONEY_SIGN}))(?![^\W_])",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(
+    rf"[\s-]?(?P<between>(?:(?:{_BETWEEN})\s)*)(?P<of>(?:{_OF_UNIT})\s)?(?P<unit>[^\W\d_]+)", re.IGNORECASE
+)
+_PER_CENT = re.compile(r"\s?(?:%|per ?cent\b|pct\b)(?!\s?(?:age )?points?\b)", re.IGNORECASE)
+_SHARE = re.compile(r"\b(?:share|fraction|proportion|rate|probability) of (?:about )?$", re.IGNORECASE)
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
+_RANGE = re.compile(r"\s?(?:-|–|—|to|until|till|through)\s?(?:the )?", re.IGNORECASE)
+_BETWEEN_TWO = re.compile(r"\bbetween\s(?:the )?$", re.IGNORECASE)
+_SPANNED = re.compile(r"\s?(?:-|–|—|to|through|and|or)\s?", re.IGNORECASE)
+_CODE = re.compile(r"0\d")
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+_HALVES = {"½": "0.5", "¼": "0.25", "¾": "0.75", "1/2": "0.5", "1/4": "0.25", "3/4": "0.75"}
+_AND_PART = re.compile(
+    r"\s?(?P<part>½|¼|¾)|(?:\s|-)(?P<slashed>1/2|1/4|3/4)(?!\d)|\s(?P<half>and a half)\b", re.IGNORECASE
+)
+_PARTS = re.compile(
+    r"\b(?P<three>three[ -]quarters of an?|(?:a )?quarter of an?|half(?: of)?(?: an?)?)\s(?=(?P<next>[^\W\d_]+))"
+    r"|(?<![\w/.,])(?P<sign>½|¼|¾)",
+    re.IGNORECASE,
+)
+_LARGE = {"dozen": 12, "million": 10**6, "billion": 10**9}
+_BLANKS = re.compile(
+    rf"(?<![\w.,])(?<!\d )[1-9]\d{{0,2}}(?: \d{{3}})+(?=\s?(?:{_MONEY_SIGN})(?![^\W_]))"
+    rf"|(?<=[€$£]\s)[1-9]\d{{0,2}}(?: \d{{3}})+(?![\w,.]\d)|(?<=[€$£])[1-9]\d{{0,2}}(?: \d{{3}})+(?![\w,.]\d)",
+    re.IGNORECASE,
+)
+_SCALE = re.compile(r"\s?(?P<scale>m|bn?|k)\b", re.IGNORECASE)
+_POWERS = {"k": 3, "m": 6, "b": 9, "bn": 9}
+_A_UNIT = DETAILS["a_unit"]
+_POUNDS_OF_MASS = DETAILS["pounds_of_mass"]
+
+
+@lru_cache(2048)
+def values(text: str) -> tuple[Value, ...]:
+    """The values of a text, in its order; a number without a unit isn't one."""
+    found = [Value("date", readings, text[slice(*span)], span) for readings, span in placed_dates(text)]
+    rest = _without(text, found)
+    for placed in (placed_clocks, placed_spoken_clocks):
+        found += [Value("time", (one,), text[slice(*span)], span) for one, span in placed(rest)]
+        rest = _without(rest, found)
+    found += [Value("weekday", (WEEKDAYS.index(m[1].lower()),), m[0], m.span()) for m in _WEEKDAY.finditer(rest)]
+    found += _amounts(rest)
+    return tuple(_with_ranges([_bounded(one, text) for one in sorted(found, key=lambda one: one.span)], text))
+
+
+def _with_ranges(found: Sequence[Value], text: str) -> Iterator[Value]:
+    """Values with their bounds where two of a kind are a range: "from 9 am to 5 pm"."""
+    for at, one in enumerate(found):
+        before, behind = found[at - 1] if at else None, found[at + 1] if at + 1 < len(found) else None
+        if behind and behind.kind == one.kind and _reaches(text, one, behind):
+            yield replace(one, bound="least")
+        elif before and before.kind == one.kind and _reaches(text, before, one):
+            yield replace(one, bound="most")
+        else:
+            yield one
+
+
+def _reaches(text: str, one: Value, other: Value) -> bool:
+    between = text[one.span[1] : other.span[0]]
+    if _RANGE.fullmatch(between):
+        return True
+    return between.strip().lower() == "and" and _BETWEEN_TWO.search(text[: one.span[0]]) is not None
+
+
+def _without(text: str, found: Iterable[Value]) -> str:
+    for start, end in (one.span for one in found):
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def bare_numbers(text: str) -> frozenset[Decimal]:
+    """All numbers of a text, whatever they are of."""
+    return frozenset(figure.value for figure, _ in placed_figures(text))
+
+
+def _numbers(text: str) -> list[tuple[Figure, Span]]:
+    """Numbers with their places, also those with a half: "1 ½", "two and a half", "half a", "an" before a unit."""
+    found = [_with_part(text, *one) for one in _grouped_by_blanks(text)]
+    found += [_with_part(text, *one) for one in placed_figures(text)]
+    found += list(_parts(text))
+    found += [(Figure(Decimal(1), Decimal(1)), match.span("a")) for match in _A_UNIT.finditer(text)]
+    out: list[tuple[Figure, Span]] = []
+    for figure, span in sorted(found, key=lambda one: (one[1][0], -one[1][1])):
+        if not out or span[0] >= out[-1][1][1]:
+            out.append((figure, span))
+    return out
+
+
+def _grouped_by_blanks(text: str) -> Iterator[tuple[Figure, Span]]:
+    for match in _BLANKS.finditer(text):
+        yield Figure(Decimal(match[0].replace(" ", "")), Decimal(1)), match.span()
+
+
+def _with_part(text: str, figure: Figure, span: Span) -> tuple[Figure, Span]:
+    behind = _AND_PART.match(text, span[1])
+    if not behind:
+        return figure, span
+    part = Decimal(_HALVES.get(behind["part"] or behind["slashed"] or "", "0.5"))
+    return Figure(figure.value + part, Decimal("0.1")), (span[0], behind.end())
+
+
+def _parts(text: str) -> Iterator[tuple[Figure, Span]]:
+    """Halves and quarters of a unit or of a large number."""
+    for match in _PARTS.finditer(text):
+        word, said = (match["next"] or "").lower(), (match["three"] or "").lower()
+        if match["sign"]:
+            part, end = Decimal(_HALVES[match["sign"]]), match.end("sign")
+        else:
+            part = Decimal("0.75" if said.startswith("three") else "0.25" if "quarter" in said else "0.5")
+            end = match.end("three")
+            if word in _LARGE:
+                part, end = part * _LARGE[word], match.end("next")
+            elif word not in _UNITS:
+                continue
+        yield Figure(part, part / 10), (match.start(), end)
+
+
+def _amounts(text: str) -> list[Value]:
+    """The numbers with a unit; the first of a range has the unit of the second."""
+    placed = _numbers(text)
+    read = [_amount(text, figure, span) for figure, span in placed]
+    found: list[Value] = []
+    for at, one in enumerate(read):
+        following = read[at + 1] if at + 1 < len(read) else None
+        start, end = placed[at][1]
+        gap = text[end : placed[at + 1][1][0]] if following else ""
+        if one is None and following and _SPANNED.fullmatch(gap):
+            unit = text[placed[at + 1][1][1] : following.span[1]]
+            one = _amount(text[:end] + unit, placed[at][0], (start, end))
+            one = replace(one, text=text[start:end] + unit, span=(start, end)) if one else None
+        if one:
+            found.append(one)
+    return _joined(found, text)
+
+
+_JOINED = re.compile(r"\s?(?:,|and|,\s?and)?\s?", re.IGNORECASE)
+
+
+def _joined(found: Sequence[Value], text: str) -> list[Value]:
+    """Amounts of one dimension that stand beside each other are one: "2 hours and 15 minutes"."""
+    out: list[Value] = []
+    for one in found:
+        last = out[-1] if out else None
+        if (
+            last
+            and last.kind == one.kind in ("duration", "length", "mass")
+            and not last.bound
+            and not one.bound
+            and last.unit == one.unit
+            and _JOINED.fullmatch(text[last.span[1] : one.span[0]])
+            and 0 < one.figures[0].value < last.figures[0].step
+        ):
+            total = Figure(last.figures[0].value + one.figures[0].value, one.figures[0].step)
+            span = (last.span[0], one.span[1])
+            out[-1] = replace(last, readings=(total,), span=span, text=text[slice(*span)])
+        else:
+            out.append(one)
+    return out
+
+
+_AND_A_HALF = re.compile(r"\s(?:and|&) a (?P<part>half|quarter)\b", re.IGNORECASE)
+
+
+def _amount(text: str, figure: Figure, span: Span) -> Value | None:
+    start, end = span
+    if _ORDINAL.match(text, end) or _CODE.match(text, start):
+        return None
+    if before := _BEFORE.search(text[max(0, start - 9) : start]):
+        first = start - len(before[0])
+        currency = _CURRENCIES[before[0].strip().lower()]
+        if scale := _SCALE.match(text, end):
+            figure, end = _scaled(figure, Decimal(10) ** _POWERS[scale["scale"].lower()]), scale.end()
+            return Value(MONEY, (figure,), text[first:end], (first, end), currency)
+        return Value(MONEY, _grouped(figure, text[start:end]), text[first:end], (first, end), currency)
+    if match := _PER_CENT.match(text, end):
+        return Value("%", (figure,), text[start : match.end()], (start, match.end()))
+    if _SHARE.search(text[:start]) and 0 < figure.value < 1:
+        return Value("%", (_scaled(figure, Decimal(100)),), text[start:end], span)
+    if match := _MEASURED.match(text, end):
+        return _measure(text, figure, span, match)
+    match = _COUNTED.match(text, end)
+    word = vocabulary.fold(match["unit"]) if match else ""
+    if not match or word in _NO_UNITS:
+        return None
+    kind = f"{match['between'].lower()}{(match['of'] or '').lower()}{vocabulary.stem(word)}"
+    return Value(kind, (figure,), text[start : match.end()], (start, match.end()))
+
+
+def _measure(text: str, figure: Figure, span: Span, match: re.Match[str]) -> Value | None:
+    start, end = span[0], match.end()
+    form = re.sub(r"[\s-]+", " ", (match["unit"] or match["money"]).lower())
+    if match["unit"] is None or (form in _CURRENCIES and not _POUNDS_OF_MASS.search(text)):
+        return Value(MONEY, _grouped(figure, text[slice(*span)]), text[start:end], (start, end), _CURRENCIES[form])
+    if form.isalpha() and len(form) == 1 and text[match.start() :][:1] == "-":
+        return None
+    one = _UNITS[form]
+    value = Figure(figure.value * one.by + one.zero, figure.step * one.by)
+    if half := _AND_A_HALF.match(text, end):
+        part = one.by / (2 if half["part"].lower() == "half" else 4)
+        value, end = Figure(value.value + part, part / 10), half.end()
+    also = (Figure(value.value * 1000, Decimal(1)),) if _THOUSANDS.fullmatch(text[slice(*span)]) else ()
+    return Value(one.kind, (value, *also), text[start:end], (start, end), one.unit)
+
+
+def _scaled(figure: Figure, by: Decimal) -> Figure:
+    return Figure(figure.value * by, figure.step * by)
+
+
+def _grouped(figure: Figure, written: str) -> tuple[Figure, ...]:
+    """An amount of money: three places behind a stop are thousands."""
+    if _THOUSANDS.fullmatch(written):
+        return (Figure(figure.value * 1000, Decimal(1)),)
+    return (figure,)
+
+
+_BOUNDS_BEFORE: tuple[tuple[Bound, re.Pattern[str]], ...] = tuple(
+    (bound, DETAILS[f"{bound}_before"]) for bound in ("most", "least", "above", "below", "about")
+)
+_BOUNDS_BEHIND: tuple[tuple[Bound, re.Pattern[str]], ...] = tuple(
+    (bound, DETAILS[f"{bound}_behind"]) for bound in ("most", "least")
+)
+_NO_BOUND_OF = (("duration", "over"),)
+"""What may tell something else: "over five days"."""
+_NO_BOUNDS = ("date", "time", "weekday")
+
+
+def _bounded(one: Value, text: str) -> Value:
+    """A value with its bound, if words beside it tell one; dates and times have none."""
+    start, end = one.span
+    if one.kind in _NO_BOUNDS:
+        return replace(one, whole=one.span)
+    for bound, pattern in () if one.bound else _BOUNDS_BEFORE:
+        match = pattern.search(text[max(0, start - 40) : start])
+        if match and (one.kind, match[0].strip().lower()) not in _NO_BOUND_OF and not _from_of_counts(one, match[0]):
+            return replace(one, bound=bound, whole=(start - len(match[0]), end))
+    for bound, pattern in () if one.bound else _BOUNDS_BEHIND:
+        if match := pattern.match(text, end):
+            return replace(one, bound=bound, whole=(start, match.end()))
+    return replace(one, whole=one.span)
+
+
+def _from_of_counts(one: Value, words: str) -> bool:
+    """Whether "from" tells where something comes from: "letters from 20 people"; of prices it is a bound."""
+    return one.kind != MONEY and words.strip().lower() == "from"
+
+
+def relation(own: Value, there: Value) -> Relation:
+    """How a claimed value relates to one that is told."""
+    if own.kind != there.kind:
+        return ""
+    if own.kind not in _NO_BOUNDS:
+        return _amounts_relate(own, there)
+    related = [_reading_relates(a, b, there.bound) for a, b in product(own.readings, there.readings)]
+    for one in ("same", "within", ""):
+        if one in related:
+            return one
+    return "other"
+
+
+def _reading_relates(a: object, b: object, bound: Bound) -> Relation:
+    match a, b:
+        case WrittenDate(), WrittenDate():
+            told = _dates_relate(a, b)
+            return "within" if told == "other" and _follows(_ordered(a, b), bound) else told
+        case Clock(), Clock():
+            if a.may_be(b) or b.may_be(a):
+                return "same"
+            return "within" if any(_follows((x, y), bound) for x in a.seconds for y in b.seconds) else "other"
+        case int(), int():
+            return "same" if a == b else "within" if bound else "other"
+        case _:
+            return ""
+
+
+def _ordered(a: WrittenDate, b: WrittenDate) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What both dates tell, the largest first."""
+    pairs = [(x, y) for x, y in ((a.year, b.year), (a.month, b.month), (a.day, b.day)) if x and y]
+    return tuple(x for x, _ in pairs), tuple(y for _, y in pairs)
+
+
+def _follows(pair: tuple[object, object], bound: Bound) -> bool:
+    """Whether the first lies on the side of the second that a bound allows."""
+    match pair, bound:
+        case (int() | tuple() as a, b), "least":
+            return a > b  # type: ignore[operator]
+        case (int() | tuple() as a, b), "most":
+            return a < b  # type: ignore[operator]
+    return False
+
+
+def _dates_relate(a: WrittenDate, b: WrittenDate) -> Relation:
+    pairs = ((a.day, b.day), (a.month, b.month), (a.year, b.year))
+    both = [(x, y) for x, y in pairs if x is not None and y is not None]
+    if not both:
+        return ""
+    if any(x != y for x, y in both):
+        return "other"
+    return "same" if all((x is None) == (y is None) for x, y in pairs) else "within"
+
+
+def _amounts_relate(own: Value, there: Value) -> Relation:
+    if own.kind == MONEY and own.unit != there.unit:
+        same = any(a.value == b.value for a, b in product(own.figures, there.figures))
+        return "other" if same and own.bound == there.bound else ""
+    related = [_figures_relate(own, a, there, b) for a, b in product(own.figures, there.figures)]
+    for one in ("same", "within", "unsure", ""):
+        if one in related:
+            return one
+    return "other"
+
+
+def _figures_relate(own: Value, a: Figure, there: Value, b: Figure) -> Relation:
+    larger = max(abs(a.value), abs(b.value))
+    apart = abs(a.value - b.value)
+    if own.unit != there.unit and 0 < apart <= _CALENDAR * larger:
+        return "within"
+    rounds = "about" in (own.bound, there.bound)
+    if apart <= _SAME * larger:
+        return _bounds_relate(own.bound, there.bound)
+    if rounds and apart <= _ROUNDED * larger:
+        return "same" if own.bound == "about" else "within"
+    if apart <= max(a.step, b.step) / 2:
+        return "within"  # written less exactly
+    if own.bound in ("", "about") and there.bound in _UP | _DOWN:
+        return "within" if (a.value > b.value) == (there.bound in _UP) else "other"
+    if own.bound in _UP | _DOWN and there.bound in ("", "about"):
+        return "within" if (b.value > a.value) == (own.bound in _UP) else "other"
+    if rounds and apart <= _FAR * larger:
+        return "unsure"
+    if _opposed(own.bound, there.bound):
+        return ""
+    return "other"
+
+
+def _opposed(a: Bound, b: Bound) -> bool:
+    return (a in _UP and b in _DOWN) or (a in _DOWN and b in _UP)
+
+
+def _bounds_relate(own: Bound, there: Bound) -> Relation:
+    """How the bounds of the same number relate."""
+    if own == there:
+        return "same"
+    if _opposed(own, there):
+        return "other"
+    if own == "about":
+        return "same" if not there else "within"
+    if own in _UP | _DOWN and there in ("", "about"):
+        return "unsure"
+    return "within"
