@@ -53,6 +53,15 @@ def printed_tables(text: str) -> str:
     return "\n".join(out[:-1]) if changed else text
 
 
+def result_rows(text: str) -> Rows:
+    """The rows of a text that is nothing but the result of a query without names of columns; empty if it isn't."""
+    table = _literal(text)
+    lines = table.splitlines()
+    if not lines or not all(line.startswith("| ") for line in lines):
+        return []
+    return [_BAR.split(line.strip().strip("|").strip()) for line in lines]
+
+
 def _markdown(rows: Rows, *, header: bool) -> list[str]:
     lines = [f"| {' | '.join(cell.replace('|', '/').replace(chr(10), ' ') for cell in row)} |" for row in rows]
     return [lines[0], "|" + "---|" * len(rows[0]), *lines[1:]] if header else lines

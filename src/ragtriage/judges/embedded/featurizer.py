@@ -26,7 +26,8 @@ from ragtriage.judges.embedded.features import Comparison, compare, nearest_sent
 from ragtriage.judges.embedded.passages import CachedTexts, Passages
 from ragtriage.judges.embedded.readings import Sentence, as_written
 from ragtriage.judges.embedded.rules import RULES
-from ragtriage.judges.embedded.told_values import in_told_notation, other_value
+from ragtriage.judges.embedded.table_rows import named_result, row_with_other_value
+from ragtriage.judges.embedded.told_values import OTHER, in_told_notation, other_value
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text.claims import Marker, split_claims
@@ -99,11 +100,12 @@ class Featurizer:
 
     def prepare(self, questions: Sequence[Question]) -> None:
         """Encode everything that the questions need at once, so that both threads are busy."""
-        self._reader.encoder.encode(text for question in questions for text in self._texts(question))
+        named = map(_with_named_results, questions)
+        self._reader.encoder.encode(text for question in named for text in self._texts(question))
 
     def measure(self, question: Question) -> Featurized:
         """One question as numbers."""
-        return self._tasks[question.kind](question)
+        return self._tasks[question.kind](_with_named_results(question))
 
     def _texts(self, question: Question) -> Iterator[str]:
         """The texts whose vectors a question needs."""
@@ -164,9 +166,11 @@ class Featurizer:
         if not asked:
             return Featurized("supported", (), (Scored(UNTOLD, next(iter(question.evidence), ""), untold=True),))
         claim, encoded, evidence, c = self._search(asked, question.evidence)
-        row = features.supported(c, claim, encoded.vector, evidence, self._reader.sentence(question.query))
-        other = other_value(claim.text, evidence.sentences)
-        contradicted_by = other.sentence if other else contradicting_sentence(claim, evidence.sentences)
+        weighed = features.supported(c, claim, encoded.vector, evidence, self._reader.sentence(question.query))
+        row = row_with_other_value(claim.text, [s.text for s in evidence.sentences]) if evidence.table else ""
+        other = None if row else other_value(claim.text, evidence.sentences)
+        highest = OTHER if row else other.chance if other else 1.0
+        contradicted_by = row or (other.sentence if other else contradicting_sentence(claim, evidence.sentences))
         texts = (*question.evidence, question.query)
         numbers = unsupported_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
         right = not contradicted_by and not numbers and is_calculated(claim.text, texts, question.context)
@@ -176,11 +180,11 @@ class Featurizer:
             calculated=right,
             contradicted_by=contradicted_by,
             nearness=float(c.word.max()),
-            highest=other.chance if other else 1.0,
+            highest=highest,
         )
         checks = (float(contradicted_by != ""),)
         reads = (Reads(Pair(claim.text, nearest_sentences(c, evidence, BESIDE_CLAIM))),)
-        return Featurized("supported", (tuple(row),), (found,), reads, checks)
+        return Featurized("supported", (tuple(weighed),), (found,), reads, checks)
 
     def _answered(self, question: Question) -> Featurized:
         task, texts = "answered", question.evidence
@@ -312,6 +316,14 @@ def _subject(question: Question) -> str:
     if question.kind == "answered" and question.context and RULES["unresolved_pronoun"].search(question.subject):
         return question.context
     return question.subject
+
+
+def _with_named_results(question: Question) -> Question:
+    """The question with results of queries among its evidence as what was asked for."""
+    asked = question.query if question.kind == "supported" else question.subject
+    if question.kind not in ("supported", "answered") or not asked or (question.kind == "answered" and question.query):
+        return question
+    return replace(question, evidence=tuple(named_result(text, asked) for text in question.evidence))
 
 
 def _both_ways(a: Encoded, b: Encoded) -> tuple[Vector, Vector]:
