@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 
 from ragtriage.text.dates import WEEKDAYS
-from ragtriage.text.values import values
 from ragtriage.text.lexicon import DETAILS, WORDS
+from ragtriage.text.values import values
 from ragtriage.text.words import content_words
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))

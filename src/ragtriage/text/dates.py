@@ -36,11 +36,13 @@ _SPOKEN = re.compile(
     re.IGNORECASE,
 )
 _PART_OF_DAY = r"(?:,? (?P<half>[ap]\.?\s?m\b\.?|in the (?:early |late )?(?:morning|afternoon|evening)|at night))"
+_NO_UNIT = r"\s*(?:[.,;!?)]|$|(?:in|on|at|and|or|every|each|sharp|tonight|today|tomorrow|from|to|until)\b)"
 _AFTER_NOON = ("p", "in the afternoon", "in the late afternoon", "in the early afternoon", "in the evening",
                "in the early evening", "in the late evening", "at night")  # fmt: skip
 _SPOKEN_FORMS = forms(
-    rf"\b(?P<part>half|(?:a )?quarter|five|ten|twenty|twenty[ -]five|\d{{1,2}})(?: minutes)? (?P<way>past|to|after) "
-    rf"(?P<hour>{_HOUR}|1[0-2]|[1-9])\b{_PART_OF_DAY}?",
+    rf"\b(?P<part>half|(?:a )?quarter|(?:five|ten|twenty|twenty[ -]five|\d{{1,2}}) minutes) (?P<way>past|to|after) "
+    rf"(?P<hour>{_HOUR}|1[0-2]|[1-9])\b(?![:.,]?\d){_PART_OF_DAY}?",
+    rf"\b(?P<part>five|ten|twenty|twenty[ -]five) (?P<way>past|to) (?P<hour>{_HOUR})\b(?:{_PART_OF_DAY}|(?={_NO_UNIT}))",
     rf"\b(?P<hour>{_HOUR}) o['’]?\s?clock\b{_PART_OF_DAY}?",
     rf"\b(?P<hour>{_HOUR})[ -](?P<part>thirty|fifteen|forty-five)\b{_PART_OF_DAY}?",
     rf"\b(?P<hour>{_HOUR}){_PART_OF_DAY}",
@@ -113,7 +115,7 @@ def placed_spoken_clocks(text: str) -> list[tuple[Clock, tuple[int, int]]]:
 def _spoken_clock(match: re.Match[str]) -> Clock:
     parts = match.groupdict()
     hour = int(_figure(parts["hour"])) % 12
-    said = (parts.get("part") or "").lower().removesuffix(" minutes")
+    said = (parts.get("part") or "").lower().removesuffix(" minutes").removeprefix("a ")
     minutes = {"half": 30, "quarter": 15, "thirty": 30, "fifteen": 15, "forty-five": 45}.get(said)
     if minutes is None:
         minutes = int(_figure(said)) if said else 0
@@ -264,9 +266,8 @@ def placed_dates(text: str) -> list[tuple[tuple[WrittenDate, ...], tuple[int, in
     """
     found = [(_slashed(match), match.span()) for match in _PLACED_SLASHED.finditer(text)]
     text = _PLACED_SLASHED.sub(blank, text)
-    for match in read_by(_PLACED_FORMS, text):
-        if one := _written(match):
-            found.append(((one,), (match.start(), match.start() + len(match[0].rstrip(".")))))
+    written = ((match, _written(match)) for match in read_by(_PLACED_FORMS, text))
+    found += [((one,), (match.start(), match.start() + len(match[0].rstrip(".")))) for match, one in written if one]
     return [(readings, span) for readings, span in found if readings]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from difflib import SequenceMatcher
 from itertools import combinations
 
@@ -199,9 +200,10 @@ def differing_values(claim: str, text: str) -> Iterator[tuple[Value, Value]]:
     for one in own:
         if one.figures:
             turned = _turned(claim) - _turned(text) != set()
-            known = turned or _stands_apart(one, text) or _worked_out(one, values(text), claim)
+            known = turned or _stands_apart(one, text) or _worked_out(one, claim, text)
         else:
             known = one.text.lower() in ranges or (one.kind == "weekday" and DETAILS["days"].search(text) is not None)
+            known = known or (one.kind == "date" and DETAILS["from_now"].search(text) is not None)
         if known or any(agree(one, other) for other in there):
             continue
         others = [
@@ -239,13 +241,16 @@ def _turned(text: str) -> set[str]:
     return {found.lower() for found in WORDS["relative_number"].findall(text)}
 
 
-def _worked_out(one: Value, there: Sequence[Value], claim: str) -> bool:
-    """Whether it is the sum or difference of two values, or so many times one as the claim says."""
+def _worked_out(one: Value, claim: str, text: str) -> bool:
+    """Whether it is the sum or difference of two numbers, the rest of 100 %, or so many times a value as is said."""
+    there = values(text)
     amounts = [figure.value for other in there if other.kind == one.kind for figure in other.figures]
-    wanted = [figure.value for figure in one.figures]
-    times = bare_numbers(claim) - bare_numbers(one.text)
-    come = {sum_ for a, b in combinations(amounts, 2) for sum_ in (a + b, abs(a - b))}
-    return not come.union(a * n for a in amounts for n in times).isdisjoint(wanted)
+    wanted = {figure.value for figure in one.figures}
+    own, bare = bare_numbers(one.text), bare_numbers(text)
+    times = {Decimal("0.5"), Decimal(2)} if DETAILS["times"].search(text) else set()
+    come = {a * n for a in amounts for n in times | (bare_numbers(claim) - own)}
+    come |= {100 - a for a in amounts} if one.kind == "%" else set()
+    return not come.isdisjoint(wanted) or any({a + b, abs(a - b)} & own for a, b in combinations(sorted(bare), 2))
 
 
 def _told(text: str) -> list[Value]:

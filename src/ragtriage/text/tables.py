@@ -31,6 +31,7 @@ _CALLS = (
     (re.compile(r"\b(?:UUID|ObjectId)\('([^']*)'\)"), r"'\1'"),
 )
 """What results of databases hold that is no literal of Python."""
+_TIME = re.compile(r"\d{4}-\d\d?-\d\d?(?: \d\d?:\d\d?)?|\d\d?:\d\d?")
 _SHORT_PART = re.compile(r"(?<=[-: ])(\d)(?=[-: ]|$)")
 
 
@@ -173,4 +174,6 @@ def _rows_of(value: Any) -> Rows:
 
 def _cell(value: Any) -> str:
     text = "" if value is None else str(value)
-    return _SHORT_PART.sub(r"0\1", text) if re.fullmatch(r"\d{4}-\d\d?-\d\d?(?: \d\d?:\d\d?)?|\d\d?:\d\d?", text) else text
+    return (
+        _SHORT_PART.sub(r"0\1", text) if re.fullmatch(r"\d{4}-\d\d?-\d\d?(?: \d\d?:\d\d?)?|\d\d?:\d\d?", text) else text
+    )

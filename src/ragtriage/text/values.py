@@ -17,7 +17,7 @@ from typing import Literal
 
 from ragtriage.core.verdicts import Span
 from ragtriage.text import words as vocabulary
-from ragtriage.text.dates import WEEKDAYS, Clock, WrittenDate, placed_clocks, placed_dates, placed_spoken_clocks
+from ragtriage.text.dates import MONTHS, WEEKDAYS, Clock, WrittenDate, placed_clocks, placed_dates, placed_spoken_clocks
 from ragtriage.text.lexicon import DETAILS, WORDS
 from ragtriage.text.numbers import Figure, placed_figures
 
@@ -56,6 +56,11 @@ class Value:
     """Where it stands with the words of its bound."""
 
     @property
+    def counted(self) -> bool:
+        """Whether it is a number of things, and no measure."""
+        return self.kind not in _KINDS
+
+    @property
     def figures(self) -> tuple[Figure, ...]:
         """The readings that are numbers."""
         return tuple(one for one in self.readings if isinstance(one, Figure))
@@ -82,6 +87,7 @@ def _units() -> Iterator[tuple[str, _Unit]]:
 
 
 _UNITS = dict(_units())
+_KINDS = {one.kind for one in _UNITS.values()} | {"date", "weekday", "time", "%", MONEY}
 _UNIT_FORMS = "|".join(re.escape(form).replace(r"\ ", r"[\s-]") for form in sorted(_UNITS, key=len, reverse=True))
 _NO_UNITS = DETAILS.words("no_units") | vocabulary.STOP
 _MONEY_SIGN = "|".join(map(re.escape, sorted(_CURRENCIES, key=len, reverse=True)))
@@ -101,6 +107,7 @@ _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 _RANGE = re.compile(r"\s?(?:-|–|—|to|until|till|through)\s?(?:the )?", re.IGNORECASE)
 _BETWEEN_TWO = re.compile(r"\bbetween\s(?:the )?$", re.IGNORECASE)
 _SPANNED = re.compile(r"\s?(?:-|–|—|to|through|and|or)\s?", re.IGNORECASE)
+_OF_YEARS = re.compile(r"\b\d{4}\s?[-–/]\s?$")
 _CODE = re.compile(r"0\d")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 _HALVES = {"½": "0.5", "¼": "0.25", "¾": "0.75", "1/2": "0.5", "1/4": "0.25", "3/4": "0.75"}
@@ -124,9 +131,19 @@ _A_UNIT = DETAILS["a_unit"]
 _POUNDS_OF_MASS = DETAILS["pounds_of_mass"]
 
 
-@lru_cache(2048)
+_MAY_HOLD = re.compile(
+    rf"[\d½¼¾]|\b(?:{'|'.join((*WORDS.ordered('small_numbers'), *WORDS.ordered('tens'), *WEEKDAYS, *MONTHS))}|hundreds?"
+    r"|thousands?|millions?|dozen|half|quarters?|noon|midday|midnight|hour|an?)\b",
+    re.IGNORECASE,
+)
+"""What a text with a value has at least."""
+
+
+@lru_cache(4096)
 def values(text: str) -> tuple[Value, ...]:
     """The values of a text, in its order; a number without a unit isn't one."""
+    if not _MAY_HOLD.search(text):
+        return ()
     found = [Value("date", readings, text[slice(*span)], span) for readings, span in placed_dates(text)]
     rest = _without(text, found)
     for placed in (placed_clocks, placed_spoken_clocks):
@@ -210,21 +227,25 @@ def _parts(text: str) -> Iterator[tuple[Figure, Span]]:
 
 
 def _amounts(text: str) -> list[Value]:
-    """The numbers with a unit; the first of a range has the unit of the second."""
+    """The numbers with a unit; the first of a range, or of several, has the unit of the second."""
     placed = _numbers(text)
-    read = [_amount(text, figure, span) for figure, span in placed]
     found: list[Value] = []
-    for at, one in enumerate(read):
-        following = read[at + 1] if at + 1 < len(read) else None
-        start, end = placed[at][1]
-        gap = text[end : placed[at + 1][1][0]] if following else ""
-        if one is None and following and _SPANNED.fullmatch(gap):
-            unit = text[placed[at + 1][1][1] : following.span[1]]
-            one = _amount(text[:end] + unit, placed[at][0], (start, end))
-            one = replace(one, text=text[start:end] + unit, span=(start, end)) if one else None
-        if one:
-            found.append(one)
-    return _joined(found, text)
+    following: tuple[Value | None, Span] = None, (0, 0)
+    for figure, span in reversed(placed):
+        one = _amount(text, figure, span) or _with_unit_of(*following, text, figure, span)
+        found += [one] if one else []
+        following = one, span
+    return _joined(found[::-1], text)
+
+
+def _with_unit_of(following: Value | None, number: Span, text: str, figure: Figure, span: Span) -> Value | None:
+    """A number with the unit of the value behind it, whose own number stands in a place."""
+    start, end = span
+    if following is None or not _SPANNED.fullmatch(text[end : number[0]]):
+        return None
+    unit = text[number[1] : following.span[1]]
+    one = _amount(text[:end] + unit, figure, span)
+    return replace(one, text=text[start:end] + unit, span=span) if one else None
 
 
 _JOINED = re.compile(r"\s?(?:,|and|,\s?and)?\s?", re.IGNORECASE)
@@ -256,31 +277,51 @@ _AND_A_HALF = re.compile(r"\s(?:and|&) a (?P<part>half|quarter)\b", re.IGNORECAS
 
 
 def _amount(text: str, figure: Figure, span: Span) -> Value | None:
+    """A number with its unit, by the first way of writing one that it has."""
     start, end = span
-    if _ORDINAL.match(text, end) or _CODE.match(text, start):
+    if _ORDINAL.match(text, end) or _CODE.match(text, start) or _OF_YEARS.search(text[:start]):
         return None
-    if before := _BEFORE.search(text[max(0, start - 9) : start]):
-        first = start - len(before[0])
-        currency = _CURRENCIES[before[0].strip().lower()]
-        if scale := _SCALE.match(text, end):
-            figure, end = _scaled(figure, Decimal(10) ** _POWERS[scale["scale"].lower()]), scale.end()
-            return Value(MONEY, (figure,), text[first:end], (first, end), currency)
-        return Value(MONEY, _grouped(figure, text[start:end]), text[first:end], (first, end), currency)
+    return next(filter(None, (read(text, figure, span) for read in (_money, _per_cent, _measure, _count))), None)
+
+
+def _money(text: str, figure: Figure, span: Span) -> Value | None:
+    """An amount behind a sign of currency."""
+    start, end = span
+    before = _BEFORE.search(text[max(0, start - 9) : start])
+    if not before:
+        return None
+    first, readings = start - len(before[0]), _grouped(figure, text[start:end])
+    if scale := _SCALE.match(text, end):
+        readings = (_scaled(figure, Decimal(10) ** _POWERS[scale["scale"].lower()]),)
+        end = scale.end()
+    return Value(MONEY, readings, text[first:end], (first, end), _CURRENCIES[before[0].strip().lower()])
+
+
+def _per_cent(text: str, figure: Figure, span: Span) -> Value | None:
+    """A percentage, or a share that is called one."""
+    start, end = span
     if match := _PER_CENT.match(text, end):
         return Value("%", (figure,), text[start : match.end()], (start, match.end()))
-    if _SHARE.search(text[:start]) and 0 < figure.value < 1:
+    if 0 < figure.value < 1 and _SHARE.search(text[:start]):
         return Value("%", (_scaled(figure, Decimal(100)),), text[start:end], span)
-    if match := _MEASURED.match(text, end):
-        return _measure(text, figure, span, match)
-    match = _COUNTED.match(text, end)
+    return None
+
+
+def _count(text: str, figure: Figure, span: Span) -> Value | None:
+    """A number of things."""
+    match = _COUNTED.match(text, span[1])
     word = vocabulary.fold(match["unit"]) if match else ""
     if not match or word in _NO_UNITS:
         return None
     kind = f"{match['between'].lower()}{(match['of'] or '').lower()}{vocabulary.stem(word)}"
-    return Value(kind, (figure,), text[start : match.end()], (start, match.end()))
+    return Value(kind, (figure,), text[span[0] : match.end()], (span[0], match.end()))
 
 
-def _measure(text: str, figure: Figure, span: Span, match: re.Match[str]) -> Value | None:
+def _measure(text: str, figure: Figure, span: Span) -> Value | None:
+    """An amount with a unit of measurement, or a currency behind it."""
+    match = _MEASURED.match(text, span[1])
+    if not match:
+        return None
     start, end = span[0], match.end()
     form = re.sub(r"[\s-]+", " ", (match["unit"] or match["money"]).lower())
     if match["unit"] is None or (form in _CURRENCIES and not _POUNDS_OF_MASS.search(text)):
@@ -406,24 +447,29 @@ def _amounts_relate(own: Value, there: Value) -> Relation:
 def _figures_relate(own: Value, a: Figure, there: Value, b: Figure) -> Relation:
     larger = max(abs(a.value), abs(b.value))
     apart = abs(a.value - b.value)
-    if own.unit != there.unit and 0 < apart <= _CALENDAR * larger:
-        return "within"
-    rounds = "about" in (own.bound, there.bound)
     if apart <= _SAME * larger:
         return _bounds_relate(own.bound, there.bound)
-    if rounds and apart <= _ROUNDED * larger:
+    rough = "about" in (own.bound, there.bound)
+    if rough and apart <= _ROUNDED * larger:
         return "same" if own.bound == "about" else "within"
-    if apart <= max(a.step, b.step) / 2:
-        return "within"  # written less exactly
-    if own.bound in ("", "about") and there.bound in _UP | _DOWN:
-        return "within" if (a.value > b.value) == (there.bound in _UP) else "other"
-    if own.bound in _UP | _DOWN and there.bound in ("", "about"):
-        return "within" if (b.value > a.value) == (own.bound in _UP) else "other"
-    if rounds and apart <= _FAR * larger:
-        return "unsure"
+    less_exact = apart <= max(a.step, b.step) / 2
+    if less_exact or (own.unit != there.unit and apart <= _CALENDAR * larger):
+        return "within"
+    if sides := _sides(own, there):
+        return "within" if (a.value > b.value) == (sides == "up") else "other"
     if _opposed(own.bound, there.bound):
         return ""
-    return "other"
+    return "unsure" if rough and apart <= _FAR * larger else "other"
+
+
+def _sides(own: Value, there: Value) -> Literal["up", "down", ""]:
+    """Where the claimed number may lie, if only one of both has a bound."""
+    open_ends = ("", "about")
+    if own.bound in open_ends and there.bound not in open_ends:
+        return "up" if there.bound in _UP else "down"
+    if there.bound in open_ends and own.bound not in open_ends:
+        return "down" if own.bound in _UP else "up"
+    return ""
 
 
 def _opposed(a: Bound, b: Bound) -> bool:

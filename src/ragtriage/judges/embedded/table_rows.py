@@ -1,4 +1,4 @@
-"""Rows of tables: a value that a claim takes from another row, and results of queries, which don't name their columns."""
+"""Rows of tables: values that a claim takes from another row; results of queries, which don't name their columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text.numbers import number_in, placed_figures
 from ragtriage.text.tables import result_rows
 from ragtriage.text.values import relation, values
-from ragtriage.text.words import fold, placed_words, stem
+from ragtriage.text.words import fold, stem
 
 Row = tuple[str, ...]
 """The cells of a row."""
@@ -80,7 +80,7 @@ def _cells(text: str) -> tuple[Row, Row]:
     """The names and cells of a row that was read as a sentence; empty if it is none."""
     parts = [_CELL.match(part.strip()) for part in text.split(";")]
     found = [part for part in parts if part and len(part["cell"]) <= _LONGEST_CELL]
-    if len(found) < 2 or len(found) != len(parts):  # noqa: PLR2004 - a row has two cells at least
+    if len(found) < 2 or len(found) != len(parts):
         return (), ()
     return tuple(part["name"] or "" for part in found), tuple(part["cell"].strip() for part in found)
 
@@ -101,7 +101,9 @@ def _contradicting(claim: str, table: _Table) -> int | None:
     """The row of a table that a claim contradicts."""
     words = _keys(claim)
     columns = range(len(table.names))
-    wordy = [c for c in columns if c == 0 or all(number_in(row[c]) is None and not values(row[c]) for row in table.rows)]
+    wordy = [
+        c for c in columns if c == 0 or all(number_in(row[c]) is None and not values(row[c]) for row in table.rows)
+    ]
     met: dict[int, str] = {}
     for c in wordy:
         cells = {row[c] for row in table.rows if row[c] and _place(row[c], words) >= 0}
@@ -140,7 +142,8 @@ def _tells_otherwise(claim: str, met: set[str], table: _Table, at: int) -> bool:
     bounded = [one.span for one in values(rest) if one.bound]
     told = [cell for c, cell in enumerate(row) if cell not in met or c]
     for figure, (start, end) in placed_figures(rest):
-        if any(a <= start < b for a, b in bounded) or any(_holds(cell, name, figure.value, rest) for cell, name in zip(row, table.names, strict=True)):
+        pairs = zip(row, table.names, strict=True)
+        if any(a <= start < b for a, b in bounded) or any(_holds(*pair, figure.value, rest) for pair in pairs):
             continue
         unit = {stem(fold(word)) for word in re.findall(r"[^\W\d_]+", rest[end : end + 30])[:1]}
         for c, name in enumerate(table.names):

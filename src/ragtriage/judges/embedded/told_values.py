@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ragtriage.judges.embedded.readings import Sentence
-from ragtriage.text.differences import agree, differing_values
+from ragtriage.text.differences import agree, differ, differing_values
 from ragtriage.text.values import Value, relation, values
-from ragtriage.text.words import PlacedWord, content_words, shared_words
+from ragtriage.text.words import NEGATION, PlacedWord, content_words, placed_words, shared_words
 
 OTHER = 0.08
 """The chance, at most, that a claim with another value is supported."""
@@ -33,22 +33,34 @@ def in_told_notation(claim: str, sentences: Sequence[str]) -> str:
     own = values(claim)
     if not own:
         return claim
-    words = content_words(claim, (one.whole for one in own))
+    words = _words(claim)
     out, end = claim, len(claim)
     for one in reversed(own):
         told = [(other, text) for text in sentences for other in values(text) if relation(one, other) == "same"]
-        if not told or any(_written(one, claim) == _written(other, text) for other, text in told):
-            continue
-        if one.whole[1] > end:
+        if not told or one.whole[1] > end or any(_is_written(one, claim, *found) for found in told):
             continue
         other, text = max(told, key=lambda found: shared_words(words, _words(found[1])))
-        out = out[: one.whole[0]] + text[slice(*other.whole)] + out[one.whole[1] :]
+        out = out[: one.whole[0]] + _notation(one, other, text) + out[one.whole[1] :]
         end = one.whole[0]
     return out
 
 
-def _written(one: Value, text: str) -> str:
-    return " ".join(text[slice(*one.whole)].lower().split())
+def _is_written(one: Value, claim: str, other: Value, text: str) -> bool:
+    """Whether two values are written in the same words: "8-day", "8 days"."""
+    own, there = (placed_words(said[slice(*value.whole)]) for said, value in ((claim, one), (text, other)))
+    return [word.key for word in own] == [word.key for word in there]
+
+
+def _notation(one: Value, other: Value, text: str) -> str:
+    """The other value as it is written; what is counted keeps its own form."""
+    written = text[slice(*other.whole)]
+    if not one.counted or not written.endswith(other.text):
+        return written
+    return (
+        f"{written.rpartition(' ')[0]} {one.text.rpartition(' ')[2]}"
+        if " " in written and " " in one.text
+        else one.text
+    )
 
 
 @lru_cache(2048)
@@ -72,19 +84,29 @@ def other_value(claim: str, sentences: Sequence[Sentence]) -> OtherValue | None:
     words = _words(claim)
     if not own or len(words) < _FEWEST:
         return None
-    shares = [_share(words, sentence.text) for sentence in sentences]
     found: OtherValue | None = None
-    best = 0.0
-    for at, share in enumerate(shares):
-        if share < _NEARLY or share <= best:
+    best, negated = 0.0, _is_negated(claim)
+    for sentence in sentences:
+        if not any(differ(one, other) for other in values(sentence.text) for one in own):
             continue
-        for one, other in differing_values(claim, sentences[at].text):
-            if _told_elsewhere(one, words, sentences, share):
-                continue
-            found = OtherValue(sentences[at].text, OTHER if relation(one, other) == "other" else UNSURE)
-            best = share
-            break
+        share = _share(words, sentence.text)
+        if share < _NEARLY or share <= best or _is_negated(sentence.text) != negated:
+            continue
+        for one, other in differing_values(claim, sentence.text):
+            if not _told_elsewhere(one, words, sentences, share):
+                found = OtherValue(sentence.text, OTHER if relation(one, other) == "other" else UNSURE)
+                best = share
+                break
     return found
+
+
+def _is_negated(text: str) -> bool:
+    """Whether a text has a negation that is no part of a bound."""
+    bounds = [one.whole for one in values(text)]
+    return any(
+        NEGATION.fullmatch(word.text) and not any(a <= word.span[0] < b for a, b in bounds)
+        for word in placed_words(text)
+    )
 
 
 def _share(words: Sequence[PlacedWord], text: str) -> float:
