@@ -42,7 +42,8 @@ _AFTER_NOON = ("p", "in the afternoon", "in the late afternoon", "in the early a
 _SPOKEN_FORMS = forms(
     rf"\b(?P<part>half|(?:a )?quarter|(?:five|ten|twenty|twenty[ -]five|\d{{1,2}}) minutes) (?P<way>past|to|after) "
     rf"(?P<hour>{_HOUR}|1[0-2]|[1-9])\b(?![:.,]?\d){_PART_OF_DAY}?",
-    rf"\b(?P<part>five|ten|twenty|twenty[ -]five) (?P<way>past|to) (?P<hour>{_HOUR})\b(?:{_PART_OF_DAY}|(?={_NO_UNIT}))",
+    rf"\b(?P<part>five|ten|twenty|twenty[ -]five) (?P<way>past|to) (?P<hour>{_HOUR})\b"
+    rf"(?:{_PART_OF_DAY}|(?={_NO_UNIT}))",
     rf"\b(?P<hour>{_HOUR}) o['’]?\s?clock\b{_PART_OF_DAY}?",
     rf"\b(?P<hour>{_HOUR})[ -](?P<part>thirty|fifteen|forty-five)\b{_PART_OF_DAY}?",
     rf"\b(?P<hour>{_HOUR}){_PART_OF_DAY}",

@@ -54,6 +54,8 @@ class Value:
     bound: Bound = ""
     whole: Span = (0, 0)
     """Where it stands with the words of its bound."""
+    end: tuple[Figure | WrittenDate | Clock | int, ...] = ()
+    """The other end of a range, in its readings."""
 
     @property
     def counted(self) -> bool:
@@ -132,7 +134,7 @@ _POUNDS_OF_MASS = DETAILS["pounds_of_mass"]
 
 
 _MAY_HOLD = re.compile(
-    rf"[\d½¼¾]|\b(?:{'|'.join((*WORDS.ordered('small_numbers'), *WORDS.ordered('tens'), *WEEKDAYS, *MONTHS))}|hundreds?"
+    rf"[\d½¼¾]|\b(?:{'|'.join((*WORDS.ordered('small_numbers'), *WORDS.ordered('tens'), *MONTHS))}|(?:{'|'.join(WEEKDAYS)})s?|hundreds?"
     r"|thousands?|millions?|dozen|half|quarters?|noon|midday|midnight|hour|an?)\b",
     re.IGNORECASE,
 )
@@ -159,9 +161,9 @@ def _with_ranges(found: Sequence[Value], text: str) -> Iterator[Value]:
     for at, one in enumerate(found):
         before, behind = found[at - 1] if at else None, found[at + 1] if at + 1 < len(found) else None
         if behind and behind.kind == one.kind and _reaches(text, one, behind):
-            yield replace(one, bound="least")
+            yield replace(one, bound="least", end=behind.readings)
         elif before and before.kind == one.kind and _reaches(text, before, one):
-            yield replace(one, bound="most")
+            yield replace(one, bound="most", end=before.readings)
         else:
             yield one
 
@@ -348,11 +350,16 @@ def _grouped(figure: Figure, written: str) -> tuple[Figure, ...]:
     return (figure,)
 
 
-_BOUNDS_BEFORE: tuple[tuple[Bound, re.Pattern[str]], ...] = tuple(
-    (bound, DETAILS[f"{bound}_before"]) for bound in ("most", "least", "above", "below", "about")
+_BOUNDS_BEFORE: tuple[tuple[Bound, re.Pattern[str]], ...] = (
+    ("most", DETAILS["most_before"]),
+    ("least", DETAILS["least_before"]),
+    ("above", DETAILS["above_before"]),
+    ("below", DETAILS["below_before"]),
+    ("about", DETAILS["about_before"]),
 )
-_BOUNDS_BEHIND: tuple[tuple[Bound, re.Pattern[str]], ...] = tuple(
-    (bound, DETAILS[f"{bound}_behind"]) for bound in ("most", "least")
+_BOUNDS_BEHIND: tuple[tuple[Bound, re.Pattern[str]], ...] = (
+    ("most", DETAILS["most_behind"]),
+    ("least", DETAILS["least_behind"]),
 )
 _NO_BOUND_OF = (("duration", "over"),)
 """What may tell something else: "over five days"."""
@@ -383,6 +390,15 @@ def relation(own: Value, there: Value) -> Relation:
     """How a claimed value relates to one that is told."""
     if own.kind != there.kind:
         return ""
+    found = _relates(own, there)
+    if found == "within" and there.end and not own.bound:
+        bound: Bound = "most" if there.bound == "least" else "least"
+        if _relates(own, replace(there, readings=there.end, bound=bound)) == "other":
+            return "other"
+    return found
+
+
+def _relates(own: Value, there: Value) -> Relation:
     if own.kind not in _NO_BOUNDS:
         return _amounts_relate(own, there)
     related = [_reading_relates(a, b, there.bound) for a, b in product(own.readings, there.readings)]

@@ -67,8 +67,9 @@ def _read(texts: Sequence[str]) -> Iterator[_Table]:
     for text in (*texts, ""):
         own, cells = _cells(text)
         if rows and own != names:
-            if len(rows) >= _FEWEST_ROWS:
-                yield _Table(names, tuple(rows), tuple(said))
+            first = int(not any(names) and not any(map(_measures, rows[0])))  # names of columns, not marked as such
+            if len(rows) - first >= _FEWEST_ROWS:
+                yield _Table(names, tuple(rows[first:]), tuple(said[first:]))
             rows, said = [], []
         if cells:
             names = own
