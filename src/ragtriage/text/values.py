@@ -149,7 +149,7 @@ def values(text: str) -> tuple[Value, ...]:
     found = [Value("date", readings, text[slice(*span)], span) for readings, span in placed_dates(text)]
     rest = _without(text, found)
     for placed in (placed_clocks, placed_spoken_clocks):
-        found += [Value("time", (one,), text[slice(*span)], span) for one, span in placed(rest)]
+        found += [Value("time", (one,), text[a:b], (a, b)) for one, (a, b) in _unstopped(placed(rest), text)]
         rest = _without(rest, found)
     found += [Value("weekday", (WEEKDAYS.index(m[1].lower()),), m[0], m.span()) for m in _WEEKDAY.finditer(rest)]
     found += _amounts(rest)
@@ -173,6 +173,12 @@ def _reaches(text: str, one: Value, other: Value) -> bool:
     if _RANGE.fullmatch(between):
         return True
     return between.strip().lower() == "and" and _BETWEEN_TWO.search(text[: one.span[0]]) is not None
+
+
+def _unstopped(placed: Iterable[tuple[Clock, Span]], text: str) -> Iterator[tuple[Clock, Span]]:
+    """Times of day without the full stop behind "pm", which ends the sentence."""
+    for one, (start, end) in placed:
+        yield one, (start, end - (text[end - 1] == "." and text[end - 3 : end - 2] != "."))
 
 
 def _without(text: str, found: Iterable[Value]) -> str:

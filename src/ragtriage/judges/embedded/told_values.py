@@ -114,10 +114,11 @@ def _share(words: Sequence[PlacedWord], text: str) -> float:
 
 
 def _told_elsewhere(one: Value, words: Sequence[PlacedWord], sentences: Sequence[Sentence], share: float) -> bool:
-    """Whether a sentence with nearly as many of the claim's words, those beside it included, has its value."""
+    """Whether a sentence with nearly as many of the claim's words has its value; what heads it counts as well."""
     for at, sentence in enumerate(sentences):
         if any(agree(one, other) for other in values(sentence.text)):
-            around = " ".join(s.text for s in sentences[max(0, at - 1) : at + 2])
-            if _share(words, around) > share - _NEARER:
+            beside = [s.text for s in (*sentences[max(0, at - 1) : at], *sentences[at + 1 : at + 2])]
+            heads = [text for text in beside if not any(relation(one, other) for other in values(text))]
+            if _share(words, " ".join((sentence.text, *heads))) > share - _NEARER:
                 return True
     return False

@@ -41,9 +41,9 @@ VERSIONS: Mapping[Kind, KindVersion] = {
     "questions": KindVersion(1),
     "sentences": KindVersion(1),
     "declines": KindVersion(2, marked=True),
-    "supported": KindVersion(4, ("supported",), marked=True),
+    "supported": KindVersion(5, ("supported",), marked=True),
     # Of open requests the model of relevance decides whether something answers them, or is essential.
-    "answered": KindVersion(4, ("answered", "relevant"), marked=True),
+    "answered": KindVersion(5, ("answered", "relevant"), marked=True),
     "essential": KindVersion(3, ("essential", "relevant")),
     "needed_sentences": KindVersion(3, ("essential", "relevant")),
     "relevant": KindVersion(2, ("relevant",)),
