@@ -133,9 +133,10 @@ _A_UNIT = DETAILS["a_unit"]
 _POUNDS_OF_MASS = DETAILS["pounds_of_mass"]
 
 
+_NUMBER_WORDS = "|".join((*WORDS.ordered("small_numbers"), *WORDS.ordered("tens"), *MONTHS))
 _MAY_HOLD = re.compile(
-    rf"[\d½¼¾]|\b(?:{'|'.join((*WORDS.ordered('small_numbers'), *WORDS.ordered('tens'), *MONTHS))}|(?:{'|'.join(WEEKDAYS)})s?|hundreds?"
-    r"|thousands?|millions?|dozen|half|quarters?|noon|midday|midnight|hour|an?)\b",
+    rf"[\d½¼¾]|\b(?:{_NUMBER_WORDS}|(?:{'|'.join(WEEKDAYS)})s?|hundreds?|thousands?|millions?|dozen|half|quarters?|noon"
+    r"|midday|midnight|an?)\b",
     re.IGNORECASE,
 )
 """What a text with a value has at least."""

@@ -7,10 +7,12 @@ nearly the same has another value, and no other sentence has the claim's, the cl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ragtriage.core.verdicts import Span
 from ragtriage.judges.embedded.readings import Sentence
 from ragtriage.text.differences import agree, differ, differing_values
 from ragtriage.text.values import Value, relation, values
@@ -20,12 +22,17 @@ OTHER = 0.08
 """The chance, at most, that a claim with another value is supported."""
 UNSURE = 0.35
 """The same where only a bound, or how far a number is rounded, isn't told so."""
-_NEARLY = 0.75
+_NEARLY = 0.65
 """The share of a claim's words, values aside, that a sentence about the same thing has."""
 _FEWEST = 2
 """Words beside its values that a claim has at least."""
 _NEARER = 0.3
 """How much less of the claim's words may stand near its own value."""
+_NEARER_THAN_ALL = 0.15
+"""The same where the sentence with another value has all words of a claim, and these are some."""
+_SOME = 4
+_PART = re.compile(r"[;:]\s|,\s(?:but|while|whereas|although|though|who|which|including|of which|and|plus)\s")
+_NO_MORE = re.compile(r"\bno(?:t)? \w+ than\b", re.IGNORECASE)
 
 
 def in_told_notation(claim: str, sentences: Sequence[str]) -> str:
@@ -85,28 +92,27 @@ def other_value(claim: str, sentences: Sequence[Sentence]) -> OtherValue | None:
     if not own or len(words) < _FEWEST:
         return None
     found: OtherValue | None = None
-    best, negated = 0.0, _is_negated(claim)
+    best, negated = 0.0, _is_negated(claim, (0, len(claim)))
     for sentence in sentences:
         if not any(differ(one, other) for other in values(sentence.text) for one in own):
             continue
         share = _share(words, sentence.text)
-        if share < _NEARLY or share <= best or _is_negated(sentence.text) != negated:
+        if share < _NEARLY or share <= best:
             continue
         for one, other in differing_values(claim, sentence.text):
-            if not _told_elsewhere(one, words, sentences, share):
+            denied = _is_negated(sentence.text, other.span) != negated
+            if not denied and not _told_elsewhere(one, words, sentences, share):
                 found = OtherValue(sentence.text, OTHER if relation(one, other) == "other" else UNSURE)
                 best = share
                 break
     return found
 
 
-def _is_negated(text: str) -> bool:
-    """Whether a text has a negation that is no part of a bound."""
-    bounds = [one.whole for one in values(text)]
-    return any(
-        NEGATION.fullmatch(word.text) and not any(a <= word.span[0] < b for a, b in bounds)
-        for word in placed_words(text)
-    )
+def _is_negated(text: str, place: Span) -> bool:
+    """Whether the part of a text that holds a place has a negation that is no part of a bound."""
+    start = max((cut.end() for cut in _PART.finditer(text) if cut.end() <= place[0]), default=0)
+    end = min((cut.start() for cut in _PART.finditer(text) if cut.start() >= place[1]), default=len(text))
+    return any(NEGATION.fullmatch(word.text) for word in placed_words(_NO_MORE.sub(" ", text[start:end])))
 
 
 def _share(words: Sequence[PlacedWord], text: str) -> float:
@@ -115,10 +121,11 @@ def _share(words: Sequence[PlacedWord], text: str) -> float:
 
 def _told_elsewhere(one: Value, words: Sequence[PlacedWord], sentences: Sequence[Sentence], share: float) -> bool:
     """Whether a sentence with nearly as many of the claim's words has its value; what heads it counts as well."""
+    nearer = _NEARER_THAN_ALL if share == 1 and len(words) >= _SOME else _NEARER
     for at, sentence in enumerate(sentences):
         if any(agree(one, other) for other in values(sentence.text)):
             beside = [s.text for s in (*sentences[max(0, at - 1) : at], *sentences[at + 1 : at + 2])]
             heads = [text for text in beside if not any(relation(one, other) for other in values(text))]
-            if _share(words, " ".join((sentence.text, *heads))) > share - _NEARER:
+            if _share(words, " ".join((sentence.text, *heads))) > share - nearer:
                 return True
     return False

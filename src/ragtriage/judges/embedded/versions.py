@@ -44,10 +44,10 @@ VERSIONS: Mapping[Kind, KindVersion] = {
     "supported": KindVersion(5, ("supported",), marked=True),
     # Of open requests the model of relevance decides whether something answers them, or is essential.
     "answered": KindVersion(5, ("answered", "relevant"), marked=True),
-    "essential": KindVersion(3, ("essential", "relevant")),
-    "needed_sentences": KindVersion(3, ("essential", "relevant")),
-    "relevant": KindVersion(2, ("relevant",)),
-    "same_answer": KindVersion(3, ("same_answer",), marked=True),
+    "essential": KindVersion(4, ("essential", "relevant")),
+    "needed_sentences": KindVersion(4, ("essential", "relevant")),
+    "relevant": KindVersion(3, ("relevant",)),
+    "same_answer": KindVersion(4, ("same_answer",), marked=True),
     "similarity": KindVersion(1, ("similar",), ("repeats",)),
 }
 """The kinds that the embedded judge answers."""
