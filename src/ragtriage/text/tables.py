@@ -10,6 +10,7 @@ import csv
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 Rows = list[list[str]]
@@ -54,6 +55,7 @@ def printed_tables(text: str) -> str:
     return "\n".join(out[:-1]) if changed else text
 
 
+@lru_cache(256)
 def result_rows(text: str) -> Rows:
     """The rows of a text that is nothing but the result of a query without names of columns; empty if it isn't."""
     table = _literal(text)

@@ -368,8 +368,6 @@ _BOUNDS_BEHIND: tuple[tuple[Bound, re.Pattern[str]], ...] = (
     ("most", DETAILS["most_behind"]),
     ("least", DETAILS["least_behind"]),
 )
-_NO_BOUND_OF = (("duration", "over"),)
-"""What may tell something else: "over five days"."""
 _NO_BOUNDS = ("date", "time", "weekday")
 
 
@@ -380,7 +378,7 @@ def _bounded(one: Value, text: str) -> Value:
         return replace(one, whole=one.span)
     for bound, pattern in () if one.bound else _BOUNDS_BEFORE:
         match = pattern.search(text[max(0, start - 40) : start])
-        if match and (one.kind, match[0].strip().lower()) not in _NO_BOUND_OF and not _from_of_counts(one, match[0]):
+        if match and not _no_bound(one, match[0].strip().lower(), text[end:]):
             return replace(one, bound=bound, whole=(start - len(match[0]), end))
     for bound, pattern in () if one.bound else _BOUNDS_BEHIND:
         if match := pattern.match(text, end):
@@ -388,9 +386,13 @@ def _bounded(one: Value, text: str) -> Value:
     return replace(one, whole=one.span)
 
 
-def _from_of_counts(one: Value, words: str) -> bool:
-    """Whether "from" tells where something comes from: "letters from 20 people"; of prices it is a bound."""
-    return one.kind != MONEY and words.strip().lower() == "from"
+def _no_bound(one: Value, words: str, behind: str) -> bool:
+    """Whether words before a value are no bound: "letters from 20 people", "over five days", "within 2 km of"."""
+    return (
+        (words == "from" and one.kind != MONEY)
+        or (words == "over" and one.kind == "duration")
+        or (words == "within" and behind.startswith(" of "))
+    )
 
 
 def relation(own: Value, there: Value) -> Relation:

@@ -166,12 +166,10 @@ class Featurizer:
         if not asked:
             return Featurized("supported", (), (Scored(UNTOLD, next(iter(question.evidence), ""), untold=True),))
         claim, encoded, evidence, c = self._search(asked, question.evidence)
-        weighed = features.supported(c, claim, encoded.vector, evidence, self._reader.sentence(question.query))
-        row = row_with_other_value(claim.text, [s.text for s in evidence.sentences]) if evidence.table else ""
-        other = None if row else other_value(claim.text, evidence.sentences)
-        highest = OTHER if row else other.chance if other else 1.0
-        contradicted_by = row or (other.sentence if other else contradicting_sentence(claim, evidence.sentences))
+        row = features.supported(c, claim, encoded.vector, evidence, self._reader.sentence(question.query))
         texts = (*question.evidence, question.query)
+        otherwise, highest = _otherwise(claim.text, evidence, texts, question.context)
+        contradicted_by = otherwise or contradicting_sentence(claim, evidence.sentences)
         numbers = unsupported_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
         right = not contradicted_by and not numbers and is_calculated(claim.text, texts, question.context)
         found = replace(
@@ -184,7 +182,7 @@ class Featurizer:
         )
         checks = (float(contradicted_by != ""),)
         reads = (Reads(Pair(claim.text, nearest_sentences(c, evidence, BESIDE_CLAIM))),)
-        return Featurized("supported", (tuple(weighed),), (found,), reads, checks)
+        return Featurized("supported", (tuple(row),), (found,), reads, checks)
 
     def _answered(self, question: Question) -> Featurized:
         task, texts = "answered", question.evidence
@@ -316,6 +314,19 @@ def _subject(question: Question) -> str:
     if question.kind == "answered" and question.context and RULES["unresolved_pronoun"].search(question.subject):
         return question.context
     return question.subject
+
+
+def _otherwise(claim: str, evidence: Passages, texts: tuple[str, ...], response: str) -> tuple[str, float]:
+    """A row or sentence of the evidence with another value than the claim's, and what chance that leaves it at most.
+
+    Not where the response works the value out rightly.
+    """
+    said = [sentence.text for sentence in evidence.sentences]
+    row = row_with_other_value(claim, said) if evidence.table else ""
+    other = None if row else other_value(claim, evidence.sentences)
+    if not (row or other) or is_calculated(claim, texts, response):
+        return "", 1.0
+    return (other.sentence, other.chance) if other else (row, OTHER)
 
 
 def _with_named_results(question: Question) -> Question:

@@ -22,7 +22,7 @@ OTHER = 0.08
 """The chance, at most, that a claim with another value is supported."""
 UNSURE = 0.35
 """The same where only a bound, or how far a number is rounded, isn't told so."""
-_NEARLY = 0.65
+_NEARLY = 0.75
 """The share of a claim's words, values aside, that a sentence about the same thing has."""
 _FEWEST = 2
 """Words beside its values that a claim has at least."""
