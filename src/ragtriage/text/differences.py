@@ -1,7 +1,7 @@
 """What a claim says otherwise than a text that says nearly the same: £53 and £35, March and April, before and after.
 
-Only for showing: no verdict hangs on it. Where it isn't plain which of several values is the counterpart, or whether a
-text is about the same, nothing is told.
+Where it isn't plain which of several values is the counterpart, or whether a text is about the same, nothing is told.
+Of what is told here, verdicts hang on values alone.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Claims that one sentence of the evidence contradicts in a single detail, or negates in the same words.
 
 The models weigh what two texts share, so one differing detail hardly counts for them. A sentence with (nearly) all
-words of a claim is therefore checked for what differs: a "not" (see below), an opposite ("open", "closed"),
-or another value of the same thing ("30 days", "14 days"). Only clear cases count, and only if no other sentence with
-many of the claim's words agrees with the claim.
+words of a claim is therefore checked for what differs: a "not" (see below), or an opposite ("open", "closed"); other
+values are found by `told_values`. Only clear cases count, and only if no other sentence with many of the claim's words
+agrees with the claim.
 
 "Pets are allowed" and "Pets are not allowed" share all words but one, and the models go by shared words. So a
 sentence with all of a claim's words is checked for what its "not" applies to. Only clear cases count: nothing is

@@ -25,7 +25,7 @@ UNSURE = 0.35
 _NEARLY = 0.75
 """The share of a claim's words, values aside, that a sentence about the same thing has."""
 _FEWEST = 2
-"""Words beside its values that a claim has at least."""
+"""Words beside its values that a claim has at least, unless a sentence has the very same."""
 _NEARER = 0.3
 """How much less of the claim's words may stand near its own value."""
 _NEARER_THAN_ALL = 0.15
@@ -89,7 +89,7 @@ def other_value(claim: str, sentences: Sequence[Sentence]) -> OtherValue | None:
     """The other value that a sentence about the same thing tells; None if there is none, or another has the claim's."""
     own = values(claim)
     words = _words(claim)
-    if not own or len(words) < _FEWEST:
+    if not own or not words:
         return None
     found: OtherValue | None = None
     best, negated = 0.0, _is_negated(claim, (0, len(claim)))
@@ -97,7 +97,8 @@ def other_value(claim: str, sentences: Sequence[Sentence]) -> OtherValue | None:
         if not any(differ(one, other) for other in values(sentence.text) for one in own):
             continue
         share = _share(words, sentence.text)
-        if share < _NEARLY or share <= best:
+        few = len(words) < _FEWEST and len(_words(sentence.text)) > len(words)
+        if few or share < _NEARLY or share <= best:
             continue
         for one, other in differing_values(claim, sentence.text):
             denied = _is_negated(sentence.text, other.span) != negated
