@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.text.values import relation, values
+from ragtriage.text.value_relations import relation
+from ragtriage.text.values import values
 
 
 @pytest.mark.parametrize(

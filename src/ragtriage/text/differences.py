@@ -18,7 +18,8 @@ from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import DATE_NAMES, WrittenDate, names_in_ranges
 from ragtriage.text.lexicon import DETAILS, WORDS
 from ragtriage.text.numbers import placed_figures
-from ragtriage.text.values import Value, bare_numbers, relation, values
+from ragtriage.text.value_relations import relation
+from ragtriage.text.values import Value, bare_numbers, values
 from ragtriage.text.words import NEGATION, PlacedWord, content_words, placed_words, shared_words
 
 Pair = tuple[Span, Span]

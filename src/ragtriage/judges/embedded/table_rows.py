@@ -11,7 +11,8 @@ from functools import lru_cache
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text.numbers import number_in, placed_figures
 from ragtriage.text.tables import result_rows
-from ragtriage.text.values import relation, values
+from ragtriage.text.value_relations import relation
+from ragtriage.text.values import values
 from ragtriage.text.words import fold, stem
 
 Row = tuple[str, ...]

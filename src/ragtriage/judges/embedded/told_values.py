@@ -15,7 +15,8 @@ from functools import lru_cache
 from ragtriage.core.verdicts import Span
 from ragtriage.judges.embedded.readings import Sentence
 from ragtriage.text.differences import agree, differ, differing_values
-from ragtriage.text.values import Value, relation, values
+from ragtriage.text.value_relations import relation
+from ragtriage.text.values import Value, values
 from ragtriage.text.words import NEGATION, PlacedWord, content_words, placed_words, shared_words
 
 OTHER = 0.08
