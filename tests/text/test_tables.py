@@ -80,6 +80,7 @@ def test_the_result_of_a_query_has_no_names_of_columns() -> None:
         "See the notes [1] and (2), [3].",
         "def f(x):\n    return [x for x in (1, 2)]",
         "Name:  Ada\nCity:  Torv",
+        '[{"name": "Ada", "address": {"city": "Torv"}}]',
     ],
 )
 def test_what_is_no_table_stays(text: str) -> None:

@@ -16,6 +16,10 @@ from typing import Any
 Rows = list[list[str]]
 """Cells, the header first."""
 
+_LONGEST = 200_000
+"""Characters of a list that is read."""
+_WIDEST = 60
+"""Characters of a cell in aligned columns."""
 _SEPARATORS = "\t;,"
 _FEWEST_FIELDS = 3
 """Lines, and fields a line, of CSV: less may be prose."""
@@ -124,7 +128,7 @@ def _aligned(lines: Sequence[str]) -> list[str] | None:
     if len(rows[0]) == len(rows[1]) - 1:
         numbered = [row[0] for row in rows[1:]] == [str(n) for n in range(len(rows) - 1)]
         rows = [rows[0], *(row[1:] for row in rows[1:])] if numbered else [["", *rows[0]], *rows[1:]]
-    whole = len(rows[0]) == len(rows[1]) >= 2
+    whole = len(rows[0]) == len(rows[1]) >= 2 and all(len(cell) <= _WIDEST for row in rows for cell in row)
     if not whole or len(rows) < 3 or (not _is_head([[c or "-" for c in rows[0]], rows[1]])):
         return None
     return _markdown(rows, header=True)
@@ -135,7 +139,7 @@ def _literal(text: str) -> str:
     start, end = text.find("["), text.rfind("]")
     found = text[start : end + 1] if 0 <= start < end else ""
     around = (text[:start], text[end + 1 :]) if found else ("", "")
-    value = _read(found) if re.match(r"\[\s*[\[({]", found) else None
+    value = _read(found) if re.match(r"\[\s*[\[({]", found) and len(found) <= _LONGEST else None
     if value is None:
         lines = [line.strip().rstrip(",") for line in text.splitlines() if line.strip()]
         if len(lines) < 2 or not all(line[0] in "({" and line[-1] in ")}" for line in lines):
@@ -166,6 +170,8 @@ def _rows_of(value: Any) -> Rows:
     """The rows of a list of objects or of equally long tuples, with a header where they have names."""
     if not isinstance(value, list) or not value:
         return []
+    if any(isinstance(cell, dict) for one in value for cell in (one.values() if isinstance(one, dict) else ())):
+        return []
     if all(isinstance(one, dict) for one in value):
         names = list(dict.fromkeys(str(name) for one in value for name in one))
         return [names, *([_cell(one.get(name)) for name in names] for one in value)] if names else []
@@ -175,7 +181,7 @@ def _rows_of(value: Any) -> Rows:
 
 
 def _cell(value: Any) -> str:
-    text = "" if value is None else str(value)
+    text = "" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return (
         _SHORT_PART.sub(r"0\1", text) if re.fullmatch(r"\d{4}-\d\d?-\d\d?(?: \d\d?:\d\d?)?|\d\d?:\d\d?", text) else text
     )

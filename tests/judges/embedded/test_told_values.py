@@ -88,6 +88,8 @@ def test_what_may_be_right_beside_it_is_no_other_value(claim: str, text: str) ->
         ("Brit scored 17 goals.", GOALS, "name: Brit; team: United; goals: 11"),
         ("Brit plays for Rovers.", GOALS, "name: Brit; team: United; goals: 11"),
         ("In the south they sold 1800 in 2024-Q1.", SALES, "2024-Q1; south; 950"),
+        ("Brit scored the most goals, 11.", GOALS, "name: Ada; team: Rovers; goals: 17"),
+        ("Ada has the fewest goals.", GOALS, "name: Brit; team: United; goals: 11"),
     ],
 )
 def test_a_value_of_another_row_is_found(claim: str, table: str, row: str) -> None:
@@ -107,6 +109,9 @@ def test_a_value_of_another_row_is_found(claim: str, table: str, row: str) -> No
         ("The Rovers have 17 goals.", GOALS),
         ("In the south they sold 950 in 2024-Q1.", SALES),
         ("Birch is closed for 2 weeks.", ROOMS),
+        ("Ada scored the most goals.", GOALS),
+        ("Brit scored the most goals of United.", GOALS),
+        ("Birch has at least 20 seats.", ROOMS),
     ],
 )
 def test_the_own_row_several_rows_and_sums_are_left_alone(claim: str, table: str) -> None:

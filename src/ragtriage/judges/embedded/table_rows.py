@@ -126,7 +126,10 @@ def _contradicting(claim: str, table: _Table) -> int | None:
         about = fitting
     if len(about) != 1:
         return None
-    return about[0] if _tells_otherwise(claim, set(met.values()), table, about[0]) else None
+    if _tells_otherwise(claim, set(met.values()), table, about[0]):
+        return about[0]
+    rivals = [at for at, row in enumerate(table.rows) if all(row[c] == cell for c, cell in met.items() if c != key)]
+    return _outdone(words, table, about[0], rivals) if rivals else None
 
 
 def _distinct(table: _Table, c: int) -> bool:
@@ -155,6 +158,20 @@ def _tells_otherwise(claim: str, met: set[str], table: _Table, at: int) -> bool:
             if any(_holds(other, name, figure.value, rest) for other in others) or unit & set(_keys(name)):
                 return True
     return False
+
+
+def _outdone(words: Sequence[str], table: _Table, at: int, rivals: Sequence[int]) -> int | None:
+    """The row that has more, or less, where a claim says that its row has most, or least, of a column."""
+    said = " ".join(words)
+    most, least = (RULES[name].search(said) is not None for name in ("most_of_all", "least_of_all"))
+    amounts = {c: [number_in(table.rows[n][c]) for n in rivals] for c in range(len(table.names))}
+    columns = [c for c, found in amounts.items() if None not in found]
+    named = [c for c in columns if not set(_keys(table.names[c])).isdisjoint(words)]
+    if most == least or len(columns := named or columns) != 1:
+        return None
+    found = {n: amount for n, amount in zip(rivals, amounts[columns[0]], strict=True) if amount is not None}
+    best = (max if most else min)(found, key=lambda n: found[n])
+    return best if found[best] != found[at] else None
 
 
 def _measures(cell: str) -> bool:
