@@ -205,7 +205,11 @@ def differing_values(claim: str, text: str) -> Iterator[tuple[Value, Value]]:
         else:
             known = one.text.lower() in ranges or (one.kind == "weekday" and DETAILS["days"].search(text) is not None)
             known = known or (one.kind == "date" and DETAILS["from_now"].search(text) is not None)
-        if known or any(agree(one, other) for other in there):
+        if met := [other for other in there if agree(one, other)]:
+            if len(met) == 1 and (turned_round := _turned_round(one, met[0], there, claim, text)):
+                yield one, turned_round
+            continue
+        if known:
             continue
         others = [
             other
@@ -216,6 +220,23 @@ def differing_values(claim: str, text: str) -> Iterator[tuple[Value, Value]]:
         if counterpart and not _by_rate(one, counterpart, claim, text):
             taken.add(counterpart.span)
             yield one, counterpart
+
+
+def _turned_round(one: Value, met: Value, there: Sequence[Value], claim: str, text: str) -> Value | None:
+    """The value that a text tells of what the claim speaks of, where the claim's is that of its opposite there.
+
+    "It starts on the 3rd and ends on the 17th" beside "It starts on the 17th".
+    """
+    own = {word.text.lower() for word in placed_words(claim)}
+    beside = {word.text.lower() for word in placed_words(_within(_PIECE, text, met.span))}
+    words = {word for word in own - beside if _OPPOSITES.get(word, frozenset()) & beside - own}
+    others = [
+        other
+        for other in there
+        if differ(one, other)
+        and words & {word.text.lower() for word in placed_words(_within(_PIECE, text, other.span))}
+    ]
+    return others[0] if len(others) == 1 else None
 
 
 def agree(one: Value, other: Value) -> bool:

@@ -103,7 +103,7 @@ def other_value(claim: str, sentences: Sequence[Sentence]) -> OtherValue | None:
             continue
         for one, other in differing_values(claim, sentence.text):
             denied = _is_negated(sentence.text, other.span) != negated
-            if not denied and not _told_elsewhere(one, words, sentences, share):
+            if not denied and not _told_elsewhere(one, words, sentences, sentence, share):
                 found = OtherValue(sentence.text, OTHER if relation(one, other) == "other" else UNSURE)
                 best = share
                 break
@@ -121,11 +121,13 @@ def _share(words: Sequence[PlacedWord], text: str) -> float:
     return shared_words(words, _words(text)) / len(words)
 
 
-def _told_elsewhere(one: Value, words: Sequence[PlacedWord], sentences: Sequence[Sentence], share: float) -> bool:
-    """Whether a sentence with nearly as many of the claim's words has its value; what heads it counts as well."""
+def _told_elsewhere(
+    one: Value, words: Sequence[PlacedWord], sentences: Sequence[Sentence], but: Sentence, share: float
+) -> bool:
+    """Whether another sentence with nearly as many of the claim's words has its value; what heads it counts as well."""
     nearer = _NEARER_THAN_ALL if share == 1 and len(words) >= _SOME else _NEARER
     for at, sentence in enumerate(sentences):
-        if any(agree(one, other) for other in values(sentence.text)):
+        if sentence is not but and any(agree(one, other) for other in values(sentence.text)):
             beside = [s.text for s in (*sentences[max(0, at - 1) : at], *sentences[at + 1 : at + 2])]
             heads = [text for text in beside if not any(relation(one, other) for other in values(text))]
             if _share(words, " ".join((sentence.text, *heads))) > share - nearer:
