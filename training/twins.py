@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 
 from ragtriage.text.dates import WEEKDAYS
-from ragtriage.text.differences import details
 from ragtriage.text.lexicon import DETAILS, WORDS
+from ragtriage.text.values import values
 from ragtriage.text.words import content_words
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -139,8 +139,8 @@ def _numbers(claim: str, evidence: str, draw: random.Random) -> Iterator[Edit]:
 
 def _values(claim: str, evidence: str, draw: random.Random) -> Iterator[Edit]:
     """An amount, date, time or weekday for another of its kind in the passage; a month or weekday for any other."""
-    own = list(details(claim))
-    there = details(evidence)
+    own = list(values(claim))
+    there = values(evidence)
     draw.shuffle(own)
     for one in own:
         others = sorted({d.text for d in there if d.kind == one.kind and d.text.lower() != one.text.lower()})

@@ -1,8 +1,7 @@
-"""Blocks of a Markdown text: paragraphs, headings, list items, table rows, code; CSV as a table."""
+"""Blocks of a Markdown text: paragraphs, headings, list items, table rows, code."""
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -194,28 +193,3 @@ def blocks(text: str) -> list[Block]:
     if any(block.shape != "heading" for block in found):
         return found
     return [Block("paragraph", block.start, block.end) for block in found]
-
-
-_SEPARATORS = "\t;,"
-_FEWEST_FIELDS = 3
-"""Lines, and fields a line: less may be prose."""
-
-
-def csv_as_table(text: str) -> str:
-    """CSV as a Markdown table; any other text as it is."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) < _FEWEST_FIELDS:
-        return text
-    for delimiter in _SEPARATORS:
-        if lines[0].count(delimiter) < _FEWEST_FIELDS - 1:
-            continue
-        try:
-            rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
-        except csv.Error:
-            continue
-        if len(rows) == len(lines) and len({len(row) for row in rows}) == 1:
-            marked = [f"| {' | '.join(field.strip().replace('|', '/') for field in row)} |" for row in rows]
-            if not any(field.strip()[:1].isdigit() for field in rows[0]):
-                marked.insert(1, "|" + "---|" * len(rows[0]))
-            return "\n".join(marked)
-    return text

@@ -10,7 +10,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Literal
 
-from ragtriage.text.lexicon import WORDS, forms, read_by
+from ragtriage.text.lexicon import WORDS, blank, forms, read_by
 from ragtriage.text.numbers import ONE_TO_TWELVE, number_in, numbers_as_figures
 
 _HALF = r"(?P<half>[ap]\.?\s?m\b\.?|(?:in|on) the (?:early |late )?(?:morning|afternoon|evening))"
@@ -35,6 +35,20 @@ _SPOKEN = re.compile(
     rf"|\b(?:at|around|about) (?:{_HOUR})\b|\b(?:{_HOUR})[\s-]+(?:thirty|fifteen|[ap]\.?m\b|(?:in|on) the )",
     re.IGNORECASE,
 )
+_PART_OF_DAY = r"(?:,? (?P<half>[ap]\.?\s?m\b\.?|in the (?:early |late )?(?:morning|afternoon|evening)|at night))"
+_NO_UNIT = r"\s*(?:[.,;!?)]|$|(?:in|on|at|and|or|every|each|sharp|tonight|today|tomorrow|from|to|until)\b)"
+_AFTER_NOON = ("p", "in the afternoon", "in the late afternoon", "in the early afternoon", "in the evening",
+               "in the early evening", "in the late evening", "at night")  # fmt: skip
+_SPOKEN_FORMS = forms(
+    rf"\b(?P<part>half|(?:a )?quarter|(?:five|ten|twenty|twenty[ -]five|\d{{1,2}}) minutes) (?P<way>past|to|after) "
+    rf"(?P<hour>{_HOUR}|1[0-2]|[1-9])\b(?![:.,]?\d){_PART_OF_DAY}?",
+    rf"\b(?P<part>five|ten|twenty|twenty[ -]five) (?P<way>past|to) (?P<hour>{_HOUR})\b"
+    rf"(?:{_PART_OF_DAY}|(?={_NO_UNIT}))",
+    rf"\b(?P<hour>{_HOUR}) o['’]?\s?clock\b{_PART_OF_DAY}?",
+    rf"\b(?P<hour>{_HOUR})[ -](?P<part>thirty|fifteen|forty-five)\b{_PART_OF_DAY}?",
+    rf"\b(?P<hour>{_HOUR}){_PART_OF_DAY}",
+)
+"""Ways of telling a time of day in words."""
 _LATER = re.compile(r"\b(?:afternoon|evening|night|tonight)\b", re.IGNORECASE)
 _MINUTES_A_DAY = 24 * 60
 
@@ -94,6 +108,29 @@ def clock_beside(text: str) -> Clock | None:
     return found[0] if len(found) == 1 and found[0].seconds[0] else None
 
 
+def placed_spoken_clocks(text: str) -> list[tuple[Clock, tuple[int, int]]]:
+    """The times of day of a text that are told in words, "half past six", each with its span."""
+    return [(_spoken_clock(match), match.span()) for match in read_by(_SPOKEN_FORMS, text)]
+
+
+def _spoken_clock(match: re.Match[str]) -> Clock:
+    parts = match.groupdict()
+    hour = int(_figure(parts["hour"])) % 12
+    said = (parts.get("part") or "").lower().removesuffix(" minutes").removeprefix("a ")
+    minutes = {"half": 30, "quarter": 15, "thirty": 30, "fifteen": 15, "forty-five": 45}.get(said)
+    if minutes is None:
+        minutes = int(_figure(said)) if said else 0
+    start = (hour * 60 + (-minutes if parts.get("way") == "to" else minutes)) % (12 * 60) * 60
+    half = (parts.get("half") or "").lower()
+    if half:
+        return Clock((start + half.startswith(_AFTER_NOON) * 12 * 3600,), 60)
+    return Clock((start, start + 12 * 3600), 60)
+
+
+def _figure(word: str) -> str:
+    return numbers_as_figures(word.lower()) if word.lower() != "one" else "1"
+
+
 def is_spoken(text: str) -> bool:
     """Whether a text may have a time of day in words, or in figures of another form: half past ten, 10h30."""
     return bool(_SPOKEN.search(text))
@@ -135,7 +172,7 @@ SURE_MONTHS = frozenset(MONTHS) - {"may"}
 """Words that mean nothing but a month."""
 DATE_NAMES = SURE_MONTHS.union(WEEKDAYS)
 """Words that mean nothing but a month or a day of the week."""
-MONTH_NUMBERS = {form: number for number, name in enumerate(MONTHS, start=1) for form in (name, name[:3])}
+MONTH_NUMBERS = {form: number for number, name in enumerate(MONTHS, start=1) for form in (name, name[:3])} | {"sept": 9}
 """The names of the months, whole and cut to three letters → their numbers."""
 
 DayRange = tuple[date, date]
@@ -183,6 +220,10 @@ _PLACED_FORMS = forms(
 )
 """Ways of writing a date, however little of it."""
 _SLASHED = re.compile(rf"(?<![\d/.-])(\d{{1,2}})([/.-])(\d{{1,2}})\2({YEAR})(?![\d/])")
+_PLACED_SLASHED = re.compile(
+    rf"(?<![\d/.-])(?:(?P<first>\d{{1,2}})(?P<sign>[/.-])(?P<second>\d{{1,2}})(?P=sign)(?P<year>{YEAR})"
+    rf"|(?P<y>{YEAR})[/.](?P<m>\d\d)[/.](?P<d>\d\d))(?![\d/]|\.\d)"
+)
 _YEAR_FIRST = re.compile(rf"(?<![\d/.])({YEAR})[/.](\d\d)[/.](\d\d)(?![\d/])")
 _DATE_WORD = re.compile(
     rf"\d{{1,4}}(?:st|nd|rd|th)?|of|{'|'.join(f'{month}|{month[:3]}' for month in sorted(SURE_MONTHS))}", re.IGNORECASE
@@ -219,10 +260,28 @@ class WrittenDate:
             return None
 
 
-def placed_dates(text: str) -> list[tuple[WrittenDate, tuple[int, int]]]:
-    """The dates of a text, however little of one is written, each with its span; days of the week aren't read."""
-    found = ((match, _written(match)) for match in read_by(_PLACED_FORMS, text))
-    return [(one, (match.start(), match.start() + len(match[0].rstrip(".")))) for match, one in found if one]
+def placed_dates(text: str) -> list[tuple[tuple[WrittenDate, ...], tuple[int, int]]]:
+    """The dates of a text, however little of one is written, each in its readings with its span.
+
+    Days of the week aren't read.
+    """
+    found = [(_slashed(match), match.span()) for match in _PLACED_SLASHED.finditer(text)]
+    text = _PLACED_SLASHED.sub(blank, text)
+    written = ((match, _written(match)) for match in read_by(_PLACED_FORMS, text))
+    found += [((one,), (match.start(), match.start() + len(match[0].rstrip(".")))) for match, one in written if one]
+    return [(readings, span) for readings, span in found if readings]
+
+
+def _slashed(match: re.Match[str]) -> tuple[WrittenDate, ...]:
+    """The readings of a day in figures: 03/04/2025 has two, 13.04.2025 one, 2025/04/13 one."""
+    if match["y"]:
+        pairs = [(int(match["m"]), int(match["d"]))]
+    else:
+        first, second = int(match["first"]), int(match["second"])
+        pairs = [(second, first)] if match["sign"] == "." else [(first, second), (second, first)]
+    year = int(match["y"] or match["year"])
+    days = {(month, day) for month, day in pairs if 1 <= month <= 12 and 1 <= day <= 31}
+    return tuple(WrittenDate(day, month, year) for month, day in sorted(days))
 
 
 def written_dates(text: str) -> Iterator[WrittenDate]:

@@ -1,137 +1,26 @@
 """What a claim says otherwise than a text that says nearly the same: £53 and £35, March and April, before and after.
 
-Only for showing: no verdict hangs on it. Where it isn't plain which of several values is the counterpart, or whether a
-text is about the same, nothing is told.
+Where it isn't plain which of several values is the counterpart, or whether a text is about the same, nothing is told.
+Of what is told here, verdicts hang on values alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
-from functools import lru_cache
 from itertools import combinations
 
 from ragtriage.core.verdicts import Span
 from ragtriage.text import words as vocabulary
-from ragtriage.text.dates import DATE_NAMES, WEEKDAYS, Clock, WrittenDate, names_in_ranges, placed_clocks, placed_dates
+from ragtriage.text.dates import DATE_NAMES, WrittenDate, names_in_ranges
 from ragtriage.text.lexicon import DETAILS, WORDS
-from ragtriage.text.numbers import Figure, placed_figures
+from ragtriage.text.numbers import placed_figures
+from ragtriage.text.value_relations import relation
+from ragtriage.text.values import Value, bare_numbers, values
 from ragtriage.text.words import NEGATION, PlacedWord, content_words, placed_words, shared_words
-
-_WEEKDAY = re.compile(rf"\b({'|'.join(sorted(WEEKDAYS))})s?\b", re.IGNORECASE)
-_CURRENCIES = {form: names[0] for names in map(str.split, DETAILS.lines("currencies")) for form in names}
-_UNITS = {form: (kind, Decimal(by)) for kind, by, *forms in map(str.split, DETAILS.lines("units")) for form in forms}
-_NO_UNITS = DETAILS.words("no_units") | vocabulary.STOP
-_BEFORE = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(map(re.escape, _CURRENCIES))})\s?$", re.IGNORECASE)
-_BETWEEN = "|".join(sorted(WORDS.words("between_number_and_unit")))
-_OF_UNIT = "|".join(sorted(DETAILS.words("of_units")))
-_UNIT = re.compile(rf"[\s-]?(?:(?:{_BETWEEN})\s)*(?P<of>(?:{_OF_UNIT})\s)?(?P<unit>[^\W\d_]+|[€$£%])", re.IGNORECASE)
-_PER_CENT = re.compile(r"\s?(?:%|per ?cent\b)", re.IGNORECASE)
-_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
-_RANGE = re.compile(r"\s?(?:-|–|to|and|or)\s?", re.IGNORECASE)
-_CODE = re.compile(r"0\d")
-
-
-@dataclass(frozen=True, slots=True)
-class Detail:
-    """One value in a text."""
-
-    kind: str
-    """What it is a value of: `date`, `weekday`, `time`, `%`, a currency, a unit or what kind of unit it is."""
-    value: Figure | WrittenDate | Clock | int
-    text: str
-    """As it is written, with its unit."""
-    span: Span
-
-
-@lru_cache(512)
-def details(text: str) -> tuple[Detail, ...]:
-    """The details of a text, in its order; a number without a unit isn't one."""
-    found = [Detail("date", one, text[slice(*span)], span) for one, span in placed_dates(text)]
-    rest = _without(text, found)
-    found += [Detail("time", one, text[slice(*span)], span) for one, span in placed_clocks(rest)]
-    rest = _without(rest, found)
-    found += [Detail("weekday", WEEKDAYS.index(m[1].lower()), m[0], m.span()) for m in _WEEKDAY.finditer(rest)]
-    found += _amounts(rest)
-    return tuple(sorted(found, key=lambda one: one.span))
-
-
-def _without(text: str, found: Iterable[Detail]) -> str:
-    for start, end in (one.span for one in found):
-        text = text[:start] + " " * (end - start) + text[end:]
-    return text
-
-
-def bare_numbers(text: str) -> frozenset[Decimal]:
-    """All numbers of a text, whatever they are of."""
-    return frozenset(figure.value for figure, _ in placed_figures(text))
-
-
-def is_same(one: Detail, other: Detail) -> bool | None:
-    """Whether two details say the same, one perhaps less exactly; None where they can't be compared."""
-    if one.kind != other.kind:
-        return None
-    match one.value, other.value:
-        case WrittenDate() as a, WrittenDate() as b:
-            return _same_date(a, b)
-        case Clock() as a, Clock() as b:
-            return a.may_be(b) or b.may_be(a)
-        case Figure() as a, Figure() as b:
-            return abs(a.value - b.value) <= max(a.step, b.step) / 2 if a.value != b.value else True
-        case a, b:
-            return a == b
-
-
-def _same_date(a: WrittenDate, b: WrittenDate) -> bool | None:
-    both = [
-        (x, y) for x, y in ((a.day, b.day), (a.month, b.month), (a.year, b.year)) if x is not None and y is not None
-    ]
-    return all(x == y for x, y in both) if both else None
-
-
-def _amounts(text: str) -> Iterator[Detail]:
-    """The numbers with a unit; the first of a range has the unit of the second."""
-    placed = sorted(placed_figures(text), key=lambda one: one[1])
-    read = [_amount(text, figure, span) for figure, span in placed]
-    for at, found in enumerate(read):
-        if found is None and at + 1 < len(read) and (following := read[at + 1]):
-            (start, end), (_, behind) = placed[at][1], following.span
-            if _RANGE.fullmatch(text[end : placed[at + 1][1][0]]):
-                unit = text[placed[at + 1][1][1] : behind]
-                yield replace(
-                    following, value=_scaled(placed[at][0], unit), text=text[start:end] + unit, span=(start, end)
-                )
-        elif found:
-            yield found
-
-
-def _amount(text: str, figure: Figure, span: Span) -> Detail | None:
-    start, end = span
-    if _ORDINAL.match(text, end) or _CODE.match(text, start):
-        return None
-    if before := _BEFORE.search(text[max(0, start - 9) : start]):
-        first = start - len(before[0])
-        return Detail(_CURRENCIES[before[0].strip().lower()], figure, text[first:end], (first, end))
-    if match := _PER_CENT.match(text, end):
-        return Detail("%", figure, text[start : match.end()], (start, match.end()))
-    match = _UNIT.match(text, end)
-    word = vocabulary.fold(match["unit"]) if match else ""
-    if not match or word in _NO_UNITS:
-        return None
-    kind = _CURRENCIES.get(word) or _UNITS.get(word, ("",))[0] or vocabulary.stem(word)
-    kind = f"{(match['of'] or '').lower()}{kind}"
-    whole = text[start : match.end()]
-    return Detail(kind, _scaled(figure, word), whole, (start, match.end()))
-
-
-def _scaled(figure: Figure, unit: str) -> Figure:
-    words = unit.lower().split()
-    _, by = _UNITS.get(vocabulary.fold(words[-1]) if words else "", ("", Decimal(1)))
-    return Figure(figure.value * by, figure.step * by)
-
 
 Pair = tuple[Span, Span]
 """A place in the claim and its counterpart in the text."""
@@ -157,8 +46,8 @@ for _sides in (
 
 def differing_names(claim: str, text: str) -> Iterator[Pair]:
     """Names of which the words around are the same in both."""
-    own = content_words(claim, (one.span for one in details(claim)))
-    there = content_words(text, (one.span for one in details(text)))
+    own = content_words(claim, (one.span for one in values(claim)))
+    there = content_words(text, (one.span for one in values(text)))
     steps = SequenceMatcher(None, [w.key for w in own], [w.key for w in there], autojunk=False).get_opcodes()
     for at, (what, i, j, k, m) in enumerate(steps):
         if what != "replace" or not (_is_name(own[i:j], claim) and _is_name(there[k:m], text)):
@@ -271,84 +160,142 @@ def differences(claim: str, text: str, *, contradicts: bool = False) -> tuple[Di
     """
     if _ASKED.search(text) or not (contradicts or _nearly_the_same(claim, text)):
         return ()
-    found = [*_values(claim, text), *differing_names(claim, text), *opposite_words(claim, text)]
+    pairs = [_shown(*pair) for pair in differing_values(claim, text)]
+    turned = [pair for pair in opposite_words(claim, text) if not any(_overlap(pair[1], other) for _, other in pairs)]
+    found = [*pairs, *differing_names(claim, text), *turned]
     if not found and contradicts:
         found = [*denied_words(claim, text)]
-    pairs = sorted(found, key=lambda pair: pair[1])
-    return tuple(Difference(claim[slice(*own)], text[slice(*there)], there) for own, there in pairs)
+    told = sorted(found, key=lambda pair: pair[1])
+    return tuple(Difference(claim[slice(*own)], text[slice(*there)], there) for own, there in told)
+
+
+def _shown(own: Value, there: Value) -> Pair:
+    """Two values, with their bounds where these differ."""
+    return (own.span, there.span) if own.bound == there.bound else (own.whole, there.whole)
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
 
 
 def likely_place(claim: str, text: str) -> Span | None:
     """Where a text has a value of the same kind as one of the claim's that it lacks; None if there is none."""
-    own, there = details(claim), details(text)
-    lacking = [one for one in own if not any(is_same(one, other) for other in there)]
+    own, there = values(claim), values(text)
+    lacking = [one for one in own if not any(agree(one, other) for other in there)]
     words = content_words(claim)
-    places = [other.span for other in there if any(is_same(one, other) is False for one in lacking)]
+    places = [other.span for other in there if any(differ(one, other) for one in lacking)]
     return max(places, key=lambda place: shared_words(words, content_words(_within(_PIECE, text, place))), default=None)
 
 
 def _nearly_the_same(claim: str, text: str) -> bool:
-    own = content_words(claim, (one.span for one in details(claim)))
-    same = sum(any(is_same(one, other) for other in details(text)) for one in details(claim))
+    own = content_words(claim, (one.span for one in values(claim)))
+    same = sum(any(agree(one, other) for other in values(text)) for one in values(claim))
     shared = same + shared_words(own, content_words(text))
     return shared >= _FEWEST and shared >= NEARLY * (same + len(own))
 
 
-def _values(claim: str, text: str) -> Iterator[Pair]:
+def differing_values(claim: str, text: str) -> Iterator[tuple[Value, Value]]:
     """Values of the claim that the text has not, each with the only one of the same kind that may stand for it."""
     own, there = _told(claim), _told(text)
-    numbers, ranges = bare_numbers(text), names_in_ranges(text)
+    ranges = names_in_ranges(text)
     taken: set[Span] = set()
     for one in own:
-        if isinstance(one.value, Figure):
-            known = (
-                one.value.value in numbers or _turned(claim) - _turned(text) != set() or _worked_out(one, details(text))
-            )
+        if one.figures:
+            turned = _turned(claim) - _turned(text) != set()
+            known = turned or _stands_apart(one, text) or _worked_out(one, claim, text)
         else:
             known = one.text.lower() in ranges or (one.kind == "weekday" and DETAILS["days"].search(text) is not None)
-        if known or any(is_same(one, other) for other in there):
+            known = known or (one.kind == "date" and DETAILS["from_now"].search(text) is not None)
+        if met := [other for other in there if agree(one, other)]:
+            if len(met) == 1 and (turned_round := _turned_round(one, met[0], there, claim, text)):
+                yield one, turned_round
+            continue
+        if known:
             continue
         others = [
             other
             for other in there
-            if is_same(one, other) is False and other.span not in taken and not any(is_same(o, other) for o in own)
+            if differ(one, other) and other.span not in taken and not any(agree(o, other) for o in own)
         ]
         counterpart = _counterpart(one, others, claim, text)
-        if counterpart and not _allowed(one, counterpart, claim, text):
+        if counterpart and not _by_rate(one, counterpart, claim, text):
             taken.add(counterpart.span)
-            yield one.span, counterpart.span
+            yield one, counterpart
+
+
+def _turned_round(one: Value, met: Value, there: Sequence[Value], claim: str, text: str) -> Value | None:
+    """The value that a text tells of what the claim speaks of, where the claim's is that of its opposite there.
+
+    "It starts on the 3rd and ends on the 17th" beside "It starts on the 17th".
+    """
+    own = {word.text.lower() for word in placed_words(claim)}
+    beside = {word.text.lower() for word in placed_words(_within(_PIECE, text, met.span))}
+    words = {word for word in own - beside if _OPPOSITES.get(word, frozenset()) & beside - own}
+    others = [
+        other
+        for other in there
+        if differ(one, other)
+        and words & {word.text.lower() for word in placed_words(_within(_PIECE, text, other.span))}
+    ]
+    return others[0] if len(others) == 1 else None
+
+
+def agree(one: Value, other: Value) -> bool:
+    """Whether a claimed value may be true beside one that is told."""
+    return relation(one, other) in ("same", "within")
+
+
+def differ(one: Value, other: Value) -> bool:
+    """Whether a claimed value isn't what is told, or isn't told so."""
+    return relation(one, other) in ("other", "unsure")
+
+
+def _stands_apart(one: Value, text: str) -> bool:
+    """Whether the number of a value stands in a text without a unit, or with that of something else."""
+    own = bare_numbers(one.text)
+    alike = [other.span for other in values(text) if relation(one, other)]
+    return any(
+        figure.value in own and not any(_overlap(span, other) for other in alike)
+        for figure, span in placed_figures(text)
+    )
 
 
 def _turned(text: str) -> set[str]:
     return {found.lower() for found in WORDS["relative_number"].findall(text)}
 
 
-def _worked_out(one: Detail, there: Sequence[Detail]) -> bool:
-    amounts = [other.value.value for other in there if other.kind == one.kind and isinstance(other.value, Figure)]
-    wanted = one.value.value if isinstance(one.value, Figure) else None
-    return any(wanted in (a + b, abs(a - b)) for a, b in combinations(amounts, 2))
+def _worked_out(one: Value, claim: str, text: str) -> bool:
+    """Whether it is the sum or difference of two numbers, the rest of 100 %, or so many times a value as is said."""
+    there = values(text)
+    amounts = [figure.value for other in there if other.kind == one.kind for figure in other.figures]
+    wanted = {figure.value for figure in one.figures}
+    own, bare = bare_numbers(one.text), bare_numbers(text)
+    times = {Decimal("0.5"), Decimal(2)} if DETAILS["times"].search(text) else set()
+    come = {a * n for a in amounts for n in times | (bare_numbers(claim) - own)}
+    come |= {100 - a for a in amounts} if one.kind == "%" else set()
+    return not come.isdisjoint(wanted) or any({a + b, abs(a - b)} & own for a, b in combinations(sorted(bare), 2))
 
 
-def _told(text: str) -> list[Detail]:
+def _told(text: str) -> list[Value]:
     """The details of a text but for those that only say how far apart two values are: "15 minutes longer"."""
-    return [one for one in details(text) if not DETAILS["compares"].match(text, one.span[1])]
+    return [one for one in values(text) if not DETAILS["compares"].match(text, one.span[1])]
 
 
-def _counterpart(one: Detail, others: Sequence[Detail], claim: str, text: str) -> Detail | None:
+def _counterpart(one: Value, others: Sequence[Value], claim: str, text: str) -> Value | None:
     """Which of several values stands where the claim has its own; None if that isn't plain."""
-    own, there = details(claim), details(text)
+    own, there = values(claim), values(text)
     fitting = [other for other in others if not _of_another(other, own, there, text)]
-    if isinstance(one.value, WrittenDate) and fitting:
-        alike = [_alike(one.value, other.value) for other in fitting if isinstance(other.value, WrittenDate)]
+    if one.kind == "date" and fitting:
+        alike = [_alike(one, other) for other in fitting]
         fitting = [
             other
             for other, parts in zip(fitting, alike, strict=True)
-            if parts == max(alike) and (parts or _shape(one.value) == _shape(other.value))
+            if parts == max(alike) and (parts or _shape(one) == _shape(other))
         ]
     if not fitting:
         return None
     words = content_words(claim, [one.span])
-    rivals = _bare(text) if isinstance(one.value, Figure) else []
+    rivals = _bare(text) if one.figures else []
     shared = [shared_words(words, _beside(text, place)) for place in (*(o.span for o in fitting), *rivals)]
     best = shared.index(max(shared))
     if shared.count(shared[best]) > 1 or best >= len(fitting):
@@ -358,23 +305,32 @@ def _counterpart(one: Detail, others: Sequence[Detail], claim: str, text: str) -
     return found if shared_words(words, content_words(_within(_PART, text, found.span))) == max(parts) else None
 
 
-def _shape(value: object) -> tuple[bool, ...]:
-    return (bool(value.day), bool(value.month), bool(value.year)) if isinstance(value, WrittenDate) else ()
+def _dates(one: Value) -> list[WrittenDate]:
+    return [reading for reading in one.readings if isinstance(reading, WrittenDate)]
 
 
-def _alike(one: WrittenDate, other: WrittenDate) -> int:
-    pairs = ((one.day, other.day), (one.month, other.month), (one.year, other.year))
-    return sum(a == b for a, b in pairs if a is not None)
+def _shape(one: Value) -> tuple[bool, ...]:
+    date = _dates(one)[0]
+    return bool(date.day), bool(date.month), bool(date.year)
 
 
-def _of_another(value: Detail, own: Sequence[Detail], there: Sequence[Detail], text: str) -> bool:
+def _alike(one: Value, other: Value) -> int:
+    """How many of day, month and year two dates share at most."""
+    return max(
+        sum(a is not None and a == b for a, b in ((x.day, y.day), (x.month, y.month), (x.year, y.year)))
+        for x in _dates(one)
+        for y in _dates(other)
+    )
+
+
+def _of_another(value: Value, own: Sequence[Value], there: Sequence[Value], text: str) -> bool:
     """Whether beside a value stands another than the claim has, while the claim's stands elsewhere."""
     start, end = _span_within(_PIECE, text, value.span)
     beside = [one for one in there if start <= one.span[0] < end and one is not value]
     return any(
-        is_same(mine, one) is False
-        and any(is_same(mine, other) for other in there)
-        and not any(is_same(mine, near) for near in beside)
+        differ(mine, one)
+        and any(agree(mine, other) for other in there)
+        and not any(agree(mine, near) for near in beside)
         for one in beside
         for mine in own
     )
@@ -382,7 +338,7 @@ def _of_another(value: Detail, own: Sequence[Detail], there: Sequence[Detail], t
 
 def _bare(text: str) -> list[Span]:
     """Where the numbers without a unit stand."""
-    known = [one.span for one in details(text)]
+    known = [one.span for one in values(text)]
     figures = [span for _, span in placed_figures(text) if text[span[0]].isdigit()]
     return [span for span in figures if not any(a <= span[0] < b for a, b in known)]
 
@@ -391,8 +347,8 @@ def _beside(text: str, place: Span) -> list[PlacedWord]:
     """The words beside a value, up to the next comma and the like; of "12 or 15 euros" both have those before them."""
     start, end = _span_within(_PIECE, text, place)
     words = content_words(text[start:end])
-    values = {w.key for one in details(text) if start <= one.span[0] < end for w in placed_words(one.text)}
-    return words if any(word.key not in values for word in words) else content_words(_within(_PART, text, place))
+    told = {w.key for one in values(text) if start <= one.span[0] < end for w in placed_words(one.text)}
+    return words if any(word.key not in told for word in words) else content_words(_within(_PART, text, place))
 
 
 def _span_within(cuts: re.Pattern[str], text: str, place: Span) -> Span:
@@ -406,19 +362,7 @@ def _within(cuts: re.Pattern[str], text: str, place: Span) -> str:
     return text[slice(*_span_within(cuts, text, place))]
 
 
-def _allowed(one: Detail, other: Detail, claim: str, text: str) -> bool:
-    """Whether an amount may be right beside another: one within a bound, a rough one, one that was worked out."""
-    if not (isinstance(one.value, Figure) and isinstance(other.value, Figure)):
-        return False
-    mine, theirs = one.value.value, other.value.value
-    before, there = claim[: one.span[0]], text[: other.span[0]]
-    if DETAILS["each"].match(text, other.span[1]) and not DETAILS["each"].match(claim, one.span[1]):
-        return True  # a price or a speed, by which the claim's amount may have been worked out
-    if DETAILS["about"].search(before) and abs(mine - theirs) * 10 <= max(abs(mine), abs(theirs)):
-        return True
-    bounded = DETAILS["at_least"].search(before) or DETAILS["at_most"].search(before)
-    if bounded:
-        return False
-    return bool(
-        (mine > theirs and DETAILS["at_least"].search(there)) or (mine < theirs and DETAILS["at_most"].search(there))
-    )
+def _by_rate(one: Value, other: Value, claim: str, text: str) -> bool:
+    """Whether the other is a price or a speed, by which the claim's amount may have been worked out."""
+    each = DETAILS["each"]
+    return bool(one.figures and each.match(text, other.span[1]) and not each.match(claim, one.span[1]))

@@ -50,7 +50,8 @@ _ANY_WORD = _any_of([*_SMALL, *_POWERS, "trillion", "dozen"])
 _SPELLED = re.compile(rf"(?<![\w.])(?:{_ANY_WORD})(?:(?:[\s-]+and[\s-]+|[\s-]+)(?:{_ANY_WORD}))*\b", re.IGNORECASE)
 _FIGURES = re.compile(
     r"(?<![\w.,])(?P<sign>[-−](?=[\d.]))?"
-    r"(?P<body>\d{1,3}(?:,\d{3})++(?:\.\d++)?|\d++,\d{1,2}(?![\d,])|\d++(?:\.\d++)?|\.\d++)"
+    r"(?P<body>\d{1,3}(?:,\d{3})++(?:\.\d++)?|\d{1,3}(?:\.\d{3})++,\d{1,2}(?![\d,])|\d{1,3}(?:\.\d{3}){2,}+(?!\.\d)"
+    r"|\d{1,3}(?:[\u00a0\u2009\u202f]\d{3})++(?:[.,]\d{1,2})?(?![\d,])|\d++,\d{1,2}(?![\d,])|\d++(?:\.\d++)?|\.\d++)"
     r"(?!(?<=\d\d\d0)['’]?s\b)"  # a decade is no number
     rf"(?:\s?(?P<scale>{'|'.join(_MORE_POWERS)})\b)?",
     re.IGNORECASE,
@@ -151,8 +152,7 @@ def placed_figures(text: str) -> list[tuple[Figure, tuple[int, int]]]:
     found = []
     for match in _FIGURES.finditer(text):
         body = match["body"]
-        comma = re.fullmatch(r"\d+,\d{1,2}", body)
-        value = Decimal(body.replace(",", "." if comma else ""))
+        value = Decimal(_plain(body))
         power = _MORE_POWERS[match["scale"].lower()] if match["scale"] else 0
         decimals = -int(value.as_tuple().exponent)
         scaled = value.scaleb(power)
@@ -160,6 +160,14 @@ def placed_figures(text: str) -> list[tuple[Figure, tuple[int, int]]]:
         found.append((figure, match.span()))
     rest = _FIGURES.sub(blank, text)
     return found + [(Figure(Decimal(_read(match[0])), Decimal(1)), match.span()) for match in _SPELLED.finditer(rest)]
+
+
+def _plain(body: str) -> str:
+    """A number in figures without signs between thousands, and with a decimal point: 1.200,50 and 1,200.50."""
+    body = re.sub(r"[\u00a0\u2009\u202f]", "", body)
+    if re.fullmatch(r"(?:\d+|\d{1,3}(?:\.\d{3})+),\d{1,2}", body) or re.fullmatch(r"\d{1,3}(?:\.\d{3}){2,}", body):
+        return body.replace(".", "").replace(",", ".")
+    return body.replace(",", "")
 
 
 def number_in(text: str) -> Decimal | None:

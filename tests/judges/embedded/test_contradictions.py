@@ -27,15 +27,6 @@ def against(claim: str, text: str) -> str:
         # an opposite
         ("Smoking is allowed on the upper deck of the ferry.", "Smoking is prohibited on the upper deck of the ferry."),
         ("The maximum stay in the cabins is five nights.", "In July the minimum stay in the cabins is five nights."),
-        # another value of the same thing
-        (
-            "Tickets can be returned within 30 days of purchase.",
-            "Tickets can be returned within 14 days of purchase. Shoes: 30 days.",
-        ),
-        (
-            "The committee was founded by engineers in 1912.",
-            "The committee was founded by engineers in 1921. A war began in 1912.",
-        ),
     ],
 )  # fmt: skip
 def test_one_detail_that_a_sentence_says_otherwise_contradicts(claim: str, text: str) -> None:

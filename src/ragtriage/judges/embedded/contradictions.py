@@ -1,9 +1,9 @@
 """Claims that one sentence of the evidence contradicts in a single detail, or negates in the same words.
 
 The models weigh what two texts share, so one differing detail hardly counts for them. A sentence with (nearly) all
-words of a claim is therefore checked for what differs: a "not" (see below), an opposite ("open", "closed"),
-or another value of the same thing ("30 days", "14 days"). Only clear cases count, and only if no other sentence with
-many of the claim's words agrees with the claim.
+words of a claim is therefore checked for what differs: a "not" (see below), or an opposite ("open", "closed"); other
+values are found by `told_values`. Only clear cases count, and only if no other sentence with many of the claim's words
+agrees with the claim.
 
 "Pets are allowed" and "Pets are not allowed" share all words but one, and the models go by shared words. So a
 sentence with all of a claim's words is checked for what its "not" applies to. Only clear cases count: nothing is
@@ -13,7 +13,7 @@ concluded from a question, a myth, a plan, a condition, "not only", or evidence 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
@@ -21,9 +21,9 @@ from html import unescape
 from ragtriage.judges.embedded.readings import Sentence, read_sentence
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import words as vocabulary
-from ragtriage.text.dates import DATE_NAMES, SURE_MONTHS, YEAR
+from ragtriage.text.dates import DATE_NAMES
 from ragtriage.text.lexicon import WORDS
-from ragtriage.text.numbers import IN_FIGURES, normalize_number, numbers_as_figures
+from ragtriage.text.numbers import IN_FIGURES
 
 PART = re.compile(rf"[,;:.!?()\[\]\n]|\s[–—-]\s|{IN_FIGURES}|{vocabulary.WORD}")
 _DENIES = re.compile(r"(?:not|never|no|cannot|\w+n['’]t)$", re.IGNORECASE)
@@ -150,7 +150,6 @@ for _sides in ([frozenset(side.split()) for side in line.split("|")] for line in
         for _word in _side:
             _OTHERS[_word] = _OTHERS.get(_word, frozenset()).union(*_sides) - _side
 _CLAUSE = re.compile(r"[;:]\s+|,\s+|\s(?=(?:but|while|whereas|although|though)\s)|\s[–—-]\s")
-_CURRENCIES = RULES.words("currencies")
 _BREAKS = frozenset(",;:.!?()[]\n–—")
 _ALIKE = 5
 """Letters at the beginning by which two words count as forms of one."""
@@ -160,28 +159,12 @@ _NEARLY = 0.85
 """The share of a claim's words from which on a sentence says nearly the same."""
 _AGREES = 0.6
 """The share of a claim's words from which on a sentence that says it as the claim does, settles the matter."""
-_SAME = 0.8
-"""The share of a claim's words from which on a sentence with another value is about the same thing."""
-_NEARER = 0.3
-"""How much less of the claim's words may stand near its own value."""
-_VALUE = re.compile(rf"[€$£%]|{IN_FIGURES}|{vocabulary.WORD}")
-_BETWEEN = WORDS.words("between_number_and_unit")
-_ROUNDED = 0.05
-"""How far, of the larger, two numbers may be apart so that one is the other rounded."""
-_UNITS = (7.0, 12.0, 24.0, 30.0, 60.0, 100.0, 365.0, 1e3, 1e6, 1e9)
-"""Days of a week, months of a year and so on."""
 _DAYS = frozenset(map(vocabulary.stem, DATE_NAMES))
-_YEAR = re.compile(YEAR)
 
 
 def contradicting_sentence(claim: Sentence, sentences: Sequence[Sentence]) -> str:
     """The sentence that contradicts a claim in one detail; empty if there is none, or another agrees."""
-    return (
-        denying_sentence(claim, sentences)
-        or _denied(claim, sentences)
-        or _opposed(claim, sentences)
-        or _other(claim, sentences)
-    )
+    return denying_sentence(claim, sentences) or _denied(claim, sentences) or _opposed(claim, sentences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,80 +296,3 @@ def _in_order(own: Sequence[str], stems: Sequence[str]) -> bool:
     """Whether the words that two texts share stand in the same order, so that neither is turned round."""
     shared = [stem for stem in own if stem in stems]
     return shared == [stem for stem in stems if stem in shared]
-
-
-def _other(claim: Sentence, sentences: Sequence[Sentence]) -> str:
-    """A sentence with most words of the claim that gives another value, where the claim's stands near few of them."""
-    words = frozenset(stem for stem in claim.stems if not stem[0].isdigit())
-    if len(words) < _FEWEST or RULES["relative_number"].search(claim.text):
-        return ""
-    own = _values(claim.text)
-    for value, kind in own:
-        if kind and (found := _with_other(value, kind, words, {one for one, _ in own}, sentences)):
-            return found
-    return ""
-
-
-def _with_other(
-    value: str, kind: str, words: frozenset[str], own: Collection[str], sentences: Sequence[Sentence]
-) -> str:
-    best, found, near = 0.0, "", 0.0
-    beside: set[str] = set()
-    met: frozenset[str] = frozenset()
-    for at, sentence in enumerate(sentences):
-        values = _values(sentence.text)
-        if any(one == value for one, _ in values):
-            next_to = (sentences[place] for place in (at - 1, at + 1) if 0 <= place < len(sentences))
-            heading = (one.stemset for one in next_to if not any(like == kind for _, like in _values(one.text)))
-            around = sentence.stemset.union(*heading)
-            near = max(near, _shared(words, around))
-            beside |= around
-        elif (
-            kind in {like for _, like in values}
-            and not any(like == kind and one in own for one, like in values)
-            and not _had_from(value, kind, values)
-        ):
-            shared = _shared(words, sentence.stemset)
-            if shared > best:
-                best, found, met = shared, sentence.text, sentence.stemset
-    # a word that the sentence lacks may be what the claim is about (another plan, another region): is its value there?
-    elsewhere = any(_shared({word}, beside) for word in words if not _shared({word}, met))
-    return found if best >= _SAME and near <= best - _NEARER and not elsewhere else ""
-
-
-def _had_from(value: str, kind: str, values: Iterable[tuple[str, str]]) -> bool:
-    """Whether a value is one of others rounded, or in another unit; of no year."""
-    try:
-        numbers = [(float(value), float(one)) for one, like in values if kind != "year" and like != "year"]
-    except ValueError:
-        return True
-    pairs = [sorted(map(abs, pair)) for pair in numbers]
-    return any(b - a <= _ROUNDED * b or any(abs(a * by - b) <= 1e-6 * b for by in _UNITS) for a, b in pairs)
-
-
-@lru_cache(512)
-def _values(text: str) -> tuple[tuple[str, str], ...]:
-    """The numbers of a text and what each is of: its unit, `money`, `%`, `year`, a month, or empty."""
-    return tuple(_read_values(_VALUE.findall(numbers_as_figures(RULES["order"].sub(" ", text)))))
-
-
-def _read_values(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for at, part in enumerate(parts):
-        if not part[0].isdigit():
-            continue
-        before = vocabulary.fold(parts[at - 1]) if at else ""
-        after = [vocabulary.fold(one) for one in parts[at + 1 : at + 3]]
-        unit = next((one for one in after if one not in _BETWEEN), "")
-        if not _CURRENCIES.isdisjoint((before, unit)):
-            kind = "money"
-        elif before in SURE_MONTHS or unit in SURE_MONTHS:
-            kind = before if before in SURE_MONTHS else unit
-        elif unit in {"%", "percent"}:
-            kind = "%"
-        elif _YEAR.fullmatch(part):
-            kind = "year"
-        elif ":" in part or not unit or not unit.isalpha() or unit in vocabulary.STOP:
-            kind = ""
-        else:
-            kind = vocabulary.stem(unit)
-        yield normalize_number(part), kind

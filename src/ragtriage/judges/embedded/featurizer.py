@@ -35,6 +35,8 @@ from ragtriage.judges.embedded.silent_texts import (
     state_nothing,
     telling_texts,
 )
+from ragtriage.judges.embedded.table_rows import named_result, row_with_other_value
+from ragtriage.judges.embedded.told_values import OTHER, in_told_notation, other_value
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text.claims import Marker, split_claims
@@ -113,11 +115,12 @@ class Featurizer:
 
     def prepare(self, questions: Sequence[Question]) -> None:
         """Encode everything that the questions need at once, so that both threads are busy."""
-        self._reader.encoder.encode(text for question in questions for text in self._texts(question))
+        named = map(_with_named_results, questions)
+        self._reader.encoder.encode(text for question in named for text in self._texts(question))
 
     def measure(self, question: Question) -> Featurized:
         """One question as numbers."""
-        return self._tasks[question.kind](question)
+        return self._tasks[question.kind](_with_named_results(question))
 
     def _texts(self, question: Question) -> Iterator[str]:
         """The texts whose vectors a question needs."""
@@ -127,7 +130,7 @@ class Featurizer:
                 yield question.subject
                 yield from question.evidence if len(question.evidence) <= _CHUNK else ()
             case "supported" | "answered":
-                if subject := _subject(question):
+                if subject := self._asked(question):
                     yield subject
                     readings = reader.readings(question.evidence)
                     for i, j in reader.choose(reader.sentence(subject), readings):
@@ -165,15 +168,25 @@ class Featurizer:
         evidence = self._evidence(tuple(r.text for r in readings), tuple(reader.choose(sentence, readings)))
         return sentence, encoded, evidence, compare(sentence, encoded, evidence, reader.encoder.rarity)
 
+    def _asked(self, question: Question) -> str:
+        """What is looked for; a claim with its values in the notation of the evidence."""
+        subject = _subject(question)
+        if question.kind != "supported" or not subject:
+            return subject
+        readings = self._reader.readings(question.evidence)
+        return in_told_notation(subject, [s.text for reading in readings for s in reading.sentences])
+
     def _supported(self, question: Question) -> Featurized:
-        if not _subject(question):
+        asked = self._asked(question)
+        if not asked:
             return Featurized("supported", (), (Scored(UNTOLD, next(iter(question.evidence), ""), untold=True),))
         if state_nothing(question.query, question.subject, question.evidence):
             return Featurized("supported", (), (Scored(SILENT, next(iter(question.evidence), "")),))
-        claim, encoded, evidence, c = self._search(_subject(question), question.evidence)
+        claim, encoded, evidence, c = self._search(asked, question.evidence)
         row = features.supported(c, claim, encoded.vector, evidence, self._reader.sentence(question.query))
-        contradicted_by = contradicting_sentence(claim, evidence.sentences)
         texts = (*question.evidence, question.query)
+        otherwise, highest = _otherwise(claim.text, evidence, texts, question.context)
+        contradicted_by = otherwise or contradicting_sentence(claim, evidence.sentences)
         numbers = unsupported_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
         right = not contradicted_by and not numbers and is_calculated(claim.text, texts, question.context)
         found = replace(
@@ -182,6 +195,7 @@ class Featurizer:
             calculated=right,
             contradicted_by=contradicted_by,
             nearness=float(c.word.max()),
+            highest=highest,
         )
         checks = (float(contradicted_by != ""),)
         reads = (Reads(Pair(claim.text, nearest_sentences(c, evidence, BESIDE_CLAIM))),)
@@ -329,6 +343,27 @@ def _subject(question: Question) -> str:
     if question.kind == "answered" and question.context and RULES["unresolved_pronoun"].search(question.subject):
         return question.context
     return question.subject
+
+
+def _otherwise(claim: str, evidence: Passages, texts: tuple[str, ...], response: str) -> tuple[str, float]:
+    """A row or sentence of the evidence with another value than the claim's, and what chance that leaves it at most.
+
+    Not where the response works the value out rightly.
+    """
+    said = [sentence.text for sentence in evidence.sentences]
+    row = row_with_other_value(claim, said) if evidence.table else ""
+    other = None if row else other_value(claim, evidence.sentences)
+    if not (row or other) or is_calculated(claim, texts, response):
+        return "", 1.0
+    return (other.sentence, other.chance) if other else (row, OTHER)
+
+
+def _with_named_results(question: Question) -> Question:
+    """The question with results of queries among its evidence as what was asked for."""
+    asked = question.query if question.kind == "supported" else question.subject
+    if question.kind not in ("supported", "answered") or not asked or (question.kind == "answered" and question.query):
+        return question
+    return replace(question, evidence=tuple(named_result(text, asked) for text in question.evidence))
 
 
 def _both_ways(a: Encoded, b: Encoded) -> tuple[Vector, Vector]:

@@ -9,10 +9,10 @@ from functools import cached_property
 from itertools import pairwise
 
 from ragtriage.text import words as vocabulary
-from ragtriage.text.blocks import csv_as_table
 from ragtriage.text.markup import visible_text
 from ragtriage.text.numbers import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number
 from ragtriage.text.sentences import split_facts
+from ragtriage.text.tables import printed_tables
 
 LONGEST = 80
 """Words in a piece of a sentence; longer ones (text without stops) are cut, since the encoder reads 256 word pieces."""
@@ -138,8 +138,8 @@ _ROW = re.compile(r"^\s*(?:\||[\w \"'.-]{1,40}\"?\s*[:=]\s*\S|[{}\[\]])", re.MUL
 
 
 def read(text: str, sentence: Callable[[str], Sentence] = read_sentence) -> Reading:
-    """Read a text, HTML as it is shown and CSV as a table; `sentence` may remember what it has read."""
-    page = csv_as_table(visible_text(text))
+    """Read a text, HTML as it is shown and printed tables as tables; `sentence` may remember what it has read."""
+    page = printed_tables(visible_text(text))
     whole = sentence(page)
     sentences = tuple(sentence(piece) for piece in pieces(page))
     lines = [line for line in page.splitlines() if line.strip()]

@@ -200,7 +200,8 @@ class Scorer:
             if measured.in_prose and is_read_as_silent(inputs):
                 chance = min(chance, UNREAD)
             doubted = doubted_words(measured.reads[0].pair.first, logits[0].words)
-        return replace(measured.scored[at], probability=chance, doubted=doubted)
+        found = measured.scored[at]
+        return replace(found, probability=min(chance, found.highest), doubted=doubted)
 
     def chances(self, measured: Featurized) -> list[float]:
         """The probability of each alternative by words and vectors alone."""

@@ -40,6 +40,8 @@ class Scored:
     """Whether nobody can tell: a "no" alone, of which it isn't said what it denies."""
     contradicted_by: str = ""
     """A sentence of the evidence that contradicts the claim in one detail."""
+    highest: float = 1.0
+    """The probability that it has at most, whatever the models say."""
     doubted: str = ""
     """The words of the claim that the reader doubts most."""
     cosine: float | None = None
