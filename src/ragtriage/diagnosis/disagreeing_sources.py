@@ -19,10 +19,12 @@ from ragtriage.core.verdicts import Cell, Component, Components, Part, Span, Ver
 from ragtriage.metrics.thelma import ANSWERED_BY_ONE
 from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import DATE_NAMES, YEAR
-from ragtriage.text.differences import OPPOSITES, Detail, details, is_same
+from ragtriage.text.differences import OPPOSITES, agree, differ
 from ragtriage.text.lexicon import DETAILS
 from ragtriage.text.questions import question_type
 from ragtriage.text.sentences import split_sentences
+from ragtriage.text.value_relations import relation
+from ragtriage.text.values import Value, values
 from ragtriage.text.words import NEGATION
 
 DISAGREES = "disagrees"
@@ -59,9 +61,9 @@ class _Statement:
     """Names, numbers without a unit, and words of conditions and circumstances: of which it holds."""
     heading: frozenset[str]
     """Words of a heading before it, without those that name a kind of document."""
-    values: tuple[Detail, ...]
+    values: tuple[Value, ...]
     """Amounts and times of day."""
-    moments: tuple[Detail, ...]
+    moments: tuple[Value, ...]
     """Dates, years aside, and days of the week."""
     years: frozenset[str]
     folded: frozenset[str]
@@ -76,10 +78,11 @@ def disagreements(record: Record) -> tuple[Part, ...]:
     verdicts = record.verdicts(ANSWERED_BY_ONE)
     if verdicts is None:
         return ()
+    sources = record.case.sources or ()
     found: list[Part] = []
     for question, cells in zip(verdicts.components, verdicts.cells, strict=True):
-        places = [at for at, cell in enumerate(cells) if _may_answer(cell) and at < len(record.case.sources)]
-        texts = tuple(record.case.sources[at].text for at in places)
+        places = [at for at, cell in enumerate(cells) if _may_answer(cell) and at < len(sources)]
+        texts = tuple(sources[at].text for at in places)
         if len(set(texts)) > 1 and (both := _disagreeing(question.text, texts)):
             (i, one), (j, other) = both
             found += [_part(one, places[i], places[j], other), _part(other, places[j], places[i], one)]
@@ -136,9 +139,9 @@ def _contradict(asked: _Statement, one: _Statement, other: _Statement) -> bool:
     when = question_type(asked.text) == "when"
     if not (_about_the_same(asked, one, other) and _of_the_same(asked, one, other, when=when)):
         return False
-    values = _other_values(one, other, when=when)
-    if values is not None:
-        return values and one.denied == other.denied
+    other_values = _other_values(one, other, when=when)
+    if other_values is not None:
+        return other_values and one.denied == other.denied
     denied = one.denied != other.denied
     if denied and not all(map(_ENDS.search, (one.text, other.text))):
         return False  # a heading denies nothing, and isn't denied
@@ -169,8 +172,8 @@ def _of_the_same(asked: _Statement, one: _Statement, other: _Statement, *, when:
     return all(not (a.heading - known - b.heading - b.words - a.words) for a, b in ((one, other), (other, one)))
 
 
-def _told(detail: Detail, others: Sequence[Detail]) -> bool:
-    return any(is_same(detail, other) for other in others)
+def _told(detail: Value, others: Sequence[Value]) -> bool:
+    return any(agree(detail, other) for other in others)
 
 
 def _other_values(one: _Statement, other: _Statement, *, when: bool) -> bool | None:
@@ -184,7 +187,7 @@ def _other_values(one: _Statement, other: _Statement, *, when: bool) -> bool | N
     pairs = [([v for v in mine if v.kind == kind], [v for v in theirs if v.kind == kind]) for kind in kinds]
     if any(len(a) != 1 or len(b) != 1 for a, b in pairs):
         return False
-    return any(is_same(a[0], b[0]) is False for a, b in pairs)
+    return any(relation(a[0], b[0]) == "other" for a, b in pairs)
 
 
 def _opposite(word: str, said: _Statement) -> frozenset[str]:
@@ -211,8 +214,8 @@ def _opposed(asked: _Statement, one: _Statement, other: _Statement) -> frozenset
 def _same(one: _Statement, other: _Statement) -> bool:
     """Whether another statement says the very same."""
     if one.values:
-        told = [is_same(value, like) for value in one.values for like in other.values]
-        return True in told and False not in told
+        pairs = [(value, like) for value in one.values for like in other.values]
+        return any(agree(*pair) for pair in pairs) and not any(differ(*pair) for pair in pairs)
     return one.folded <= other.folded and one.denied == other.denied and one.years <= other.years
 
 
@@ -227,8 +230,8 @@ def _statement(text: str, span: Span | None) -> _Statement:
     parts = _HEADING.match(text)
     heading, said = (parts["heading"], parts["said"]) if parts else ("", text)
     said = DETAILS["aside"].sub(lambda found: " " * len(found[0]), said)
-    told = details(said)
-    values = tuple(one for one in told if one.kind not in {"date", "weekday"})
+    told = values(said)
+    amounts = tuple(one for one in told if one.kind not in {"date", "weekday"})
     moments = tuple(one for one in told if one.kind in {"date", "weekday"} and not _YEAR.fullmatch(one.text))
     content = [w for w in vocabulary.content_words(said, (one.span for one in told)) if not _YEAR.fullmatch(w.text)]
     names = {w.key for w in content if w.text[0].isdigit() or (w.text[0].isupper() and w.span[0])}
@@ -239,7 +242,7 @@ def _statement(text: str, span: Span | None) -> _Statement:
         frozenset(w.key for w in content if w.key not in scope),
         frozenset(scope),
         frozenset(w.key for w in vocabulary.content_words(heading) if not _YEAR.fullmatch(w.text)) - _DOCUMENTS,
-        values,
+        amounts,
         moments,
         frozenset(_YEAR.findall(text)),
         frozenset(map(vocabulary.fold, vocabulary.tokens(said))),

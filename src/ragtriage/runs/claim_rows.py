@@ -103,7 +103,7 @@ class ClaimRows:
             "remark": component.remark,
         }
         if source is not None:
-            told |= {"source": source + 1, "source_id": record.case.sources[source].id}
+            told |= {"source": source + 1, "source_id": (record.case.sources or ())[source].id}
         if isinstance(step, Match):
             told |= {"relation": step.relation, "against": step.criterion or step.against}
         if isinstance(cell, Failure):
@@ -127,23 +127,23 @@ def _read(record: Record, step: Match, component: Component, at: int | None) -> 
     if step.against == "response":
         yield record.case.response or "", None
     only = component.source if step.against == "query" else at
-    for place, source in enumerate(record.case.sources):
+    for place, source in enumerate(record.case.sources or ()):
         if place == only or (only is None and step.against in ("sources", *CITING)):
             yield source.text, place
 
 
 def _quote(record: Record, step: Match, component: Component, verdict: Verdict, at: int | None) -> dict[str, Any]:
     """The quote in an explanation, and where it stands in what was read."""
-    case = record.case
+    sources = record.case.sources or ()
     told: dict[str, Any] = {}
     if at is not None:
-        told |= {"quote_source": at + 1, "quote_source_id": case.sources[at].id}
+        told |= {"quote_source": at + 1, "quote_source_id": sources[at].id}
     for quote in _QUOTE.findall(verdict.explanation):
         told.setdefault("quote", quote)
         words = re.compile(r"\s+".join(map(re.escape, quote.split())))
         for text, place in _read(record, step, component, at):
             if found := words.search(text):
                 if place is not None:
-                    told |= {"quote_source": place + 1, "quote_source_id": case.sources[place].id}
+                    told |= {"quote_source": place + 1, "quote_source_id": sources[place].id}
                 return told | {"quote": found[0], "quote_start": found.start(), "quote_end": found.end()}
     return told

@@ -230,7 +230,7 @@ def _turned_round(one: Value, met: Value, there: Sequence[Value], claim: str, te
     """
     own = {word.text.lower() for word in placed_words(claim)}
     beside = {word.text.lower() for word in placed_words(_within(_PIECE, text, met.span))}
-    words = {word for word in own - beside if _OPPOSITES.get(word, frozenset()) & beside - own}
+    words = {word for word in own - beside if OPPOSITES.get(word, frozenset()) & beside - own}
     others = [
         other
         for other in there

@@ -15,11 +15,11 @@ from types import MappingProxyType
 
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import words as vocabulary
-from ragtriage.text.differences import Detail, details
 from ragtriage.text.markup import visible_text
 from ragtriage.text.numbers import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number
 from ragtriage.text.questions import question_type
 from ragtriage.text.sentences import split_sentences
+from ragtriage.text.values import MONEY, Value, values
 
 _BETWEEN_ITEMS = re.compile(r"\s*(?:[>»›|·•→]|\s/\s)\s*")
 _STEPS = re.compile(r"[>»→]")
@@ -37,8 +37,7 @@ _YEAR = re.compile(r"(?<![\d.,])\d{3,4}(?![\d.,]\d)|['’]\d\d\b")
 _SENTENCE = re.compile(r"(?:\S+\s+){4}.*\S[.!…][\"'”’)\]]*\s*$", re.DOTALL)
 _FEWEST_COMMAS = 2
 """Between things that may be counted."""
-_MEASURES = frozenset(("length", "mass", "volume"))
-_TIMES = frozenset(("date", "time", "weekday", "duration", "months"))
+_TIMES = frozenset(("date", "time", "weekday", "duration"))
 
 
 def telling_texts(question: str, texts: Iterable[str]) -> tuple[str, ...]:
@@ -138,10 +137,10 @@ def _numbers(text: str) -> frozenset[str]:
     return frozenset(figures | {NUMBER_WORDS[word] for token in tokens if (word := token.lower()) in NUMBER_WORDS})
 
 
-def _has_number(question: str, text: str, wanted: Callable[[Detail], bool]) -> bool:
+def _has_number(question: str, text: str, wanted: Callable[[Value], bool]) -> bool:
     """Whether a text has a number that the question hasn't, with a unit that may be wanted or without one."""
     rest = text
-    for one in details(text):
+    for one in values(text):
         if one.text not in question and wanted(one):
             return True
         rest = rest[: one.span[0]] + " " * (one.span[1] - one.span[0]) + rest[one.span[1] :]
@@ -153,9 +152,9 @@ def _holds_words(name: str, text: str) -> bool:
     return not RULES.words(name).isdisjoint({*words, *(word.removesuffix("s") for word in words)})
 
 
-def _counts_things(one: Detail) -> bool:
+def _counts_things(one: Value) -> bool:
     """Whether a number is one of things or measures, and so no amount of money."""
-    return one.kind in _MEASURES | _TIMES or (one.text.endswith("s") and one.kind not in RULES.words("money"))
+    return one.kind != MONEY and (not one.counted or one.text.endswith("s"))
 
 
 def _holds_price(question: str, text: str) -> bool:
@@ -189,7 +188,7 @@ def _holds_measure(question: str, text: str) -> bool:
     return _holds_words("measure_words", text) or _has_number(question, text, lambda one: not _is_moment(one))
 
 
-def _is_moment(one: Detail) -> bool:
+def _is_moment(one: Value) -> bool:
     return one.kind in {"date", "time", "weekday"}
 
 

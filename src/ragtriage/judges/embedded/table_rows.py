@@ -41,7 +41,7 @@ def named_result(text: str, question: str) -> str:
         return text
     amounts = any(number_in(cell) is not None for row in rows for cell in row)
     named = any(cell and number_in(cell) is None for row in rows for cell in row)
-    asks_amount = RULES["asks_amount"].search(question) is not None
+    asks_amount = RULES["asks_value"].search(question) is not None
     if amounts != asks_amount and not (asks_amount is False and not amounts and named):
         return text
     asked = question.strip().rstrip("?").replace(":", " ").replace(";", ",")
