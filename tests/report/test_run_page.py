@@ -20,6 +20,7 @@ from ragtriage.metrics import THELMA
 from ragtriage.report import run_page as module
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, run_report
+from ragtriage.runs.about import About
 from ragtriage.runs.summary import Summary, Tally
 
 Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]
@@ -136,7 +137,8 @@ def test_whatever_a_user_wrote_is_shown_and_not_run(tmp_path: Path, thresholds: 
     record = Record(case, outcomes={"groundedness": Undefined(evil, failed=True)})
     path = tmp_path / "report.html"
     summary = summary_of([(record, ())], thresholds)
-    header = Header(evil, evil, evil, evil, evil, thresholds=thresholds, rejected=2, rejections=(evil,))
+    said = About(evil, evil, evil)
+    header = Header(evil, evil, evil, evil, evil, thresholds=thresholds, rejected=2, rejections=(evil,), about=said)
 
     write_run_page(path, run_report(header, summary, {evil: summary}), lambda: [(record, ())])
 

@@ -56,7 +56,6 @@ class Header:
     """Who judged, for example `embedded`."""
     created: str = ""
     """When it began, as it is to be shown."""
-    about: About = field(default_factory=About)
     state: str = "finished"
     """`finished`, or how it stands else: `open`, `interrupted`."""
     of: int | None = None
@@ -89,6 +88,7 @@ class Header:
     """The provider's model that measured repetition, where one did."""
     application_price: float | None = None
     """US dollars that the application's model takes for a million prompt tokens, where that is known."""
+    about: About = field(default_factory=About)
 
     @property
     def judging(self) -> str:
