@@ -94,6 +94,14 @@ _PER_CENT = re.compile(r"\s?(?:%|per ?cent\b|pct\b)(?!\s?(?:age )?points?\b)", r
 _SHARE = re.compile(r"\b(?:share|fraction|proportion|rate|probability) of (?:about )?$", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 _RANGE = re.compile(r"\s?(?:-|–|—|to|until|till|through)\s?(?:the )?", re.IGNORECASE)
+_DAY_BEFORE = re.compile(
+    r"(?<![\d:.,/-])(?P<day>[12]?\d|3[01])(?:st|nd|rd|th)?\s?(?:-|–|—|to|until|till|and|or)\s?(?:the )?$", re.IGNORECASE
+)
+_DAY_BEHIND = re.compile(
+    r"\s?(?:-|–|—|to|until|till|and|or)\s?(?:the )?(?P<day>[12]?\d|3[01])(?:st|nd|rd|th)?"
+    r"(?![\w:/.-]\d|\d|\s?[ap]\.?m\b)(?=\s*(?:[.,;)!?]|$|in\b|and\b|at\b|from\b|20\d\d))",
+    re.IGNORECASE,
+)
 _BETWEEN_TWO = re.compile(r"\bbetween\s(?:the )?$", re.IGNORECASE)
 _SPANNED = re.compile(r"\s?(?:-|–|—|to|through|and|or)\s?", re.IGNORECASE)
 _OF_YEARS = re.compile(r"\b\d{4}\s?[-–/]\s?$")
@@ -135,6 +143,7 @@ def values(text: str) -> tuple[Value, ...]:
     if not _MAY_HOLD.search(text):
         return ()
     found = [Value("date", readings, text[slice(*span)], span) for readings, span in placed_dates(text)]
+    found += list(_further_days(found, text))
     rest = _without(text, found)
     for placed in (placed_clocks, placed_spoken_clocks):
         found += [Value("time", (one,), text[a:b], (a, b)) for one, (a, b) in _unstopped(placed(rest), text)]
@@ -142,6 +151,16 @@ def values(text: str) -> tuple[Value, ...]:
     found += [Value("weekday", (WEEKDAYS.index(m[1].lower()),), m[0], m.span()) for m in _WEEKDAY.finditer(rest)]
     found += _amounts(rest)
     return tuple(_with_ranges([_bounded(one, text) for one in sorted(found, key=lambda one: one.span)], text))
+
+
+def _further_days(found: Sequence[Value], text: str) -> Iterator[Value]:
+    """Days whose month stands at another day: "from 1 to 5 March", "March 1–5"."""
+    for one in found:
+        before, behind = _DAY_BEFORE.search(text[: one.span[0]]), _DAY_BEHIND.match(text, one.span[1])
+        for match in filter(None, (before, behind)):
+            days = [replace(r, day=int(match["day"])) for r in one.readings if isinstance(r, WrittenDate) and r.day]
+            if days:
+                yield Value("date", tuple(days), match["day"], match.span("day"))
 
 
 def _with_ranges(found: Sequence[Value], text: str) -> Iterator[Value]:

@@ -68,6 +68,8 @@ def test_another_value_of_the_same_thing_is_found(claim: str, text: str, chance:
         ("The sale ends on 17 March.", "The spring sale starts on 3 March and ends on 17 March."),
         ("The pharmacy is open until 1 pm.", "The pharmacy opens at 10 am and closes at 1 pm."),
         ("The concert is on 4 March 2025.", "The concert is on 03/04/2025."),
+        ("The fair is open on 3 March.", "The fair is open from 1 to 5 March."),
+        ("The weight of a man is 80 kg.", "Is the weight of a man 90 kg?"),
         ("Visitors are let in at 3 pm.", "Visitors are let in from 14:00 to 19:00."),
         ("Delivery of a parcel takes 4 days.", "Delivery of a parcel takes 3 to 5 days."),
         ("Two tickets to the zoo cost 28 euros.", "A ticket to the zoo costs 14 euros."),

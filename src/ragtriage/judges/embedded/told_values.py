@@ -55,7 +55,9 @@ def in_told_notation(claim: str, sentences: Sequence[str]) -> str:
 
 def _is_written(one: Value, claim: str, other: Value, text: str) -> bool:
     """Whether two values are written in the same words: "8-day", "8 days"."""
-    own, there = (placed_words(said[slice(*value.whole)]) for said, value in ((claim, one), (text, other)))
+    own, there = (
+        placed_words(said[slice(*value.whole)].replace("-", " ")) for said, value in ((claim, one), (text, other))
+    )
     return [word.key for word in own] == [word.key for word in there]
 
 
@@ -99,7 +101,7 @@ def other_value(claim: str, sentences: Sequence[Sentence]) -> OtherValue | None:
             continue
         share = _share(words, sentence.text)
         few = len(words) < _FEWEST and len(_words(sentence.text)) > len(words)
-        if few or share < _NEARLY or share <= best:
+        if few or sentence.text.rstrip().endswith("?") or share < _NEARLY or share <= best:
             continue
         for one, other in differing_values(claim, sentence.text):
             denied = _is_negated(sentence.text, other.span) != negated
