@@ -387,7 +387,7 @@ class _Reader:
 
 
 _INLINE = re.compile(r"(?P<lead>[^:;\n]{3,120}[^\s:;\d]):\s+(?P<items>[^:\n]{3,400}?)[.!]?\Z")
-_PARTED = re.compile(r"\s*;\s*(?:and\s+|or\s+)?|\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+(?=[^,;]*\Z)")
+_PARTED = re.compile(r"\s*;\s*(?:and\s+|or\s+)?|\s*,\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+(?=[^,;]*\Z)")
 _QUOTED = re.compile(r"\s*[-–•]?\s*[\"“«][^\"“”«»\n]{3,400}[\"”»][^;\"“”«»]{0,120}\Z")
 _LONGEST_ITEM = 8
 """Words of an item that stands in a line with others."""
