@@ -13,7 +13,7 @@ from ragtriage.judges.embedded.readings import read, read_sentence
 from ragtriage.judges.embedded.unsupported_numbers import unsupported_numbers
 from ragtriage.text.claims import Marker, capitalized
 from ragtriage.text.declines import declines
-from ragtriage.text.differences import differences, likely_place
+from ragtriage.text.differences import differences, likely_place, opposite_words
 from ragtriage.text.sentences import split_sentences
 from ragtriage.text.yes_no import is_yes, stated
 
@@ -128,7 +128,8 @@ def likelier_answer(asked: Sequence[Question], answers: Sequence[Answer]) -> Ans
         return found if isinstance(found, Failure) else opposite
     here, there = (min(max(one.score or 0.0, LEAST), 1.0 - LEAST) for one in (found, opposite))
     odds = (here / (1.0 - here)) / (there / (1.0 - there))
-    odds *= DENIAL if _denied(asked[0]) == read_sentence(asked[0].subject).negated else 1.0 / DENIAL
+    negated = read_sentence(asked[0].subject).negated
+    odds *= DENIAL if _denied(asked[int(negated)]) == negated else 1.0 / DENIAL
     chance = (1.0 - (1.0 - here) * (1.0 - there)) * odds / (1.0 + odds)
     decided = with_chance(Verdict("no", chance, contradicted=there >= CHECK), chance)
     why = opposite if decided.value == "no" and there >= CHECK else found
@@ -137,10 +138,11 @@ def likelier_answer(asked: Sequence[Question], answers: Sequence[Answer]) -> Ans
 
 
 def _denied(question: Question) -> bool:
-    """Whether the sentence that shares most words with a claim denies something."""
+    """Whether the sentence that shares most words with a claim denies something, or has the opposite of one of them."""
     own = read_sentence(question.subject).stemset
     sentences = (sentence for text in question.evidence for sentence in read(text).sentences)
-    return max(sentences, key=lambda sentence: len(sentence.stemset & own)).negated
+    closest = max(sentences, key=lambda sentence: len(sentence.stemset & own))
+    return closest.negated or any(opposite_words(question.subject, closest.text))
 
 
 DENIAL = 2.5
