@@ -131,6 +131,8 @@ def likelier_answer(asked: Sequence[Question], answers: Sequence[Answer]) -> Ans
     negated = read_sentence(asked[0].subject).negated
     odds *= DENIAL if _denied(asked[int(negated)]) == negated else 1.0 / DENIAL
     chance = (1.0 - (1.0 - here) * (1.0 - there)) * odds / (1.0 + odds)
+    if negated and max(here, there) < CHECK:  # neither what it denies nor the denial is told
+        return Verdict("unknown", chance, 1.0 - chance, f"read as “{asked[0].subject}”: {found.explanation}")
     decided = with_chance(Verdict("no", chance, contradicted=there >= CHECK), chance)
     why = opposite if decided.value == "no" and there >= CHECK else found
     said = f"“{asked[0].subject}”" if why is found else f"“{asked[0].subject}”, and the opposite is said"
