@@ -40,6 +40,7 @@ from ragtriage.planning.relations import (
     needs_judge,
     requirements_of,
 )
+from ragtriage.text.prepared import prepared
 
 CASE = Case(
     "c",
@@ -122,7 +123,7 @@ def test_every_step_that_can_be_written_can_be_taken(step: Step) -> None:
 
 @pytest.mark.parametrize("step", [s for s in STEPS if requirements_of(s) and s not in REPLACING], ids=str)
 def test_on_an_empty_case_a_step_is_missing_with_its_reason(step: Step) -> None:
-    (record,) = evaluate_sync([Case("c", "What?")], FakeJudge(answer), metrics=(), also=[step])
+    (record,) = evaluate_sync([Case("c", "What?", None)], FakeJudge(answer), metrics=(), also=[step])
 
     known = record.steps[str(step)]
     assert isinstance(known, Missing)
@@ -153,4 +154,4 @@ def test_a_fact_is_asked_about_with_the_source_that_it_was_taken_from() -> None:
     assert ("It costs", ("It costs 5 euros.",)) in essential
     assert ("It costs 5 euros.", ()) in essential
     assert ("It floats.", ()) in essential  # a fact that is all of its source is the same question as the source
-    assert (CASE.response, ()) in essential
+    assert (prepared(CASE).text, ()) in essential

@@ -26,7 +26,7 @@ from ragtriage.store import CopiedRun, RunBusyError, Store, open_store
 from ragtriage.store.copying import copy_stored
 from ragtriage.store.forgetting import delete_unheld_texts
 
-CASES = [case(0), FULL, case(3), case(4, response=None), case(9, sources=None)]
+CASES = [case(0), FULL, case(3), case(4, response=None, sources=None)]
 READ = CaseHeading("quality", "retriever", ("thin_sources",), sure=True)
 
 

@@ -27,12 +27,11 @@ from ragtriage.store import open_store
 CASES = [
     case(0),
     FULL,
-    case(9, sources=None),
     case(1, response=None),
     case(2, sources=()),
     case(3),
     case(4, response=""),
-    case(5, query=""),
+    case(5, query="", sources=None),
     case(6, relevant_ids=()),
 ]
 

@@ -101,12 +101,36 @@ def test_short_answers_cover_what_was_asked_and_nobody_is_blamed_for_them(embedd
             assert outcome.value > 0.8, (record.case.id, name)
 
 
-def test_a_bare_no_is_neither_supported_nor_unsupported(embedded: EmbeddedJudge) -> None:
-    question = ask.supported("No.", ["Parking is free on Sundays."], query="Is parking free on Sundays?")
+def test_a_yes_or_no_is_judged_as_what_it_states(embedded: EmbeddedJudge) -> None:
+    free, closed = "Parking is free on Sundays.", "The library is closed on Sundays."
+    told = [
+        ("No.", "Is parking free on Sundays?", free, "no"),
+        ("Yes, it is.", "Is parking free on Sundays?", free, "yes"),
+        ("No, it isn't.", "Is the library open on Sundays?", closed, "yes"),
+        ("Yes.", "Is the library open on Sundays?", closed, "no"),
+        ("No.", "And on Sundays?", free, "unknown"),  # nobody can tell what it denies
+    ]
+    questions = [ask.supported(said, [source], query=query, context=said) for said, query, source, _ in told]
 
-    async def answers() -> list[Answer]:
-        return [answer async for _, answer in embedded.ask([question])]
+    async def answers() -> dict[int, Answer]:
+        return {place: answer async for place, answer in embedded.ask(questions)}
 
-    (found,) = asyncio.run(answers())
-    assert isinstance(found, Verdict)
-    assert found.value == "unknown"
+    found = asyncio.run(answers())
+    values = [one.value for place in range(len(told)) if isinstance(one := found[place], Verdict)]
+    assert values == [value for *_, value in told]
+
+
+def test_a_made_up_item_of_a_list_is_not_supported(embedded: EmbeddedJudge) -> None:
+    lead, source = "The hotel offers:", "The hotel offers a sauna, a reading room and free bicycles."
+    items = ["a sauna", "a rooftop pool", "a reading room", "free bicycles"]
+    response = f"{lead}\n" + "\n".join(f"- {item}" for item in items)
+    questions = [
+        ask.supported(f"{lead} {item}", [source], query="What is offered?", context=response) for item in items
+    ]
+
+    async def answers() -> dict[int, Answer]:
+        return {place: answer async for place, answer in embedded.ask(questions)}
+
+    found = asyncio.run(answers())
+    values = [one.value for place in range(len(items)) if isinstance(one := found[place], Verdict)]
+    assert values == ["yes", "no", "yes", "yes"]

@@ -150,10 +150,15 @@ def is_item(query: str, claim: str, response: str) -> bool:
     return any(_names(lead, query) and _stands_in(claim, items) for lead, items in _lists(response))
 
 
+def is_field(claim: str, response: str) -> bool:
+    """Whether a claim is a field of a response in JSON, as that is prepared: a row of one cell."""
+    return f"| {claim} |" in response
+
+
 def listed_item(claim: str, response: str) -> str:
     """The item that a claim was made of, with the words before its list, or a field's value; empty for any other."""
     lead, colon, item = claim.partition(": ")
-    if colon and f"| {claim} |" in response:
+    if colon and is_field(claim, response):
         return claim.rpartition(": ")[2]
     if not colon or "\n" in claim or lead not in (said := _plain(response)):
         return ""

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from ragtriage.core.display import LONGEST_QUOTE, quoted
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import CHECK, Answer, Answered, Components, Failure, Verdict, with_chance
-from ragtriage.judges.embedded.claimed_text import listed_item, without_attribution
+from ragtriage.judges.embedded.claimed_text import is_field, listed_item, without_attribution
 from ragtriage.judges.embedded.readings import read, read_sentence
+from ragtriage.judges.embedded.unsupported_numbers import unsupported_numbers
 from ragtriage.text.claims import Marker, capitalized
 from ragtriage.text.declines import declines
-from ragtriage.text.differences import differences, likely_place
+from ragtriage.text.differences import differences, likely_place, opposite_words
 from ragtriage.text.sentences import split_sentences
 from ragtriage.text.yes_no import is_yes, stated
 
@@ -129,8 +130,11 @@ def likelier_answer(asked: Sequence[Question], answers: Sequence[Answer]) -> Ans
         return found if isinstance(found, Failure) else opposite
     here, there = (min(max(one.score or 0.0, LEAST), 1.0 - LEAST) for one in (found, opposite))
     odds = (here / (1.0 - here)) / (there / (1.0 - there))
-    odds *= DENIAL if _denied(asked[0]) == read_sentence(asked[0].subject).negated else 1.0 / DENIAL
+    negated = read_sentence(asked[0].subject).negated
+    odds *= DENIAL if _denied(asked[int(negated)]) == negated else 1.0 / DENIAL
     chance = (1.0 - (1.0 - here) * (1.0 - there)) * odds / (1.0 + odds)
+    if negated and max(here, there) < CHECK:  # neither what it denies nor the denial is told
+        return Verdict("unknown", chance, 1.0 - chance, f"read as “{asked[0].subject}”: {found.explanation}")
     decided = with_chance(Verdict("no", chance, contradicted=there >= CHECK), chance)
     why = opposite if decided.value == "no" and there >= CHECK else found
     said = f"“{asked[0].subject}”" if why is found else f"“{asked[0].subject}”, and the opposite is said"
@@ -138,10 +142,11 @@ def likelier_answer(asked: Sequence[Question], answers: Sequence[Answer]) -> Ans
 
 
 def _denied(question: Question) -> bool:
-    """Whether the sentence that shares most words with a claim denies something."""
+    """Whether the sentence that shares most words with a claim denies something, or has the opposite of one of them."""
     own = read_sentence(question.subject).stemset
     sentences = (sentence for text in question.evidence for sentence in read(text).sentences)
-    return max(sentences, key=lambda sentence: len(sentence.stemset & own)).negated
+    closest = max(sentences, key=lambda sentence: len(sentence.stemset & own))
+    return closest.negated or any(opposite_words(question.subject, closest.text))
 
 
 DENIAL = 2.5
@@ -149,9 +154,15 @@ DENIAL = 2.5
 
 
 def item_questions(question: Question) -> tuple[Question, ...]:
-    """A claim that is an item of a list, with the words before the list and without them; none for any other."""
+    """A claim that is an item of a list, with the words before the list and without them; a field's value as it is.
+
+    None for any other claim, and for items that state more than names.
+    """
     item = listed_item(question.subject, question.context) if question.kind == "supported" and question.context else ""
-    return (question, replace(question, subject=item)) if item else ()
+    if item and is_field(question.subject, question.context):
+        return (question,)
+    named = item and len(item.split()) <= LONGEST_ITEM and not any(map(str.isdigit, item))
+    return (question, replace(question, subject=item)) if named else ()
 
 
 def item_answer(asked: Sequence[Question], answers: Sequence[Answer]) -> Answer:
@@ -162,16 +173,17 @@ def item_answer(asked: Sequence[Question], answers: Sequence[Answer]) -> Answer:
     verdicts = [one for one in answers if isinstance(one, Verdict)]
     if len(verdicts) < len(answers):
         return next(one for one in answers if not isinstance(one, Verdict))
-    found = min(verdicts, key=lambda one: one.score or 0.0)
-    own = read_sentence(asked[-1].subject).stemset
-    lost = own.difference(*(read(text).stems for text in asked[0].evidence))
-    if not lost:
-        return found
+    found, question = min(verdicts, key=lambda one: one.score or 0.0), asked[0]
+    item, readings = listed_item(question.subject, question.context), [read(text) for text in question.evidence]
+    own = {word for word in read_sentence(item).stemset if word.isalpha()}
+    share = len(own.difference(*(reading.stems for reading in readings))) / max(1, len(own))
+    known = frozenset[str]().union(*(reading.numbers | reading.stems for reading in readings))
+    if unsupported_numbers(item, known, (*question.evidence, question.query), question.context):
+        share = 1.0
     here = min(max(found.score or 0.0, LEAST), 1.0 - LEAST)
-    share = 1.0 if any(map(str.isdigit, lost)) else len(lost) / len(own)
     odds = here / (1.0 - here) / NOWHERE**share
     chance = odds / (1.0 + odds)
-    return with_chance(replace(found, score=chance), chance)
+    return with_chance(replace(found, score=chance), chance) if share else found
 
 
 def denied_answer(_: Sequence[Question], answers: Sequence[Answer]) -> Answer:
@@ -188,6 +200,8 @@ DENIED = "It is not true that "
 """What a claim begins with that calls a statement false."""
 UNTOLD = 0.4
 """The highest chance of a denial of what nothing contradicts; set by hand."""
+LONGEST_ITEM = 8
+"""Words of an item that names something."""
 NOWHERE = 6.0
 """By how much the odds of an item fall if none of its words, or not its number, stands in the evidence; set by hand."""
 LEAST = 1e-4
