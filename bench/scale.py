@@ -36,7 +36,7 @@ from ragtriage.demo import DATA
 from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import evaluate_file, fingerprints_of
-from ragtriage.execution.execute import Outcome, execute
+from ragtriage.execution.execute import JobOutcome, execute
 from ragtriage.execution.job import Job, checked_versions
 from ragtriage.execution.pools import LocalProcesses, Pool
 from ragtriage.execution.ray_actors import RayActors, ray_module
@@ -168,7 +168,7 @@ def shown_now_and_then() -> Callable[[str], None]:
     return show
 
 
-def timed(job: Job, pool: NewPool, show: Callable[[str], None] | None = None) -> tuple[Outcome, float]:
+def timed(job: Job, pool: NewPool, show: Callable[[str], None] | None = None) -> tuple[JobOutcome, float]:
     """What became of a job, and how long it took."""
     began = time.monotonic()
     outcome = execute(job, job.folder, lambda folder, most: pool(job, folder, most), show=show or shown_now_and_then())

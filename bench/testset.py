@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.testset.generation.build import BuildOptions, build, make_fillings, make_schema, make_templates
-from ragtriage.testset.generation.database import Database
+from ragtriage.testset.generation.database import OpenedDatabase
 from ragtriage.testset.generation.fillings import FillingOptions, typed_answer
 from ragtriage.testset.generation.query_templates import enumerate_templates, parameterized_sql
 from ragtriage.testset.generation.reflection import reflect
@@ -34,7 +34,7 @@ TABLES = 200
 def chinook(path: str) -> dict[str, Any]:
     """Build 10,000 questions, and ask every stored query again."""
     begin = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder, Database(path) as database:
+    with tempfile.TemporaryDirectory() as folder, OpenedDatabase(path) as database:
         steps = build(database, Path(folder), BuildOptions(plan=SamplingPlan(size=10_000)))
         seconds = time.perf_counter() - begin
         rows = [json.loads(line) for line in (Path(folder) / "questions.jsonl").open(encoding="utf-8")]
@@ -79,7 +79,7 @@ def schemas(path: str) -> dict[str, Any]:
                 failed.append(f"{one['db_id']}: {error}")
                 connection.close()
                 continue
-            with Database(str(file)) as database:
+            with OpenedDatabase(str(file)) as database:
                 schema = reflect(database).schema
             found = enumerate_templates(schema, aggregates=True).templates
             counts["schemas"] += 1
@@ -152,7 +152,7 @@ def large() -> dict[str, Any]:
         connection.commit()
         connection.close()
         times = {}
-        with Database(str(file)) as database:
+        with OpenedDatabase(str(file)) as database:
             begin = time.perf_counter()
             make_schema(database, Path(folder) / "schema.yaml")
             times["schema"] = time.perf_counter() - begin

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ragtriage.core.amount import Amount
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.job import Job, Task
-from ragtriage.execution.pools import Ended, Event
+from ragtriage.execution.pools import Ended, PoolEvent
 from ragtriage.execution.worker import Worker, new_worker
 
 
@@ -25,7 +25,7 @@ class InProcess:
         self,
         job: Job,
         coordinator: Coordinator,
-        worked: Callable[[Ended], Event] = lambda ended: ended,
+        worked: Callable[[Ended], PoolEvent] = lambda ended: ended,
         names: Sequence[str] = ("this process",),
     ) -> None:
         self._coordinator, self._worked, self._names = coordinator, worked, [*names]
@@ -40,7 +40,7 @@ class InProcess:
         """See `Pool`."""
         self._tasks.append(task)
 
-    def wait(self, seconds: float) -> Sequence[Event]:
+    def wait(self, seconds: float) -> Sequence[PoolEvent]:
         """See `Pool`."""
         tasks, self._tasks, worker = self._tasks, [], self._worker
         results = [worker.work(task) if isinstance(worker, Worker) else worker for task in tasks]

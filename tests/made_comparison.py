@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from ragtriage.runs.compare.comparison import (
-    CaseList,
     ChangedCase,
+    ChangedCases,
     Changes,
     Comparison,
     FindingComparison,
@@ -20,7 +20,7 @@ from ragtriage.runs.compare.comparison import (
     Slice,
     SliceMetric,
 )
-from ragtriage.runs.compare.statistics import Difference
+from ragtriage.runs.compare.statistics import MeanDifference
 
 HOSTILE = "a|b<script>alert(1)</script>\x1b[31m @ada `x` [y](https://evil.example) _z_ \ud800\ufffe\n# end"
 WORSE = GateResult(
@@ -40,10 +40,10 @@ SHARE = GateResult(
 )  # fmt: skip
 
 
-def made_difference(middle: float, half: float, base: float = 0.79) -> Difference:
+def made_difference(middle: float, half: float, base: float = 0.79) -> MeanDifference:
     """A difference over 168 cases in 40 groups."""
     se = half / 2.02
-    return Difference(
+    return MeanDifference(
         168, 40, base, base + middle, middle, 31, se, se, 39.0, middle - half, middle + half, 2.8 * se
     )  # fmt: skip
 
@@ -86,7 +86,7 @@ def made_comparison(case_id: str = "q117", **other: Any) -> Comparison:
         HeadlineMatrix(("none", "prompt"), ((141, 17), (6, 36)), ((("q1",), (case_id,)), (("q3",), ("q4",)))),
         gates=(WORSE, UNSURE),
         slices={"topic": (Slice("billing", 120, (SliceMetric("groundedness", "worse", made_difference(-0.2, 0.1)),)),)},
-        worse=CaseList("groundedness", 31, (case,)),
+        worse=ChangedCases("groundedness", 31, (case,)),
         left_out=LeftOut(only_base=(case_id,)),
         notes=("run 8 has another version of ragtriage",),
         family=2,

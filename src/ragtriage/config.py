@@ -17,8 +17,7 @@ from typing import Any, ClassVar, Literal
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import why_unreadable
 from ragtriage.core.validation import STRICT, Invalid, Setting, near_names, setting, settings_of, validated
-from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule, RuleLevel, thresholds_with
-from ragtriage.diagnosis.rules import Kind as FindingKind
+from ragtriage.diagnosis.rules import COSTS, RULES, Costs, FindingKind, Rule, RuleLevel, thresholds_with
 from ragtriage.judges.decision_thresholds import (
     DecisionThreshold,
     LabelChance,

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from ragtriage.collect.answers_file import CollectedLines
-from ragtriage.collect.application import Reply, answered_row
+from ragtriage.collect.application import ApplicationReply, answered_row
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 
-ROW = answered_row(Case("ü1", "q?"), Reply("ä\u2028\n"), 0.5)
+ROW = answered_row(Case("ü1", "q?"), ApplicationReply("ä\u2028\n"), 0.5)
 LINE = json.dumps(ROW, ensure_ascii=False).encode()
 
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage.core.statistics import (
-    Array,
     ClusterBootstrap,
     ExactSum,
     IntervalEstimate,
     Measure,
+    Numbers,
     auc,
     balanced_accuracy,
     balanced_accuracy_at,
@@ -31,7 +31,7 @@ from ragtriage.core.statistics import (
 ROWS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 5), st.integers(0, 3)), min_size=3, max_size=12)
 
 
-def numbers(*values: float) -> Array:
+def numbers(*values: float) -> Numbers:
     return np.array(values, dtype=np.float64)
 
 
@@ -85,7 +85,7 @@ def test_the_best_cutoff_separates_where_it_can() -> None:
 
 @pytest.mark.parametrize("make", [auc, kappa, spearman, lambda y, s: balanced_accuracy(y, (s > 2).astype(float))])
 @given(rows=ROWS)
-def test_a_weight_is_a_row_that_stands_there_more_than_once(make: Callable[[Array, Array], Measure], rows) -> None:
+def test_a_weight_is_a_row_that_stands_there_more_than_once(make: Callable[[Numbers, Numbers], Measure], rows) -> None:
     label, score, weight = (np.array(column, dtype=np.float64) for column in zip(*rows, strict=True))
     often = np.repeat(np.arange(len(rows)), weight.astype(int))
 

@@ -24,9 +24,9 @@ from ragtriage.core.verdicts import Answer
 from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import evaluate_file, fingerprints_of
-from ragtriage.execution.execute import Outcome, execute
+from ragtriage.execution.execute import JobOutcome, execute
 from ragtriage.execution.job import Job, NewJudge, checked_versions
-from ragtriage.execution.pools import Ended, Event, LocalProcesses, Pool
+from ragtriage.execution.pools import Ended, LocalProcesses, Pool, PoolEvent
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import InMemory
 from ragtriage.metrics import THELMA
@@ -157,7 +157,7 @@ NewPool = Callable[[Job, Folder, int], Pool]
 
 
 def in_process(
-    worked: Callable[[Ended], Event] = lambda ended: ended, names: Sequence[str] = ("this process",)
+    worked: Callable[[Ended], PoolEvent] = lambda ended: ended, names: Sequence[str] = ("this process",)
 ) -> NewPool:
     """This process works on the parts; see `InProcess`."""
     return lambda given, folder, _: InProcess(given, Coordinator(InMemory(), folder), worked, names)
@@ -168,7 +168,7 @@ def two_processes(given: Job, folder: Folder, most: int) -> Pool:
     return LocalProcesses(given, min(2, most), Coordinator(InMemory(), folder))
 
 
-def executed(given: Job, *, pool: NewPool = in_process(), **more: Any) -> Outcome:  # noqa: B008  # a function
+def executed(given: Job, *, pool: NewPool = in_process(), **more: Any) -> JobOutcome:  # noqa: B008  # a function
     """Execute a job."""
     return execute(given, given.folder, lambda folder, most: pool(given, folder, most), **more)
 
@@ -181,7 +181,7 @@ def evaluated(
     size: int | None = 16,
     texts: bool = False,
     **more: Any,
-) -> Outcome:
+) -> JobOutcome:
     """Evaluate inputs into a folder, in this process if nothing else is said."""
     return executed(job(inputs, out, judge=judge, size=size, texts=texts), **more)
 

@@ -14,13 +14,13 @@ from scripted_judges import CONFIG, as_json, parquet, place_of, row, timeless, w
 from scripted_judges import evaluated as evaluated_into
 
 from ragtriage.core.errors import RagtriageError, StoreError
-from ragtriage.execution.execute import Outcome
+from ragtriage.execution.execute import JobOutcome
 from ragtriage.runs.tally import tally_of
 from ragtriage.store.checking import check_folder
 from ragtriage.store.folder import FORMAT, open_folder
 
 
-def evaluated(rows: Path, out: Path, **more: Any) -> Outcome:
+def evaluated(rows: Path, out: Path, **more: Any) -> JobOutcome:
     """Evaluate an input into a folder, in parts of about ten cases."""
     return evaluated_into([rows], out, size=10, **more)
 

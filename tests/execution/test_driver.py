@@ -24,7 +24,7 @@ from scripted_judges import (
 
 from ragtriage.core.errors import JudgeError
 from ragtriage.execution.job import Task, TaskResult
-from ragtriage.execution.pools import Ended, Event, Lost
+from ragtriage.execution.pools import Ended, Lost, PoolEvent
 from ragtriage.store import open_store
 from ragtriage.store.folder import open_folder
 
@@ -37,7 +37,7 @@ def rows(tmp_path: Path) -> Path:
 def test_half_of_the_first_ten_parts_failing_stops_it(tmp_path: Path, rows: Path) -> None:
     given: list[Task] = []
 
-    def broken(ended: Ended) -> Event:
+    def broken(ended: Ended) -> PoolEvent:
         given.append(ended.task)
         return replace(ended, result=TaskResult("failed", "no"))
 
@@ -54,7 +54,7 @@ def test_every_attempt_has_a_name_of_its_own(tmp_path: Path, rows: Path) -> None
     given: list[Task] = []
     lost: set[str] = set()
 
-    def once(ended: Ended) -> Event:
+    def once(ended: Ended) -> PoolEvent:
         given.append(ended.task)
         if ended.task.plan.id in lost:
             return ended
@@ -75,7 +75,7 @@ def with_part(ended: Ended, **changes: Any) -> Ended:
     return replace(ended, result=replace(ended.result, part=replace(ended.result.part, **changes)))
 
 
-def other_arithmetic(ended: Ended) -> Event:
+def other_arithmetic(ended: Ended) -> PoolEvent:
     """The second process computes otherwise."""
     return with_part(ended, probe="aa" if ended.who == "one" else "bb")
 
@@ -104,13 +104,13 @@ def test_a_process_with_other_versions_is_refused_with_both(tmp_path: Path, rows
 
 
 def test_parts_with_failed_scores_are_worked_on_again(tmp_path: Path, rows: Path) -> None:
-    def one_failure(ended: Ended) -> Event:
+    def one_failure(ended: Ended) -> PoolEvent:
         return with_part(ended, failed=1) if getattr(ended.task.plan.part, "start", 1) == 0 else ended
 
     evaluated([rows], tmp_path / "run", pool=in_process(one_failure))
     given: list[Task] = []
 
-    def heard(ended: Ended) -> Event:
+    def heard(ended: Ended) -> PoolEvent:
         given.append(ended.task)
         return ended
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragtriage.readers import Rejected
 from ragtriage.runs.case_row import CaseRow
-from ragtriage.runs.manifest import Part, PartPlan
+from ragtriage.runs.manifest import CommittedPart, PartPlan
 from ragtriage.store import layout
 from ragtriage.store.layout import Duplicate, PlacedPart, duplicates_in, find_duplicates
 from ragtriage.store.part_file import Entries, PartFile, read_ids
@@ -50,7 +50,7 @@ def test_ids_that_are_compared_in_several_goes_give_the_same(monkeypatch: pytest
     monkeypatch.setattr(layout, "AT_A_TIME", at_a_time)
     parts = [[0, 1, 2, 3, 4, 5], [6, 7, 0, 8], [9, 10, 11, 12, 3], [12, 0]]
     placed = [
-        PlacedPart(PartPlan(f"{at}", 0, None, None), Part(f"{at}", "", "", 0, 0, len(part), 0, 0), 0, 0, 0)
+        PlacedPart(PartPlan(f"{at}", 0, None, None), CommittedPart(f"{at}", "", "", 0, 0, len(part), 0, 0), 0, 0, 0)
         for at, part in enumerate(parts)
     ]
     assert find_duplicates(placed, lambda one: ids_of(parts[int(one.plan.id)])) == expected(parts)

@@ -13,9 +13,9 @@ from scripted_judges import as_json, evaluated, executed, in_process, job, place
 
 from ragtriage.core.errors import InputError
 from ragtriage.core.files import folder_at
-from ragtriage.execution.execute import Outcome
+from ragtriage.execution.execute import JobOutcome
 from ragtriage.execution.job import checked_versions
-from ragtriage.execution.pools import Ended, Event
+from ragtriage.execution.pools import Ended, PoolEvent
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.store.folder import open_folder, write_manifest
 
@@ -25,7 +25,7 @@ def rows(tmp_path: Path) -> Path:
     return written(tmp_path / "rows.jsonl", [row(i) for i in range(60)])
 
 
-def half_done(rows: Path, out: Path, versions: Mapping[str, str] | None = None, **more: Any) -> Outcome:
+def half_done(rows: Path, out: Path, versions: Mapping[str, str] | None = None, **more: Any) -> JobOutcome:
     """The first of two shares, as a program with these versions does it."""
     result = evaluated([rows], out, share=(1, 2), **more)
     known = place_of(result.run).manifest
@@ -77,7 +77,7 @@ def test_versions_are_those_of_whoever_judges() -> None:
     assert "pydantic-ai-slim" in checked_versions(JudgeConfig(("openai:gpt-5-mini",)))
 
 
-def own_arithmetic(ended: Ended) -> Event:
+def own_arithmetic(ended: Ended) -> PoolEvent:
     """Every process computes in its own way."""
     assert ended.result.part is not None
     return replace(ended, result=replace(ended.result, part=replace(ended.result.part, probe=ended.who)))

@@ -10,7 +10,7 @@ import pytest
 from made_comparison import HOSTILE, UNSURE, WORSE, made_comparison
 from ragtriage.report.comparison_files import MARK, MOST, comparison_markdown, escaped
 from ragtriage.report.comparison_words import Quote
-from ragtriage.runs.compare.comparison import CaseList
+from ragtriage.runs.compare.comparison import ChangedCases
 
 
 def test_it_begins_with_its_mark_and_what_it_comes_to() -> None:
@@ -69,8 +69,8 @@ def test_a_long_one_is_cut_and_says_by_how_much() -> None:
     case = found.worse.cases[0]
     many = replace(
         found,
-        worse=CaseList("groundedness", 5_000, tuple(replace(case, id=f"{i}" + "|" * 90) for i in range(5_000))),
-        better=CaseList("groundedness", 5_000, (case,) * 5_000),
+        worse=ChangedCases("groundedness", 5_000, tuple(replace(case, id=f"{i}" + "|" * 90) for i in range(5_000))),
+        better=ChangedCases("groundedness", 5_000, (case,) * 5_000),
     )
     text = comparison_markdown(many)
 

@@ -14,10 +14,10 @@ from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report
 from ragtriage.report.document import (
     Bar,
-    Block,
+    DocumentBlock,
+    DocumentTable,
     Line,
     StyledText,
-    Table,
     line,
     markdown,
     number_columns,
@@ -32,7 +32,7 @@ from ragtriage.runs.summary import Tally
 
 
 @pytest.fixture
-def documents(rich_record: Record, thresholds: dict[str, float]) -> list[tuple[Block, ...]]:
+def documents(rich_record: Record, thresholds: dict[str, float]) -> list[tuple[DocumentBlock, ...]]:
     findings = diagnose(rich_record, thresholds)
     tally = Tally(THELMA, thresholds)
     tally.add(rich_record)
@@ -40,17 +40,17 @@ def documents(rich_record: Record, thresholds: dict[str, float]) -> list[tuple[B
     return [tuple(run_document(run)), tuple(case_document(case_report(rich_record, findings, thresholds)))]
 
 
-def printed(*blocks: Block, width: int = 100, encoding: str = "utf-8") -> list[str]:
+def printed(*blocks: DocumentBlock, width: int = 100, encoding: str = "utf-8") -> list[str]:
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     print_document(Console(file=file, width=width), blocks)
     file.seek(0)
     return [row.rstrip() for row in file.read().splitlines()]
 
 
-def texts_of(block: Block) -> list[str]:
+def texts_of(block: DocumentBlock) -> list[str]:
     if isinstance(block, Line):
         return [span.text for span in block.spans]
-    if isinstance(block, Table):
+    if isinstance(block, DocumentTable):
         return [cell for row in block.rows for cell in row if isinstance(cell, str)]
     return [block.title]
 
@@ -65,7 +65,7 @@ def test_the_same_run_makes_the_same_value(rich_record: Record, thresholds: dict
     assert one == other
 
 
-def test_terminal_and_markdown_show_every_text(documents: list[tuple[Block, ...]]) -> None:
+def test_terminal_and_markdown_show_every_text(documents: list[tuple[DocumentBlock, ...]]) -> None:
     for document in documents:
         shown = squeezed("".join(printed(*document, width=300)))
         written = squeezed(markdown(document))

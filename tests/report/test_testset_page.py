@@ -24,7 +24,7 @@ from ragtriage.testset.failure_analysis import (
     blame_agreement,
     tag_rows,
 )
-from ragtriage.testset.scoring import Difference, score_decided
+from ragtriage.testset.scoring import ClusterDifference, score_decided
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -105,7 +105,7 @@ def test_both_averages_are_in_the_table(tmp_path: Path) -> None:
 def test_a_difference_that_rounds_to_nothing_has_no_sign(
     difference: float, low: float | None, high: float | None, shown: str
 ) -> None:
-    assert difference_of(Difference(difference, low, high, None, None, 0)) == shown
+    assert difference_of(ClusterDifference(difference, low, high, None, None, 0)) == shown
 
 
 def test_the_most_telling_groups_come_first() -> None:

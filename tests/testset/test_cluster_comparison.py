@@ -9,10 +9,10 @@ from answered_rows import answers, scored, scored_evenly
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.testset.answered_rows import Row
-from ragtriage.testset.scoring import METRICS, Difference, Metric, balanced
+from ragtriage.testset.scoring import METRICS, ClusterDifference, GrammarMetric, balanced
 
 
-def of(rows: list[Row], metric: Metric = "accuracy", **terms: object) -> Difference:
+def of(rows: list[Row], metric: GrammarMetric = "accuracy", **terms: object) -> ClusterDifference:
     found = scored(rows, **terms).comparison
     assert found is not None
     return found.metrics[metric]

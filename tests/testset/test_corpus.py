@@ -9,7 +9,7 @@ import pytest
 
 from ragtriage import InputError
 from ragtriage.testset.answered_rows import Row
-from ragtriage.testset.corpus import Corpus, Document, GapLookup, look_up_gaps, read_corpus
+from ragtriage.testset.corpus import Corpus, CorpusDocument, GapLookup, look_up_gaps, read_corpus
 
 REPORT = """# Old Pier: final report
 
@@ -22,7 +22,7 @@ Another paragraph names Bruno Vale.
 def found(answer: Any, *texts: str, query: str = "", about: str = "Old Pier", retrieved: str = "") -> GapLookup:
     columns = {"parameters": {"project.name": about}} if about else {}
     row = Row("1", "g", query=query, answer=answer, retrieved=(retrieved,), columns=columns)
-    corpus = Corpus(tuple(Document(f"d{at}", text) for at, text in enumerate(texts)), 0)
+    corpus = Corpus(tuple(CorpusDocument(f"d{at}", text) for at, text in enumerate(texts)), 0)
     return look_up_gaps([row], ["g"], corpus)[0]
 
 
@@ -94,7 +94,7 @@ def test_without_parameters_the_names_of_the_query_say_what_it_is_about() -> Non
 def test_the_order_of_a_groups_phrasings_does_not_matter(order: int) -> None:
     queries = ("manager of Old Pier", "Yesterday Mark asked me: who is the manager of Old Pier?")
     rows = [Row(str(at), "g", query=query, answer="Ada Finch") for at, query in enumerate(queries)]
-    corpus = Corpus((Document("d", "# Old Pier\n\nThe manager is Ada Finch."),), 0)
+    corpus = Corpus((CorpusDocument("d", "# Old Pier\n\nThe manager is Ada Finch."),), 0)
 
     (one,) = look_up_gaps(rows[::order], ["g"], corpus)
 

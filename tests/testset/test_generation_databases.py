@@ -10,7 +10,7 @@ import pytest
 
 from library_database import COPIES, LINES, LOOK_ALIKE, ODD, library
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.testset.generation.database import Database, QueryLimits, TooSlow
+from ragtriage.testset.generation.database import OpenedDatabase, QueryLimits, TooSlow
 from ragtriage.testset.generation.fillings import AnswerPolicies, FilledTemplate, Filling, FillingOptions, fill_template
 from ragtriage.testset.generation.query_templates import enumerate_templates, fill_placeholders
 from ragtriage.testset.generation.reflection import reflect
@@ -28,16 +28,16 @@ def place(request, tmp_path_factory) -> Iterator[tuple[str, Run]]:
 
 
 @pytest.fixture
-def database(place) -> Iterator[Database]:
-    with Database(place[0]) as opened:
+def database(place) -> Iterator[OpenedDatabase]:
+    with OpenedDatabase(place[0]) as opened:
         yield opened
 
 
-def schema_of(database: Database) -> Schema:
+def schema_of(database: OpenedDatabase) -> Schema:
     return reflect(database).schema
 
 
-def fill(database: Database, sql: str, large: int = 100_000, **terms) -> FilledTemplate:
+def fill(database: OpenedDatabase, sql: str, large: int = 100_000, **terms) -> FilledTemplate:
     schema = schema_of(database)
     sampler = CombinationSampler(database, schema, large=large)
     return fill_template(check_template(sql, schema), schema, sampler, database, FillingOptions(**terms))
@@ -63,7 +63,7 @@ def test_nothing_can_be_written(database, sql):
 
 
 def test_a_statement_is_cut_off_at_its_time(place):
-    with Database(place[0], QueryLimits(seconds=0.3)) as database:
+    with OpenedDatabase(place[0], QueryLimits(seconds=0.3)) as database:
         begin = time.monotonic()
         with pytest.raises(TooSlow, match=r"longer than 0\.3 s"):
             database.rows(
@@ -75,7 +75,7 @@ def test_a_statement_is_cut_off_at_its_time(place):
 
 
 def test_a_result_is_cut_off_at_its_rows(place):
-    with Database(place[0], QueryLimits(rows=2)) as database:
+    with OpenedDatabase(place[0], QueryLimits(rows=2)) as database:
         assert len(database.rows("SELECT title FROM book")) == 2
 
 
@@ -241,7 +241,7 @@ def test_the_same_seed_draws_the_same(database):
 )
 def test_a_wrong_address_is_told(url, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises((ConfigError, InputError), match=says), Database(url):
+    with pytest.raises((ConfigError, InputError), match=says), OpenedDatabase(url):
         pass
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from library_database import sqlite_library
-from ragtriage.testset.generation.database import Database
+from ragtriage.testset.generation.database import OpenedDatabase
 from ragtriage.testset.generation.phrasing.nouns import singular
 from ragtriage.testset.generation.query_templates import enumerate_templates, fill_placeholders, parameterized_sql
 from ragtriage.testset.generation.reflection import column_words, reference_words, reflect, words_of
@@ -22,7 +22,7 @@ from ragtriage.testset.generation.sql_checks import RefusedSql, check_template
 @pytest.fixture(scope="module")
 def schema(tmp_path_factory: pytest.TempPathFactory) -> Schema:
     path: Path = tmp_path_factory.mktemp("library") / "library.sqlite"
-    with Database(sqlite_library(path)) as database:
+    with OpenedDatabase(sqlite_library(path)) as database:
         return reflect(database).schema
 
 
@@ -179,7 +179,7 @@ def test_no_template_comes_back_to_what_it_filters_on(tmp_path):
         "REFERENCES department(department_id), manager_id INTEGER REFERENCES employee(employee_id));"
     )
     connection.close()
-    with Database(f"sqlite:///{path}") as database:
+    with OpenedDatabase(f"sqlite:///{path}") as database:
         found = enumerate_templates(reflect(database).schema).templates
     said = [(f"{one.shape.table}.{one.shape.select}", one.placeholders) for one in found if one.shape]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.failure_analysis import tag_rows
-from ragtriage.testset.scoring import METRICS, Metric
+from ragtriage.testset.scoring import METRICS, GrammarMetric
 
 SMALL = answers(
     "gap short - d9", "gap long - d9", "gap long - d8",
@@ -21,7 +21,7 @@ SMALL = answers(
 """Short: 2 right of 4, 1 of them in a gap group, 1 error of the LM. Long: 2 right of 5, 2 of them in the gap group."""
 
 
-def numbers(rows: list[Row], cluster: str, **terms: object) -> dict[Metric, float | None]:
+def numbers(rows: list[Row], cluster: str, **terms: object) -> dict[GrammarMetric, float | None]:
     found = scored(rows, **terms)
     return dict(found.clusters[cluster].values[found.terms.average])
 

@@ -18,7 +18,7 @@ from typer.main import get_command
 
 from ragtriage import __version__
 from ragtriage.cli.console import ExitCode, tell
-from ragtriage.cli.flags import Group, flags_of, new_typer
+from ragtriage.cli.flags import CommandGroup, flags_of, new_typer
 from ragtriage.core.errors import ApplicationError, JudgeError, NotStoredError, RagtriageError, StoreError
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -52,7 +52,7 @@ _MOST_HEAPS = -8
 """`M_ARENA_MAX` of glibc's malloc.h."""
 
 
-class Commands(Group):
+class Commands(CommandGroup):
     """Commands that are imported when they are called."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  # click's signature

@@ -36,7 +36,7 @@ from ragtriage.store.postgresql import without_password
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class HeldAgainst:
     """What an evaluation is held against."""
 
     named: str | None
@@ -65,7 +65,7 @@ class Compared:
         return [*on_means, *(f"gate failed: {gate.says}" for gate in self.gates if gate.failed)]
 
 
-def against(flags: GateFlags, given: str | None, settings: Settings, config: EvaluationConfig) -> Against:
+def against(flags: GateFlags, given: str | None, settings: Settings, config: EvaluationConfig) -> HeldAgainst:
     """What to compare with, and the gates, checked before anything is judged."""
     named = given or settings.baseline
     gates = flags.gates(settings, [m.name for m in config.metrics])
@@ -80,7 +80,7 @@ def against(flags: GateFlags, given: str | None, settings: Settings, config: Eva
         if not Path(named).is_file():
             raise InputError(f"--baseline {named}: is neither a run nor a file: give a run's number or a baseline file")
         read_baseline(Path(named))
-    return Against(named, gates)
+    return HeldAgainst(named, gates)
 
 
 def refuse_files(files: ComparisonFiles, report: Path | None, read: tuple[str, str | None]) -> None:
@@ -107,13 +107,13 @@ def chosen_of(result: FileResult) -> Chosen:
     return Chosen(tuple(trial.stored for trial in result.trials))
 
 
-def base_of(wanted: Against, store: Store) -> Chosen | None:
+def base_of(wanted: HeldAgainst, store: Store) -> Chosen | None:
     """The side that was named, while the run that is to be compared with it isn't there yet; None if none was."""
     return choose_side(store, wanted.named) if wanted.named else None
 
 
 def compare_result(
-    wanted: Against,
+    wanted: HeldAgainst,
     base: Chosen | None,
     result: FileResult,
     requested: RequestedMetrics,
@@ -145,7 +145,7 @@ def compare_result(
     return Compared(found, found.gates, found.incomplete, comparison_json(found), means_gated=most is not None)
 
 
-def _by_itself(wanted: Against, new: Chosen, config: EvaluationConfig, store: Store) -> Compared:
+def _by_itself(wanted: HeldAgainst, new: Chosen, config: EvaluationConfig, store: Store) -> Compared:
     """Against the nearest earlier run, and the gates that need no other run."""
     gates: Sequence[GateResult] = ()
     if wanted.gates.at_most:

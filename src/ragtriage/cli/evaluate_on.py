@@ -27,7 +27,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import REMOTE, Folder, folder_at
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import fingerprints_of
-from ragtriage.execution.execute import Outcome, Resumed, Share, Stop, execute
+from ragtriage.execution.execute import JobOutcome, Resumed, Share, Stop, execute
 from ragtriage.execution.job import Job, checked_versions, loadable_name
 from ragtriage.execution.pools import LocalProcesses, Pool
 from ragtriage.execution.ray_actors import RayActors
@@ -167,7 +167,7 @@ def _resumed(out: str, share: Share | None, found: Resumed) -> None:
         tell(f"going on with {which}{out}: {found.todo:,} of {of} left, {plural(found.cases, 'case')} done")
 
 
-def _show(outcome: Outcome, requested: RequestedMetrics, shown: Shown) -> list[str]:
+def _show(outcome: JobOutcome, requested: RequestedMetrics, shown: Shown) -> list[str]:
     """Print what was found; the gates that fail."""
     stored, config = outcome.run, requested.config
     if not any(part.cases for part in outcome.parts.values()):
@@ -185,7 +185,7 @@ def _show(outcome: Outcome, requested: RequestedMetrics, shown: Shown) -> list[s
     return requested.gates.failing(tally.summary())
 
 
-def _remarks(outcome: Outcome, parts: int) -> bool:
+def _remarks(outcome: JobOutcome, parts: int) -> bool:
     """Say what is missing; whether anything is."""
     info = outcome.run.info
     rejected = info.rejected

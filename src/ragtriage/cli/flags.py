@@ -207,7 +207,7 @@ def help_sections(params: Sequence[Any]) -> dict[str, list[Any]]:
     return {title: inside for title, inside in found.items() if inside}
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """A group of commands that suggests one for a misspelt name.
 
     Types of click are written as Any: some versions of typer carry their own copy of it, others need the package.
@@ -231,7 +231,7 @@ class _Typer(typer.Typer):
 def new_typer(*, no_args_is_help: bool = True, **settings: Any) -> typer.Typer:
     """A command or group with the settings that all of ours share."""
     return _Typer(
-        cls=settings.pop("cls", Group),
+        cls=settings.pop("cls", CommandGroup),
         no_args_is_help=no_args_is_help,
         add_completion=False,
         rich_markup_mode=None,

@@ -20,7 +20,7 @@ from ragtriage.evaluation.estimate import RowEstimate
 from ragtriage.metrics import GROUPS
 from ragtriage.metrics.names import metrics_note
 from ragtriage.readers import CaseFile, Rejected, RowLimits, open_cases
-from ragtriage.readers.files import STDIN, InputFile, InputPath, input_file
+from ragtriage.readers.files import STDIN, InputPath, OpenedFile, input_file
 from ragtriage.runs.manifest import ReadOptions
 from ragtriage.runs.selection import QUOTED, RowCounts, too_many_rejected
 
@@ -79,7 +79,7 @@ class CaseFlags:
 
 
 @contextmanager
-def rereadable(path: str) -> Iterator[InputFile]:
+def rereadable(path: str) -> Iterator[OpenedFile]:
     """The file; what comes through a pipe is copied to a file first, since rows are read more than once."""
     file = input_file(path)
     if path != STDIN and not _is_pipe(path):
@@ -89,7 +89,7 @@ def rereadable(path: str) -> Iterator[InputFile]:
         there = Path(folder) / "stdin.jsonl"
         with open_private(there, "wb") as copy, sys.stdin.buffer if path == STDIN else Path(path).open("rb") as stream:
             shutil.copyfileobj(stream, copy)
-        yield InputFile(str(there), file.name)
+        yield OpenedFile(str(there), file.name)
 
 
 def check_output(out: Path | None, file: str | Path, flag: str) -> None:

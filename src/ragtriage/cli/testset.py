@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ragtriage.cli.console import exit_if, print_found, progress
 from ragtriage.cli.flags import command, new_typer, parse_names, parse_numbers
@@ -28,11 +28,10 @@ from ragtriage.testset.generation.build import (
     make_templates,
 )
 from ragtriage.testset.generation.build import build as build_all
-from ragtriage.testset.generation.database import SECONDS, Database, QueryLimits
+from ragtriage.testset.generation.database import SECONDS, OpenedDatabase, QueryLimits
 from ragtriage.testset.generation.fillings import AnswerPolicies, FillingOptions
 from ragtriage.testset.generation.sampling import SamplingPlan
-
-Combinations = Literal["occurring", "product"]
+from ragtriage.testset.generation.value_combinations import CombinationKind
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def schema(
     The database is only read. Exit codes: 0; 2 usage or input.
     """
     require_packages()
-    with Database(url, QueryLimits(seconds)) as database:
+    with OpenedDatabase(url, QueryLimits(seconds)) as database:
         _show([make_schema(database, out, parse_names(tables), parse_names(exclude), again=again)], as_json=as_json)
 
 
@@ -96,7 +95,7 @@ def fill(  # noqa: PLR0913  # a command's flags are its arguments
     url: str,
     folder: Path = Path("testset"),
     *,
-    combinations: Combinations = "occurring",
+    combinations: CombinationKind = "occurring",
     policies: AnswerPolicies,
     per_template: int = 100,
     seed: int = 0,
@@ -111,7 +110,7 @@ def fill(  # noqa: PLR0913  # a command's flags are its arguments
     """
     require_packages()
     terms = FillingOptions(per_template, combinations, policies, seed)
-    with Database(url, QueryLimits(seconds)) as database, _filling() as advance:
+    with OpenedDatabase(url, QueryLimits(seconds)) as database, _filling() as advance:
         step = make_fillings(database, folder, terms, again=again, progress=advance)
     _show([step], as_json=as_json)
 
@@ -131,7 +130,7 @@ def sample(
 def build(  # noqa: PLR0913  # a command's flags are its arguments
     url: str,
     *,
-    combinations: Combinations = "occurring",
+    combinations: CombinationKind = "occurring",
     policies: AnswerPolicies,
     plan_flags: PlanFlags,
     out: Path = Path("testset"),
@@ -163,7 +162,7 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
         policies=policies,
         plan=plan_flags.plan(),
     )
-    with Database(url, QueryLimits(seconds)) as database:
+    with OpenedDatabase(url, QueryLimits(seconds)) as database:
         if dry_run:
             counted, size, half_width = count(database, terms), terms.plan.size, accuracy_half_width(terms)
             print_found(

@@ -25,16 +25,16 @@ from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.generator import self_consistency
 from ragtriage.readers import open_cases
-from ragtriage.readers.files import STDIN, InputFile
+from ragtriage.readers.files import STDIN, OpenedFile
 from ragtriage.report.testset_document import reliability_document
 from ragtriage.report.testset_page import write_reliability_page
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.summary import Gates
 from ragtriage.store import open_store
-from ragtriage.testset.answered_rows import RowsRead, read_rows
+from ragtriage.testset.answered_rows import AnsweredRows, read_rows
 from ragtriage.testset.correctness import TOLERANCE, decide
-from ragtriage.testset.reliability import PUBLISHED, Interval, Published, misjudged, read_scores, reliability_of
+from ragtriage.testset.reliability import PUBLISHED, IntervalKind, Published, misjudged, read_scores, reliability_of
 
 SAMPLES = 4
 """Samples that are drawn of every response if nothing else is said: GRAMMAR's setting."""
@@ -46,7 +46,7 @@ def reliability(  # noqa: PLR0913  # a command's flags are its arguments
     *,
     score: list[str] | None = None,
     scores: Path | None = None,
-    interval: Interval = "wilson",
+    interval: IntervalKind = "wilson",
     tolerance: float = TOLERANCE,
     typed_only: bool = False,
     collected: Path | None = None,
@@ -108,7 +108,7 @@ def _paper(score: str, published: Mapping[str, Published]) -> dict[str, Any]:
 class _Scored:
     """Rows with their scores."""
 
-    read: RowsRead
+    read: AnsweredRows
     thresholds: Mapping[str, float]
     known: Mapping[str, Mapping[str, float | None] | None]
     """Score → row's id → value; None where the score is a column of the rows."""
@@ -174,7 +174,7 @@ def _collected(rows: str, collected: Path | None, app_flags: AppFlags, sample_fl
 
 
 def _judged(
-    file: InputFile, read: RowsRead, wanted: _Wanted, judging: Judging, store_flag: str | None, *, collected: bool
+    file: OpenedFile, read: AnsweredRows, wanted: _Wanted, judging: Judging, store_flag: str | None, *, collected: bool
 ) -> tuple[dict[str, dict[str, float | None]], bool]:
     """Judge the answers into a run; score → row's id → its value, and whether the judge failed on one."""
     if not any(row.query and row.response is not None for row in read.rows):

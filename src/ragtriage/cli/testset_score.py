@@ -24,7 +24,7 @@ from ragtriage.readers.files import STDIN, raw_rows
 from ragtriage.report.testset_document import failure_analysis_document, matcher_document, scores_document
 from ragtriage.report.testset_page import write_testset_page
 from ragtriage.runs.tally import diagnosed_records
-from ragtriage.testset.answered_rows import Row, RowsRead, read_rows
+from ragtriage.testset.answered_rows import AnsweredRows, Row, read_rows
 from ragtriage.testset.corpus import Corpus, look_up_gaps, read_corpus
 from ragtriage.testset.correctness import TOLERANCE, Decision, Given, check_matcher, decide
 from ragtriage.testset.failure_analysis import (
@@ -111,7 +111,7 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
 
 
 def _balanced(
-    read: RowsRead, decisions: Sequence[Decision], terms: ScoringOptions, whole: ModularScores
+    read: AnsweredRows, decisions: Sequence[Decision], terms: ScoringOptions, whole: ModularScores
 ) -> ModularScores | None:
     """The balanced sample's scores; None where it is all there is, or where nothing can be balanced."""
     if whole.comparison is None or not next(iter(whole.comparison.metrics.values())).paired_groups:
@@ -232,7 +232,7 @@ def deciding_judge(
         yield lambda: judge
 
 
-def exit_with(read: RowsRead, decisions: Sequence[Decision], *, incomplete: bool = False) -> None:
+def exit_with(read: AnsweredRows, decisions: Sequence[Decision], *, incomplete: bool = False) -> None:
     """Exit with 3 if a later call can bring more."""
     failed = [decision.why for decision in decisions if decision.failed]
     if failed:

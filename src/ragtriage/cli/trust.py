@@ -18,7 +18,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import atomic_write
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.readers import open_cases
-from ragtriage.readers.files import InputFile
+from ragtriage.readers.files import OpenedFile
 from ragtriage.readers.json_objects import first_line, write_lines
 from ragtriage.readers.problems import Rejected
 from ragtriage.report.document import markdown
@@ -120,7 +120,7 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
     exit_if(incomplete=any(one.failed for one in found) or too_many(rejected, usable))
 
 
-def _of_cases(path: InputFile, given: dict[str, str], group: str, seed: int, judging: Judging) -> Found:
+def _of_cases(path: OpenedFile, given: dict[str, str], group: str, seed: int, judging: Judging) -> Found:
     file = open_cases(path)
     columns = label_columns(file.tags, given)
     if not columns:

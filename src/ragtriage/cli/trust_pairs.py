@@ -17,12 +17,12 @@ from ragtriage.core.validation import as_builtins
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
-from ragtriage.readers.files import InputFile
+from ragtriage.readers.files import OpenedFile
 from ragtriage.report.plan_document import costs_document
 from ragtriage.report.trust_document import selftest_document, table1_document
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
 from ragtriage.trust.judge_card import fingerprints_of
-from ragtriage.trust.pair_files import Pair, holds_pairs, read_pairs, write_pairs
+from ragtriage.trust.pair_files import LabelledPair, holds_pairs, read_pairs, write_pairs
 from ragtriage.trust.pair_scoring import (
     FURTHER,
     OWN_PAIRS,
@@ -162,7 +162,7 @@ def _unseen(config: JudgeConfig) -> str:
     return ORDER_UNSEEN if alone else ORDER_UNSEEN_BY_MODELS
 
 
-def _keep(made: Sequence[Pair], out: Path) -> None:
+def _keep(made: Sequence[LabelledPair], out: Path) -> None:
     write_pairs(made, out)
     tell(f"{plural(len(made), 'pair')} in {out}")
 
@@ -179,7 +179,7 @@ def _print_written(written: WrittenChanges) -> None:
         tell(f"  {written.failed:,} failed: give the same command again")
 
 
-def _pairs_of(rows: InputFile, selection: RowSelection) -> PairInput:
+def _pairs_of(rows: OpenedFile, selection: RowSelection) -> PairInput:
     """A file of pairs; of the selection only the first rows count, as pairs are drawn already."""
     if selection.sample is not None:
         raise ConfigError("--sample is for cases, and this file holds pairs: take the first ones with --limit")
@@ -189,7 +189,7 @@ def _pairs_of(rows: InputFile, selection: RowSelection) -> PairInput:
 
 
 def _cases_of(
-    rows: InputFile,
+    rows: OpenedFile,
     mapping: dict[str, str],
     split_sources: str | None,
     file_format: str | None,

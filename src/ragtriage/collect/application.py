@@ -23,7 +23,7 @@ from ragtriage.readers.text_values import clean, described, text_of
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ApplicationReply:
     """What an application gave back for one query."""
 
     response: str
@@ -64,7 +64,7 @@ class Application(Protocol):
         """Whether it can be told at which temperature to answer."""
         ...
 
-    async def ask(self, case: Case) -> Reply:
+    async def ask(self, case: Case) -> ApplicationReply:
         """Ask one query; several may be asked at once.
 
         Raises:
@@ -119,7 +119,7 @@ def _source_row(source: Source) -> dict[str, str]:
     return {"text": source.text} | ({"id": source.id} if source.id is not None else {})
 
 
-def answered_row(case: Case, reply: Reply, seconds: float) -> dict[str, Any]:
+def answered_row(case: Case, reply: ApplicationReply, seconds: float) -> dict[str, Any]:
     """The row of a case that was answered; an empty answer is one, too."""
     sources = [_source_row(source) for source in reply.sources]
     retrieved = {"retrieved": list(reply.ids)} if reply.ids else {}
@@ -154,18 +154,18 @@ class ReplyPaths:
     """The ids of what was retrieved, in the same order."""
 
 
-def read_reply(value: Any, places: ReplyPaths = ReplyPaths()) -> Reply:
+def read_reply(value: Any, places: ReplyPaths = ReplyPaths()) -> ApplicationReply:
     """A returned value as a reply: a text, which is the response, or a mapping.
 
     Of a mapping the response, the sources and the ids stand at the given places, else under one of their usual names.
     """
     try:
         if isinstance(value, str) and places.response is None:
-            return Reply(text_of("response", value, RowContext(_LIMITS)))
+            return ApplicationReply(text_of("response", value, RowContext(_LIMITS)))
         response = _response(value, places.response)
         usual = next((name for name in _IDS if name in value), None) if isinstance(value, Mapping) else None
         ids = _ids(_value(value, places.ids, usual))
-        return Reply(response, *_retrieved(_value(value, places.sources, _aliased(value, "sources")), ids))
+        return ApplicationReply(response, *_retrieved(_value(value, places.sources, _aliased(value, "sources")), ids))
     except RowProblem as problem:
         raise Unanswered(UNREADABLE, f"the {problem.field or 'reply'} of the reply {problem.reason}") from None
 
@@ -236,7 +236,7 @@ class SampledApplication:
 
     application: Application
 
-    async def ask(self, case: Case) -> Reply:
+    async def ask(self, case: Case) -> ApplicationReply:
         """Ask one query again."""
         return await self.application.ask(replace(case, id=case.id.rpartition("#")[0]))
 
@@ -328,7 +328,7 @@ class _Asking:
                 self._lines.add(answered_row(case, reply, seconds))
             self._advance()
 
-    async def _ask(self, case: Case) -> tuple[Reply, float]:
+    async def _ask(self, case: Case) -> tuple[ApplicationReply, float]:
         """The reply, and the seconds that it took."""
         attempt = 0
         while True:

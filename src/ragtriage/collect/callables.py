@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ragtriage.collect.application import Reply, Unanswered, asked_row, read_reply, source_rows
+from ragtriage.collect.application import ApplicationReply, Unanswered, asked_row, read_reply, source_rows
 from ragtriage.core.case import Case
 from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError
@@ -48,7 +48,7 @@ class CallableApplication:
         call = getattr(function, "__call__", None)  # noqa: B004  # an object's own method may be the async one
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
-    async def ask(self, case: Case) -> Reply:
+    async def ask(self, case: Case) -> ApplicationReply:
         """Call it; what it raises is the reason why there is no answer."""
         given = (case.query, asked_row(case)) if self._takes_row else (case.query,)
         further: dict[str, Any] = {"sources": source_rows(case)} if self._gives_sources else {}

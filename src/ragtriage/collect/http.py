@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from ragtriage.collect.application import UNREADABLE, Reply, ReplyPaths, Unanswered, read_reply
+from ragtriage.collect.application import UNREADABLE, ApplicationReply, ReplyPaths, Unanswered, read_reply
 from ragtriage.core.case import Case
 from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, MissingExtraError
@@ -73,7 +73,7 @@ class HttpApplication:
             follow_redirects=False,
         )
 
-    async def ask(self, case: Case) -> Reply:
+    async def ask(self, case: Case) -> ApplicationReply:
         """Send one request."""
         import httpx  # noqa: PLC0415  # an optional package
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
+Numbers = np.ndarray[Any, np.dtype[np.float64]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 Places = np.ndarray[Any, np.dtype[np.int64]]
-Measure = Callable[[Array], float]
+Measure = Callable[[Numbers], float]
 """Weights of the rows, shape (n,) → the measure; nan where it is undefined."""
 
 RESAMPLES = 1000
@@ -116,7 +117,7 @@ def resamples_of(size: int, *, resamples: int = RESAMPLES, seed: int | Sequence[
 
 def bootstrap(
     size: int, statistic: Callable[[Places], float], *, resamples: int = RESAMPLES, seed: int | Sequence[int] = 0
-) -> Array:
+) -> Numbers:
     """A statistic on resamples of `size` units with replacement (Efron 1979), those where it is undefined left out.
 
     The statistic takes the positions of the units drawn, shape (size,), and gives nan where undefined. The draws are
@@ -127,7 +128,7 @@ def bootstrap(
     return found[~np.isnan(found)]
 
 
-def percentile_interval(draws: Array) -> tuple[float, float]:
+def percentile_interval(draws: Numbers) -> tuple[float, float]:
     """The middle 95 % of a statistic's resamples."""
     low, high = np.quantile(draws, (0.025, 0.975))
     return float(low), float(high)
@@ -161,24 +162,24 @@ class ClusterBootstrap:
         return IntervalEstimate(found.value, *percentile_interval(draws), found.n) if len(draws) else found
 
 
-def share(hit: Array, of: Array | None = None) -> Measure:
+def share(hit: Numbers, of: Numbers | None = None) -> Measure:
     """The share of hits, in [0, 1], among all rows or those of a mask; undefined over nothing."""
     mask = np.ones(len(hit)) if of is None else of
 
-    def measure(w: Array) -> float:
+    def measure(w: Numbers) -> float:
         total = float(w @ mask)
         return float(w @ (hit * mask)) / total if total else math.nan
 
     return measure
 
 
-def balanced_accuracy(label: Array, hit: Array) -> Measure:
+def balanced_accuracy(label: Numbers, hit: Numbers) -> Measure:
     """The mean of the shares of hits among rows labelled 1 and among those labelled 0, in [0, 1]."""
     ones, zeros = share(hit, (label == 1).astype(np.float64)), share(hit, (label == 0).astype(np.float64))
     return lambda w: (ones(w) + zeros(w)) / 2
 
 
-def balanced_accuracy_at(cutoffs: Array, label: Array, score: Array, weight: Array) -> Array:
+def balanced_accuracy_at(cutoffs: Numbers, label: Numbers, score: Numbers, weight: Numbers) -> Numbers:
     """The balanced accuracy at each cutoff, where a score at or above it means 1; shape of `cutoffs`.
 
     Of a class that isn't there no row is right.
@@ -189,7 +190,7 @@ def balanced_accuracy_at(cutoffs: Array, label: Array, score: Array, weight: Arr
     return np.asarray(((ones[-1] - ones[below]) / (ones[-1] or 1.0) + zeros[below] / (zeros[-1] or 1.0)) / 2)
 
 
-def best_cutoff(label: Array, score: Array) -> float:
+def best_cutoff(label: Numbers, score: Numbers) -> float:
     """The cutoff between two scores with the highest balanced accuracy; the score itself if there is only one."""
     values = np.unique(score)
     if len(values) < 2:
@@ -198,7 +199,7 @@ def best_cutoff(label: Array, score: Array) -> float:
     return float((values[best] + values[best + 1]) / 2)
 
 
-def auc(label: Array, score: Array) -> Measure:
+def auc(label: Numbers, score: Numbers) -> Measure:
     """The chance that a row labelled 1 scores higher than one labelled 0, ties counting half, in [0, 1].
 
     The area under the ROC curve, as Mann and Whitney's U divided by the number of pairs.
@@ -207,7 +208,7 @@ def auc(label: Array, score: Array) -> Measure:
     ones = label[order] == 1
     starts = np.unique(score[order], return_index=True)[1]
 
-    def measure(w: Array) -> float:
+    def measure(w: Numbers) -> float:
         w = w[order]
         positive = np.add.reduceat(np.where(ones, w, 0.0), starts)
         negative = np.add.reduceat(np.where(ones, 0.0, w), starts)
@@ -217,10 +218,10 @@ def auc(label: Array, score: Array) -> Measure:
     return measure
 
 
-def kappa(label: Array, verdict: Array) -> Measure:
+def kappa(label: Numbers, verdict: Numbers) -> Measure:
     """Cohen's kappa (1960) of labels 0 and 1 and verdicts 1, 0, or −1 for neither; at most 1, 0 is chance."""
 
-    def measure(w: Array) -> float:
+    def measure(w: Numbers) -> float:
         total = w.sum()
         if not total:
             return math.nan
@@ -231,10 +232,10 @@ def kappa(label: Array, verdict: Array) -> Measure:
     return measure
 
 
-def spearman(x: Array, y: Array) -> Measure:
+def spearman(x: Numbers, y: Numbers) -> Measure:
     """Spearman's rank correlation, ties sharing their mean rank, in [-1, 1]; undefined where one side is constant."""
 
-    def measure(w: Array) -> float:
+    def measure(w: Numbers) -> float:
         a, b = _mid_ranks(x, w), _mid_ranks(y, w)
         total = w.sum()
         if not total:
@@ -246,7 +247,7 @@ def spearman(x: Array, y: Array) -> Measure:
     return measure
 
 
-def _mid_ranks(x: Array, w: Array) -> Array:
+def _mid_ranks(x: Numbers, w: Numbers) -> Numbers:
     """Mid-ranks of every row, as if it stood there as many times as it weighs."""
     _, inverse = np.unique(x, return_inverse=True)
     mass = np.bincount(inverse, weights=w)

@@ -12,7 +12,7 @@ from ragtriage.core.verdicts import NOT_SUPPORTED, Missing, Part, Score, Verdict
 from ragtriage.diagnosis.disagreeing_sources import DISAGREES, disagreements
 from ragtriage.diagnosis.likelihood import Likelihood, doubt_of
 from ragtriage.diagnosis.refusal_evidence import scores_beside_response
-from ragtriage.diagnosis.rules import BAD, BLAMING, COSTS, KINDS, RULES, SURE, Costs, Kind, Rule, is_bad
+from ragtriage.diagnosis.rules import BAD, BLAMING, COSTS, KINDS, RULES, SURE, Costs, FindingKind, Rule, is_bad
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.aggregate import CLAIMS, SEGMENTS
 from ragtriage.metrics.thelma import ANSWERED_BY_RESPONSE, DECLINES, SUPPORTED_BY_CONVERSATION
@@ -48,7 +48,7 @@ class Finding:
     """One rule that holds for a case."""
 
     rule: str
-    kind: Kind
+    kind: FindingKind
     component: str
     reading: str
     advice: str

@@ -18,7 +18,7 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.steps import Decompose
 from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.diagnosis.findings import Finding, declined
-from ragtriage.diagnosis.rules import BAD, KINDS, RULES, Kind, Rule, distance_past_threshold, is_bad
+from ragtriage.diagnosis.rules import BAD, KINDS, RULES, FindingKind, Rule, distance_past_threshold, is_bad
 from ragtriage.metrics import METRICS, metric_named
 from ragtriage.metrics.thelma import response_query_coverage
 
@@ -31,7 +31,7 @@ UNREAD = "no rule reads these scores"
 MOST_LOW = 2
 """Bad scores that a heading names; more are counted."""
 
-HeadlineKind = Kind | Literal["undetermined", "low-score", "no-fault"]
+HeadlineKind = FindingKind | Literal["undetermined", "low-score", "no-fault"]
 KIND_WORDS: Mapping[str, str] = MappingProxyType(
     {
         "failure": "failure",

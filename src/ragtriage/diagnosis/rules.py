@@ -85,11 +85,11 @@ def thresholds_with(own: Mapping[str, object]) -> dict[str, float]:
     return {name: threshold.value for name, threshold in DEFAULTS.items()} | chosen
 
 
-Kind = Literal["failure", "quality", "doubt", "waste", "right"]
-KINDS: tuple[Kind, ...] = ("failure", "quality", "doubt", "waste", "right")
+FindingKind = Literal["failure", "quality", "doubt", "waste", "right"]
+KINDS: tuple[FindingKind, ...] = ("failure", "quality", "doubt", "waste", "right")
 """What a finding is, the most pressing first."""
 
-BLAMING: tuple[Kind, ...] = ("failure", "quality")
+BLAMING: tuple[FindingKind, ...] = ("failure", "quality")
 """The kinds that blame the answer."""
 LIKELY = 0.5
 """From this probability on a finding that blames nothing is shown."""
@@ -130,7 +130,7 @@ class Rule:
 
     name: str
     """One word or two, for files and filters."""
-    kind: Kind
+    kind: FindingKind
     when: Mapping[str, RuleLevel]
     """Metric name → level; all must hold. An undefined score is neither low nor high, nor `any`."""
     reading: str

@@ -16,16 +16,16 @@ from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.judges.protocol import Judge
 from ragtriage.planning.relations import NOTHING
 
-Task = Literal["supported", "essential", "relevant", "answered", "similar", "same-answer"]
-TASKS: tuple[Task, ...] = get_args(Task)
-Row = Mapping[str, Any]
+PredictionTask = Literal["supported", "essential", "relevant", "answered", "similar", "same-answer"]
+TASKS: tuple[PredictionTask, ...] = get_args(PredictionTask)
+PredictionRow = Mapping[str, Any]
 BATCH = 256
 """Rows that are asked about together: enough for full batches, little enough for a bounded memory."""
 _QUESTION_MARK = "Question:"
 """What stands before the last message of a conversation in a row's `question`."""
 
 
-def _text(row: Row, *names: str) -> str:
+def _text(row: PredictionRow, *names: str) -> str:
     """The first of these fields that is there."""
     for name in names:
         if name in row:
@@ -35,7 +35,7 @@ def _text(row: Row, *names: str) -> str:
     raise InputError(f"the row has no `{names[0]}`")
 
 
-def _texts(row: Row, *names: str) -> tuple[str, ...]:
+def _texts(row: PredictionRow, *names: str) -> tuple[str, ...]:
     """The first of these fields as a list of texts; a single text is a list of one."""
     value = next((row[name] for name in names if name in row), None)
     if isinstance(value, str):
@@ -45,7 +45,7 @@ def _texts(row: Row, *names: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def decompositions_of(task: Task, row: Row) -> tuple[Question, ...]:
+def decompositions_of(task: PredictionTask, row: PredictionRow) -> tuple[Question, ...]:
     """What must be broken into components before the row's questions can be written."""
     if task == "supported":
         claim = _text(row, "claim")
@@ -55,7 +55,9 @@ def decompositions_of(task: Task, row: Row) -> tuple[Question, ...]:
     return ()
 
 
-def questions_of(task: Task, row: Row, parts: Sequence[Sequence[Component]] = ()) -> tuple[Question, ...]:
+def questions_of(
+    task: PredictionTask, row: PredictionRow, parts: Sequence[Sequence[Component]] = ()
+) -> tuple[Question, ...]:
     """The row's questions; `parts` is what `decompositions_of` gave, in its order.
 
     None at all if there is nothing to judge: a response without a claim, or of a single sentence for `similar`.
@@ -85,7 +87,7 @@ def questions_of(task: Task, row: Row, parts: Sequence[Sequence[Component]] = ()
             return tuple(ask.similarity(s, sentences, i) for i, s in enumerate(sentences)) if len(sentences) > 1 else ()
 
 
-def _supported(row: Row, parts: Sequence[Sequence[Component]]) -> tuple[Question, ...]:
+def _supported(row: PredictionRow, parts: Sequence[Sequence[Component]]) -> tuple[Question, ...]:
     """One question a claim: the text if it is one sentence, else what it was broken into; none about a remark."""
     claim, sources, query = _text(row, "claim"), _texts(row, "sources"), str(row.get("query") or "")
     sentences, claims = parts
@@ -96,7 +98,7 @@ def _supported(row: Row, parts: Sequence[Sequence[Component]]) -> tuple[Question
     return tuple(ask.supported(one.text, sources, query, claim) for one in claims if not one.remark)
 
 
-def problem_of(task: Task, row: Row) -> str | None:
+def problem_of(task: PredictionTask, row: PredictionRow) -> str | None:
     """Why a row can't be asked about, whoever judges: a field that is missing or wrong. None if it can."""
     try:
         decompositions_of(task, row)
@@ -106,7 +108,7 @@ def problem_of(task: Task, row: Row) -> str | None:
     return None
 
 
-def prediction_of(task: Task, answers: Sequence[Answer]) -> dict[str, Any]:
+def prediction_of(task: PredictionTask, answers: Sequence[Answer]) -> dict[str, Any]:
     """The prediction for one row: `verdict`, `confidence`, `score`, the probability of yes, and whether it is `sure`.
 
     The least supported claim decides for `supported`, the closest pair for `similar`. A failure gives a score of None
@@ -139,7 +141,7 @@ def probability_of_yes(verdict: Verdict) -> float:
     return {"yes": 1.0, "no": 0.0, "unknown": 0.5}[verdict.value]
 
 
-async def predict(judge: Judge, task: Task, rows: Sequence[Row]) -> list[dict[str, Any]]:
+async def predict(judge: Judge, task: PredictionTask, rows: Sequence[PredictionRow]) -> list[dict[str, Any]]:
     """Ask a judge about rows, all at once; one prediction a row, in order, with the row's `id`.
 
     A row that can't be read gets an `error` and the others go on.
@@ -149,7 +151,7 @@ async def predict(judge: Judge, task: Task, rows: Sequence[Row]) -> list[dict[st
     """
     failed: dict[int, Failure] = {}
 
-    def written(write: Callable[[int, Row], tuple[Question, ...]]) -> list[tuple[Question, ...]]:
+    def written(write: Callable[[int, PredictionRow], tuple[Question, ...]]) -> list[tuple[Question, ...]]:
         found: list[tuple[Question, ...]] = []
         for i, row in enumerate(rows):
             try:

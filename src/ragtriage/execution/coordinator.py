@@ -13,7 +13,7 @@ from typing import Any
 from ragtriage.core.amount import NOTHING, Amount
 from ragtriage.core.files import Folder
 from ragtriage.core.verdicts import Answer
-from ragtriage.judges.budget import PAUSE, Block, Budget, Call, SpendingLimits
+from ragtriage.judges.budget import PAUSE, Budget, Call, SpendingBlock, SpendingLimits
 from ragtriage.judges.llm.admission import OwnLimits, Reservation
 from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer
 
@@ -77,7 +77,7 @@ class Coordinator:
             del self._claimed[key]
         self._memory.release(own)
 
-    def grant(self, who: str, spent: Amount, in_flight: float, price: float) -> Block:
+    def grant(self, who: str, spent: Amount, in_flight: float, price: float) -> SpendingBlock:
         """See `Budget`."""
         return self._budget.grant(who, spent, in_flight, price)
 

@@ -12,9 +12,9 @@ from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import InputError, JudgeError
 from ragtriage.core.files import Folder, folder_at
 from ragtriage.execution.job import Job, Task
-from ragtriage.execution.pools import Ended, Event, Lost, Pool
+from ragtriage.execution.pools import Ended, Lost, Pool, PoolEvent
 from ragtriage.execution.progress import Progress, rows_of
-from ragtriage.runs.manifest import Manifest, Part, PartPlan, check_same, check_versions
+from ragtriage.runs.manifest import CommittedPart, Manifest, PartPlan, check_same, check_versions
 from ragtriage.runs.run import Run
 from ragtriage.store.folder import commit, committed, folder_place, read_manifest, write_manifest
 from ragtriage.store.folder_writer import finish, reopen
@@ -59,10 +59,10 @@ class Resumed:
 
 
 @dataclass(slots=True)
-class Outcome:
+class JobOutcome:
     """What became of a job."""
 
-    parts: dict[str, Part]
+    parts: dict[str, CommittedPart]
     """All parts that are done, by the ids of their plans."""
     failures: list[str] = field(default_factory=list)
     """A sentence for each part that failed: which rows, and why."""
@@ -99,7 +99,7 @@ def execute(
     strict: bool = False,
     show: Callable[[str], None] = lambda _: None,
     resumed: Callable[[Resumed], None] = lambda _: None,
-) -> Outcome:
+) -> JobOutcome:
     """Begin a run in a folder or go on with one.
 
     Args:
@@ -135,7 +135,7 @@ def execute(
             _check_arithmetic(parts, address, strict=strict)
         cases = sum(parts[one.id].cases for one in own if one.id in parts)
         resumed(Resumed(known is None, len(todo), len(own), len(manifest.plan), cases))
-        outcome = Outcome(parts)
+        outcome = JobOutcome(parts)
         if todo:
             reopen(folder)
             again = {one.id for one in todo}
@@ -173,7 +173,7 @@ class _Driver:
     progress: Progress
     check: Callable[[], None]
     """Raises where another command has taken over."""
-    outcome: Outcome
+    outcome: JobOutcome
     wanted: Collection[PartPlan]
     strict: bool
     stop: Stop
@@ -206,7 +206,7 @@ class _Driver:
             self._running.add(plan.id)
             self.pool.give(Task(plan, self.manifest.file_of(plan), secrets.token_hex(4)))
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: PoolEvent) -> None:
         plan, outcome = event.task.plan, self.outcome
         self._running.discard(plan.id)
         if isinstance(event, Lost):
@@ -229,7 +229,7 @@ class _Driver:
             case _:
                 self._again(plan, result.told)
 
-    def _commit(self, plan: PartPlan, part: Part, event: Ended) -> None:
+    def _commit(self, plan: PartPlan, part: CommittedPart, event: Ended) -> None:
         outcome, who = self.outcome, event.who
         self._probe = self._probe or part.probe
         if self.strict and part.probe != self._probe:
@@ -265,7 +265,7 @@ class _Driver:
             self.outcome.stopped = f"stopped, as {self._failed} of the first {self._tried} parts failed"
 
 
-def unfinished(manifest: Manifest, parts: Mapping[str, Part], share: Share | None = None) -> list[PartPlan]:
+def unfinished(manifest: Manifest, parts: Mapping[str, CommittedPart], share: Share | None = None) -> list[PartPlan]:
     """The parts that aren't done, or have cases that failed or weren't evaluated, in the order of the input.
 
     Args:
@@ -290,7 +290,7 @@ def _known(folder: Folder, manifest: Manifest, address: str) -> Manifest | None:
     return known
 
 
-def _check_arithmetic(parts: Mapping[str, Part], address: str, *, strict: bool) -> None:
+def _check_arithmetic(parts: Mapping[str, CommittedPart], address: str, *, strict: bool) -> None:
     """Refuse to go on strictly with a run that holds what was computed in two ways."""
     probes = Counter(part.probe for part in parts.values() if part.probe)
     if strict and len(probes) > 1:
@@ -302,7 +302,7 @@ def _check_arithmetic(parts: Mapping[str, Part], address: str, *, strict: bool) 
         )
 
 
-def _nothing_usable(folder: Folder, manifest: Manifest, parts: Mapping[str, Part], address: str) -> str:
+def _nothing_usable(folder: Folder, manifest: Manifest, parts: Mapping[str, CommittedPart], address: str) -> str:
     found = folder_place(folder, manifest, parts.values(), address).rejected()
     first = f": row {found[0].row}: {found[0].reason}" if found else ""
     return f"{', '.join(manifest.inputs)}: none of its {len(found)} rows can be used; the first{first}"

@@ -16,7 +16,7 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.custom_metrics import name_in
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.manifest import InputFile, Manifest, Part, PartPlan
+from ragtriage.runs.manifest import CommittedPart, InputFile, Manifest, PartPlan
 
 PYTHON = "python"
 NewJudge = Callable[[], Judge]
@@ -74,7 +74,7 @@ class TaskResult:
     ending: Ending
     told: str = ""
     """Why, if it isn't done, or not all of it."""
-    part: Part | None = None
+    part: CommittedPart | None = None
     """What is to be committed, if it is done."""
 
 

@@ -45,7 +45,7 @@ class Ended:
     """The process, for `put_aside`."""
 
 
-Event = Ended | Lost
+PoolEvent = Ended | Lost
 
 
 class Pool(Protocol):
@@ -59,7 +59,7 @@ class Pool(Protocol):
         """Have a free process work on a task."""
         ...
 
-    def wait(self, seconds: float) -> Sequence[Event]:
+    def wait(self, seconds: float) -> Sequence[PoolEvent]:
         """What happened; waits at most so long for something to happen.
 
         Raises:
@@ -134,12 +134,12 @@ class LocalProcesses:
         with suppress(OSError):  # it is gone: `wait` tells so
             one.pipe.send(task)
 
-    def wait(self, seconds: float) -> Sequence[Event]:
+    def wait(self, seconds: float) -> Sequence[PoolEvent]:
         """See `Pool`."""
         by_source: dict[Any, _Process] = {}
         for one in self._processes:
             by_source[one.pipe] = by_source[one.process.sentinel] = one
-        found: list[Event] = []
+        found: list[PoolEvent] = []
         ready = {id(by_source[source]): by_source[source] for source in wait([*by_source], seconds)}
         for one in ready.values():
             found += self._heard(one)
@@ -180,9 +180,9 @@ class LocalProcesses:
         """See `Pool`."""
         return sum(one.cases for one in self._processes if one.task is not None)
 
-    def _heard(self, one: _Process) -> list[Event]:
+    def _heard(self, one: _Process) -> list[PoolEvent]:
         """Everything that a process has said; that it is gone, if it is."""
-        found: list[Event] = []
+        found: list[PoolEvent] = []
         try:
             while one.pipe.poll():
                 kind, value = one.pipe.recv()
@@ -205,7 +205,7 @@ class LocalProcesses:
         except RagtriageError as error:
             return False, error
 
-    def _gone(self, one: _Process) -> list[Event]:
+    def _gone(self, one: _Process) -> list[PoolEvent]:
         one.process.join()
         code = one.process.exitcode
         why = f"its process was killed by signal {-code}" if code and code < 0 else f"its process ended with {code}"

@@ -14,7 +14,7 @@ from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import StoreError
 from ragtriage.core.files import Folder
 from ragtriage.readers.files import ByteRange
-from ragtriage.runs.manifest import Manifest, Part, PartPlan
+from ragtriage.runs.manifest import CommittedPart, Manifest, PartPlan
 
 KEPT_EVERY = 5.0
 """Seconds between two writings of the file."""
@@ -49,7 +49,7 @@ class Progress:
         self._began = self.clock()
         self._kept = float("-inf")
 
-    def done(self, part: Part) -> None:
+    def done(self, part: CommittedPart) -> None:
         """A part is committed."""
         self.cases += part.cases
         self.done_parts += not part.left

@@ -19,7 +19,7 @@ from ragtriage.core.errors import ConfigError, JudgeError, MissingExtraError
 from ragtriage.core.files import folder_at
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.job import Job, Task, TaskResult
-from ragtriage.execution.pools import Ended, Event, Lost
+from ragtriage.execution.pools import Ended, Lost, PoolEvent
 from ragtriage.execution.worker import Worker, new_worker
 from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.judge_config import JudgeConfig
@@ -153,7 +153,7 @@ class RayActors:
         one = next(one for one in self._actors if one.waits_for is None and not one.aside)
         one.task, one.waits_for, one.cases = task, one.handle.work.remote(task), 0
 
-    def wait(self, seconds: float) -> Sequence[Event]:
+    def wait(self, seconds: float) -> Sequence[PoolEvent]:
         """See `Pool`."""
         self._look(now=time.monotonic())
         self._fill()
@@ -198,7 +198,7 @@ class RayActors:
         if self._own:
             self._ray.shutdown()
 
-    def _heard(self, one: _Actor) -> Event | None:
+    def _heard(self, one: _Actor) -> PoolEvent | None:
         """What an actor answered."""
         answer, one.waits_for, task = one.waits_for, None, one.task
         try:
@@ -211,7 +211,7 @@ class RayActors:
             return None
         return Ended(task, value, one.name)
 
-    def _gone(self, one: _Actor, error: Exception) -> Event | None:
+    def _gone(self, one: _Actor, error: Exception) -> PoolEvent | None:
         why = str(error).strip().splitlines()
         told = next((line.strip() for line in why if line.strip()), type(error).__name__)
         self._actors.remove(one)

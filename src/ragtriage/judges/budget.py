@@ -60,7 +60,7 @@ class SpendingLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class SpendingBlock:
     """What a process may have spent since it was started."""
 
     cost: float | None
@@ -124,7 +124,7 @@ class Budget:
         self._before, self._lost, self._lost_requests = own.spent, own.lost + own.held, 0
         self._spent: dict[str, Amount] = {}
         """Process → what it has spent, as far as it said."""
-        self._blocks: dict[str, Block] = {}
+        self._blocks: dict[str, SpendingBlock] = {}
         self._kept_at, self._kept_most = clock(), own.most
 
     def report(self, who: str, spent: Amount) -> None:
@@ -133,7 +133,7 @@ class Budget:
         if self._clock() - self._kept_at >= KEPT_EVERY:
             self._keep()
 
-    def grant(self, who: str, spent: Amount, in_flight: float, price: float) -> Block:
+    def grant(self, who: str, spent: Amount, in_flight: float, price: float) -> SpendingBlock:
         """What a process may spend so that another request can start; it gives back what doesn't suffice for that.
 
         Args:
@@ -150,7 +150,7 @@ class Budget:
         short = "" if granted or self._may_come_back() else self._why_short(requests, price)
         more_cost = min(cost or 0.0, in_flight + AHEAD * price) if granted else in_flight
         more_requests = min(requests or 0, AHEAD) if granted else 0
-        block = self._blocks[who] = Block(
+        block = self._blocks[who] = SpendingBlock(
             None if cost is None else spent.cost + max(more_cost, 0.0),
             None if requests is None else spent.requests + more_requests,
             granted,
@@ -204,7 +204,7 @@ class Budget:
     def _granted(self) -> Amount:
         return sum((self._unspent(who, block) for who, block in self._blocks.items()), Amount())
 
-    def _unspent(self, who: str, block: Block) -> Amount:
+    def _unspent(self, who: str, block: SpendingBlock) -> Amount:
         spent = self._spent[who]
         return Amount(max(0.0, (block.cost or 0.0) - spent.cost), max(0, (block.requests or 0) - spent.requests))
 
@@ -425,7 +425,7 @@ class Ledger:
     def _ask_for_more(self, call: Call, price: float) -> None:
         while not self.in_flight or time.monotonic() >= self._not_before:
             try:
-                block: Block = call("grant", self.who, self.spent, self._reserved, price)
+                block: SpendingBlock = call("grant", self.who, self.spent, self._reserved, price)
             except Exception as error:  # noqa: BLE001  # see `fail`
                 return self.fail(error)
             self.budget, self.max_requests = block.cost, block.requests

@@ -19,7 +19,7 @@ from ragtriage.metrics.aggregate import RELEVANT_IDS, parts
 RETRIEVED = Match(RELEVANT_IDS, "retrieved", "each source")
 FAULT = "relevant, and not retrieved"
 
-Measure = Callable[[Sequence[bool], int, int], float]
+RankMeasure = Callable[[Sequence[bool], int, int], float]
 """From the ranking (whether each source is relevant, best first), how many are relevant in all (≥ 1), and k."""
 
 
@@ -78,7 +78,7 @@ def _ranking(found: Verdicts) -> list[bool]:
     return [any(isinstance(cell, Verdict) and cell.value == "yes" for cell in column) for column in asked]
 
 
-def _score(found: Verdicts, measure: Measure, k: int | None = None) -> Outcome:
+def _score(found: Verdicts, measure: RankMeasure, k: int | None = None) -> Outcome:
     ranking = _ranking(found)
     if not ranking and measure is _precision:
         return Undefined("no sources were retrieved")
@@ -109,7 +109,7 @@ def _gain(ranking: Sequence[bool]) -> float:
     return sum(1 / log2(rank + 1) for rank, hit in enumerate(ranking, 1) if hit)
 
 
-_MEASURES: dict[str, Measure] = {
+_MEASURES: dict[str, RankMeasure] = {
     retrieval_precision.name: _precision,
     retrieval_recall.name: _recall,
     retrieval_mrr.name: _reciprocal_rank,

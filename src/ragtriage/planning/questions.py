@@ -23,8 +23,8 @@ from ragtriage.planning.relations import (
     TARGETS,
     UNITS,
     Against,
-    Matching,
-    Pair,
+    CaseMatching,
+    ComponentPair,
     Replace,
     first_missing,
     first_unmet,
@@ -155,7 +155,7 @@ def _match(step: Match, case: Case, steps: Mapping[str, Known]) -> StepQuestions
     fixed: list[tuple[Cell, ...]] = []
     places: list[tuple[int, int]] = []
     questions: list[Question] = []
-    for row, targets in enumerate(_targets(Matching(step, case, components, steps))):
+    for row, targets in enumerate(_targets(CaseMatching(step, case, components, steps))):
         text = components[row].text
         cells: list[Cell] = [None] * len(targets)
         for column, target in enumerate(targets if wanted[row] else ()):
@@ -165,7 +165,7 @@ def _match(step: Match, case: Case, steps: Mapping[str, Known]) -> StepQuestions
                 cells[column] = NOTHING
             else:
                 places.append((row, column))
-                questions.append(relation.question(Pair(step, case, row, components[row], target)))
+                questions.append(relation.question(ComponentPair(step, case, row, components[row], target)))
         fixed.append(tuple(cells))
     if not questions:
         return Verdicts(components, tuple(fixed))
@@ -192,7 +192,7 @@ def _wanted(step: Match, components: Components, steps: Mapping[str, Known]) -> 
     return wanted
 
 
-def _targets(matching: Matching) -> Sequence[Sequence[Against]]:
+def _targets(matching: CaseMatching) -> Sequence[Sequence[Against]]:
     """What each component is held against; shape (n_components, n_targets).
 
     Blank texts are left out; against nothing a match is no. Rows of different lengths are filled up with None.

@@ -263,7 +263,7 @@ REPLACING_KINDS = tuple(kind for kind in DECOMPOSITIONS for step in REPLACING if
 
 
 @dataclass(frozen=True, slots=True)
-class Matching:
+class CaseMatching:
     """A match on one case."""
 
     step: Match
@@ -274,7 +274,7 @@ class Matching:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ComponentPair:
     """One component and what it is held against."""
 
     step: Match
@@ -310,7 +310,7 @@ class Pair:
 class RelationRow:
     """What is asked about a component."""
 
-    question: Callable[[Pair], Question] | None
+    question: Callable[[ComponentPair], Question] | None
     """What a judge is asked about each component and target; None where none is asked."""
     read: Callable[[Case, Components], tuple[tuple[Cell, ...], ...]] = lambda *_: ()
     needs: tuple[Requirement, ...] = ()
@@ -326,14 +326,14 @@ def _retrieved(case: Case, ids: Components) -> tuple[tuple[Cell, ...], ...]:
     )
 
 
-def _same_answer(pair: Pair) -> Question:
+def _same_answer(pair: ComponentPair) -> Question:
     """A reference is the truth on whichever side it stands; samples beside the response are no truths."""
     if pair.step.against == "reference":
         return ask.same_answer(pair.case.query, pair.against, pair.text)
     return ask.same_answer(pair.case.query, (pair.text,), pair.against[0], drawn=pair.step.components.of == "samples")
 
 
-def _with_marks(pair: Pair) -> str:
+def _with_marks(pair: ComponentPair) -> str:
     """A component's text; of the whole response also its marks and its JSON, of which a criterion may speak."""
     return prepared(pair.case).answer if pair.step.components == Decompose("response", "whole") else pair.text
 
@@ -367,7 +367,7 @@ RELATIONS: Mapping[Relation, RelationRow] = {
 class TargetRow:
     """What components are held against."""
 
-    shared: Callable[[Matching], Sequence[Against]] | None = None
+    shared: Callable[[CaseMatching], Sequence[Against]] | None = None
     """What every component is held against; None where each has its own."""
     own: Callable[[Case, Component], Sequence[Against]] = lambda *_: ()
     needs: tuple[Requirement, ...] = ()
@@ -381,15 +381,15 @@ class TargetRow:
     """Whether only components that cite a source are asked about."""
 
 
-def _text_of(field: Field) -> Callable[[Matching], Sequence[Against]]:
+def _text_of(field: Field) -> Callable[[CaseMatching], Sequence[Against]]:
     return lambda m: [tuple(text for text in FIELDS[field].texts(m.case) if text.strip())]
 
 
-def _other_components(m: Matching) -> Sequence[Against]:
+def _other_components(m: CaseMatching) -> Sequence[Against]:
     return [_ALONE if len(m.components) == 1 else tuple(c.text for c in m.components)]
 
 
-def _true_segments(m: Matching) -> Sequence[Against]:
+def _true_segments(m: CaseMatching) -> Sequence[Against]:
     """The segments that the step of the first condition found true."""
     return [_found_true(m.steps[str(condition.step)]) or _NOT_CITED for condition in conditions(m.step)[:1]]
 

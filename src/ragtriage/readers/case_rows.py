@@ -20,7 +20,7 @@ from ragtriage.readers.field_values import (
     messages_of,
     sources_of,
 )
-from ragtriage.readers.paths import NotThere, Place, column_place, is_missing
+from ragtriage.readers.paths import FieldPlace, NotThere, column_place, is_missing
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowProblem
 from ragtriage.readers.text_values import as_json_value, clean, described, text_of
 from ragtriage.text.thoughts import thought_spans
@@ -127,7 +127,7 @@ class RowReader:
             if values.get(column):
                 raise RowProblem(None, reason)
 
-    def _value(self, values: Mapping[str, Any], field: str, place: Place) -> Any:
+    def _value(self, values: Mapping[str, Any], field: str, place: FieldPlace) -> Any:
         try:
             value = place.text_of(values) if field == "response" else place.of(values)
         except NotThere as problem:
@@ -140,9 +140,9 @@ class RowReader:
             ) from None
         return None if is_missing(value) or (self._empty_is_missing and value == "") else value
 
-    def _late(self, values: Mapping[str, Any]) -> dict[str, Place]:
+    def _late(self, values: Mapping[str, Any]) -> dict[str, FieldPlace]:
         """Fields that the head of the file didn't have at all, and this row has."""
-        late: dict[str, Place] = {}
+        late: dict[str, FieldPlace] = {}
         for column in values:
             if column in self._head:
                 continue

@@ -18,8 +18,8 @@ from ragtriage.readers.columns import Layout, find_layout
 from ragtriage.readers.field_values import ALIASES, kind_of
 from ragtriage.readers.files import (
     Format,
-    InputFile,
     InputPath,
+    OpenedFile,
     RowRange,
     can_be_read_again,
     detect_format,
@@ -164,7 +164,7 @@ class CaseFile:
 
     def __init__(  # noqa: PLR0913  # what was found in the file, and the ways to read it
         self,
-        file: InputFile,
+        file: OpenedFile,
         form: Format,
         layout: Layout,
         new_reader: Callable[[], RowReader],

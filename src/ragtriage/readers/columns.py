@@ -24,10 +24,10 @@ from ragtriage.readers.field_values import (
     normalized,
 )
 from ragtriage.readers.likely_places import likely_places
-from ragtriage.readers.paths import NotThere, Place, column_place, is_missing, keys_of, place_from
+from ragtriage.readers.paths import FieldPlace, NotThere, column_place, is_missing, keys_of, place_from
 from ragtriage.readers.text_values import unpacked
 
-Rows = Sequence[Mapping[str, Any]]
+FileRows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class Shape:
     left_out: Sequence[str] = ()
     refused: str | None = None
 
-    def fits(self, rows: Rows, columns: Sequence[str]) -> bool:
+    def fits(self, rows: FileRows, columns: Sequence[str]) -> bool:
         """Whether one of the rows has all that this shape has."""
         needed = [self._place("sources", text, columns) for text in self.has]
         return any(all(_holds_something(place, row) for place in needed) for row in rows)
 
-    def found_in(self, rows: Rows, columns: Sequence[str]) -> dict[str, Place]:
+    def found_in(self, rows: FileRows, columns: Sequence[str]) -> dict[str, FieldPlace]:
         """Our fields to where they stand in these rows."""
-        found: dict[str, Place] = {}
+        found: dict[str, FieldPlace] = {}
         for name in ALIASES:
             candidates = (self._place(name, text, columns) for text in self._texts(name))
             usable = (p for p in candidates if any(is_usable(name, value) for value in _values(p, rows)))
@@ -64,7 +64,7 @@ class Shape:
         """Whether it says where a field stands."""
         return name in self.places or self.under is not None
 
-    def looked_for(self, name: str, rows: Rows) -> str:
+    def looked_for(self, name: str, rows: FileRows) -> str:
         """Where a field was looked for in vain, and what is there instead."""
         keys = next((keys_of(held) for row in rows if isinstance(held := self._under(row), Mapping)), None)
         instead = "" if keys is None else f"; {self.under!r} has {keys}"
@@ -78,7 +78,7 @@ class Shape:
     def _under(self, row: Mapping[str, Any]) -> Any:
         return None if self.under is None else unpacked(row.get(self.under))
 
-    def _place(self, name: str, text: str, columns: Sequence[str]) -> Place:
+    def _place(self, name: str, text: str, columns: Sequence[str]) -> FieldPlace:
         return place_from(spelled(text, columns), name, columns, lenient=self.lenient)
 
 
@@ -101,16 +101,16 @@ def spelled(name: str, columns: Sequence[str]) -> str:
     return name if name in columns else next((column for column in columns if normalized(column) == name), name)
 
 
-def shapes_of(rows: Rows, columns: Sequence[str]) -> list[Shape]:
+def shapes_of(rows: FileRows, columns: Sequence[str]) -> list[Shape]:
     """The shapes that rows are recognised as: mostly none or one."""
     return [shape for shape in SHAPES if shape.fits(rows, columns)]
 
 
 def places_of(
-    shapes: Sequence[Shape], rows: Rows, columns: Sequence[str], wanted: Mapping[str, str], name: str
-) -> dict[str, Place]:
+    shapes: Sequence[Shape], rows: FileRows, columns: Sequence[str], wanted: Mapping[str, str], name: str
+) -> dict[str, FieldPlace]:
     """Our fields to where these shapes have them, but for those that the user names."""
-    found: dict[str, tuple[Shape, Place]] = {}
+    found: dict[str, tuple[Shape, FieldPlace]] = {}
     for shape in shapes:
         for field_name, place in shape.found_in(rows, columns).items():
             other, there = found.setdefault(field_name, (shape, place))
@@ -128,7 +128,7 @@ def number_of(column: str) -> tuple[str, int] | None:
     return None if match is None else (match[1], int(match[2]))
 
 
-def numbered_sources(columns: Sequence[str], name: str) -> tuple[str, Place] | None:
+def numbered_sources(columns: Sequence[str], name: str) -> tuple[str, FieldPlace] | None:
     """The columns that hold one source each: their common name, and they in the order of their numbers."""
     series: dict[str, dict[str, int]] = {}
     for column in columns:
@@ -143,7 +143,7 @@ def numbered_sources(columns: Sequence[str], name: str) -> tuple[str, Place] | N
     return next(((stem, place_from(text, "sources", columns)) for stem, text in texts.items()), None)
 
 
-def _values(place: Place, rows: Rows) -> Iterator[Any]:
+def _values(place: FieldPlace, rows: FileRows) -> Iterator[Any]:
     """What the rows hold at a place, without what is null or empty."""
     for row in rows:
         try:
@@ -154,15 +154,15 @@ def _values(place: Place, rows: Rows) -> Iterator[Any]:
             yield value
 
 
-def _holds_something(place: Place, row: Mapping[str, Any]) -> bool:
+def _holds_something(place: FieldPlace, row: Mapping[str, Any]) -> bool:
     return next(_values(place, [row]), None) is not None
 
 
 def wanted_places(
-    rows: Rows, columns: Sequence[str], wanted: Mapping[str, str], name: str, first_row: int
-) -> dict[str, Place]:
+    rows: FileRows, columns: Sequence[str], wanted: Mapping[str, str], name: str, first_row: int
+) -> dict[str, FieldPlace]:
     """The places that a user names, by our field; `rows` are the readable ones of the head of the file."""
-    places: dict[str, Place] = {}
+    places: dict[str, FieldPlace] = {}
     for field, text in wanted.items():
         if field not in ALIASES:
             close = near_names(field, ALIASES)
@@ -175,10 +175,12 @@ def wanted_places(
     return places
 
 
-def _check_there(place: Place, field: str, rows: Rows, columns: Sequence[str], flag: str, first_row: int) -> None:
+def _check_there(
+    place: FieldPlace, field: str, rows: FileRows, columns: Sequence[str], flag: str, first_row: int
+) -> None:
     """Raise an InputError if no row has a column or a path that the user names."""
     for member in place.members:
-        only = Place(member.text, (member,))
+        only = FieldPlace(member.text, (member,))
         problem = missing_in_all(only, rows)
         if problem is None:
             continue
@@ -190,7 +192,7 @@ def _check_there(place: Place, field: str, rows: Rows, columns: Sequence[str], f
         raise InputError(f"{flag}: row {first_row}, field {field!r}: has no {member.text!r}{every}: {problem}")
 
 
-def _check_is_text(place: Place, field: str, rows: Rows, flag: str) -> None:
+def _check_is_text(place: FieldPlace, field: str, rows: FileRows, flag: str) -> None:
     """Raise an InputError if all that a query is taken from are objects."""
     held = [unpacked(value) for value in _values(place, rows)]
     if field != "query" or not held or not all(isinstance(value, Mapping) for value in held):
@@ -200,7 +202,7 @@ def _check_is_text(place: Place, field: str, rows: Rows, flag: str) -> None:
     raise InputError(f"{flag}: is an object with the keys {keys_of(held[0])}{advice}")
 
 
-def missing_in_all(place: Place, rows: Rows) -> NotThere | None:
+def missing_in_all(place: FieldPlace, rows: FileRows) -> NotThere | None:
     """Why the first row has nothing at a place, if none of the rows has."""
     first: NotThere | None = None
     for row in rows:
@@ -223,7 +225,7 @@ def listed(columns: Sequence[str]) -> str:
 class Layout:
     """Where a file holds our fields."""
 
-    places: Mapping[str, Place]
+    places: Mapping[str, FieldPlace]
     """Our field to where it stands in a row."""
     columns: tuple[str, ...]
     """Every column that the head of the file has."""
@@ -254,7 +256,7 @@ class Layout:
 
 
 def find_layout(
-    rows: Rows, wanted: Mapping[str, str], name: str, *, first_row: int = 1, questions: bool = False
+    rows: FileRows, wanted: Mapping[str, str], name: str, *, first_row: int = 1, questions: bool = False
 ) -> Layout:
     """Find our fields in the readable rows of the head of a file, of which there is one at least.
 
@@ -300,7 +302,11 @@ def _from_application(wanted: Mapping[str, str]) -> dict[str, str]:
 
 
 def _add_named(
-    places: dict[str, Place], rows: Rows, columns: Sequence[str], wanted: Mapping[str, str], shapes: Sequence[Shape]
+    places: dict[str, FieldPlace],
+    rows: FileRows,
+    columns: Sequence[str],
+    wanted: Mapping[str, str],
+    shapes: Sequence[Shape],
 ) -> list[str]:
     """Add the fields that are found by the names of columns; returns what the user should know about the choice."""
     notes: list[str] = []
@@ -323,7 +329,7 @@ def _add_named(
     return notes
 
 
-def _held(row: Mapping[str, Any], place: Place) -> Any:
+def _held(row: Mapping[str, Any], place: FieldPlace) -> Any:
     try:
         return place.of(row)
     except NotThere:
@@ -337,7 +343,7 @@ def _check_refused(shapes: Iterable[Shape], wanted: Mapping[str, str], needed: I
             raise InputError(f"{name}: the rows are {shape.name}: {shape.refused}")
 
 
-def _choose(field: str, free: Iterable[str], rows: Rows, notes: list[str], *, guess: bool) -> str | None:
+def _choose(field: str, free: Iterable[str], rows: FileRows, notes: list[str], *, guess: bool) -> str | None:
     """The column that a field is taken from, by its name and by what it holds; by its name alone if `guess`."""
     candidates = _candidates(field, free)
     fitting = [column for column in candidates if _fits(field, column, rows)]
@@ -378,7 +384,7 @@ def _fits(field: str, column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _beside(
-    rows: Rows, columns: Iterable[str], places: Mapping[str, Place], wanted: Mapping[str, str]
+    rows: FileRows, columns: Iterable[str], places: Mapping[str, FieldPlace], wanted: Mapping[str, str]
 ) -> Iterable[str]:
     for column in columns:
         name = field_named(column)
@@ -392,10 +398,10 @@ def _beside(
 def _nothing_found(  # what is lacking, and all that may tell where it is
     lacking: Sequence[str],
     columns: Sequence[str],
-    rows: Rows,
+    rows: FileRows,
     shapes: Sequence[Shape],
     name: str,
-    places: Mapping[str, Place],
+    places: Mapping[str, FieldPlace],
     wanted: Mapping[str, str],
 ) -> str:
     there = {field_named(column) or normalized(column): column for column in reversed(columns)}
@@ -413,7 +419,7 @@ def _nothing_found(  # what is lacking, and all that may tell where it is
     return f"{name}: no column holds the {' or the '.join(lacking)}. {told} {how}: {' '.join(said)}"
 
 
-def _likely(rows: Rows, fields: Iterable[str], places: Mapping[str, Place]) -> dict[str, str]:
+def _likely(rows: FileRows, fields: Iterable[str], places: Mapping[str, FieldPlace]) -> dict[str, str]:
     """Where these fields likely stand, beside the columns that others were taken from."""
     return likely_places(rows, fields, frozenset[str]().union(*(place.columns for place in places.values())))
 
@@ -423,7 +429,7 @@ def _flag(field: str, place: str) -> str:
     return f"--map {shlex.quote(f'{field}={place}') if set(place) & set(' []*') else f'{field}={place}'}"
 
 
-def _rows_within(rows: Rows) -> str | None:
+def _rows_within(rows: FileRows) -> str | None:
     """A column, or a key within one, that holds a list of objects, where there is one row only."""
     if len(rows) > 1:
         return None
@@ -443,7 +449,7 @@ def _rows_within(rows: Rows) -> str | None:
     )
 
 
-def _pitfalls(layout: Layout, rows: Rows) -> list[str]:
+def _pitfalls(layout: Layout, rows: FileRows) -> list[str]:
     notes = [
         f"{column!r} became a tag: in DeepEval's files it is the ideal context, not what was retrieved "
         f"(--map sources={column} takes it)"

@@ -39,7 +39,7 @@ STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class InputFile:
+class OpenedFile:
     """A file to be read; as a text, what messages call it."""
 
     path: str
@@ -52,14 +52,14 @@ class InputFile:
         return self.name
 
 
-InputPath = str | Path | InputFile
+InputPath = str | Path | OpenedFile
 
 
-def input_file(path: InputPath) -> InputFile:
+def input_file(path: InputPath) -> OpenedFile:
     """A file under the name by which a user knows it."""
-    if isinstance(path, InputFile):
+    if isinstance(path, OpenedFile):
         return path
-    return InputFile(str(path), "standard input" if str(path) == STDIN else str(path))
+    return OpenedFile(str(path), "standard input" if str(path) == STDIN else str(path))
 
 
 def open_bytes(path: InputPath) -> io.BufferedReader:
@@ -95,7 +95,7 @@ def open_bytes(path: InputPath) -> io.BufferedReader:
     return stream
 
 
-def _opened(file: InputFile) -> BinaryIO:
+def _opened(file: OpenedFile) -> BinaryIO:
     if file.opener is not None:
         return file.opener()
     return sys.stdin.buffer if file.path == STDIN else Path(file.path).open("rb", buffering=_LOOK_AHEAD)
@@ -113,7 +113,7 @@ class _Unpacked(gzip.GzipFile):
         self._packed.close()
 
 
-def can_be_read_again(file: InputFile) -> bool:
+def can_be_read_again(file: OpenedFile) -> bool:
     """Whether it is a file and neither the standard input nor a pipe."""
     return file.opener is not None or (file.path != STDIN and Path(file.path).is_file())
 
@@ -138,7 +138,7 @@ def _inside(path: Path) -> str:
     return f" It holds {', '.join(names[:5])}{' …' if len(names) > 5 else ''}." if names else ""
 
 
-def detect_format(file: InputFile, stream: io.BufferedReader, asked: str | None) -> Format:
+def detect_format(file: OpenedFile, stream: io.BufferedReader, asked: str | None) -> Format:
     """The format of a stream, from what was asked, else from its first bytes and the file's name."""
     if asked is not None and asked not in FORMATS:
         raise ConfigError(f"there is no format {asked!r}: {', '.join(FORMATS)}")
@@ -157,7 +157,7 @@ def detect_format(file: InputFile, stream: io.BufferedReader, asked: str | None)
     return "csv" if named == "csv" else _tell_json(file, head, named)
 
 
-def _tell_json(file: InputFile, head: bytes, named: Format | None) -> Format:
+def _tell_json(file: OpenedFile, head: bytes, named: Format | None) -> Format:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     first, _, rest = text.partition(b"\n")
     if re.match(rb"\[\s*[\[{\]]", text) or first.strip() == b"{":
@@ -179,7 +179,7 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
-def _check_text(file: InputFile, head: bytes) -> None:
+def _check_text(file: OpenedFile, head: bytes) -> None:
     """Raise an InputError for what isn't a text in UTF-8 at all: UTF-16, UTF-32 or another kind of file."""
     start = head[:200]
     every_other_is_nul = len(start) >= 4 and max(start[::2].count(0), start[1::2].count(0)) > len(start) // 3
@@ -248,7 +248,7 @@ RowRange = ByteRange | RowGroups | None
 
 
 def rows_in(
-    file: InputFile,
+    file: OpenedFile,
     form: Format,
     limits: RowLimits,
     nested: ValuePath | None,
@@ -299,7 +299,7 @@ def _unreadable(error: Exception) -> str:
     return f"the file can't be read any further ({str(error) or 'it ends early'}): nothing after was read"
 
 
-def drawn_rows(file: InputFile, limits: RowLimits, most: int, advance: Callable[[int], None]) -> DrawnRows | None:
+def drawn_rows(file: OpenedFile, limits: RowLimits, most: int, advance: Callable[[int], None]) -> DrawnRows | None:
     """Some rows of a JSONL file, drawn at random: see `drawn_lines`; None for one that breaks off."""
     with open_bytes(file) as stream:
         try:
@@ -309,7 +309,7 @@ def drawn_rows(file: InputFile, limits: RowLimits, most: int, advance: Callable[
 
 
 def _parsed(
-    file: InputFile, stream: io.BufferedReader, form: Format, limits: RowLimits, nested: ValuePath | None
+    file: OpenedFile, stream: io.BufferedReader, form: Format, limits: RowLimits, nested: ValuePath | None
 ) -> Generator[RawRow, None, None]:
     if form == "json":
         yield from json_document(stream, limits, nested)
@@ -318,7 +318,7 @@ def _parsed(
     yield from rows if nested is None else rows_within(rows, nested)
 
 
-def _flat(file: InputFile, stream: io.BufferedReader, form: Format, limits: RowLimits) -> Iterator[RawRow]:
+def _flat(file: OpenedFile, stream: io.BufferedReader, form: Format, limits: RowLimits) -> Iterator[RawRow]:
     if form == "parquet" and not can_be_read_again(file):
         raise InputError(f"{file}: Parquet can't be read from a pipe: give a file")
     match form:

@@ -17,10 +17,10 @@ from ragtriage.readers.text_values import as_json_value
 
 _SUFFIXES = frozenset({".jsonl", ".ndjson"})
 
-Value = TypeVar("Value")
+T = TypeVar("T")
 
 
-def values_in(path: InputPath, make: Callable[[Mapping[str, Any], str], Value]) -> tuple[list[Value], list[Rejected]]:
+def values_in(path: InputPath, make: Callable[[Mapping[str, Any], str], T]) -> tuple[list[T], list[Rejected]]:
     """What the lines of a JSONL file hold, and the lines that can't be used.
 
     `make` makes a value of a line's columns and number, and raises RowProblem for a line that can't be used.
@@ -28,7 +28,7 @@ def values_in(path: InputPath, make: Callable[[Mapping[str, Any], str], Value]) 
     Raises:
         InputError: the file can't be read, or no line of it can be used.
     """
-    made: list[Value] = []
+    made: list[T] = []
     rejected: list[Rejected] = []
     name = input_file(path).name
     for row in raw_rows(path):
@@ -45,7 +45,7 @@ def values_in(path: InputPath, make: Callable[[Mapping[str, Any], str], Value]) 
     return made, rejected
 
 
-def row_as(shape: type[Value], values: Mapping[str, Any]) -> Value:
+def row_as(shape: type[T], values: Mapping[str, Any]) -> T:
     """A row's columns as a value of this dataclass.
 
     Raises:

@@ -133,7 +133,7 @@ LISTS = ("sources", "source_ids", "samples", "relevant_ids")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FieldPlace:
     """Where in a row a field stands."""
 
     text: str
@@ -187,12 +187,12 @@ def is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def column_place(column: str) -> Place:
+def column_place(column: str) -> FieldPlace:
     """The place that a column is."""
-    return Place(column, (ValuePath(column, (column,)),))
+    return FieldPlace(column, (ValuePath(column, (column,)),))
 
 
-def place_from(text: str, field: str, columns: Collection[str], *, lenient: bool = False) -> Place:
+def place_from(text: str, field: str, columns: Collection[str], *, lenient: bool = False) -> FieldPlace:
     """Read a place: the name of a column, a path into one (`docs[*].page_content`), or several for a list.
 
     A name of one of the `columns` of the file is never read as a path; `lenient`: see `ValuePath.lenient`.
@@ -209,7 +209,7 @@ def place_from(text: str, field: str, columns: Collection[str], *, lenient: bool
         ValuePath(part, (part,)) if part in columns else path_from(part, f"--map {field}", lenient=lenient)
         for part in parts
     )
-    return Place(text, tuple(members))
+    return FieldPlace(text, tuple(members))
 
 
 def _value(values: Mapping[str, Any], member: ValuePath) -> Any:

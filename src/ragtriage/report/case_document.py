@@ -11,9 +11,9 @@ from ragtriage.report.case_parts import CitationReport, Coverage, Piece, Segment
 from ragtriage.report.case_report import CaseReport, ClaimReport, ScoreReport, SourceReport, looks_of
 from ragtriage.report.document import (
     Bar,
-    Block,
-    Cell,
-    Column,
+    DocumentBlock,
+    DocumentCell,
+    DocumentColumn,
     Heading,
     Line,
     StyledText,
@@ -39,7 +39,7 @@ SHORT_SOURCE = 320
 """Characters of a source that are shown."""
 
 
-def case_document(case: CaseReport, width: int = 100) -> Iterator[Block]:
+def case_document(case: CaseReport, width: int = 100) -> Iterator[DocumentBlock]:
     """One case: findings, query, the response with its claims marked, coverage, sources, scores."""
     yield line(case.id, tone="strong", hang=0)
     if case.tags:
@@ -59,12 +59,14 @@ def case_document(case: CaseReport, width: int = 100) -> Iterator[Block]:
     yield from _section("What further scores found", _faults(case), hang=2)
     yield Heading("Scores")
     yield replace(
-        table((*text_columns(""), *number_columns(""), Column(wrap=True)), map(_score, case.scores), heads=False),
+        table(
+            (*text_columns(""), *number_columns(""), DocumentColumn(wrap=True)), map(_score, case.scores), heads=False
+        ),
         indent=2,
     )
 
 
-def _section(title: str, lines: Iterable[Line], hang: int = 0) -> Iterator[Block]:
+def _section(title: str, lines: Iterable[Line], hang: int = 0) -> Iterator[DocumentBlock]:
     found = list(lines)
     if found:
         yield Heading(title)
@@ -190,10 +192,10 @@ def _faults(case: CaseReport) -> Iterator[Line]:
             yield note(f"  and {found.left_out:,} more")
 
 
-def _coverage(case: CaseReport, coverage: Coverage, width: int) -> Iterator[Block]:
+def _coverage(case: CaseReport, coverage: Coverage, width: int) -> Iterator[DocumentBlock]:
     most = max(20, width - 4 * len(coverage.sources) - 22)
     heads = (*map(str, coverage.sources), "together", "response")
-    columns = (Column(wrap=True, most=most), *(Column(head, "center") for head in heads))
+    columns = (DocumentColumn(wrap=True, most=most), *(DocumentColumn(head, "center") for head in heads))
     rows = zip(coverage.questions, coverage.places, strict=True)
     yield Heading("Which question is answered where")
     yield replace(table(columns, ((question, *map(_state, row)) for question, row in rows)), indent=2)
@@ -240,7 +242,7 @@ def _excerpt(pieces: Sequence[Piece]) -> Line:
     return Line(tuple(said))
 
 
-def _score(score: ScoreReport) -> tuple[Cell, ...]:
+def _score(score: ScoreReport) -> tuple[DocumentCell, ...]:
     title = titled(score.title, score.better)
     if score.value is None:
         reason = StyledText(f"failed: {score.reason}", "error") if score.failed else None

@@ -148,7 +148,7 @@ def _cut(text: str, marks: Sequence[Mark], start: int, end: int) -> list[Piece]:
     return found
 
 
-State = Literal["yes", "no", "check", "unknown", "failed", "not asked"]
+VerdictState = Literal["yes", "no", "check", "unknown", "failed", "not asked"]
 """A verdict as it is shown; `check` is a no that the judge isn't sure of."""
 
 MOST_COLUMNS = 12
@@ -160,7 +160,7 @@ MOST_ROWS = 40
 class VerdictReport:
     """A verdict as it is shown."""
 
-    state: State
+    state: VerdictState
     note: str = ""
     """The judge's explanation with what a check found against it, or the cause of its failure."""
 
@@ -178,7 +178,7 @@ class Coverage:
     """Sources that aren't shown."""
 
 
-def state_of(cell: Cell) -> State:
+def state_of(cell: Cell) -> VerdictState:
     """Which of the states a verdict is shown as."""
     match cell:
         case Verdict(value="no", sure=False):
@@ -246,7 +246,7 @@ class CitationReport:
     """As the mark has it."""
     sources: tuple[int, ...]
     """By number from 1; empty where it names none."""
-    needed: State
+    needed: VerdictState
     """Whether it supports its segment alone, or is needed beside the others; not told of a segment that isn't true."""
 
 

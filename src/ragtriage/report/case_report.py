@@ -27,8 +27,8 @@ from ragtriage.report.case_parts import (
     Mark,
     Piece,
     SegmentReport,
-    State,
     VerdictReport,
+    VerdictState,
     coverage_of,
     judged,
     pieces,
@@ -107,7 +107,7 @@ def repeats_of(record: Record) -> tuple[tuple[Span, str], ...]:
     )
 
 
-def look_of(support: State, needed: State, *, remark: bool = False) -> Look:
+def look_of(support: VerdictState, needed: VerdictState, *, remark: bool = False) -> Look:
     """How a claim is shown.
 
     Red (`unsupported`) only where the judge is sure; a no that it isn't sure of is *check this*. Whether a claim was
@@ -288,7 +288,7 @@ class CaseReport:
         return price_of_tokens(tokens, self.application_price)
 
     @property
-    def states(self) -> list[State]:
+    def states(self) -> list[VerdictState]:
         """The verdicts that occur in the coverage matrix."""
         places = (place for row in self.coverage.places for place in row) if self.coverage else ()
         return list(dict.fromkeys(place.state for place in places))

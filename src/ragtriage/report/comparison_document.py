@@ -28,9 +28,9 @@ from ragtriage.report.comparison_words import (
 )
 from ragtriage.report.document import (
     GAP,
-    Block,
-    Cell,
-    Column,
+    DocumentBlock,
+    DocumentCell,
+    DocumentColumn,
     Heading,
     StyledText,
     line,
@@ -41,14 +41,14 @@ from ragtriage.report.document import (
 )
 from ragtriage.report.words import DASH, short_title, titled, two_places
 from ragtriage.runs.compare.comparison import (
-    CaseList,
+    ChangedCases,
+    ChangeVerdict,
     Comparison,
     FindingComparison,
     HeadlineMatrix,
     MetricComparison,
     Slice,
     SliceMetric,
-    Verdict,
 )
 from ragtriage.runs.compare.gates import slice_value
 from ragtriage.runs.compare.several import MeanOfRun, SeveralRuns
@@ -63,7 +63,7 @@ INTERVAL = "95 % interval"
 EXPECTED = "base, new: cases where it is shown; expected: by probability, and the 95 % interval of the difference"
 
 
-def comparison_document(found: Comparison, width: int = 100) -> Iterator[Block]:
+def comparison_document(found: Comparison, width: int = 100) -> Iterator[DocumentBlock]:
     """Everything about a comparison, in the order in which it is read."""
     for name, side in (("base", found.base), ("new ", found.new)):
         yield line((f"{name} ", "quiet"), "  ".join(side_facts(side)), hang=5)
@@ -90,7 +90,7 @@ def comparison_document(found: Comparison, width: int = 100) -> Iterator[Block]:
     yield from _remarks(found)
 
 
-def _mark(verdict: Verdict) -> str:
+def _mark(verdict: ChangeVerdict) -> str:
     return f"{MARKS.get(verdict, ' ')} "
 
 
@@ -98,15 +98,15 @@ def _title(row: MetricComparison) -> str:
     return titled(one_line(row.title, 60), row.better)
 
 
-def _metrics(found: Comparison) -> Iterator[Block]:
+def _metrics(found: Comparison) -> Iterator[DocumentBlock]:
     rows = [row for row in found.metrics if row.verdict in {"worse", "can't tell", "better"}]
     if rows:
         columns = (
             *text_columns("metric"),
             *number_columns("base", "new", "diff"),
-            Column(INTERVAL, gives_way=2, name=INTERVAL),
-            Column("p"),
-            Column("sees", "right", gives_way=3, name="sees (the smallest difference these pairs show)"),
+            DocumentColumn(INTERVAL, gives_way=2, name=INTERVAL),
+            DocumentColumn("p"),
+            DocumentColumn("sees", "right", gives_way=3, name="sees (the smallest difference these pairs show)"),
         )
         yield table(columns, map(_metric, rows))
     if same := [_title(row) for row in found.metrics if row.verdict == "not touched"]:
@@ -122,7 +122,7 @@ def _metrics(found: Comparison) -> Iterator[Block]:
         yield from _beside(row)
 
 
-def _beside(row: MetricComparison) -> Iterator[Block]:
+def _beside(row: MetricComparison) -> Iterator[DocumentBlock]:
     """What is to be said of a metric beside its numbers."""
     title = _title(row)
     if row.noise_se is not None and row.paired and row.paired.se:
@@ -142,7 +142,7 @@ def _p(p: float | None) -> str:
     return "" if p is None else p_text(p)
 
 
-def _metric(row: MetricComparison) -> tuple[Cell, ...]:
+def _metric(row: MetricComparison) -> tuple[DocumentCell, ...]:
     tone, own = TONES.get(row.verdict, ""), row.paired
     if own is None:
         return (f"  {_title(row)}",)
@@ -158,19 +158,19 @@ def _metric(row: MetricComparison) -> tuple[Cell, ...]:
     )
 
 
-def _findings(found: Comparison) -> Iterator[Block]:
+def _findings(found: Comparison) -> Iterator[DocumentBlock]:
     if not found.findings:
         return
     expects = any(row.expected for row in found.findings)
     columns = (
         *text_columns("finding"),
         *number_columns("base", "new", "fixed", "broken"),
-        Column("diff", "right", gives_way=2 if expects else 0, name="diff"),
-        Column(INTERVAL, gives_way=3, name=INTERVAL),
-        Column("p"),
+        DocumentColumn("diff", "right", gives_way=2 if expects else 0, name="diff"),
+        DocumentColumn(INTERVAL, gives_way=3, name=INTERVAL),
+        DocumentColumn("p"),
     )
     if expects:
-        columns += (Column("expected", gives_way=1, name="expected"),)
+        columns += (DocumentColumn("expected", gives_way=1, name="expected"),)
     yield GAP
     yield table(columns, (_finding(row)[: len(columns)] for row in found.findings))
     if expects:
@@ -179,7 +179,7 @@ def _findings(found: Comparison) -> Iterator[Block]:
         yield note(f"too few changes for a test (fewer than {FEWEST}): {', '.join(one_line(rule, 40) for rule in few)}")
 
 
-def _finding(row: FindingComparison) -> tuple[Cell, ...]:
+def _finding(row: FindingComparison) -> tuple[DocumentCell, ...]:
     tone, own = TONES.get(row.verdict, ""), row.paired
     return (
         StyledText(_mark(row.verdict) + one_line(row.rule, 40), tone),
@@ -200,11 +200,11 @@ def _moved(matrix: HeadlineMatrix) -> Iterator[bool]:
         yield any(count for j, count in enumerate(row) if i != j)
 
 
-def _matrix(matrix: HeadlineMatrix) -> Iterator[Block]:
+def _matrix(matrix: HeadlineMatrix) -> Iterator[DocumentBlock]:
     shown = matrix.components[:MOST_COMPONENTS]
     columns = (
-        Column(f"headline: base {ARROW} new", most=30),
-        *(Column(one_line(name, 40), "right", wrap=True, gives_way=place) for place, name in enumerate(shown)),
+        DocumentColumn(f"headline: base {ARROW} new", most=30),
+        *(DocumentColumn(one_line(name, 40), "right", wrap=True, gives_way=place) for place, name in enumerate(shown)),
     )
     rows = (
         (one_line(name, 40), *(f"{count:,}" if count else "" for count in counts[:MOST_COMPONENTS]))
@@ -215,7 +215,7 @@ def _matrix(matrix: HeadlineMatrix) -> Iterator[Block]:
         yield note(f"without a column: {', '.join(one_line(name, 40) for name in left_out)}")
 
 
-def _slices(found: Comparison, tag: str, slices: Sequence[Slice], width: int) -> Iterator[Block]:
+def _slices(found: Comparison, tag: str, slices: Sequence[Slice], width: int) -> Iterator[DocumentBlock]:
     titles = {row.name: _title(row) for row in found.metrics}
     metrics = [m.name for m in slices[0].metrics] if slices else []
     yield Heading(f"By {one_line(tag, 40)}")
@@ -223,7 +223,7 @@ def _slices(found: Comparison, tag: str, slices: Sequence[Slice], width: int) ->
         *text_columns("slice", most=30),
         *number_columns("pairs"),
         *(
-            Column(
+            DocumentColumn(
                 titles[name] if width >= 130 else short_title(name),
                 "right",
                 wrap=True,
@@ -239,16 +239,16 @@ def _slices(found: Comparison, tag: str, slices: Sequence[Slice], width: int) ->
         yield note(f"{plural(found.slices_left_out, 'smaller slice')} left out")
 
 
-def _slice_cell(one: SliceMetric) -> Cell:
+def _slice_cell(one: SliceMetric) -> DocumentCell:
     shown = signed(one.paired.difference, 2) if one.paired else ""
     return StyledText(MARKS.get(one.verdict, "") + shown, TONES.get(one.verdict, ""))
 
 
-def _cases(found: Comparison, cases: CaseList, word: str) -> Iterator[Block]:
+def _cases(found: Comparison, cases: ChangedCases, word: str) -> Iterator[DocumentBlock]:
     row = found.metric(cases.metric)
     yield line(f"{word} by most (of {cases.of:,}): {_title(row) if row else cases.metric}", tone="strong")
 
-    def told() -> Iterator[tuple[Cell, ...]]:
+    def told() -> Iterator[tuple[DocumentCell, ...]]:
         for case in cases.cases:
             _, base, new = case.scores[0]
             headed = f"{case.headline[0]} {ARROW} {case.headline[1]}" if any(case.headline) else ""
@@ -262,15 +262,15 @@ def _cases(found: Comparison, cases: CaseList, word: str) -> Iterator[Block]:
             )
 
     columns = (
-        Column("case", most=36),
-        Column("score"),
-        Column("sources", gives_way=1),
-        Column("headline", gives_way=2),
+        DocumentColumn("case", most=36),
+        DocumentColumn("score"),
+        DocumentColumn("sources", gives_way=1),
+        DocumentColumn("headline", gives_way=2),
     )
     yield table(columns, told(), heads=False)
 
 
-def _remarks(found: Comparison) -> Iterator[Block]:
+def _remarks(found: Comparison) -> Iterator[DocumentBlock]:
     remarks = [*found.notes]
     if found.hint:
         remarks.append(
@@ -293,7 +293,7 @@ def _remarks(found: Comparison) -> Iterator[Block]:
     yield from _outcome(found)
 
 
-def _outcome(found: Comparison) -> Iterator[Block]:
+def _outcome(found: Comparison) -> Iterator[DocumentBlock]:
     """What the gates say, and why it isn't complete."""
     for gate in found.gates:
         tone = "error" if gate.failed else "warning" if gate.outcome == "can't tell" else "right"
@@ -305,7 +305,7 @@ WITH_INTERVAL = 16
 """Characters of a mean with its interval and the blanks before it."""
 
 
-def several_document(found: SeveralRuns, width: int = 100) -> Iterator[Block]:
+def several_document(found: SeveralRuns, width: int = 100) -> Iterator[DocumentBlock]:
     """Several runs in columns, the newest last, and how the last two compare; without room there are no intervals."""
     for side in found.sides:
         yield line("  ".join(side_facts(side)), hang=4)
@@ -316,7 +316,7 @@ def several_document(found: SeveralRuns, width: int = 100) -> Iterator[Block]:
     wide = max(map(len, titles), default=0) + WITH_INTERVAL * len(found.sides) <= width
     names = [side.name for side in found.sides]
     # where there is no room the oldest give way
-    runs = tuple(Column(name, "right", gives_way=max(0, len(names) - 2 - at)) for at, name in enumerate(names))
+    runs = tuple(DocumentColumn(name, "right", gives_way=max(0, len(names) - 2 - at)) for at, name in enumerate(names))
     rows = (
         (title, *(_mean(one, wide=wide) for one in row.means)) for title, row in zip(titles, found.metrics, strict=True)
     )
@@ -343,7 +343,7 @@ def _mean(one: MeanOfRun | None, *, wide: bool) -> str:
     return f"{two_places(one.mean)} {two_places(one.low)}{DASH}{two_places(one.high)}" if wide else two_places(one.mean)
 
 
-def comparison_lines(found: Comparison) -> Iterator[Block]:
+def comparison_lines(found: Comparison) -> Iterator[DocumentBlock]:
     """A comparison in a few lines, as `evaluate` ends: better, worse, can't tell."""
     changes = found.changes
     counted = (

@@ -46,7 +46,7 @@ from ragtriage.report.comparison_words import (
 )
 from ragtriage.report.words import two_places
 from ragtriage.runs.compare.comparison import (
-    CaseList,
+    ChangedCases,
     Comparison,
     FaultChanges,
     FindingComparison,
@@ -58,7 +58,7 @@ from ragtriage.runs.compare.comparison import (
 )
 from ragtriage.runs.compare.gates import slice_value
 from ragtriage.runs.compare.several import SeveralRuns
-from ragtriage.runs.compare.statistics import Difference
+from ragtriage.runs.compare.statistics import MeanDifference
 
 MARK = "<!-- ragtriage compare -->"
 """The first line: a workflow finds the comment that it is to replace by it."""
@@ -78,7 +78,7 @@ _UNJOINED = (("@", "@\u200b"), ("://", ":\u200b//"), ("www.", "www\u200b."))
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LineGroup:
     """Lines that stand together; rows are left out from the end where there is no room."""
 
     head: Sequence[str]
@@ -156,34 +156,36 @@ def _side(side: SideHeader, *more: str) -> str:
     return escaped(side.name) + (f" ({', '.join(facts)})" if facts else "")
 
 
-def _parts(found: Comparison, quotes: Quotes) -> Iterator[Part]:
+def _parts(found: Comparison, quotes: Quotes) -> Iterator[LineGroup]:
     if found.incomplete:
-        yield Part((), [f"⚠️ {escaped(why, 500)}<br>" for why in found.incomplete])
+        yield LineGroup((), [f"⚠️ {escaped(why, 500)}<br>" for why in found.incomplete])
     rows = [row for row in found.metrics if row.verdict in SHOWN]
     heads = ("", "metric", "base", "new", "difference", "95 % interval", "p (Holm)", "gate")
     if rows:
-        yield Part(_heads(heads, "ll rr r l r l"), [_metric(found, row) for row in rows])
+        yield LineGroup(_heads(heads, "ll rr r l r l"), [_metric(found, row) for row in rows])
     if untouched := [title_of_row(row) for row in found.metrics if row.verdict == "not touched"]:
-        yield Part((), [f"Not touched: {', '.join(map(escaped, untouched))}"])
+        yield LineGroup((), [f"Not touched: {', '.join(map(escaped, untouched))}"])
     if others := [row for row in found.metrics if row.why]:
-        yield Part((), [f"{escaped(title_of_row(row))}: {row.verdict}: {escaped(row.why, 300)}<br>" for row in others])
+        yield LineGroup(
+            (), [f"{escaped(title_of_row(row))}: {row.verdict}: {escaped(row.why, 300)}<br>" for row in others]
+        )
     if found.gates:
         gates = [f"| {gate_sign(gate)} | {escaped(gate.says, 500)} |" for gate in found.gates]
-        yield Part(_heads(("", "gate"), "ll"), gates)
+        yield LineGroup(_heads(("", "gate"), "ll"), gates)
     if lost := [row for row in found.metrics if row.mention_undefined]:
-        yield Part((), [
+        yield LineGroup((), [
             f"⚠️ {escaped(title_of_row(row))} is undefined on {plural(row.lost, 'case')} that had a score before "
             f"({row.gained:,} the other way).<br>"
             for row in lost
         ])  # fmt: skip
     if faults := [*fault_lines(found.faults)]:
-        yield Part((), [f"**{what}:** {escaped(cases, 2_000)}<br>" for what, cases in faults])
+        yield LineGroup((), [f"**{what}:** {escaped(cases, 2_000)}<br>" for what, cases in faults])
     details = [*_findings(found), *_slices(found), *_cases(found, quotes), *_remarks(found)]
     if details:
         told = "Findings and worst cases" if found.findings else "Worst cases"
-        yield Part((DETAILS, f"<summary>{told}</summary>", ""), ())
+        yield LineGroup((DETAILS, f"<summary>{told}</summary>", ""), ())
         yield from details
-        yield Part((), (), ("</details>",))
+        yield LineGroup((), (), ("</details>",))
 
 
 def _heads(names: Sequence[str], sides: str) -> tuple[str, str]:
@@ -207,7 +209,7 @@ def _metric(found: Comparison, row: MetricComparison) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _findings(found: Comparison) -> Iterator[Part]:
+def _findings(found: Comparison) -> Iterator[LineGroup]:
     rows = []
     expects = any(row.expected for row in found.findings)
     for row in found.findings:
@@ -222,16 +224,16 @@ def _findings(found: Comparison) -> Iterator[Part]:
         rows.append(f"| {' | '.join(cells)} |")
     if rows:
         heads = ["", "finding", "base", "new", "fixed", "broken", "difference", "95 % interval", "p (Holm)"]
-        yield Part(_heads([*heads, *(["expected"] * expects)], "ll rrrrr l r" + " l" * expects), rows)
+        yield LineGroup(_heads([*heads, *(["expected"] * expects)], "ll rrrrr l r" + " l" * expects), rows)
 
 
-def _slices(found: Comparison) -> Iterator[Part]:
+def _slices(found: Comparison) -> Iterator[LineGroup]:
     for tag, slices in found.slices.items():
         names = [one.name for one in slices[0].metrics] if slices else []
         titles = [escaped(title_of_row(row)) if (row := found.metric(name)) else escaped(name) for name in names]
         heads = _heads((escaped(tag, 40), "pairs", *titles), "lr" + "r" * len(names))
         left = [f"and {found.slices_left_out:,} more", ""] if found.slices_left_out else []
-        yield Part(heads, [_slice(one) for one in slices], ("", *left))
+        yield LineGroup(heads, [_slice(one) for one in slices], ("", *left))
 
 
 def _slice(one: Slice) -> str:
@@ -241,8 +243,8 @@ def _slice(one: Slice) -> str:
     return f"| {' | '.join((escaped(slice_value(one.value)), f'{one.pairs:,}', *cells))} |"
 
 
-def _cases(found: Comparison, quotes: Quotes) -> Iterator[Part]:
-    listed: tuple[tuple[CaseList | None, str], ...] = ((found.worse, "worse"), (found.better, "better"))
+def _cases(found: Comparison, quotes: Quotes) -> Iterator[LineGroup]:
+    listed: tuple[tuple[ChangedCases | None, str], ...] = ((found.worse, "worse"), (found.better, "better"))
     for cases, word in listed:
         if cases is None or not cases.cases:
             continue
@@ -257,7 +259,7 @@ def _cases(found: Comparison, quotes: Quotes) -> Iterator[Part]:
             rows.append(f"| {' | '.join(cells)} |")
         title = escaped(title_of_row(row) if row else cases.metric)
         heads = (f"{word} by most (of {cases.of:,})", title, "headline", *(["texts"] if quotes else []))
-        yield Part(_heads(heads, "llll"[: len(heads)]), rows)
+        yield LineGroup(_heads(heads, "llll"[: len(heads)]), rows)
 
 
 def _quoted(quote: Quote | None) -> str:
@@ -267,7 +269,7 @@ def _quoted(quote: Quote | None) -> str:
     return "<br>".join(f"<b>{name}</b> {escaped(text, MOST_TEXT)}" for name, text in told if text is not None)
 
 
-def _remarks(found: Comparison) -> Iterator[Part]:
+def _remarks(found: Comparison) -> Iterator[LineGroup]:
     remarks = [escaped(remark, 500) for remark in found.notes]
     out = found.left_out
     for name, ids in (
@@ -277,7 +279,7 @@ def _remarks(found: Comparison) -> Iterator[Part]:
         if ids:
             remarks.append(f"{name}: {', '.join(map(escaped, ids))}")
     if remarks:
-        yield Part((), [f"- note: {remark}" for remark in remarks])
+        yield LineGroup((), [f"- note: {remark}" for remark in remarks])
 
 
 MOST_SAID = 1_000
@@ -427,7 +429,7 @@ def _side_json(side: SideHeader) -> dict[str, Any]:
     return {**{name: getattr(side, name) for name in _SIDE}, **side.about.stored()}
 
 
-def _measured(found: Difference | None) -> dict[str, Any]:
+def _measured(found: MeanDifference | None) -> dict[str, Any]:
     return {name: getattr(found, name) if found else None for name in _MEASURED}
 
 
@@ -467,7 +469,7 @@ def _faults_json(faults: FaultChanges | None) -> dict[str, Any]:
     }
 
 
-def _cases_json(cases: CaseList | None) -> dict[str, Any] | None:
+def _cases_json(cases: ChangedCases | None) -> dict[str, Any] | None:
     if cases is None:
         return None
     told = [

@@ -22,7 +22,7 @@ from ragtriage.report.comparison_words import (
 )
 from ragtriage.report.templating import environment, page_parts, write_page
 from ragtriage.report.words import two_places
-from ragtriage.runs.compare.comparison import CaseList, Comparison, MetricComparison
+from ragtriage.runs.compare.comparison import ChangedCases, Comparison, MetricComparison
 from ragtriage.runs.compare.gates import slice_value
 
 PLOT = (240, 28)
@@ -124,7 +124,7 @@ def _row(found: Comparison, row: MetricComparison, reach: float) -> dict[str, An
     }
 
 
-def _cases(cases: CaseList, quotes: Quotes) -> Iterator[dict[str, Any]]:
+def _cases(cases: ChangedCases, quotes: Quotes) -> Iterator[dict[str, Any]]:
     for case in cases.cases:
         quote = quotes.get(case.id)
         texts = quote and (quote.base, quote.new)

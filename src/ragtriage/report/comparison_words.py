@@ -10,6 +10,7 @@ from ragtriage.core.display import MINUS, listed, one_line, plural, signed
 from ragtriage.report.words import titled, two_places
 from ragtriage.runs.compare.comparison import (
     Changes,
+    ChangeVerdict,
     Comparison,
     ExpectedChange,
     FaultChange,
@@ -18,10 +19,9 @@ from ragtriage.runs.compare.comparison import (
     MetricComparison,
     Pairs,
     SideHeader,
-    Verdict,
 )
 from ragtriage.runs.compare.gates import slice_value
-from ragtriage.runs.compare.statistics import Difference
+from ragtriage.runs.compare.statistics import MeanDifference
 
 BETTER, WORSE = "▲", "▼"
 ARROW = "→"
@@ -34,7 +34,7 @@ def short_signed(value: float) -> str:
     return signed(value).replace("0.", ".", 1) if abs(value) < 1 else signed(value)
 
 
-def interval(found: Difference | None, *, short: bool = False) -> str:
+def interval(found: MeanDifference | None, *, short: bool = False) -> str:
     """`−0.136 to −0.056`; empty where there is none."""
     if found is None or found.low is None or found.high is None:
         return ""
@@ -165,10 +165,10 @@ def family_text(comparison: Comparison) -> str:
     return f"{BETTER} better, {WORSE} worse (p < .05{over}); no mark: can't tell"
 
 
-State = Literal["incomplete", "failed", "unsure", "passed", "worse", "better", "nothing"]
+ComparisonState = Literal["incomplete", "failed", "unsure", "passed", "worse", "better", "nothing"]
 """The last three where there is no gate: what the metrics themselves say."""
 Sign = Literal["❌", "⚠️", "✅"]
-SIGNS: Mapping[State, str] = {
+SIGNS: Mapping[ComparisonState, str] = {
     "incomplete": "⚠️", "failed": "❌", "unsure": "⚠️", "passed": "✅", "worse": "▼", "better": "▲", "nothing": "",
 }  # fmt: skip
 MOST_NAMED = 3
@@ -188,7 +188,7 @@ Quotes = Mapping[str, Quote]
 """New's id → the texts."""
 
 
-def verdict_of(found: Comparison) -> tuple[State, str]:
+def verdict_of(found: Comparison) -> tuple[ComparisonState, str]:
     """What it comes to, in the order of the exit codes: not complete, a gate failed, can't tell, passed."""
     if found.incomplete:
         return "incomplete", f"not complete: {one_line(found.incomplete[0], 200)}"
@@ -198,7 +198,7 @@ def verdict_of(found: Comparison) -> tuple[State, str]:
         return "unsure", _named([gate_words(gate) for gate in unsure])
     if found.gates:
         return "passed", f"{plural(len(found.gates), 'gate')} passed"
-    verdicts: tuple[tuple[Verdict, State], ...] = (("worse", "worse"), ("better", "better"))
+    verdicts: tuple[tuple[ChangeVerdict, ComparisonState], ...] = (("worse", "worse"), ("better", "better"))
     for verdict, state in verdicts:
         if names := [title_of_row(row) for row in found.metrics if row.verdict == verdict]:
             return state, f"{verdict}: {_named(names)}"

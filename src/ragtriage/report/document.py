@@ -34,7 +34,7 @@ class Bar:
     """What stands behind it."""
 
 
-Cell = str | StyledText | tuple[StyledText, ...] | Bar
+DocumentCell = str | StyledText | tuple[StyledText, ...] | Bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class DocumentColumn:
     """A column of a table."""
 
     head: str = ""
@@ -74,11 +74,11 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DocumentTable:
     """Columns, and rows of cells; a row may be shorter than the columns."""
 
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    columns: tuple[DocumentColumn, ...]
+    rows: tuple[tuple[DocumentCell, ...], ...]
     heads: bool = True
     """Whether the columns' heads are shown."""
     title: str = ""
@@ -95,12 +95,12 @@ class Table:
     """Whether a line beneath says what the columns' heads stand for."""
 
 
-Block = Line | Heading | Table
+DocumentBlock = Line | Heading | DocumentTable
 GAP = Line(())
 """An empty line."""
 
 
-Document = Iterable[Block]
+Document = Iterable[DocumentBlock]
 """In the order in which they are read."""
 
 
@@ -116,19 +116,21 @@ def note(text: str) -> Line:
     return line(text, tone="quiet")
 
 
-def text_columns(*heads: str, wrap: bool = False, most: int | None = None) -> tuple[Column, ...]:
+def text_columns(*heads: str, wrap: bool = False, most: int | None = None) -> tuple[DocumentColumn, ...]:
     """Columns of texts."""
-    return tuple(Column(head, wrap=wrap, most=most) for head in heads)
+    return tuple(DocumentColumn(head, wrap=wrap, most=most) for head in heads)
 
 
-def number_columns(*heads: str, wrap: bool = False) -> tuple[Column, ...]:
+def number_columns(*heads: str, wrap: bool = False) -> tuple[DocumentColumn, ...]:
     """Columns of numbers."""
-    return tuple(Column(head, "right", wrap) for head in heads)
+    return tuple(DocumentColumn(head, "right", wrap) for head in heads)
 
 
-def table(columns: tuple[Column, ...], rows: Iterable[Iterable[Cell]], *, heads: bool = True, gap: int = 2) -> Table:
+def table(
+    columns: tuple[DocumentColumn, ...], rows: Iterable[Iterable[DocumentCell]], *, heads: bool = True, gap: int = 2
+) -> DocumentTable:
     """A table of these rows."""
-    return Table(columns, tuple(tuple(row) for row in rows), heads, gap=gap)
+    return DocumentTable(columns, tuple(tuple(row) for row in rows), heads, gap=gap)
 
 
 def title_line(*found: str) -> Line:
@@ -145,13 +147,13 @@ def markdown(document: Document, title: str = "") -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _lines(block: Block) -> Iterator[str]:
+def _lines(block: DocumentBlock) -> Iterator[str]:
     match block:
         case Heading(title):
             yield from (f"## {title}", "")
         case Line(spans):
             yield from ("".join(span.text for span in spans), "")
-        case Table():
+        case DocumentTable():
             if block.title:
                 yield from (f"## {block.title}", "")
             if block.rows:
@@ -161,11 +163,11 @@ def _lines(block: Block) -> Iterator[str]:
                 yield from (note, "")
 
 
-def _row(cells: Sequence[Cell]) -> str:
+def _row(cells: Sequence[DocumentCell]) -> str:
     return "| " + " | ".join(_text(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
-def _text(cell: Cell) -> str:
+def _text(cell: DocumentCell) -> str:
     match cell:
         case str():
             return cell

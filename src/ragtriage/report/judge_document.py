@@ -8,12 +8,12 @@ from typing import Any
 
 from ragtriage.core.display import dollars, one_line, plural
 from ragtriage.judges.hub_models.folder import KnownModel
-from ragtriage.report.document import GAP, Block, Table, line, note, text_columns
+from ragtriage.report.document import GAP, DocumentBlock, DocumentTable, line, note, text_columns
 from ragtriage.report.words import DASH
 from ragtriage.text.language import language_name
 
 
-def card_document(card: Mapping[str, Any]) -> Iterator[Block]:
+def card_document(card: Mapping[str, Any]) -> Iterator[DocumentBlock]:
     """A card with all its sections."""
     yield line(f"Written by ragtriage {card['ragtriage']}, {card['made']}.")
     yield from card_sections(card)
@@ -24,23 +24,23 @@ def card_title(card: Mapping[str, Any]) -> str:
     return f"Judge card: {one_line(str(card['judge']), 120)}"
 
 
-def card_sections(card: Mapping[str, Any]) -> tuple[Table, ...]:
+def card_sections(card: Mapping[str, Any]) -> tuple[DocumentTable, ...]:
     """The sections of a card; one of which nothing is known says how to find it out."""
     return (_identity(card), _agreement(card), _self_test(card), _calibration(card), _repeatability(card), _use(card))
 
 
 def _section(
     title: str, heads: Sequence[str] = (), rows: Iterable[Sequence[str]] = (), notes: Iterable[str] = ()
-) -> Table:
-    return Table(text_columns(*heads), tuple(map(tuple, rows)), title=title, notes=tuple(notes))
+) -> DocumentTable:
+    return DocumentTable(text_columns(*heads), tuple(map(tuple, rows)), title=title, notes=tuple(notes))
 
 
-def _identity(card: Mapping[str, Any]) -> Table:
+def _identity(card: Mapping[str, Any]) -> DocumentTable:
     cannot = (f"It can't answer {kind}: {reason}." for kind, reason in card["cannot"].items())
     return _section("Fingerprint by kind of question", ("kind", "fingerprint"), card["fingerprints"].items(), cannot)
 
 
-def _agreement(card: Mapping[str, Any]) -> Table:
+def _agreement(card: Mapping[str, Any]) -> DocumentTable:
     title = "Agreement with people"
     found = card["agreement"]
     if found is None:
@@ -61,7 +61,7 @@ def _whose(found: Mapping[str, Any]) -> str:
     return f"By its file, of {name}. It holds no fingerprint, so nothing shows that this judge gave the answers."
 
 
-def _self_test(card: Mapping[str, Any]) -> Table:
+def _self_test(card: Mapping[str, Any]) -> DocumentTable:
     title = "Self-test by perturbation"
     found = card["self_test"]
     if found is None:
@@ -84,7 +84,7 @@ def _self_test(card: Mapping[str, Any]) -> Table:
     return _section(title, ("metric", "pairs", "agreement", "length alone", "word overlap alone"), rows, notes)
 
 
-def _calibration(card: Mapping[str, Any]) -> Table:
+def _calibration(card: Mapping[str, Any]) -> DocumentTable:
     title = "Calibration"
     found = card["calibration"]
     if not found:
@@ -104,7 +104,7 @@ def _calibration(card: Mapping[str, Any]) -> Table:
     return _section(title, ("run", "metric", "mean", "corrected", "95 %", "labels"), rows)
 
 
-def _repeatability(card: Mapping[str, Any]) -> Table:
+def _repeatability(card: Mapping[str, Any]) -> DocumentTable:
     title = "Repeatability"
     found = card["repeatability"]
     if found is None:
@@ -120,7 +120,7 @@ def _repeatability(card: Mapping[str, Any]) -> Table:
     return _section(title, heads, rows, [f"From the repeated evaluation that began with run {found['run']}."])
 
 
-def _use(card: Mapping[str, Any]) -> Table:
+def _use(card: Mapping[str, Any]) -> DocumentTable:
     found = card["use"]
     unknown = ["Unknown: the store holds no finished run by this judge."]
     return _section("Cost and speed", notes=unknown if found is None else _used(found))
@@ -158,7 +158,7 @@ _NAMED = 4
 """Languages that are listed by name."""
 
 
-def readers_document(models: Mapping[str, KnownModel], here: Collection[str], place: str) -> Iterator[Block]:
+def readers_document(models: Mapping[str, KnownModel], here: Collection[str], place: str) -> Iterator[DocumentBlock]:
     """What is known of each model, and which are on this machine.
 
     `here` are the names of those that were fetched into the folder `place`.

@@ -12,9 +12,9 @@ from ragtriage.judges.judge_config import Protocol
 from ragtriage.judges.protocol import Estimate
 from ragtriage.report.document import (
     GAP,
-    Block,
-    Cell,
-    Column,
+    DocumentBlock,
+    DocumentCell,
+    DocumentColumn,
     StyledText,
     line,
     note,
@@ -43,7 +43,7 @@ def plan_document(
     judge: str,
     notes: Sequence[str] = (),
     asked: Protocol | None = "shared",
-) -> Iterator[Block]:
+) -> Iterator[DocumentBlock]:
     """Requests, tokens, price and time of an evaluation, and what would make it cheaper.
 
     `asked` is how language models are asked; None if none is, so that all requests are for embeddings.
@@ -54,7 +54,7 @@ def plan_document(
     yield line(("plan", "strong"), " · ".join(facts))
     yield GAP
     if estimate.most.requests:
-        columns = (*text_columns(""), *number_columns("at least", "at most"), Column(wrap=True))
+        columns = (*text_columns(""), *number_columns("at least", "at most"), DocumentColumn(wrap=True))
         yield table(columns, _estimates(estimate))
     elif estimate.remembered and not estimate.questions:
         yield line(f"No request is needed: every question{_of_sample(estimate)} was answered before.")
@@ -92,7 +92,7 @@ def _of_sample(estimate: EvaluationEstimate) -> str:
     return f" from {estimate.sampling.cases:,} of {_cases(estimate)}"
 
 
-def _estimates(estimate: EvaluationEstimate) -> Iterator[tuple[Cell, ...]]:
+def _estimates(estimate: EvaluationEstimate) -> Iterator[tuple[DocumentCell, ...]]:
     least, most = estimate.least, estimate.most
     counts: tuple[tuple[str, Callable[[Estimate], int]], ...] = (
         ("requests", lambda one: one.requests),
@@ -109,7 +109,7 @@ def _estimates(estimate: EvaluationEstimate) -> Iterator[tuple[Cell, ...]]:
     yield "time", *map(duration, estimate.seconds), StyledText(rate, "quiet")
 
 
-def costs_document(costs: Sequence[CostEstimate], judge: str) -> Iterator[Block]:
+def costs_document(costs: Sequence[CostEstimate], judge: str) -> Iterator[DocumentBlock]:
     """What it would take this judge to score pairs, a line a metric."""
     least = sum((one.least for one in costs), Estimate())
     most = sum((one.most for one in costs), Estimate())

@@ -13,13 +13,13 @@ from ragtriage.report.case_report import ListedCase, worst_first
 from ragtriage.report.document import (
     GAP,
     Bar,
-    Block,
-    Cell,
-    Column,
+    DocumentBlock,
+    DocumentCell,
+    DocumentColumn,
+    DocumentTable,
     Heading,
     Line,
     StyledText,
-    Table,
     line,
     note,
     number_columns,
@@ -44,7 +44,7 @@ MEDIUM, WIDE = 100, 130
 """Characters of a line from which on heads are written out: of the metrics' numbers, and of everything."""
 
 
-def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[Block]:
+def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[DocumentBlock]:
     """A run's metrics, diagnosis and waste; a narrow document has shorter heads."""
     header = run.header
     judge = f"judged by {header.judge}" if header.judge else ""
@@ -79,18 +79,18 @@ def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[Block]:
         yield line(f"Not complete {DASH} {run.summary.cases:,}{of} cases so far ({header.state}).", tone="warning")
 
 
-def _metrics(run: RunReport, width: int) -> Iterator[Block]:
+def _metrics(run: RunReport, width: int) -> Iterator[DocumentBlock]:
     wide = width >= MEDIUM
     columns = (
         *text_columns("metric"),
         *number_columns("mean"),
         *text_columns(""),
-        Column("95 % interval" if wide else "95 %", gives_way=2, name="95 % interval"),
-        Column(gives_way=4),
-        Column("cases", "right", gives_way=1),
+        DocumentColumn("95 % interval" if wide else "95 %", gives_way=2, name="95 % interval"),
+        DocumentColumn(gives_way=4),
+        DocumentColumn("cases", "right", gives_way=1),
     )
     if any(m.numbers.undefined or m.numbers.failed for m in run.metrics):
-        columns += (Column("undefined" if wide else "undef.", "right", gives_way=3, name="undefined"),)
+        columns += (DocumentColumn("undefined" if wide else "undef.", "right", gives_way=3, name="undefined"),)
     yield replace(table(columns, (_metric(m)[: len(columns)] for m in run.metrics)), beside_bar=BESIDE_BAR)
     for m in run.metrics:
         if m.corrected:
@@ -101,7 +101,7 @@ def _metrics(run: RunReport, width: int) -> Iterator[Block]:
         yield line("The same command tries these again.", tone="error")
 
 
-def _metric(m: MetricReport) -> tuple[Cell, ...]:
+def _metric(m: MetricReport) -> tuple[DocumentCell, ...]:
     tone = "beyond" if m.bad else ""
     missing = sum(m.numbers.undefined.values()) + m.numbers.failed
     return (
@@ -115,7 +115,7 @@ def _metric(m: MetricReport) -> tuple[Cell, ...]:
     )
 
 
-def _diagnosis(run: RunReport) -> Iterator[Block]:
+def _diagnosis(run: RunReport) -> Iterator[DocumentBlock]:
     yield Heading("Diagnosis")
     said: list[str | tuple[str, str]] = [run.no_fault_found]
     if run.unread:
@@ -131,7 +131,7 @@ def _diagnosis(run: RunReport) -> Iterator[Block]:
         yield from _group(group, run.header)
 
 
-def _group(group: Group, header: Header) -> Iterator[Block]:
+def _group(group: Group, header: Header) -> Iterator[DocumentBlock]:
     price = header.wasted(group.tokens)
     paid = "" if price is None else f", {dollars(price)} of the application's cost"
     wasted = f" · about {group.tokens:,} tokens of sources that were not needed{paid}" if group.kind == "waste" else ""
@@ -153,7 +153,7 @@ def _group(group: Group, header: Header) -> Iterator[Block]:
         yield line(f"{label}: {', '.join(one_line(case, 60) for case in group.worst)}", tone="quiet", indent=2)
 
 
-def _slices(run: RunReport, width: int) -> Iterator[Block]:
+def _slices(run: RunReport, width: int) -> Iterator[DocumentBlock]:
     metrics = run.header.metrics
     yield Heading("By slice")
     scores = list(score_columns(run.slice_metrics, metrics, run.header.rules, full=width >= WIDE))
@@ -171,7 +171,10 @@ def _slices(run: RunReport, width: int) -> Iterator[Block]:
         heads = (f"{SIGNS[kind]} {one_line(component, 30)}" for component, kind in run.slice_groups)
         groups = (
             *text_columns("slice", most=30),
-            *(Column(head, "right", wrap=True, gives_way=place, name=head) for place, head in enumerate(heads, 1)),
+            *(
+                DocumentColumn(head, "right", wrap=True, gives_way=place, name=head)
+                for place, head in enumerate(heads, 1)
+            ),
         )
         yield GAP
         yield table(groups, ((one.label, *one.findings) for one in run.slices))
@@ -179,7 +182,7 @@ def _slices(run: RunReport, width: int) -> Iterator[Block]:
         yield note(f"cases where a finding is shown{SLICE_EXPECTED if expects else ''}")
 
 
-def _portions(run: RunReport, scores: Sequence[Column], width: int) -> Iterator[tuple[int, ...]]:
+def _portions(run: RunReport, scores: Sequence[DocumentColumn], width: int) -> Iterator[tuple[int, ...]]:
     """The scores by the table that they stand in, so that all are shown: as many in each as fit beside the slice."""
     gap = table((), ()).gap
     label = min(30, max([len("slice"), *(len(one.label) for one in run.slices)]))
@@ -200,16 +203,16 @@ def _portions(run: RunReport, scores: Sequence[Column], width: int) -> Iterator[
 
 def score_columns(
     names: Sequence[str], metrics: Sequence[Metric], rules: Sequence[Rule], *, full: bool = False
-) -> Iterator[Column]:
+) -> Iterator[DocumentColumn]:
     """A column for each metric, with its title in full or in a few characters; the least telling ones give way."""
     telling = most_telling(names, rules)
     for name in names:
         title = full_title(name, metrics)
         head = title if full else titled(short_title(name), better_of(name, metrics))
-        yield Column(head, "right", wrap=full, gives_way=1 + telling.index(name), name=title)
+        yield DocumentColumn(head, "right", wrap=full, gives_way=1 + telling.index(name), name=title)
 
 
-def _means(one: SliceReport) -> Iterator[Cell]:
+def _means(one: SliceReport) -> Iterator[DocumentCell]:
     for m in one.metrics:
         yield StyledText(m.bad[:1] + m.mean, "beyond" if m.bad else "") if m else DASH
 
@@ -220,7 +223,7 @@ def cases_document(
     metrics: Sequence[Metric] = (),
     width: int = MEDIUM,
     rules: Sequence[Rule] = RULES,
-) -> Iterator[Block]:
+) -> Iterator[DocumentBlock]:
     """One line a case on which something was found, worst first: the finding whole, and as many scores as fit.
 
     Which scores are left out first hangs on the rules that the findings come from.
@@ -230,8 +233,8 @@ def cases_document(
     shown = ordered[:most]
     names = list(dict.fromkeys(name for row in shown for name in row.scores))
     columns = (
-        Column("case", most=MOST_ID),
-        Column("finding", least=max((_length(_finding(row)) for row in shown), default=0)),
+        DocumentColumn("case", most=MOST_ID),
+        DocumentColumn("finding", least=max((_length(_finding(row)) for row in shown), default=0)),
         *score_columns(names, metrics, rules),
     )
     if shown:
@@ -258,7 +261,7 @@ def _length(spans: Iterable[StyledText]) -> int:
     return sum(len(span.text) for span in spans)
 
 
-def _case(row: ListedCase, names: Sequence[str], width: int) -> tuple[Cell, ...]:
+def _case(row: ListedCase, names: Sequence[str], width: int) -> tuple[DocumentCell, ...]:
     said = _finding(row)
     if row.reading and width >= WIDE:
         said += (StyledText(f": {row.reading}", f"{row.kind} quiet"),)
@@ -282,7 +285,7 @@ SEES = (
 )
 
 
-def repeats_report(summary: RepeatSummary, judge: str = "") -> tuple[str, tuple[Table, ...]]:
+def repeats_report(summary: RepeatSummary, judge: str = "") -> tuple[str, tuple[DocumentTable, ...]]:
     """That the trials of this judge are all the same, and why (empty if they aren't), and the tables to show.
 
     Where the trials are all the same, only what still says something is shown: the means, and the smallest difference.
@@ -297,7 +300,7 @@ def repeats_report(summary: RepeatSummary, judge: str = "") -> tuple[str, tuple[
     return same, tuple(table for table in tables if table.rows) if summary.cases else ()
 
 
-def repeats_document(summary: RepeatSummary, *, input: str = "", judge: str = "") -> Iterator[Block]:  # noqa: A002  # as in Header
+def repeats_document(summary: RepeatSummary, *, input: str = "", judge: str = "") -> Iterator[DocumentBlock]:  # noqa: A002  # as in Header
     """A line a metric, the verdicts by kind, the cases that are least alike."""
     whole = f"{plural(summary.trials, 'trial')} of {plural(summary.cases, 'case')}"
     yield title_line(whole, input, f"judged by {one_line(judge, 120)}" if judge else "")
@@ -316,15 +319,15 @@ def repeats_document(summary: RepeatSummary, *, input: str = "", judge: str = ""
         yield line(said, tone="error")
 
 
-def _table(title: str, heads: Sequence[str], rows: tuple[tuple[str, ...], ...], *notes: str) -> Table:
+def _table(title: str, heads: Sequence[str], rows: tuple[tuple[str, ...], ...], *notes: str) -> DocumentTable:
     texts = {"metric", ""}
     columns = [
         text_columns(head) if not place or head in texts else number_columns(head) for place, head in enumerate(heads)
     ]
-    return Table(sum(columns, ()), rows, title=title, notes=notes, names_give_way=True)
+    return DocumentTable(sum(columns, ()), rows, title=title, notes=notes, names_give_way=True)
 
 
-def _repeated_metrics(summary: RepeatSummary) -> Table:
+def _repeated_metrics(summary: RepeatSummary) -> DocumentTable:
     heads, notes = ["metric", "mean", "sees"], [SEES]
     if not summary.same:
         heads = ["metric", "mean", "spread", "case", "flips", "ranks", "sees", "noise"]
@@ -350,7 +353,7 @@ def _row(m: MetricRepeat, *, same: bool, left_out: bool) -> tuple[str, ...]:
     return tuple(cells)
 
 
-def _findings(summary: RepeatSummary) -> Table:
+def _findings(summary: RepeatSummary) -> DocumentTable:
     expects = any(found.expected for found in summary.findings)
     heads = ["finding", "shown", "spread", "flips", *(["expected", "spread"] if expects else [])]
     notes = ["shown: cases, the mean over trials; flips: cases where it is shown in one trial and not in another"]
@@ -368,19 +371,19 @@ def _findings(summary: RepeatSummary) -> Table:
     return _table("Findings", heads, tuple(rows), *notes)
 
 
-def _kinds(summary: RepeatSummary) -> Table:
+def _kinds(summary: RepeatSummary) -> DocumentTable:
     rows = tuple((k.kind, f"{k.verdicts:,}", _share(k.flips)) for k in summary.kinds if k.verdicts)
     note = "verdicts on components that every trial found; differ: not the same in all trials"
     return _table("Verdicts", ("question", "verdicts", "differ"), rows, note)
 
 
-def _units(summary: RepeatSummary) -> Table:
+def _units(summary: RepeatSummary) -> DocumentTable:
     rows = tuple((u.unit, f"{u.components:,}", _share(u.kept)) for u in summary.units)
     note = "components: different ones, over all trials; in all: those that every trial found word for word"
     return _table("Texts broken up", ("unit", "components", "in all"), rows, note)
 
 
-def _worst(summary: RepeatSummary) -> Table:
+def _worst(summary: RepeatSummary) -> DocumentTable:
     found = [(m, case) for m in summary.metrics for case in m.worst]
     found.sort(
         key=lambda pair: (-settled(pair[1].spread, 3), -pair[1].verdict_flips)

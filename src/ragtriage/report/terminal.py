@@ -15,7 +15,18 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from ragtriage.report.document import Bar, Block, Cell, Column, Document, Heading, Line, StyledText, Table, note
+from ragtriage.report.document import (
+    Bar,
+    Document,
+    DocumentBlock,
+    DocumentCell,
+    DocumentColumn,
+    DocumentTable,
+    Heading,
+    Line,
+    StyledText,
+    note,
+)
 from ragtriage.report.words import ASCII, EMPTY, FULL, LESS, place_within
 
 if TYPE_CHECKING:
@@ -27,10 +38,11 @@ MOST_NAMES = 8
 """Columns that were left out and are named; more are counted."""
 
 
-def fit(table: Table, width: int) -> tuple[Table, tuple[Column, ...]]:
+def fit(table: DocumentTable, width: int) -> tuple[DocumentTable, tuple[DocumentColumn, ...]]:
     """A table in which columns gave way until the others fit, and the columns that were left out.
 
-    A column with `Column.least` gets the room that is left; where even that many characters don't fit, it is wrapped.
+    A column with `DocumentColumn.least` gets the room that is left; where even that many characters don't fit, it is
+    wrapped.
     """
     kept = list(range(len(table.columns)))
     needed = [_needed(table, place) for place in kept]
@@ -49,14 +61,14 @@ def fit(table: Table, width: int) -> tuple[Table, tuple[Column, ...]]:
     return replace(table, columns=tuple(columns), rows=rows), left_out
 
 
-def explanations(table: Table) -> Iterator[str]:
+def explanations(table: DocumentTable) -> Iterator[str]:
     """What the heads of the columns stand for, in a line; nothing where they say so themselves."""
     short = (column for column in table.columns if column.name and column.name != column.head)
     if table.explained and (words := "; ".join(f"{column.head}: {column.name}" for column in short)):
         yield words
 
 
-def not_shown(left_out: Sequence[Column]) -> Iterator[str]:
+def not_shown(left_out: Sequence[DocumentColumn]) -> Iterator[str]:
     """Which columns gave way, in a line; a column without a name or head isn't missed."""
     names = [name for column in left_out if (name := column.name or column.head)]
     if names:
@@ -64,7 +76,7 @@ def not_shown(left_out: Sequence[Column]) -> Iterator[str]:
         yield f"not shown at this width: {', '.join(names[:MOST_NAMES])}{more}"
 
 
-def _needed(table: Table, place: int) -> int:
+def _needed(table: DocumentTable, place: int) -> int:
     """The characters that a column needs to be read."""
     column = table.columns[place]
     if column.least is not None:
@@ -74,7 +86,7 @@ def _needed(table: Table, place: int) -> int:
     return column.width or min(widest, column.most or widest)
 
 
-def _with_room(table: Table, place: int, room: int) -> Column:
+def _with_room(table: DocumentTable, place: int, room: int) -> DocumentColumn:
     column, needed = table.columns[place], _needed(table, place)
     if column.least is None:
         return column
@@ -85,11 +97,11 @@ def _with_room(table: Table, place: int, room: int) -> Column:
     )
 
 
-def _widest_cell(table: Table, place: int) -> int:
+def _widest_cell(table: DocumentTable, place: int) -> int:
     return max((_length(row[place]) for row in table.rows if place < len(row)), default=0)
 
 
-def _length(cell: Cell) -> int:
+def _length(cell: DocumentCell) -> int:
     match cell:
         case StyledText(text):
             return len(text)
@@ -129,7 +141,7 @@ def print_document(console: Console, document: Document) -> None:
         _print(console, block)
 
 
-def _print(console: Console, block: Block) -> None:
+def _print(console: Console, block: DocumentBlock) -> None:
     match block:
         case Line(spans=()):
             console.print()
@@ -138,7 +150,7 @@ def _print(console: Console, block: Block) -> None:
         case Heading(title):
             console.print()
             console.print(_text(console, (StyledText(title, "strong"),)))
-        case Table():
+        case DocumentTable():
             if block.title:
                 _print(console, Heading(block.title))
             fitted, left_out = fit(block, console.width - block.indent)
@@ -169,7 +181,7 @@ def _shown(console: Console, text: str) -> str:
     return text.translate(ASCII) if console.options.ascii_only else text
 
 
-def _grid(console: Console, table: Table) -> Grid:
+def _grid(console: Console, table: DocumentTable) -> Grid:
     longest = max((len(_cell(console, row[0], 0)) for row in table.rows if row), default=0)
     bar = 20 if console.width >= WIDE else min(10, max(4, console.width - longest - table.beside_bar))
     rows = [[_cell(console, cell, bar) for cell in row] for row in table.rows]
@@ -188,7 +200,7 @@ def _grid(console: Console, table: Table) -> Grid:
     return grid
 
 
-def _own_width(console: Console, table: Table, rows: list[list[Text]], place: int) -> int:
+def _own_width(console: Console, table: DocumentTable, rows: list[list[Text]], place: int) -> int:
     """As wide as its cells, so that where the console is narrow names are cut, never a number."""
     widths = [max(len(column.head), *(len(row[i]) for row in rows)) for i, column in enumerate(table.columns)]
     if place:
@@ -197,14 +209,14 @@ def _own_width(console: Console, table: Table, rows: list[list[Text]], place: in
     return min(widths[0], WIDEST_NAME, max(NARROWEST_NAME, room))
 
 
-def _head(console: Console, column: Column) -> Text:
+def _head(console: Console, column: DocumentColumn) -> Text:
     head = _shown(console, column.head)
     if column.width and len(head) > column.width:
         head = column.head.removesuffix(f" {LESS}")  # in words it would take the room of other columns
     return Text(head)
 
 
-def _cell(console: Console, cell: Cell, bar: int) -> Text:
+def _cell(console: Console, cell: DocumentCell, bar: int) -> Text:
     match cell:
         case str():
             return Text(_shown(console, cell))

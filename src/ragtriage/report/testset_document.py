@@ -14,9 +14,9 @@ from ragtriage.core.display import one_line, plural
 from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.report.document import (
     GAP,
-    Block,
-    Cell,
-    Column,
+    DocumentBlock,
+    DocumentCell,
+    DocumentColumn,
     Heading,
     StyledText,
     line,
@@ -47,10 +47,10 @@ from ragtriage.testset.reliability import Published, Reliability
 from ragtriage.testset.scoring import (
     METRICS,
     Average,
+    ClusterComparison,
+    ClusterDifference,
     ClusterScores,
-    Comparison,
-    Difference,
-    Metric,
+    GrammarMetric,
     ModularScores,
     ScoringOptions,
 )
@@ -66,7 +66,7 @@ SHOWN = 5
 class ScoreRow:
     """One metric of each cluster, over one sample."""
 
-    metric: Metric
+    metric: GrammarMetric
     sample: str
     """`as given`, `balanced`, or the other average: `over groups`."""
     cells: tuple[str, ...]
@@ -77,7 +77,7 @@ class ScoreRow:
 
 def scores_document(
     scores: ModularScores, even: ModularScores | None, decisions: Sequence[Decision], file: str
-) -> Iterator[Block]:
+) -> Iterator[DocumentBlock]:
     """The clusters' accuracy and robustness, as given and in an even sample, their difference, and their groups."""
     clusters, compared = list(scores.clusters.values()), scores.comparison
     yield line(f"{plural(len(decisions), 'answer')} of {one_line(file, 120)}", tone="strong")
@@ -144,7 +144,7 @@ def terms_of(terms: ScoringOptions, decisions: Sequence[Decision], clusters: Seq
     ]
 
 
-def _heads(clusters: Iterable[str]) -> tuple[Column, ...]:
+def _heads(clusters: Iterable[str]) -> tuple[DocumentColumn, ...]:
     return number_columns(*(one_line(name, 12) for name in clusters))
 
 
@@ -152,7 +152,9 @@ def _cluster(one: ClusterScores, average: Average) -> tuple[str, ...]:
     return one_line(one.name, 40), f"{one.rows:,}", *(number_of(one.values[average][metric]) for metric in METRICS)
 
 
-def _pair(scores: ModularScores, even: ModularScores | None, names: Sequence[str]) -> Iterator[tuple[Cell, ...]]:
+def _pair(
+    scores: ModularScores, even: ModularScores | None, names: Sequence[str]
+) -> Iterator[tuple[DocumentCell, ...]]:
     """Like the paper's table 2: the two metrics, as given and balanced, with and without errors of the model."""
     rows = list(score_rows(scores, even, names))
     for title in ("Accuracy", "Robustness"):
@@ -166,7 +168,7 @@ def _pair(scores: ModularScores, even: ModularScores | None, names: Sequence[str
                     yield f"  {sample}{without}", *row.cells, *both
 
 
-def _compared(comparison: Comparison) -> Iterator[str]:
+def _compared(comparison: ClusterComparison) -> Iterator[str]:
     first, second = one_line(comparison.first, 30), one_line(comparison.second, 30)
     paired = next(iter(comparison.metrics.values())).paired_groups
     have = "has" if paired == 1 else "have"
@@ -188,7 +190,7 @@ def number_of(value: float | None) -> str:
     return "undef." if value is None else f"{value:.2f}"
 
 
-def difference_of(found: Difference) -> str:
+def difference_of(found: ClusterDifference) -> str:
     """A difference with its sign and interval."""
     if found.difference is None:
         return ""
@@ -208,7 +210,7 @@ def p_of(value: float | None) -> str:
     return "<.001" if value < 0.001 else f"{value:.3f}"
 
 
-def matcher_document(check: MatcherCheck) -> Iterator[Block]:
+def matcher_document(check: MatcherCheck) -> Iterator[DocumentBlock]:
     """How often the typed match says what the labels say."""
     yield Heading(f"The typed match against {plural(check.rows, 'label')}")
     rows = (
@@ -218,7 +220,7 @@ def matcher_document(check: MatcherCheck) -> Iterator[Block]:
     yield table((*text_columns("label"), *number_columns("right", "wrong", "can't tell")), rows)
 
 
-def failure_analysis_document(analysis: FailureAnalysis) -> Iterator[Block]:
+def failure_analysis_document(analysis: FailureAnalysis) -> Iterator[DocumentBlock]:
     """Why answers failed: a second run, the search of the corpus, THELMA's blame."""
     if analysis.second_run is not None:
         yield Heading("Asked again, with sources that suffice")
@@ -245,7 +247,7 @@ def kind_of(gap: GapLookup) -> str:
     return "retrieved" if gap.presence == "found" and gap.retrieved else gap.presence
 
 
-def _gaps(gaps: Sequence[GapLookup], documents: int) -> Iterator[Block]:
+def _gaps(gaps: Sequence[GapLookup], documents: int) -> Iterator[DocumentBlock]:
     counts = Counter(map(kind_of, gaps))
     yield Heading(f"Gap groups against the corpus ({plural(documents, 'document')})")
     columns = (*number_columns(""), *text_columns("", wrap=True))
@@ -262,7 +264,7 @@ def _gaps(gaps: Sequence[GapLookup], documents: int) -> Iterator[Block]:
         yield line(f"and {more}, which --report and --json list", tone="quiet", indent=2, hang=4)
 
 
-def cross_rows(found: BlameAgreement) -> Iterator[tuple[Cell, ...]]:
+def cross_rows(found: BlameAgreement) -> Iterator[tuple[DocumentCell, ...]]:
     """Rows of the cross table of both blames; where both agree, a count says so by its tone."""
     for grammar in GRAMMAR_VERDICTS:
         counts = {side: found.counts.get((grammar, side), 0) for side in SIDES}
@@ -271,7 +273,7 @@ def cross_rows(found: BlameAgreement) -> Iterator[tuple[Cell, ...]]:
             yield WORDS["verdict"][grammar], *cells
 
 
-def _blames(found: BlameAgreement) -> Iterator[Block]:
+def _blames(found: BlameAgreement) -> Iterator[DocumentBlock]:
     yield Heading(f"Answers by GRAMMAR's blame and by what run {found.run} says is to repair")
     yield table((*text_columns(""), *number_columns(*(WORDS["side"][side] for side in SIDES))), cross_rows(found))
     if found.both:
@@ -285,7 +287,7 @@ def _blames(found: BlameAgreement) -> Iterator[Block]:
 
 def reliability_document(
     found: Sequence[Reliability], interval: str, published: Mapping[str, Published] | None = None
-) -> Iterator[Block]:
+) -> Iterator[DocumentBlock]:
     """A line a score: precision and recall with their intervals.
 
     The paper's row of a score (`published`) stands below it.
@@ -340,7 +342,7 @@ _DROPPED = {
 """Why combinations of values are dropped."""
 
 
-def steps_document(steps: Sequence[BuildStep]) -> Iterator[Block]:
+def steps_document(steps: Sequence[BuildStep]) -> Iterator[DocumentBlock]:
     """A paragraph a step: the file, its numbers, and what a reader should know."""
     for step in steps:
         kept = "" if step.made else "  (up to date: nothing to do)"
@@ -356,7 +358,9 @@ def steps_document(steps: Sequence[BuildStep]) -> Iterator[Block]:
                     yield line(f"and {len(sentences) - QUOTED:,} more", indent=4)
 
 
-def counted_document(counted: Sequence[TemplateEstimate], size: int, half_width: float | None) -> Iterator[Block]:
+def counted_document(
+    counted: Sequence[TemplateEstimate], size: int, half_width: float | None
+) -> Iterator[DocumentBlock]:
     """M × N × Q: templates, phrasings and fillings, the largest first."""
     ranked = sorted(counted, key=lambda one: -one.phrasings * one.combinations)
     columns = (*text_columns("template", "asks for", most=36), *number_columns("N", "Q", "N × Q"))
@@ -397,7 +401,7 @@ def _numbers(numbers: Mapping[str, Any]) -> list[str]:
     return template.render(n=numbers, dropped=dropped, points=_points).splitlines()
 
 
-def phrasings_document(texts: Sequence[TextTemplate]) -> Iterator[Block]:
+def phrasings_document(texts: Sequence[TextTemplate]) -> Iterator[DocumentBlock]:
     """How many phrasings there are of each criterion, how long they are, and one of each."""
     by_criterion: dict[str, list[TextTemplate]] = {}
     for one in texts:
@@ -415,7 +419,7 @@ def phrasings_document(texts: Sequence[TextTemplate]) -> Iterator[Block]:
     yield table(columns, rows)
 
 
-def refused_document(phrased: PhrasingResult) -> Iterator[Block]:
+def refused_document(phrased: PhrasingResult) -> Iterator[DocumentBlock]:
     """What was refused and what is missing, by reason, the most frequent first."""
     for head, noun, refused in (("refused", "candidate", phrased.refused), ("missing", "place", phrased.without)):
         if refused:
@@ -423,7 +427,7 @@ def refused_document(phrased: PhrasingResult) -> Iterator[Block]:
             yield from _reasons(refused)
 
 
-def _reasons(refused: Sequence[RefusedPhrasing]) -> Iterator[Block]:
+def _reasons(refused: Sequence[RefusedPhrasing]) -> Iterator[DocumentBlock]:
     counted = Counter((one.criterion or "all criteria", one.reason.partition(" (")[0]) for one in refused)
     for (criterion, reason), count in counted.most_common(REASONS):
         yield line(f"{count:,} × {one_line(criterion, 24)}: {one_line(reason, EXAMPLE)}", indent=2, hang=4)
@@ -431,7 +435,7 @@ def _reasons(refused: Sequence[RefusedPhrasing]) -> Iterator[Block]:
         yield line(f"and {plural(len(counted) - REASONS, 'other reason')}", indent=2, hang=4)
 
 
-def example_document(written: Example) -> Iterator[Block]:
+def example_document(written: Example) -> Iterator[DocumentBlock]:
     """What `testset example` wrote, and how its application is asked."""
     people = f"{plural(written.employees, 'employee')}, {plural(written.clients, 'client')}"
     yield line(written.folder, tone="strong")
@@ -442,5 +446,5 @@ def example_document(written: Example) -> Iterator[Block]:
         ("gaps.jsonl", f"{plural(written.gaps, 'fact')} of the database that no document states"),
         ("app.py", "an application over the documents; it needs no model"),
     )
-    yield table((Column(), Column(wrap=True)), rows, heads=False)
+    yield table((DocumentColumn(), DocumentColumn(wrap=True)), rows, heads=False)
     yield note(f"ragtriage collect questions.jsonl --app {written.folder}/app.py:answer -o cases.jsonl")

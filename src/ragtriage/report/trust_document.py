@@ -9,7 +9,18 @@ from ragtriage.core.case import Source
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.core.verdicts import Undefined
-from ragtriage.report.document import GAP, Block, Column, Heading, Line, line, note, number_columns, table, text_columns
+from ragtriage.report.document import (
+    GAP,
+    DocumentBlock,
+    DocumentColumn,
+    Heading,
+    Line,
+    line,
+    note,
+    number_columns,
+    table,
+    text_columns,
+)
 from ragtriage.report.words import DASH, title_of
 from ragtriage.trust.agreement import Agreement
 from ragtriage.trust.calibration import Calibration, CascadeBand, VerdictChance, VerdictThreshold, as_toml
@@ -33,7 +44,7 @@ _MEANINGS = {
 }
 
 
-def agreement_document(found: Sequence[Agreement], judge: str, file: str) -> Iterator[Block]:
+def agreement_document(found: Sequence[Agreement], judge: str, file: str) -> Iterator[DocumentBlock]:
     """A table for all rows, and one for each part of them, with what words and length alone get beside it."""
     yield line(f"Does {one_line(judge, 60)} agree with the people of {one_line(file, 120)}?", tone="strong")
     for one in found:
@@ -96,7 +107,7 @@ def _number(measured: IntervalEstimate | None) -> str:
     return "undef." if measured.value is None else f"{measured.value:.2f}"
 
 
-def labels_document(labels: Sequence[Label], path: str) -> Iterator[Block]:
+def labels_document(labels: Sequence[Label], path: str) -> Iterator[DocumentBlock]:
     """How often a person and the judge agree on the same items, and where they don't."""
     whole = compare_with_judge(labels)
     yield line(f"You and the judge agree on {_agreed(whole)}.", tone="strong")
@@ -131,7 +142,7 @@ def _agreed(found: JudgeComparison) -> str:
     return f"{found.agree} of {found.of} ({100 * share.low:.0f}{DASH}{100 * share.high:.0f} %)"
 
 
-def calibration_document(found: Calibration, run: str, labels: str, written: str | None) -> Iterator[Block]:
+def calibration_document(found: Calibration, run: str, labels: str, written: str | None) -> Iterator[DocumentBlock]:
     """What a file of labels says of a run's judge; `written` is the settings file that was changed, if one was."""
     about = f"{run} · judged by {found.judge} · {plural(found.labels, 'labelled component')} of {labels}"
     yield line(one_line(about, 400), tone="strong")
@@ -165,7 +176,7 @@ def calibration_document(found: Calibration, run: str, labels: str, written: str
     yield line(as_toml(found.settings), indent=2, hang=0)
 
 
-def _section(title: str, lines: Iterable[Line]) -> Iterator[Block]:
+def _section(title: str, lines: Iterable[Line]) -> Iterator[DocumentBlock]:
     """Lines below a heading; nothing where there is none."""
     told = list(lines)
     if told:
@@ -173,7 +184,7 @@ def _section(title: str, lines: Iterable[Line]) -> Iterator[Block]:
     yield from told
 
 
-def _means(found: Calibration) -> Iterator[Block]:
+def _means(found: Calibration) -> Iterator[DocumentBlock]:
     yield Heading("Means, corrected for the judge's errors")
     rows = []
     for mean in found.means:
@@ -181,7 +192,13 @@ def _means(found: Calibration) -> Iterator[Block]:
         cells = (f"{one.mean:.2f}", f"{one.low:.2f}{DASH}{one.high:.2f}") if one else (DASH, "")
         rows.append((one_line(mean.title, 40), f"{mean.raw:.2f}", *cells, f"{mean.labels:,}"))
     yield table(
-        (*text_columns("metric"), *number_columns("mean", "corrected"), Column("95 %"), *number_columns("labels")), rows
+        (
+            *text_columns("metric"),
+            *number_columns("mean", "corrected"),
+            DocumentColumn("95 %"),
+            *number_columns("labels"),
+        ),
+        rows,
     )
     yield from (note(f"{mean.title}: {mean.why}") for mean in found.means if mean.why)
     if found.corrections():
@@ -262,7 +279,7 @@ LENGTH_NOTE = (
 )
 
 
-def selftest_document(found: SelfTest, judge: str, file: str, show: int) -> Iterator[Block]:
+def selftest_document(found: SelfTest, judge: str, file: str, show: int) -> Iterator[DocumentBlock]:
     """A self-test of a file: agreement, what moved, and `show` failures of each metric, to be read."""
     pairs = sum(one.agreement.pairs + one.agreement.failed for one in found.metrics)
     yield line(f"Self-test of {judge}: {plural(pairs, 'pair')} of {one_line(file, 120)}", tone="strong")
@@ -326,7 +343,7 @@ def _skipped(found: SelfTest) -> Iterator[tuple[str, str, str]]:
             yield "all metrics" if every else "\n".join(map(title_of, names)), f"{count:,}", reason
 
 
-def _stability(found: Stability) -> Iterator[Block]:
+def _stability(found: Stability) -> Iterator[DocumentBlock]:
     yield Heading("Without labels: does the judge contradict itself?")
     said = f"{len(found.contradictions):,} of {plural(found.cases, 'case')}"
     yield line(f"self-contradictions: {said}{_named(found.contradictions)}")
@@ -354,7 +371,7 @@ def _moves(moves: RepeatedVerdicts) -> str:
     return f"{len(moves.moved):,} of {plural(moves.verdicts, 'verdict')} moved ({moves.share:.1%}){failed}"
 
 
-def _failures(metrics: Sequence[MetricTest], show: int) -> Iterator[Block]:
+def _failures(metrics: Sequence[MetricTest], show: int) -> Iterator[DocumentBlock]:
     if not metrics:
         return
     yield Heading("Failures, to be read: the better version doesn't score higher")
@@ -416,7 +433,7 @@ def _outcome(found: PairAgreement) -> list[str]:
     return [f"{', '.join(said)}{why}"] if said else []
 
 
-def table1_document(rows: Sequence[Table1Row], judge: str, data: str) -> Iterator[Block]:
+def table1_document(rows: Sequence[Table1Row], judge: str, data: str) -> Iterator[DocumentBlock]:
     """THELMA's table 1 by this judge on these data, a row a metric."""
     yield line(f"Agreement in pairwise comparison by {judge}: {one_line(data, 120)}", tone="strong")
     heads = ("pairs", "ours", "RAGAs", "length", "words", "paper: THELMA", "paper: RAGAs")

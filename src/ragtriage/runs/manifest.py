@@ -19,8 +19,7 @@ from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import InputError
 from ragtriage.core.files import REMOTE, Stamp, open_input
 from ragtriage.readers import CaseFile, RowLimits, open_cases
-from ragtriage.readers.files import ByteRange, RowGroups, RowRange
-from ragtriage.readers.files import InputFile as OpenedFile
+from ragtriage.readers.files import ByteRange, OpenedFile, RowGroups, RowRange
 from ragtriage.runs.case_row import digest
 
 MOST_COUNTED = 1_000_000_000
@@ -326,7 +325,7 @@ def _line_breaks(stream: BinaryIO, size: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CommittedPart:
     """One part that is done."""
 
     plan: str
@@ -357,7 +356,7 @@ class Part:
     """By the run's own criteria; see `ragtriage.runs.summary.Tally.counts`."""
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Part:
+    def from_json(cls, told: Mapping[str, Any]) -> CommittedPart:
         """Undo `asdict`."""
         return cls(**{**told, "spent": Amount(**told["spent"])})
 

@@ -14,7 +14,7 @@ import numpy as np
 from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, counted_weight
 from ragtriage.core.display import SAME, settled
 from ragtriage.core.metric import Better, Metric
-from ragtriage.core.statistics import ExactSum, Z, percentile_interval, ranked, resamples_of
+from ragtriage.core.statistics import ExactSum, Numbers, Z, percentile_interval, ranked, resamples_of
 from ragtriage.core.verdicts import Outcome, Score, Undefined
 from ragtriage.diagnosis.likelihood import score_spread
 
@@ -68,7 +68,6 @@ def interval_of_mean(
 
 
 BINS = 10
-Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,7 @@ from ragtriage.runs.about import About
 from ragtriage.runs.case_row import FACTS, SCORED, WHOLE, CaseRow, Columns, digest
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    Numbers = np.ndarray[Any, np.dtype[np.float64]]
+    from ragtriage.core.statistics import Numbers
 
 State = Literal["running", "finished", "interrupted", "copying"]
 RUNNING: State = "running"

@@ -12,7 +12,7 @@ from ragtriage.core.case import Record
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Better, Metric
-from ragtriage.core.statistics import ExactSum, ranked
+from ragtriage.core.statistics import ExactSum, Numbers, ranked
 from ragtriage.core.verdicts import Missing, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis.findings import Assessment, Finding, assess
 from ragtriage.diagnosis.headline import (
@@ -26,10 +26,10 @@ from ragtriage.diagnosis.headline import (
     rank_from,
     rank_of,
 )
-from ragtriage.diagnosis.rules import COSTS, KINDS, RULES, Costs, Kind, Rule
+from ragtriage.diagnosis.rules import COSTS, KINDS, RULES, Costs, FindingKind, Rule
 from ragtriage.metrics.aggregate import SEGMENTS
 from ragtriage.planning.relations import CITES_NOTHING
-from ragtriage.runs.metric_tally import ExpectedCount, MetricSummary, MetricTally, Numbers
+from ragtriage.runs.metric_tally import ExpectedCount, MetricSummary, MetricTally
 
 WORST = 5
 
@@ -283,7 +283,7 @@ class Tally:
 
         Rules are taken for independent. A doubt is about the judge, not about the answer, and isn't expected of a case.
         """
-        without: dict[tuple[str, Kind], float] = {}
+        without: dict[tuple[str, FindingKind], float] = {}
         for rule in self._rules:
             if rule.kind != "doubt" and (p := assessed.probabilities.get(rule.name)):
                 key = (rule.component, rule.kind)

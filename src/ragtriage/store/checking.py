@@ -13,7 +13,7 @@ from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.files import Folder, folder_at, open_input
 from ragtriage.runs.case_row import WHOLE, CaseRow, content_hash
 from ragtriage.runs.codec import steps_readable
-from ragtriage.runs.manifest import Part
+from ragtriage.runs.manifest import CommittedPart
 from ragtriage.runs.run import FINISHED
 from ragtriage.store.database import Database
 from ragtriage.store.folder import PLAN, again, committed, file_of, orphans, read_manifest, read_summary
@@ -107,7 +107,7 @@ def _short(connection: Connection) -> dict[int, int]:
     return {r.number: r.rows - r.there for r in found if r.there < r.rows and RECORDS_AT not in r.configuration}
 
 
-def _damage(folder: Folder, part: Part) -> str:
+def _damage(folder: Folder, part: CommittedPart) -> str:
     """What is wrong with the file of a part; empty if nothing is."""
     try:
         with open_input(folder.at(file_of(part))) as file:

@@ -26,7 +26,7 @@ from ragtriage.core.files import FILESYSTEMS, REMOTE, Folder, folder_at, open_in
 from ragtriage.judges.budget import spent_on
 from ragtriage.runs.case_row import FACTS, CaseRow, CaseText, Columns, content_hash, texts_of
 from ragtriage.runs.evaluation_config import ARITHMETIC
-from ragtriage.runs.manifest import Manifest, Part
+from ragtriage.runs.manifest import CommittedPart, Manifest
 from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, CountedPart, RejectedRow, Run, RunInfo, State
 from ragtriage.store.layout import Duplicate, PlacedPart, find_duplicates, laid_out, rejected_rows, starts
 from ragtriage.store.lease import worked_on
@@ -55,7 +55,7 @@ class FolderPlace:
 
     folder: Folder
     manifest: Manifest
-    parts: Mapping[str, Part]
+    parts: Mapping[str, CommittedPart]
     info: RunInfo
     known_duplicates: Sequence[Duplicate] | None = None
     _files: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -255,12 +255,12 @@ def _without_forgotten(row: CaseRow) -> CaseRow:
     return row if row.content is not None else replace(row, texts=_NO_TEXTS)
 
 
-def file_of(part: Part) -> str:
+def file_of(part: CommittedPart) -> str:
     """The file of a part's records."""
     return f"{RECORDS}/{part.name}.parquet"
 
 
-def again(part: Part) -> str:
+def again(part: CommittedPart) -> str:
     """What to do about a part whose file is damaged."""
     return f"delete {DONE}/{part.plan}.json and evaluate again"
 
@@ -291,7 +291,7 @@ def read_manifest(folder: Folder) -> Manifest | None:
         raise StoreError(f"{folder.at(PLAN)} is damaged ({error}): give another --out") from error
 
 
-def commit(folder: Folder, part: Part) -> None:
+def commit(folder: Folder, part: CommittedPart) -> None:
     """Make a part count, in the place of an earlier one of the same plan.
 
     Raises:
@@ -300,7 +300,7 @@ def commit(folder: Folder, part: Part) -> None:
     folder.write(f"{DONE}/{part.plan}.json", json.dumps(asdict(part), separators=(",", ":")).encode())
 
 
-def committed(folder: Folder, damaged: Callable[[str], None] | None = None) -> dict[str, Part]:
+def committed(folder: Folder, damaged: Callable[[str], None] | None = None) -> dict[str, CommittedPart]:
     """The parts that are done, by the ids of their plans.
 
     Args:
@@ -316,12 +316,12 @@ def committed(folder: Folder, damaged: Callable[[str], None] | None = None) -> d
     for one in read:
         if isinstance(one, str) and damaged:
             damaged(one)
-    return {one.plan: one for one in read if isinstance(one, Part)}
+    return {one.plan: one for one in read if isinstance(one, CommittedPart)}
 
 
-def _part_in(folder: Folder, name: str, *, tell: bool) -> Part | str:
+def _part_in(folder: Folder, name: str, *, tell: bool) -> CommittedPart | str:
     try:
-        return Part.from_json(json.loads(folder.read(f"{DONE}/{name}") or b""))
+        return CommittedPart.from_json(json.loads(folder.read(f"{DONE}/{name}") or b""))
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         told = f"{folder.at(f'{DONE}/{name}')} is damaged ({error}): delete it, and give the command again"
         if tell:
@@ -329,7 +329,7 @@ def _part_in(folder: Folder, name: str, *, tell: bool) -> Part | str:
         raise StoreError(told) from error
 
 
-def orphans(folder: Folder, parts: Iterable[Part]) -> Sequence[str]:
+def orphans(folder: Folder, parts: Iterable[CommittedPart]) -> Sequence[str]:
     """The files of records that no part names: of attempts that were lost, or repeated."""
     kept = {part.name for part in parts}
     return [f"{RECORDS}/{name}" for name in folder.names(RECORDS) if name.partition(".")[0] not in kept]
@@ -345,7 +345,7 @@ def read_summary(folder: Folder) -> Mapping[str, Any] | None:
         found: dict[str, Any] | None = json.loads(folder.read(SUMMARY) or b"null")
         if found is None:
             return None
-        parts = [Part.from_json(one) for one in found["parts"]]
+        parts = [CommittedPart.from_json(one) for one in found["parts"]]
         sound = found["state"] == FINISHED
         for one in (Duplicate(*told) for told in found["duplicates"]):
             sound &= 0 <= one.position < parts[one.part].cases and 0 <= one.first_part <= one.part
@@ -392,7 +392,7 @@ def open_folder(address: str, listed_as: RunInfo | None = None) -> Run:
 def folder_place(
     folder: Folder,
     manifest: Manifest,
-    parts: Iterable[Part],
+    parts: Iterable[CommittedPart],
     address: str,
     *,
     summary: Mapping[str, Any] | None = None,
@@ -417,7 +417,7 @@ def folder_place(
     return found
 
 
-def counts_of(manifest: Manifest, parts: Collection[Part], duplicates: int = 0) -> dict[str, int]:
+def counts_of(manifest: Manifest, parts: Collection[CommittedPart], duplicates: int = 0) -> dict[str, int]:
     """How many cases are done and failed, and how many rows couldn't be used."""
     cases, failed = sum(part.cases for part in parts), sum(part.failed for part in parts)
     rejected = sum(part.rejected for part in parts) + sum(bool(file.problem) for file in manifest.files)
@@ -427,7 +427,7 @@ def counts_of(manifest: Manifest, parts: Collection[Part], duplicates: int = 0) 
 def _info(
     folder: Folder,
     manifest: Manifest,
-    parts: Collection[Part],
+    parts: Collection[CommittedPart],
     state: State,
     summary: Mapping[str, Any] | None,
     shown: Mapping[str, Any],

@@ -19,7 +19,7 @@ from ragtriage.metrics import metric_named
 from ragtriage.runs.case_row import FACTS, WHOLE, digest
 from ragtriage.runs.codec import DELETED, without_texts
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.runs.manifest import Part
+from ragtriage.runs.manifest import CommittedPart
 from ragtriage.runs.run import FINISHED, Run
 from ragtriage.runs.tally import SlicedTally, tally_of
 from ragtriage.store.folder import FolderPlace, commit, file_of, open_folder, orphans, write_summary
@@ -74,7 +74,7 @@ def _opened(address: str) -> FolderPlace:
     return cast("FolderPlace", open_folder(address).place)
 
 
-def _rewritten(place: FolderPlace, at: int, wanted: frozenset[bytes] | None) -> Part:
+def _rewritten(place: FolderPlace, at: int, wanted: frozenset[bytes] | None) -> CommittedPart:
     """Write a part without the texts of these cases, under another name; what is to be committed."""
     old, folder = place.placed[at].part, place.folder
     new = replace(old, name=f"{old.plan}-{secrets.token_hex(4)}")
@@ -85,7 +85,7 @@ def _rewritten(place: FolderPlace, at: int, wanted: frozenset[bytes] | None) -> 
     return replace(new, counts=_counts(place, at, new))
 
 
-def _copy(place: FolderPlace, old: Part, wanted: frozenset[bytes] | None, file: BinaryIO) -> int:
+def _copy(place: FolderPlace, old: CommittedPart, wanted: frozenset[bytes] | None, file: BinaryIO) -> int:
     """Copy a part without the texts of these cases; of how many it holds none then."""
     import pyarrow as pa  # noqa: PLC0415  # an extra
     import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
@@ -124,7 +124,7 @@ def _forget(row: dict[str, Any], metrics: Collection[str]) -> None:
             row[reason] = DELETED
 
 
-def _counts(place: FolderPlace, at: int, new: Part) -> Mapping[str, Any]:
+def _counts(place: FolderPlace, at: int, new: CommittedPart) -> Mapping[str, Any]:
     """What was counted with a part, counted again."""
     again = replace(place, parts={**place.parts, new.plan: new})
     tally = SlicedTally(config_of(place.info))

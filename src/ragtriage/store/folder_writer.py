@@ -15,7 +15,7 @@ from ragtriage.readers import Rejected
 from ragtriage.readers.case_rows import made_up_id
 from ragtriage.runs.case_row import CaseHeading, CaseRow
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.runs.manifest import Manifest, Part, PartPlan, now
+from ragtriage.runs.manifest import CommittedPart, Manifest, PartPlan, now
 from ragtriage.runs.run import FINISHED, Run
 from ragtriage.runs.summary import Tally
 from ragtriage.runs.tally import tally_of
@@ -79,7 +79,7 @@ class FolderWriter:
         self._cases = self.done
         return left
 
-    def written(self, lines: int, left: int, probe: str, spent: Amount, tally: Tally) -> Part:
+    def written(self, lines: int, left: int, probe: str, spent: Amount, tally: Tally) -> CommittedPart:
         """Write the file; what is to be committed.
 
         Args:
@@ -91,7 +91,7 @@ class FolderWriter:
         """
         self._file.reject(self._rejected)
         content = self._file.whole()
-        part = Part(
+        part = CommittedPart(
             plan=self._plan.id,
             name=f"{self._plan.id}-{self._attempt}",
             checksum=checksum(content),
@@ -126,7 +126,7 @@ def reopen(folder: Folder) -> None:
     folder.delete(SUMMARY)
 
 
-def finish(folder: Folder, manifest: Manifest, parts: Mapping[str, Part], address: str) -> Run:
+def finish(folder: Folder, manifest: Manifest, parts: Mapping[str, CommittedPart], address: str) -> Run:
     """Find the duplicates of a run whose parts are all done, and write what it amounts to."""
     unfinished = folder_place(folder, manifest, parts.values(), address)
     duplicates, own = unfinished.duplicates, [one.part for one in unfinished.placed]

@@ -18,7 +18,7 @@ from ragtriage.core.case import Case
 from ragtriage.readers import Rejected
 from ragtriage.readers.case_rows import twin_problem
 from ragtriage.readers.json_files import moved_line
-from ragtriage.runs.manifest import Manifest, Part, PartPlan
+from ragtriage.runs.manifest import CommittedPart, Manifest, PartPlan
 from ragtriage.runs.run import RejectedRow
 from ragtriage.store.part_file import ENTRY, Entries
 
@@ -48,7 +48,7 @@ class PlacedPart:
     """A part that is done, and what stands before it."""
 
     plan: PartPlan
-    part: Part
+    part: CommittedPart
     rows_before: int
     """Rows of its file before it, as far as these are done."""
     lines_before: int
@@ -56,7 +56,7 @@ class PlacedPart:
     """Rows of the whole input before it; a file of which no row can be used counts as one."""
 
 
-def laid_out(manifest: Manifest, parts: Mapping[str, Part]) -> tuple[PlacedPart, ...]:
+def laid_out(manifest: Manifest, parts: Mapping[str, CommittedPart]) -> tuple[PlacedPart, ...]:
     """The parts that are done, in the order of the input."""
     found = []
     rows: dict[int, int] = defaultdict(int)

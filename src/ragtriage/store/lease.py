@@ -209,7 +209,7 @@ _NAME = re.compile(r"driver(?:-(?P<which>\d+)-of-(?P<of>\d+))?\.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class LifeSign:
     """A command that works on a folder, as its sign of life names it."""
 
     host: str
@@ -245,7 +245,7 @@ class FolderLease:
     def __init__(self, folder: Folder, suffix: str = "", beat: float = FOLDER_BEAT) -> None:
         self._folder = folder
         self._name = f"driver{suffix}.json"
-        self._me = Sign(here(), os.getpid(), secrets.token_hex(8))
+        self._me = LifeSign(here(), os.getpid(), secrets.token_hex(8))
         self._beat = beat
         self._take()
 
@@ -286,7 +286,7 @@ class FolderLease:
                 raise StoreError(self._busy(name, sign))
             self._folder.delete(name)
 
-    def _busy(self, name: str, other: Sign) -> str:
+    def _busy(self, name: str, other: LifeSign) -> str:
         share, mine = _share(name), _share(self._name)
         what = f"share {share[0]}/{share[1]} of {self._folder.address}" if share else self._folder.address
         alike = "; all shares of a run have to be of the same number" if share and mine else ""
@@ -312,7 +312,7 @@ class FolderLease:
             raise LeaseLostError(self._taken_over(known))
         self._sign()
 
-    def _taken_over(self, by: Sign | None) -> str:
+    def _taken_over(self, by: LifeSign | None) -> str:
         if by is None:
             return (
                 f"{self._folder.at(self._name)}, the sign of life of this process, is gone: another command has taken "
@@ -330,18 +330,18 @@ def worked_on(folder: Folder) -> bool:
     return False
 
 
-def _signs(folder: Folder) -> Iterator[tuple[str, Sign]]:
+def _signs(folder: Folder) -> Iterator[tuple[str, LifeSign]]:
     """The signs of life in a folder, with their files."""
     for name in folder.names():
         if _NAME.fullmatch(name) and (sign := _read(folder, name)):
             yield name, sign
 
 
-def _read(folder: Folder, name: str) -> Sign | None:
+def _read(folder: Folder, name: str) -> LifeSign | None:
     """A sign of life; None where there is none, or half of it was written when its command was killed."""
     try:
         told = json.loads(folder.read(name) or b"null")
-        return Sign(str(told["host"]), int(told["pid"]), str(told["token"]))
+        return LifeSign(str(told["host"]), int(told["pid"]), str(told["token"]))
     except (ValueError, LookupError, TypeError):
         return None
 

@@ -16,7 +16,7 @@ from ragtriage.diagnosis.rules import Rule
 from ragtriage.metrics import metric_named
 from ragtriage.runs.compare.choose import Chosen, choose_side, compare_chosen, is_run
 from ragtriage.runs.compare.compare import CompareOptions
-from ragtriage.runs.compare.comparison import Comparison, Outcome
+from ragtriage.runs.compare.comparison import Comparison, GateOutcome
 from ragtriage.runs.compare.gates import CompareGates, WorseLimit
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.metric_tally import ExpectedCount
@@ -49,7 +49,7 @@ class RunComparison:
         __tracebackhide__ = True
         return self._compared(CompareOptions(), findings=True)
 
-    def gate(self, metric: str, *, margin: float = 0.0) -> Outcome:
+    def gate(self, metric: str, *, margin: float = 0.0) -> GateOutcome:
         """What `--fail-if-worse METRIC=MARGIN` says: `worse`, `can't tell`, `no worse` or `better`.
 
         Every gate is read by itself: its interval has the level 95 %, whatever other gates a test reads.

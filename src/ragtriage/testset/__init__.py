@@ -4,9 +4,9 @@ from ragtriage.testset.answered_rows import Row, read_rows
 from ragtriage.testset.correctness import Decision, decide, typed_match
 from ragtriage.testset.reliability import Reliability, reliability_of
 from ragtriage.testset.scoring import (
+    ClusterComparison,
+    ClusterDifference,
     ClusterScores,
-    Comparison,
-    Difference,
     ModularScores,
     ScoringOptions,
     score_balanced,
@@ -15,10 +15,10 @@ from ragtriage.testset.scoring import (
 )
 
 __all__ = [
+    "ClusterComparison",
+    "ClusterDifference",
     "ClusterScores",
-    "Comparison",
     "Decision",
-    "Difference",
     "ModularScores",
     "Reliability",
     "Row",

@@ -50,7 +50,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class RowsRead:
+class AnsweredRows:
     """A file of rows."""
 
     rows: tuple[Row, ...]
@@ -60,7 +60,7 @@ class RowsRead:
     """Sentences about what a reader should know of the file."""
 
 
-def read_rows(path: str) -> RowsRead:
+def read_rows(path: str) -> AnsweredRows:
     """The rows of a JSONL file, which may be gzipped; `-` is standard input.
 
     A row needs `group`, and either `correct` (true, false, 1 or 0) or `answer` with `response`. Without an `id` it goes
@@ -71,7 +71,7 @@ def read_rows(path: str) -> RowsRead:
         InputError: the file can't be read, or no row of it can be used.
     """
     rows, rejected = values_in(path, row_of)
-    return RowsRead(tuple(rows), tuple(rejected), tuple(_notes(rows)))
+    return AnsweredRows(tuple(rows), tuple(rejected), tuple(_notes(rows)))
 
 
 def row_of(values: Mapping[str, Any], name: str) -> Row:

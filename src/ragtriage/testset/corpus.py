@@ -25,7 +25,7 @@ _PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+•|]|\d+[.)])\s)")
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class CorpusDocument:
     """One text of the corpus."""
 
     id: str
@@ -36,7 +36,7 @@ class Document:
 class Corpus:
     """What an application could retrieve from."""
 
-    documents: tuple[Document, ...]
+    documents: tuple[CorpusDocument, ...]
     skipped: int
     """Files or rows that can't be used."""
 
@@ -198,7 +198,7 @@ def _candidates(about: Sequence[str], index: Mapping[str, set[int]]) -> set[int]
     return set.intersection(*(index.get(word, set()) for word in words))
 
 
-def _index(documents: Sequence[Document]) -> dict[str, set[int]]:
+def _index(documents: Sequence[CorpusDocument]) -> dict[str, set[int]]:
     found: dict[str, set[int]] = defaultdict(set)
     for at, document in enumerate(documents):
         for word in _folded(document.text):
@@ -206,33 +206,33 @@ def _index(documents: Sequence[Document]) -> dict[str, set[int]]:
     return found
 
 
-def _paragraphs(document: Document) -> tuple[str, ...]:
+def _paragraphs(document: CorpusDocument) -> tuple[str, ...]:
     """The title, empty if there is none, and then every paragraph."""
     parts = [part for part in _PARAGRAPH.split(document.text.strip()) if part.strip()]
     titled = bool(parts) and (parts[0].startswith("#") or parts[0][-1] not in ".!?:")
     return tuple(parts) if titled and len(parts) > 1 else ("", *parts)
 
 
-def _folder(path: Path) -> tuple[list[Document], int]:
+def _folder(path: Path) -> tuple[list[CorpusDocument], int]:
     files = sorted(one for one in path.rglob("*") if one.suffix.lower() in SUFFIXES and one.is_file())
     stems = [one.stem for one in files]
     found, skipped = [], 0
     for one in files:
         name = one.stem if stems.count(one.stem) == 1 else str(one.relative_to(path).with_suffix(""))
         try:
-            found.append(Document(name, one.read_text(encoding="utf-8")))
+            found.append(CorpusDocument(name, one.read_text(encoding="utf-8")))
         except (OSError, UnicodeDecodeError):
             skipped += 1
     return found, skipped
 
 
-def _file(path: Path) -> tuple[list[Document], int]:
+def _file(path: Path) -> tuple[list[CorpusDocument], int]:
     found, skipped = [], 0
     for record in raw_rows(str(path)):
         values = record.values or {}
         name, text = values.get("id"), values.get("text")
         if isinstance(name, str | int) and isinstance(text, str):
-            found.append(Document(str(name), text))
+            found.append(CorpusDocument(str(name), text))
         else:
             skipped += 1
     return found, skipped

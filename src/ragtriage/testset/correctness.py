@@ -380,7 +380,7 @@ def _names(text: str) -> set[str]:
     return found
 
 
-Source = Literal["the file", "typed match", "judge", "nobody"]
+DecisionSource = Literal["the file", "typed match", "judge", "nobody"]
 Given = Literal["sibling", "gold"]
 """What an application is given when it is asked again: the sources of a right answer of the group, or the database's
 row as a text."""
@@ -401,7 +401,7 @@ class Decision:
 
     correct: bool | None
     """None if it is undecided: there is no response, or neither the typed match nor the judge could tell."""
-    by: Source
+    by: DecisionSource
     why: str = ""
     failed: bool = False
     """Whether the judge failed on it, so that another call may decide it."""

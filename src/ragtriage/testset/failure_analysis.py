@@ -282,8 +282,8 @@ def _name(row: Row, sources: Sequence[Source]) -> str:
     return f"{row.id}@{digest}"
 
 
-Side = Literal["retrieval", "LM", "other", "none", "undetermined"]
-SIDES: tuple[Side, ...] = get_args(Side)
+FailureSide = Literal["retrieval", "LM", "other", "none", "undetermined"]
+SIDES: tuple[FailureSide, ...] = get_args(FailureSide)
 GrammarVerdict = Literal["LM", "retrieval", "unknown", "gap", "right", "undecided"]
 GRAMMAR_VERDICTS: tuple[GrammarVerdict, ...] = get_args(GrammarVerdict)
 """What GRAMMAR says of an answer: whom it blames, that its group is a gap, that it is right, or nothing."""
@@ -297,7 +297,7 @@ class DiagnosedComponent:
 
     name: str
     """The component to repair, `none` or `undetermined`."""
-    side: Side
+    side: FailureSide
     reading: str
     """What the pattern of scores means; empty if nothing was found."""
     sure: bool
@@ -309,7 +309,7 @@ class BlameAgreement:
 
     run: str
     """The number of the run that THELMA's come from."""
-    counts: Mapping[tuple[GrammarVerdict, Side], int]
+    counts: Mapping[tuple[GrammarVerdict, FailureSide], int]
     """Answers by what GRAMMAR says of them and what THELMA does."""
     missing: int
     """Answers that the run doesn't hold."""
@@ -346,7 +346,7 @@ def diagnosed_components(
     return found
 
 
-def side_of(component: str) -> Side:
+def side_of(component: str) -> FailureSide:
     """On which side a component to repair lies; one that lies on both, or on neither, is `other`."""
     if component == NONE:
         return "none"
@@ -370,7 +370,7 @@ def blame_agreement(
 ) -> BlameAgreement:
     """Count the answers by both blames; what `diagnosed_components` gives is brought together with them by id."""
     known = [one for one in tagged if one.row.id in components]
-    counts: Counter[tuple[GrammarVerdict, Side]] = Counter(
+    counts: Counter[tuple[GrammarVerdict, FailureSide]] = Counter(
         (grammar_verdict_of(one), components[one.row.id].side) for one in known
     )
     return BlameAgreement(run, counts, len(tagged) - len(known))

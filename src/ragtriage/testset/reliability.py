@@ -18,7 +18,7 @@ from ragtriage.readers.json_objects import lines_by_id
 from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.correctness import Decision
 
-Interval = Literal["wilson", "wald"]
+IntervalKind = Literal["wilson", "wald"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def reliability_of(
     score: str,
     threshold: float,
     scores: Mapping[str, float | None] | None = None,
-    interval: Interval = "wilson",
+    interval: IntervalKind = "wilson",
 ) -> Reliability:
     """Hold one score against the truth: an answer passes if its score is at or above the threshold.
 

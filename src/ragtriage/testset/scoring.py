@@ -14,19 +14,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.statistics import percentile_interval
+from ragtriage.core.statistics import Numbers, percentile_interval
 from ragtriage.judges.protocol import Judge
 from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.correctness import TOLERANCE, Decision, decide
 from ragtriage.testset.failure_analysis import TAGS, Blame, BlameRule, Scope, Tag, TaggedRow, tag_rows
 
-Metric = Literal["accuracy", "accuracy_without_lm_errors", "robustness", "robustness_without_lm_errors"]
-METRICS: tuple[Metric, ...] = get_args(Metric)
+GrammarMetric = Literal["accuracy", "accuracy_without_lm_errors", "robustness", "robustness_without_lm_errors"]
+METRICS: tuple[GrammarMetric, ...] = get_args(GrammarMetric)
 Average = Literal["rows", "groups"]
 Policy = Literal["correct", "drop"]
 """What becomes of answers that are blamed on the language model: counted as correct, or dropped."""
-
-Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +35,14 @@ class Counts:
     set of groups needs sums only.
     """
 
-    rows: Array
-    right: Array
-    lm: Array
+    rows: Numbers
+    right: Numbers
+    lm: Numbers
     """Wrong answers that are blamed on the language model."""
-    gap: Array
+    gap: Numbers
     """1 where the group is a gap group, else 0."""
 
-    def parts(self, average: Average, policy: Policy) -> Array:
+    def parts(self, average: Average, policy: Policy) -> Numbers:
         """Numerator and denominator of every metric, group by group.
 
         Returns:
@@ -73,7 +71,7 @@ def counts_of(tagged: Iterable[TaggedRow], groups: Sequence[str]) -> Counts:
     return Counts(*counted)
 
 
-def ratios(sums: Array) -> Array:
+def ratios(sums: Numbers) -> Numbers:
     """Sums of numerators and denominators, shape (…, 4, 2) → metrics, shape (…, 4); nan where undefined."""
     top, bottom = sums[..., 0], sums[..., 1]
     return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))
@@ -95,9 +93,9 @@ class ClusterScores:
     """Wrong answers of non-robust groups by the module at fault."""
     rules: Mapping[BlameRule, int]
     """By which rule they were blamed."""
-    values: Mapping[Average, Mapping[Metric, float | None]]
+    values: Mapping[Average, Mapping[GrammarMetric, float | None]]
     """Each metric in [0, 1], averaged over rows and over groups; None where it is undefined."""
-    undefined: Mapping[Metric, str]
+    undefined: Mapping[GrammarMetric, str]
     """Metric → why it is undefined."""
 
 
@@ -113,7 +111,7 @@ def score_cluster(name: str, tagged: Sequence[TaggedRow], policy: Policy = "corr
     tag_of: dict[str, Tag] = {one.row.group: one.tag for one in tagged}
     number = Counter(tag_of.values())
     undefined = _undefined(tagged, counts, policy)
-    values: dict[Average, dict[Metric, float | None]] = defaultdict(dict)
+    values: dict[Average, dict[GrammarMetric, float | None]] = defaultdict(dict)
     for average in ("rows", "groups"):
         found = ratios(counts.parts(average, policy).sum(axis=0))
         for metric, value in zip(METRICS, found, strict=True):
@@ -137,11 +135,11 @@ def cannot_blame(tagged: Sequence[TaggedRow]) -> bool:
     return all(one.row.retrieved is None for one in tagged) and bool(blamed) and set(blamed) == {"unknown"}
 
 
-def _undefined(tagged: Sequence[TaggedRow], counts: Counts, policy: Policy) -> dict[Metric, str]:
+def _undefined(tagged: Sequence[TaggedRow], counts: Counts, policy: Policy) -> dict[GrammarMetric, str]:
     """Metric → why there is no number."""
     if not counts.rows.any():
         return dict.fromkeys(METRICS, "no group of it is decided")
-    found: dict[Metric, str] = {}
+    found: dict[GrammarMetric, str] = {}
     if cannot_blame(tagged):
         why = "no row of it says what was retrieved, so no wrong answer can be blamed on a module"
         found |= {"accuracy_without_lm_errors": why, "robustness_without_lm_errors": why}
@@ -173,7 +171,7 @@ _AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ClusterDifference:
     """One metric of two clusters."""
 
     difference: float | None
@@ -193,12 +191,12 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ClusterComparison:
     """All metrics of two clusters."""
 
     first: str
     second: str
-    metrics: dict[Metric, Difference]
+    metrics: dict[GrammarMetric, ClusterDifference]
 
     def as_json(self) -> dict[str, Any]:
         """Metric → its numbers, with the names of the clusters."""
@@ -215,7 +213,7 @@ def compare(
     average: Average = "rows",
     policy: Policy = "correct",
     seed: int = 0,
-) -> Comparison:
+) -> ClusterComparison:
     """Compare two clusters by what they share: groups.
 
     The interval comes from drawing groups with replacement, each with its rows of both clusters. The p-value comes
@@ -230,10 +228,10 @@ def compare(
     pair = (one.parts(average, policy), other.parts(average, policy))
     drawn = _drawn(pair, np.random.default_rng([seed, 1])) if groups else np.empty((0, len(METRICS)))
     p_values, paired = _flipped(one, other, pair, np.random.default_rng([seed, 2]))
-    found: dict[Metric, Difference] = {}
+    found: dict[GrammarMetric, ClusterDifference] = {}
     for at, metric in enumerate(METRICS):
         if missing := [f"{s.name}: {s.undefined[metric]}" for s in (first, second) if metric in s.undefined]:
-            found[metric] = Difference(*(None,) * 5, paired, "; ".join(missing))
+            found[metric] = ClusterDifference(*(None,) * 5, paired, "; ".join(missing))
             continue
         values = [scores.values[average][metric] or 0.0 for scores in (first, second)]
         sample = drawn[:, at][~np.isnan(drawn[:, at])]
@@ -246,8 +244,8 @@ def compare(
             spread = float(np.std(sample, ddof=1))
             detectable = None if spread < _ROUNDING else _DETECTABLE * spread
             why = why or (_ALL_ALIKE if spread < _ROUNDING else None)
-        found[metric] = Difference(values[0] - values[1], low, high, p_values[at], detectable, paired, why)
-    return Comparison(first.name, second.name, found)
+        found[metric] = ClusterDifference(values[0] - values[1], low, high, p_values[at], detectable, paired, why)
+    return ClusterComparison(first.name, second.name, found)
 
 
 def balanced(rows: Sequence[Row], first: str, second: str, seed: int = 0) -> list[Row]:
@@ -270,7 +268,7 @@ def balanced(rows: Sequence[Row], first: str, second: str, seed: int = 0) -> lis
     return [rows[i] for i in sorted(kept)]
 
 
-def _drawn(pair: tuple[Array, Array], generator: np.random.Generator) -> Array:
+def _drawn(pair: tuple[Numbers, Numbers], generator: np.random.Generator) -> Numbers:
     """Differences in bootstrap resamples of the groups; shape (RESAMPLES, 4), nan where undefined in one."""
     size = len(pair[0])
     found = []
@@ -281,7 +279,7 @@ def _drawn(pair: tuple[Array, Array], generator: np.random.Generator) -> Array:
 
 
 def _flipped(
-    one: Counts, other: Counts, pair: tuple[Array, Array], generator: np.random.Generator
+    one: Counts, other: Counts, pair: tuple[Numbers, Numbers], generator: np.random.Generator
 ) -> tuple[list[float | None], int]:
     """The p-value of every metric, and how many groups have rows in both clusters."""
     both = (one.rows > 0) & (other.rows > 0)
@@ -304,7 +302,7 @@ def _flipped(
     ], len(a)
 
 
-def _flips(groups: int, generator: np.random.Generator) -> Iterator[Array]:
+def _flips(groups: int, generator: np.random.Generator) -> Iterator[Numbers]:
     """All of them where there are few, else random ones."""
     if groups <= _EXACT:
         yield ((np.arange(2**groups)[:, None] >> np.arange(groups)) & 1).astype(np.float64)
@@ -313,7 +311,7 @@ def _flips(groups: int, generator: np.random.Generator) -> Iterator[Array]:
         yield generator.integers(0, 2, size=(count, groups)).astype(np.float64)
 
 
-def _weighted(weights: Array, parts: Array) -> Array:
+def _weighted(weights: Numbers, parts: Numbers) -> Numbers:
     """Weighted sums over groups: (n, n_groups) and (n_groups, 4, 2) → (n, 4, 2)."""
     return np.asarray((weights @ parts.reshape(len(parts), 8)).reshape(len(weights), len(METRICS), 2))
 
@@ -346,7 +344,7 @@ class ModularScores:
     terms: ScoringOptions
     clusters: Mapping[str, ClusterScores]
     """By name, in the order of the names."""
-    comparison: Comparison | None
+    comparison: ClusterComparison | None
     """None unless there are two clusters, or two were named."""
 
     def as_json(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-Shape = Literal["paragraph", "heading", "item", "header", "row", "code"]
+BlockShape = Literal["paragraph", "heading", "item", "header", "row", "code"]
 
 _FENCE = re.compile(r"[ \t]{0,12}(`{3,}|~{3,})")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
@@ -30,7 +30,7 @@ _QUOTE = re.compile(r"(?:[ \t]{0,3}>[ \t]?)+")
 class Block:
     """A stretch of text, `[start, end)`, without its marker and without white space around it."""
 
-    shape: Shape
+    shape: BlockShape
     start: int
     end: int
     header: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class _Reader:
         """The text of one line; empty behind the last."""
         return self.text[slice(*self.lines[at])] if at < len(self.lines) else ""
 
-    def block(self, shape: Shape, start: int, end: int, header: tuple[str, ...] = ()) -> Iterator[Block]:
+    def block(self, shape: BlockShape, start: int, end: int, header: tuple[str, ...] = ()) -> Iterator[Block]:
         """The block without white space around it, unless nothing is left."""
         start, end = _trim(self.text, start, end)
         if start < end:
@@ -138,7 +138,7 @@ class _Reader:
             or any(begins.match(line) for begins in (_ITEM, _HEADING, _FENCE, _BOLD_LINE, _RULE))
         )
 
-    def running(self, shape: Shape, start: int) -> Iterator[Block]:
+    def running(self, shape: BlockShape, start: int) -> Iterator[Block]:
         """A paragraph or an item with the lines that go on with it."""
         first = self.at
         self.at += 1

@@ -77,7 +77,7 @@ _UNREAD = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CitationMark:
     """One citation mark, `[start, end)` in characters."""
 
     start: int
@@ -110,7 +110,7 @@ def pattern_of(own: str) -> re.Pattern[str]:
     return found
 
 
-def find_marks(text: str, ids: Sequence[str | None] = (), own: str | None = None) -> tuple[Mark, ...]:
+def find_marks(text: str, ids: Sequence[str | None] = (), own: str | None = None) -> tuple[CitationMark, ...]:
     """The marks of a text, in its order; `ids` has one a source, and `own` is the user's own pattern.
 
     Code, links, checkboxes, indexes (`x = a[1]`), years (`[1990-1995]`), intervals that hold a 0 and numbers in
@@ -125,7 +125,7 @@ def find_marks(text: str, ids: Sequence[str | None] = (), own: str | None = None
         found = [_with_link(text, mark) for mark in _own(text, pattern_of(own), known)]
     else:
         found = [*_squares(text, known), *_lenticulars(text, known)]
-        found += [Mark(start, end, names) for start, end, names in named_marks(text, known)]
+        found += [CitationMark(start, end, names) for start, end, names in named_marks(text, known)]
     if not found:
         return ()
     hidden = hidden_spans(text, own=bool(own))
@@ -134,7 +134,7 @@ def find_marks(text: str, ids: Sequence[str | None] = (), own: str | None = None
     return tuple(_ranges(text, apart))
 
 
-def unrecognized(text: str, marks: Sequence[Mark]) -> tuple[str, ...]:
+def unrecognized(text: str, marks: Sequence[CitationMark]) -> tuple[str, ...]:
     """What looks as if it might cite and isn't among the marks: numbers in brackets or raised, as they are written.
 
     Numbers in round brackets are among them only where the text has no marks.
@@ -148,13 +148,13 @@ def unrecognized(text: str, marks: Sequence[Mark]) -> tuple[str, ...]:
     return tuple(m[0].strip() for m in sorted(found, key=lambda m: m.start()))
 
 
-def _squares(text: str, ids: SourceIds) -> Iterator[Mark]:
+def _squares(text: str, ids: SourceIds) -> Iterator[CitationMark]:
     for m in _SQUARE.finditer(text):
         names = ids.named(m[2].strip())
         if names and not (m[1] == "" and (is_index(text, *m.span()) or _far(text, m, names, ids))):
-            yield _doubled(text, Mark(m.start(), m.end(), names, label=len(names) == 1))
+            yield _doubled(text, CitationMark(m.start(), m.end(), names, label=len(names) == 1))
         elif m[1] and re.fullmatch(r"[\w.-]{1,40}", m[2]):  # a footnote of any name, which its definition may explain
-            yield Mark(m.start(), m.end(), (m[2],), label=True)
+            yield CitationMark(m.start(), m.end(), (m[2],), label=True)
 
 
 def _far(text: str, found: re.Match[str], names: Sequence[str], ids: SourceIds) -> bool:
@@ -168,7 +168,7 @@ def _far(text: str, found: re.Match[str], names: Sequence[str], ids: SourceIds) 
     return before is not None or (len(numbers) > 1 and _SAID_BEHIND.match(text, found.end()) is not None)
 
 
-def _doubled(text: str, mark: Mark) -> Mark:
+def _doubled(text: str, mark: CitationMark) -> CitationMark:
     """The mark with brackets around it, and the link that these are: `[[1]]`, `[[1]](https://…)`."""
     if not mark.start or text[mark.start - 1] != "[" or text[mark.end : mark.end + 1] != "]":
         return mark
@@ -176,21 +176,23 @@ def _doubled(text: str, mark: Mark) -> Mark:
     return replace(mark, start=mark.start - 1, end=link.end() if link else mark.end + 1)
 
 
-def _lenticulars(text: str, ids: SourceIds) -> Iterator[Mark]:
+def _lenticulars(text: str, ids: SourceIds) -> Iterator[CitationMark]:
     """`【1】` and `【1†source】`. `【4:0†file】` counts its own way: only a file that is an id tells what it names."""
     for m in _LENTICULAR.finditer(text):
         number, _, named = (part.strip() for part in m[1].partition("†"))
         names = (named,) if named and ids.holds_any([named]) else ids.named(number)
         if names:
-            yield Mark(m.start(), m.end(), names)
+            yield CitationMark(m.start(), m.end(), names)
 
 
-def _own(text: str, pattern: re.Pattern[str], ids: SourceIds) -> Iterator[Mark]:
+def _own(text: str, pattern: re.Pattern[str], ids: SourceIds) -> Iterator[CitationMark]:
     group: str | int = "name" if "name" in pattern.groupindex else 1
     for m in pattern.finditer(text):
         said = (m[group] or "").strip()
         if said and m.end() > m.start():
-            yield Mark(m.start(), m.end(), ids.named(said) or ids.named(_digits(said)) or ids.parts(_digits(said)))
+            yield CitationMark(
+                m.start(), m.end(), ids.named(said) or ids.named(_digits(said)) or ids.parts(_digits(said))
+            )
 
 
 def _digits(said: str) -> str:
@@ -198,7 +200,7 @@ def _digits(said: str) -> str:
     return "".join(str(unicodedata.digit(c, c)) for c in said)
 
 
-def _with_link(text: str, mark: Mark) -> Mark:
+def _with_link(text: str, mark: CitationMark) -> CitationMark:
     if _ADDRESS.match(text, mark.end):
         for start in (mark.start, mark.start - 1):
             link = LINK.match(text, start) if start >= 0 else None
@@ -207,14 +209,14 @@ def _with_link(text: str, mark: Mark) -> Mark:
     return mark
 
 
-def _ranges(text: str, marks: Sequence[Mark]) -> Iterator[Mark]:
+def _ranges(text: str, marks: Sequence[CitationMark]) -> Iterator[CitationMark]:
     """The marks, with `[1]-[3]` as the range that it is."""
-    held: Mark | None = None
+    held: CitationMark | None = None
     for mark in marks:
         if held and mark.label and held.label and _TO.fullmatch(text, held.end, mark.start):
             between = numbers_in(f"{held.names[0]}-{mark.names[0]}")
             if between:
-                held = Mark(held.start, mark.end, between)
+                held = CitationMark(held.start, mark.end, between)
                 continue
         if held:
             yield held
@@ -245,7 +247,7 @@ class References:
     """Label → what stands there beside it."""
 
 
-def find_references(text: str, marks: Sequence[Mark]) -> References:
+def find_references(text: str, marks: Sequence[CitationMark]) -> References:
     """Footnotes (`[^1]: …`), and the list at the end under a title like "Sources:", or in a paragraph of its own.
 
     A title and its list may stand in one line: "Sources: [1] fares.pdf, [2] leaflet.pdf". Behind the list nothing may
@@ -271,7 +273,7 @@ def find_references(text: str, marks: Sequence[Mark]) -> References:
     return found
 
 
-def _lasts(text: str, lines: Sequence[Span], marks: Sequence[Mark]) -> Iterator[tuple[int, bool]]:
+def _lasts(text: str, lines: Sequence[Span], marks: Sequence[CitationMark]) -> Iterator[tuple[int, bool]]:
     """Where a list of references may end: with the last line, or before closing lines that claim or cite nothing.
 
     With each whether something that may be a claim stands behind it.
@@ -285,7 +287,7 @@ def _lasts(text: str, lines: Sequence[Span], marks: Sequence[Mark]) -> Iterator[
         sure = sure or any(not c.remark for c in split_claims(text[slice(*line)]))
 
 
-def _titled(text: str, lines: Sequence[Span], marks: Sequence[Mark]) -> int | None:
+def _titled(text: str, lines: Sequence[Span], marks: Sequence[CitationMark]) -> int | None:
     """The title of a list that can be nothing else: every line begins with a mark, or all stands in one line."""
     at = len(lines)
     while at and _first(text, lines[at - 1], marks) is not None and _is_entry(text, lines[at - 1], marks):
@@ -295,7 +297,7 @@ def _titled(text: str, lines: Sequence[Span], marks: Sequence[Mark]) -> int | No
     return len(lines) - 1 if len(lines) > 1 and _is_line(text, lines[-1], marks) else None
 
 
-def _listed(text: str, lines: Sequence[Span], marks: Sequence[Mark]) -> int | None:
+def _listed(text: str, lines: Sequence[Span], marks: Sequence[CitationMark]) -> int | None:
     """The first line of the list at the end, its title included; None if there is none."""
     for is_one in (_is_entry, _is_name):
         at = len(lines)
@@ -313,7 +315,7 @@ def _listed(text: str, lines: Sequence[Span], marks: Sequence[Mark]) -> int | No
     return alone if begins and all(_first(text, line, marks) in cited for line in lines[alone:]) else None
 
 
-def _is_entry(text: str, line: Span, marks: Sequence[Mark]) -> bool:
+def _is_entry(text: str, line: Span, marks: Sequence[CitationMark]) -> bool:
     """Whether a line could stand in a list of references: an item or a marked line, without a mark behind its text."""
     said = text[slice(*line)]
     lead = _ENTRY.match(said)
@@ -321,14 +323,14 @@ def _is_entry(text: str, line: Span, marks: Sequence[Mark]) -> bool:
     return (begins or "://" in said) and len(_of(line, marks)) <= (_first(text, line, marks) is not None)
 
 
-def _explains(text: str, line: Span, marks: Sequence[Mark]) -> bool:
+def _explains(text: str, line: Span, marks: Sequence[CitationMark]) -> bool:
     """Whether a line is a mark and what it stands for, and no sentence: "[1] Handbook, section 3"."""
     own = _of(line, marks)
     said = text[slice(*line)].rstrip()
     return len(own) == 1 and _first(text, line, marks) is not None and said[-1:] not in ".!?…:;]】"
 
 
-def _is_name(text: str, line: Span, marks: Sequence[Mark]) -> bool:
+def _is_name(text: str, line: Span, marks: Sequence[CitationMark]) -> bool:
     """Whether a line is an item with the name of a source and its mark behind it: "- Fare table [1]"."""
     own = _of(line, marks)
     lead = _ENTRY.match(text, *line)
@@ -338,7 +340,7 @@ def _is_name(text: str, line: Span, marks: Sequence[Mark]) -> bool:
     return _is_short(said) and any(c.isalnum() for c in said) and not behind.strip(" \t\r*_")
 
 
-def _is_line(text: str, line: Span, marks: Sequence[Mark], *, alone: bool = False) -> bool:
+def _is_line(text: str, line: Span, marks: Sequence[CitationMark], *, alone: bool = False) -> bool:
     """Whether a line is a title with marks and names behind it: "Sources: [1], [2]", "Source: fares.pdf [1]".
 
     Where it is all that there is (`alone`) it may be an answer, unless nothing but marks stand behind the title.
@@ -360,17 +362,17 @@ def _is_short(said: str) -> bool:
     return len(said) <= _LONG and AUXILIARY_WORD.search(said) is None and _STOPS.search(said) is None
 
 
-def _first(text: str, line: Span, marks: Sequence[Mark]) -> str | None:
+def _first(text: str, line: Span, marks: Sequence[CitationMark]) -> str | None:
     lead = _ENTRY.match(text, *line)
     at = lead.end() if lead else line[0]
     return next((mark.names[0] for mark in marks if mark.start == at and mark.label), None)
 
 
-def _of(line: Span, marks: Sequence[Mark]) -> list[Mark]:
+def _of(line: Span, marks: Sequence[CitationMark]) -> list[CitationMark]:
     return [mark for mark in marks if line[0] <= mark.start < line[1]]
 
 
-def _explain(text: str, start: int, end: int, marks: Sequence[Mark], found: References) -> None:
+def _explain(text: str, start: int, end: int, marks: Sequence[CitationMark], found: References) -> None:
     own = _of((start, end), marks)
     title = CITATIONS["title_in_line"].match(text, start, end)
     if title and own:
@@ -396,7 +398,7 @@ def _within(line: Span, spans: Sequence[Span]) -> bool:
 
 
 def sources_named(
-    marks: Sequence[Mark], ids: Sequence[str | None], meanings: Mapping[str, str]
+    marks: Sequence[CitationMark], ids: Sequence[str | None], meanings: Mapping[str, str]
 ) -> dict[str, tuple[int, ...]]:
     """Every name of the marks → the sources that it names, by position from 0; () where it names none.
 

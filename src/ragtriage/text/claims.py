@@ -120,7 +120,7 @@ Marker = Callable[[str, str], Marks]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ClaimPart:
     """One part of a sentence, as a statement by itself."""
 
     text: str
@@ -150,20 +150,20 @@ class _Clause:
         else:
             self.text, self.span = f"{self.text.rstrip(' ,')} {said.lstrip(' ,)–—')}", (self.span[0], end)
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[ClaimPart]:
         """The whole if it has no parts; else each of them with the words before the first."""
         alone = [*self.items, *((said, span) for _, said, span in self.complements)]
         if len(alone) < _SEVERAL:  # nothing that could be wrong by itself
             said = self.text + "".join(one for one, _ in alone)
-            yield Part(_statement(said), (self.span[0], max([self.span[1], *(span[1] for _, span in alone)])))
+            yield ClaimPart(_statement(said), (self.span[0], max([self.span[1], *(span[1] for _, span in alone)])))
             return
         base = self.text.rstrip(" ,")
         for said, span in self.items:
             # a single one is among the words before a complement, if it stands there
             if len(self.items) >= _SEVERAL or not any(said in before for before, *_ in self.complements):
-                yield Part(_statement(f"{base} {_JOINED.sub('', said)}"), span)
+                yield ClaimPart(_statement(f"{base} {_JOINED.sub('', said)}"), span)
         for before, said, span in self.complements:
-            yield Part(_statement(f"{before.rstrip(' ,')} {_JOINED.sub('', said)}"), span)
+            yield ClaimPart(_statement(f"{before.rstrip(' ,')} {_JOINED.sub('', said)}"), span)
 
 
 _JOINED = re.compile(
@@ -213,10 +213,10 @@ def _of_noun(noun: str, said: str) -> str:
     return f"{noun} {rest}"
 
 
-def parts_of(text: str, marks: Marks, start: int, end: int) -> list[Part]:
+def parts_of(text: str, marks: Marks, start: int, end: int) -> list[ClaimPart]:
     """The parts of a sentence, in its order; the sentence itself where nothing is marked in it, or not soundly."""
     inside = [(place, cut) for place, cut in marks.cuts if start < place < end]
-    whole = Part(text[start:end].strip(), (start, end), marks.kind(start, end))
+    whole = ClaimPart(text[start:end].strip(), (start, end), marks.kind(start, end))
     found = _parts(text, marks, [(start, "clause"), *inside], end) if inside else [whole]
     claims = [part for part in found if part.kind == "claim"]
     if len(claims) > 1 and any(len(part.text.split()) < _FEWEST for part in claims):
@@ -224,9 +224,9 @@ def parts_of(text: str, marks: Marks, start: int, end: int) -> list[Part]:
     return found
 
 
-def _parts(text: str, marks: Marks, borders: Sequence[tuple[int, Cut]], end: int) -> list[Part]:
+def _parts(text: str, marks: Marks, borders: Sequence[tuple[int, Cut]], end: int) -> list[ClaimPart]:
     """The parts between borders; one that lacks its subject or noun is one more complement, or goes on."""
-    found: list[Part] = []
+    found: list[ClaimPart] = []
     clauses: list[_Clause] = []
     for (a, cut), (b, _) in pairwise([*borders, (end, "rest")]):
         said = text[a:b]
@@ -236,11 +236,11 @@ def _parts(text: str, marks: Marks, borders: Sequence[tuple[int, Cut]], end: int
         subject = _subject(text, marks.subjects, a, b)
         noun = _before(text, marks.nouns, a)
         if kind != "claim":
-            found.append(Part(said.strip(), (a, b), kind))
+            found.append(ClaimPart(said.strip(), (a, b), kind))
         elif not clauses:
             clauses.append(_Clause(said if a == borders[0][0] else _JOINED.sub("", said), (a, b), subject))
         elif cut == "relative" and noun:
-            found.append(Part(_statement(_of_noun(noun, said)), (a, b)))
+            found.append(ClaimPart(_statement(_of_noun(noun, said)), (a, b)))
         elif cut == "clause" and subject:
             clauses.append(_Clause(_JOINED.sub("", said), (a, b), subject))
         elif cut == "predicate" and clauses[-1].subject:

@@ -22,7 +22,7 @@ from ragtriage.text.value_relations import relation
 from ragtriage.text.values import Value, bare_numbers, values
 from ragtriage.text.words import NEGATION, PlacedWord, content_words, placed_words, shared_words
 
-Pair = tuple[Span, Span]
+SpanPair = tuple[Span, Span]
 """A place in the claim and its counterpart in the text."""
 Words = Sequence[PlacedWord]
 
@@ -44,7 +44,7 @@ for _sides in (
 """Word → words that say the opposite, in small letters."""
 
 
-def differing_names(claim: str, text: str) -> Iterator[Pair]:
+def differing_names(claim: str, text: str) -> Iterator[SpanPair]:
     """Names of which the words around are the same in both."""
     own = content_words(claim, (one.span for one in values(claim)))
     there = content_words(text, (one.span for one in values(text)))
@@ -71,7 +71,7 @@ def _is_name(words: Words, text: str) -> bool:
     return not (begins and len(words) == 1) and not any(vocabulary.fold(w.text) in _NO_NAMES for w in words)
 
 
-def opposite_words(claim: str, text: str) -> Iterator[Pair]:
+def opposite_words(claim: str, text: str) -> Iterator[SpanPair]:
     """Words of the claim for which the text has the opposite, beside the same word."""
     own, there = placed_words(claim), placed_words(text)
     folded, others = {w.text.lower() for w in own}, {w.text.lower() for w in there}
@@ -101,7 +101,7 @@ def _beside_the_same(one: PlacedWord, own: Words, other: PlacedWord, there: Word
     return any(a == b != "" for a, b in pairs)
 
 
-def denied_words(claim: str, text: str) -> Iterator[Pair]:
+def denied_words(claim: str, text: str) -> Iterator[SpanPair]:
     """The word that one of the two denies."""
     own, there = placed_words(claim), placed_words(text)
     denied = [w for w in (_denied(own), _denied(there)) if w]
@@ -169,7 +169,7 @@ def differences(claim: str, text: str, *, contradicts: bool = False) -> tuple[Di
     return tuple(Difference(claim[slice(*own)], text[slice(*there)], there) for own, there in told)
 
 
-def _shown(own: Value, there: Value) -> Pair:
+def _shown(own: Value, there: Value) -> SpanPair:
     """Two values, with their bounds where these differ."""
     return (own.span, there.span) if own.bound == there.bound else (own.whole, there.whole)
 

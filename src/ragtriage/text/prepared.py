@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Component, Span
-from ragtriage.text.citation_marks import Mark, References, find_marks, find_references
+from ragtriage.text.citation_marks import CitationMark, References, find_marks, find_references
 from ragtriage.text.empty_answers import answers_nothing
 from ragtriage.text.json_answers import json_as_text
 from ragtriage.text.thoughts import thought_spans
@@ -27,7 +27,7 @@ class Prepared:
     """Without thoughts, else as it was given."""
     marked: TextWithoutMarks
     """The answer, JSON read as text, without its marks and references; `marked.original` has them."""
-    marks: tuple[Mark, ...]
+    marks: tuple[CitationMark, ...]
     """In `marked.original`."""
     references: References
     thoughts: tuple[Span, ...] = ()

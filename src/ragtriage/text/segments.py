@@ -17,7 +17,7 @@ from typing import Literal
 from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Citation, Component, Components, Span
 from ragtriage.text.blocks import Block
-from ragtriage.text.citation_marks import Mark, sources_named, unrecognized
+from ragtriage.text.citation_marks import CitationMark, sources_named, unrecognized
 from ragtriage.text.claims import split_claims
 from ragtriage.text.prepared import Prepared, prepared
 from ragtriage.text.pronouns import AUXILIARY_WORD
@@ -108,14 +108,14 @@ class _Draft:
     block: Block
     sentences: list[Span]
     """In the text without marks."""
-    marks: list[Mark]
-    inherited: Sequence[Mark] = ()
+    marks: list[CitationMark]
+    inherited: Sequence[CitationMark] = ()
     """Those of the words before its list, if it has none of its own."""
     lead: Span | None = None
     """Its last words, if they only lead to what follows and claim nothing."""
 
 
-def _drafts(stripped: TextWithoutMarks, marks: Sequence[Mark]) -> list[_Draft]:
+def _drafts(stripped: TextWithoutMarks, marks: Sequence[CitationMark]) -> list[_Draft]:
     """The segments of a text: sentences put together, each with its marks.
 
     Where marks lead (`[1] Adults pay. [2] Kids pay.`), what has none of its own goes with what stands before it.
@@ -141,7 +141,7 @@ def _paragraphs(stripped: TextWithoutMarks) -> list[Block]:
     return [block for block in stripped.blocks if block.shape not in {"heading", "header"}]
 
 
-def _led(stripped: TextWithoutMarks, marks: Sequence[Mark]) -> set[int]:
+def _led(stripped: TextWithoutMarks, marks: Sequence[CitationMark]) -> set[int]:
     """Where paragraphs begin in which marks stand before what they belong to: one begins it, and none ends it."""
     places = [stripped.place(mark.start) for mark in marks]
     found = set()
@@ -156,15 +156,18 @@ def _led(stripped: TextWithoutMarks, marks: Sequence[Mark]) -> set[int]:
 
 
 def _owners(
-    stripped: TextWithoutMarks, blocked: Sequence[tuple[Span, Block]], marks: Sequence[Mark], leading: Collection[int]
-) -> list[list[Mark]]:
+    stripped: TextWithoutMarks,
+    blocked: Sequence[tuple[Span, Block]],
+    marks: Sequence[CitationMark],
+    leading: Collection[int],
+) -> list[list[CitationMark]]:
     """The marks of each sentence.
 
     A mark belongs to the sentence in which, or behind which, it stands; one that begins a line to what follows on it,
     and where marks lead also one behind a stop. Those in a heading belong to none.
     """
     sentences = [span for span, _ in blocked]
-    found: list[list[Mark]] = [[] for _ in sentences]
+    found: list[list[CitationMark]] = [[] for _ in sentences]
     dropped = [block for block in stripped.blocks if block.shape in {"heading", "header"}]
     starts = [start for start, _ in sentences]
     for mark in marks:
@@ -181,7 +184,7 @@ def _owners(
     return found
 
 
-def _leads(stripped: TextWithoutMarks, mark: Mark, start: int) -> bool:
+def _leads(stripped: TextWithoutMarks, mark: CitationMark, start: int) -> bool:
     """Whether a mark begins the line on which the sentence at `start` begins, list markers and other marks apart."""
     text = stripped.original
     line = text[text.rfind("\n", 0, mark.start) + 1 : mark.start]
@@ -189,7 +192,7 @@ def _leads(stripped: TextWithoutMarks, mark: Mark, start: int) -> bool:
     return "\n" not in between and not any(c.isalpha() for c in line)
 
 
-def _inherit(stripped: TextWithoutMarks, drafts: Sequence[_Draft], marks: Sequence[Mark]) -> None:
+def _inherit(stripped: TextWithoutMarks, drafts: Sequence[_Draft], marks: Sequence[CitationMark]) -> None:
     """Give items, rows and code without marks those of the heading or the words with a colon before them."""
     headed = {
         block.start: [mark for mark in marks if block.start <= stripped.place(mark.start) <= block.end]
@@ -197,7 +200,7 @@ def _inherit(stripped: TextWithoutMarks, drafts: Sequence[_Draft], marks: Sequen
         if block.shape == "heading"
     }
     headings = sorted(headed)
-    lead: Sequence[Mark] = ()
+    lead: Sequence[CitationMark] = ()
     at = 0
     for draft in drafts:
         before = bisect_left(headings, draft.block.start)
@@ -271,7 +274,7 @@ def _component(
     return Component(shown, span, remark=claimless, citations=tuple(_citations(marks, named)))
 
 
-def _citations(marks: Sequence[Mark], named: dict[str, tuple[int, ...]]) -> Iterator[Citation]:
+def _citations(marks: Sequence[CitationMark], named: dict[str, tuple[int, ...]]) -> Iterator[Citation]:
     """What the marks cite, each source once and each name that names nothing once."""
     seen: set[object] = set()
     for name in (name for mark in marks for name in mark.names):

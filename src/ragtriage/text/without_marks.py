@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ragtriage.text.blocks import blocks
-from ragtriage.text.citation_marks import Mark
+from ragtriage.text.citation_marks import CitationMark
 from ragtriage.text.lexicon import CITATIONS
 
 _BETWEEN = re.compile(r"(?:[ \t]*[,;&/+][ \t]*(?:and[ \t]+|&[ \t]*)?|[ \t]+(?:and|&)[ \t]+|[ \t]*[-–][ \t]*|[ \t]*)")
@@ -37,7 +37,7 @@ class Removal:
     instead: str = ""
 
 
-def removals(text: str, marks: Sequence[Mark]) -> list[Removal]:
+def removals(text: str, marks: Sequence[CitationMark]) -> list[Removal]:
     """What is to be cut for these marks, in order and apart."""
     found: list[Removal] = []
     for run in _runs(text, marks):
@@ -47,9 +47,9 @@ def removals(text: str, marks: Sequence[Mark]) -> list[Removal]:
     return found
 
 
-def _runs(text: str, marks: Sequence[Mark]) -> list[list[Mark]]:
+def _runs(text: str, marks: Sequence[CitationMark]) -> list[list[CitationMark]]:
     """Marks with nothing but commas and the like between them go together."""
-    runs: list[list[Mark]] = []
+    runs: list[list[CitationMark]] = []
     for mark in marks:
         if runs and _BETWEEN.fullmatch(text, runs[-1][-1].end, mark.start):
             runs[-1].append(mark)
@@ -58,7 +58,7 @@ def _runs(text: str, marks: Sequence[Mark]) -> list[list[Mark]]:
     return runs
 
 
-def _as_words(text: str, run: Sequence[Mark], least: int) -> list[Removal]:
+def _as_words(text: str, run: Sequence[CitationMark], least: int) -> list[Removal]:
     """The cuts of marks that stand for words in their sentence; empty if they only cite."""
     first, last = run[0], run[-1]
     if first.start and not (text[first.start - 1].isspace() or text[first.start - 1] == "("):
@@ -168,7 +168,7 @@ _NEXT = re.compile(r"\r?\n[ \t>]*([^\s])")
 _REST = re.compile(r"[ \t:]*[^\s\[]")
 
 
-def line_breaks(stripped: TextWithoutMarks, marks: Sequence[Mark]) -> list[int]:
+def line_breaks(stripped: TextWithoutMarks, marks: Sequence[CitationMark]) -> list[int]:
     """The line ends of the original behind a mark, before one that begins a line, and before lines led by a sign.
 
     A sign is one like ✅. Also the stops behind a letter alone and its mark, which else would pass for an initial:

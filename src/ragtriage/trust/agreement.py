@@ -11,7 +11,7 @@ import numpy as np
 
 from ragtriage.core import statistics
 from ragtriage.core.case import Case, Record
-from ragtriage.core.statistics import Array, IntervalEstimate, Measure
+from ragtriage.core.statistics import IntervalEstimate, Measure, Numbers
 from ragtriage.core.steps import Match
 from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import Answered, Failure, Missing, Undefined, Verdict, Verdicts
@@ -148,7 +148,7 @@ def _beats(ahead: IntervalEstimate) -> Literal["yes", "not shown", "no", "unknow
     return "yes" if ahead.low is not None and ahead.low > 0 else "not shown"
 
 
-def _filled(rows: Sequence[ComparedRow], label: Array, scale: Scale) -> Array:
+def _filled(rows: Sequence[ComparedRow], label: Numbers, scale: Scale) -> Numbers:
     """The judge's scores, a wrong one where it gave none."""
     known = [row.prediction.score for row in rows if row.prediction.score is not None] or [0.0]
     low, high, middle = min(known) - 1.0, max(known) + 1.0, float(np.median(known))
@@ -161,7 +161,7 @@ def _filled(rows: Sequence[ComparedRow], label: Array, scale: Scale) -> Array:
     return np.array([other if score is None else score for score, other in zip(scores, wrong, strict=True)])
 
 
-def _measures(scale: Scale, label: Array, score: Array, alike: Array) -> dict[str, tuple[Measure, int]]:
+def _measures(scale: Scale, label: Numbers, score: Numbers, alike: Numbers) -> dict[str, tuple[Measure, int]]:
     """Measures of scores and over how many rows each is taken, the main one first."""
     n = len(label)
     if scale == "graded":
@@ -182,7 +182,7 @@ def _measures(scale: Scale, label: Array, score: Array, alike: Array) -> dict[st
     }
 
 
-def _of_verdicts(rows: Sequence[ComparedRow], label: Array, red: str) -> dict[str, tuple[Measure, int]]:
+def _of_verdicts(rows: Sequence[ComparedRow], label: Numbers, red: str) -> dict[str, tuple[Measure, int]]:
     """Measures of verdicts as they come; unknown, and no verdict, are wrong. Empty where there are none."""
     if not any(row.prediction.verdict for row in rows):
         return {}

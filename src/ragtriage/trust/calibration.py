@@ -32,9 +32,9 @@ from ragtriage.trust.corrected_mean import (
     NO,
     UNKNOWN,
     YES,
+    AnyArray,
     CorrectedMean,
     LabelledMetric,
-    Numbers,
     RunLabels,
 )
 from ragtriage.trust.label_fits import (
@@ -290,7 +290,7 @@ def _verdict_chance(
     return VerdictChance(kind, names, fingerprint, yes, no)
 
 
-def _predictive_value(truth: Numbers, weight: Numbers) -> IntervalEstimate:
+def _predictive_value(truth: AnyArray, weight: AnyArray) -> IntervalEstimate:
     """The share of true yes among verdicts of one value; unequal weights count as fewer labels (Kish 1965)."""
     n = float(weight.sum() ** 2 / (weight**2).sum())
     share = (float(np.average(truth, weights=weight)) * n + 0.5) / (n + 1.0)

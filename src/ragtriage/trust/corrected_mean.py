@@ -25,7 +25,7 @@ from ragtriage.core.statistics import student_quantile, wilson_interval
 from ragtriage.core.verdicts import NOT_SUPPORTED, Part, Score, Verdict, chance_of
 from ragtriage.trust.label_files import Label, verdict_of
 
-Numbers = np.ndarray[Any, np.dtype[Any]]
+AnyArray = np.ndarray[Any, np.dtype[Any]]
 
 NO, YES, UNKNOWN = 0, 1, 2
 """How a verdict is written in arrays, as the metric's numerator counts it."""
@@ -49,15 +49,15 @@ class JudgedComponents:
         InputError: a label has no inclusion probability in (0, 1].
     """
 
-    case: Numbers
+    case: AnyArray
     """The number of its case, from 0."""
-    weight: Numbers
+    weight: AnyArray
     """Its weight in the run's mean: its case's, divided by how many components that case shows."""
-    verdict: Numbers
+    verdict: AnyArray
     """NO, YES, UNKNOWN, DOUBTFUL_NO or DOUBTFUL_YES."""
-    truth: Numbers
+    truth: AnyArray
     """What people said, in [0, 1]; NaN without a label."""
-    inclusion: Numbers
+    inclusion: AnyArray
     """The inclusion probability of a labelled one; any number for the others."""
 
     def __post_init__(self) -> None:
@@ -121,14 +121,14 @@ def corrected_mean(components: JudgedComponents, raw: float) -> CorrectedMean | 
     return CorrectedMean(raw, mean, low, high, len(labelled), power)
 
 
-def _right_of(share: Numbers, right: Numbers, mass: Numbers, side: int) -> float | None:
+def _right_of(share: AnyArray, right: AnyArray, mass: AnyArray, side: int) -> float | None:
     """How often the truth is yes behind verdicts of yes, or of no, surely and in doubt; None where none is labelled."""
     known = [one for one in _SIDES[side] if mass[one] > 0]
     total = sum(float(share[one]) for one in known)
     return sum(float(share[one] * right[one]) for one in known) / total if total else None
 
 
-def _merged(verdicts: Numbers, labelled: Numbers) -> Numbers:
+def _merged(verdicts: AnyArray, labelled: AnyArray) -> AnyArray:
     """The verdicts, those with too few labels merged with another; what the labels say decides nothing here.
 
     A verdict in doubt is merged with a surer one of its kind, unknown with no, and what then is too rare with the next
@@ -155,7 +155,9 @@ def _other(verdict: int) -> int:
     return YES if verdict == NO else NO
 
 
-def _between_cases(case: Numbers, weight: Numbers, beyond: Numbers, labelled: Numbers, residuals: Numbers) -> float:
+def _between_cases(
+    case: AnyArray, weight: AnyArray, beyond: AnyArray, labelled: AnyArray, residuals: AnyArray
+) -> float:
     """Half the interval that comes from the choice of cases.
 
     A case counts with its expected score beyond the mean, and with how the residuals of its labelled components covary
@@ -174,14 +176,14 @@ def _between_cases(case: Numbers, weight: Numbers, beyond: Numbers, labelled: Nu
     return student_quantile(freedom) * math.sqrt(variance * count / (count - 1))
 
 
-def _design_effect(case: Numbers, residuals: Numbers) -> float:
+def _design_effect(case: AnyArray, residuals: AnyArray) -> float:
     """How much wider the interval must be because labels of one case are alike; at least 1."""
     alone = float(residuals @ residuals)
     together = np.bincount(case, residuals)
     return max(1.0, float(together @ together) / alone) if alone > 0 else 1.0
 
 
-def _effective_size(weights: Numbers, share: float) -> float:
+def _effective_size(weights: AnyArray, share: float) -> float:
     """How many equally weighted labels these are worth (Kish 1965).
 
     Near 0 and 1 up to half a label of the largest weight is added: a rare error of a heavy component may not have been
@@ -209,22 +211,22 @@ class LabelledMetric:
     metric: Metric
     cases: tuple[str, ...]
     """Their ids."""
-    case: Numbers
-    weight: Numbers
+    case: AnyArray
+    weight: AnyArray
     """The case's weight divided by how many components it shows."""
-    verdict: Numbers
+    verdict: AnyArray
     """NO, YES or UNKNOWN, as the metric counts it and people label it: yes speaks for the answer."""
-    score: Numbers
+    score: AnyArray
     """The judge's probability of that yes; NaN where it gave none, or where its no is what speaks for the answer."""
-    truth: Numbers
+    truth: AnyArray
     """What people said, the mean of several; NaN without a label."""
-    inclusion: Numbers
+    inclusion: AnyArray
     """The inclusion probability of a labelled component; NaN for the others."""
-    value: Numbers
+    value: AnyArray
     """Shape (cases,): the score as the run has it."""
-    case_weight: Numbers
+    case_weight: AnyArray
     """Shape (cases,)."""
-    chance: Numbers
+    chance: AnyArray
     """The chance of that yes that scores count with; NaN where there is none."""
     share_of: str
     """Which answer the score is the share of, `yes` or `no`; empty where it isn't such a share."""
@@ -249,16 +251,16 @@ class LabelledMetric:
         return corrected_mean(JudgedComponents(self.case, self.weight, verdict, truth, self.inclusion), self.raw)
 
     @property
-    def strata(self) -> Numbers:
+    def strata(self) -> AnyArray:
         """The verdicts, those apart whose chance says that they may well be wrong; shape (n,)."""
         doubtful = np.minimum(self.chance, 1.0 - self.chance) > NOT_SUPPORTED  # False where there is none
         in_doubt = np.select([self.verdict == YES, self.verdict == NO], [DOUBTFUL_YES, DOUBTFUL_NO], UNKNOWN)
         return np.where(doubtful, in_doubt, self.verdict)
 
-    def true_values(self) -> Numbers:
+    def true_values(self) -> AnyArray:
         """Shape (cases,): the score by people's labels; NaN where not all of a case's components are labelled."""
         truth = 1.0 - self.truth if self.share_of == "no" else self.truth
-        sums: Numbers = np.bincount(self.case, truth, len(self.cases))  # NaN where one is
+        sums: AnyArray = np.bincount(self.case, truth, len(self.cases))  # NaN where one is
         return sums / np.bincount(self.case, minlength=len(self.cases))
 
 

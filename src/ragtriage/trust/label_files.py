@@ -145,7 +145,7 @@ class LabelFile:
         self._labels[label.key] = label
 
 
-class Prompt(NamedTuple):
+class LabelPrompt(NamedTuple):
     """How a person is asked about a metric's components; yes is what speaks for the answer."""
 
     question: str
@@ -156,7 +156,7 @@ class Prompt(NamedTuple):
 
 
 PROMPTS = {
-    name: Prompt(**texts)
+    name: LabelPrompt(**texts)
     for name, texts in tomllib.loads(Path(__file__).with_name("label_prompts.toml").read_text(encoding="utf-8")).items()
 }
 """The metrics that a person can label."""

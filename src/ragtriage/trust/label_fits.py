@@ -23,7 +23,7 @@ from ragtriage.core.statistics import (
 )
 from ragtriage.core.verdicts import shifted
 from ragtriage.judges.decision_thresholds import BASE_RATES, ODDS
-from ragtriage.trust.corrected_mean import NO, UNKNOWN, YES, JudgedComponents, LabelledMetric, Numbers, corrected_mean
+from ragtriage.trust.corrected_mean import NO, UNKNOWN, YES, AnyArray, JudgedComponents, LabelledMetric, corrected_mean
 
 RATED_BY: dict[Kind, str] = {"supported": "groundedness", "answered": "source_query_coverage"}
 """Kind → the metric whose components have the share of yes that its base rate is about: claims that the sources
@@ -125,21 +125,21 @@ NEVER_NO, NEVER_YES = -1.0, 2.0
 class LabelledScores:
     """Labelled numbers; arrays have the shape (n,)."""
 
-    score: Numbers
-    truth: Numbers
+    score: AnyArray
+    truth: AnyArray
     """Above a half: yes."""
-    weight: Numbers
-    case: Numbers
+    weight: AnyArray
+    case: AnyArray
     """Labels of one case are drawn, and left out, together."""
-    verdict: Numbers
+    verdict: AnyArray
     """NO, YES or UNKNOWN: what each is at present."""
 
-    def part(self, keep: Numbers) -> LabelledScores:
+    def part(self, keep: AnyArray) -> LabelledScores:
         """Some of them, by positions or by a mask."""
         return LabelledScores(*(each[keep] for each in (self.score, self.truth, self.weight, self.case, self.verdict)))
 
     @property
-    def is_yes(self) -> Numbers:
+    def is_yes(self) -> AnyArray:
         """Whether people labelled them yes, shape (n,)."""
         return np.asarray(self.truth > 0.5)
 
@@ -260,7 +260,7 @@ def _no_below(labels: LabelledScores, yes: float) -> float:
     return yes
 
 
-def _held_out(labels: LabelledScores) -> Numbers:
+def _held_out(labels: LabelledScores) -> AnyArray:
     """What thresholds say, 1 or 0, that were fitted on other cases; shape (n,)."""
     cases = np.unique(labels.case)
     fold = dict(zip(cases, np.random.default_rng(0).permutation(len(cases)) % FOLDS, strict=True))
@@ -273,17 +273,17 @@ def _held_out(labels: LabelledScores) -> Numbers:
     return said
 
 
-def _balanced(labels: LabelledScores, said: Numbers) -> float:
+def _balanced(labels: LabelledScores, said: AnyArray) -> float:
     """The balanced accuracy of answers in [0, 1], where 0.5 is half right."""
     return balanced_accuracy(labels.is_yes, np.where(labels.is_yes, said, 1.0 - said))(labels.weight)
 
 
-def _decided(labels: LabelledScores, at: float, answer: int) -> Numbers:
+def _decided(labels: LabelledScores, at: float, answer: int) -> AnyArray:
     beyond = labels.score >= at if answer == YES else labels.score <= at
     return np.asarray(beyond & (labels.verdict == answer))
 
 
-def _right(labels: LabelledScores, decided: Numbers, answer: int) -> tuple[float, float]:
+def _right(labels: LabelledScores, decided: AnyArray, answer: int) -> tuple[float, float]:
     """(How often what is decided is right, which share of what deserves the other answer it takes)."""
     agrees = labels.is_yes if answer == YES else ~labels.is_yes
     whole, other = labels.weight[decided].sum(), labels.weight[~agrees].sum()
@@ -291,12 +291,12 @@ def _right(labels: LabelledScores, decided: Numbers, answer: int) -> tuple[float
     return float(1 - wrong / whole) if whole else 0.0, float(wrong / other) if other else 0.0
 
 
-def _resampled(labels: LabelledScores, statistic: Callable[[Numbers], float]) -> Numbers:
+def _resampled(labels: LabelledScores, statistic: Callable[[AnyArray], float]) -> AnyArray:
     """A statistic of the positions of cases drawn with replacement, for every draw that has both answers."""
     cases, number = np.unique(labels.case, return_inverse=True)
     members = [np.flatnonzero(number == one) for one in range(len(cases))]
 
-    def of_cases(picks: Numbers) -> float:
+    def of_cases(picks: AnyArray) -> float:
         at = np.concatenate([members[one] for one in picks])
         yes = labels.is_yes[at]
         return statistic(at) if np.any(yes) and not np.all(yes) else np.nan

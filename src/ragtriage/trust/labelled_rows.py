@@ -36,8 +36,8 @@ from ragtriage.trust.agreement import (
 )
 from ragtriage.trust.baselines import OF_SOURCES, overlap, row_scores
 
-Task = Literal["supported", "essential", "relevant", "answered", "similar", "same-answer", "preference"]
-FIELDS: Mapping[Task, tuple[tuple[str, ...], ...]] = {
+LabelledTask = Literal["supported", "essential", "relevant", "answered", "similar", "same-answer", "preference"]
+FIELDS: Mapping[LabelledTask, tuple[tuple[str, ...], ...]] = {
     "preference": (("query",), ("a",), ("b",), ("human",)),
     "supported": (("claim",), ("sources",)),
     "same-answer": (("query", "question"), ("truth",), ("response",)),
@@ -69,7 +69,7 @@ class LabelledRow:
 class LabelledRows:
     """A file of labelled rows."""
 
-    task: Task
+    task: LabelledTask
     rows: tuple[LabelledRow, ...]
     rejected: tuple[Rejected, ...]
 
@@ -82,20 +82,22 @@ class _PredictionLine:
     error: Any = None
 
 
-def task_named(name: str | None) -> Task | None:
+def task_named(name: str | None) -> LabelledTask | None:
     """A task by its name."""
-    known: Task | None = next((task for task in get_args(Task) if name and task == name.replace("_", "-")), None)
+    known: LabelledTask | None = next(
+        (task for task in get_args(LabelledTask) if name and task == name.replace("_", "-")), None
+    )
     if name is not None and known is None:
-        raise ConfigError(f"--task {name}: use one of {', '.join(get_args(Task))}")
+        raise ConfigError(f"--task {name}: use one of {', '.join(get_args(LabelledTask))}")
     return known
 
 
-def read_labelled_rows(path: InputPath, task: Task | None = None) -> LabelledRows:
+def read_labelled_rows(path: InputPath, task: LabelledTask | None = None) -> LabelledRows:
     """The labelled rows of a JSONL file, which may be gzipped; `-` is standard input.
 
     A row without an `id` goes by its number, one without a `group` is a group by itself.
     """
-    found: list[Task] = [task] if task else []
+    found: list[LabelledTask] = [task] if task else []
 
     def row(values: Mapping[str, Any], number: str) -> LabelledRow:
         if not found:
@@ -186,14 +188,14 @@ def _parts(rows: Sequence[LabelledRow], column: str, default: str) -> dict[str, 
     return dict(sorted(found.items()))
 
 
-def _task_of(values: Mapping[str, Any], file: str, number: str) -> Task:
+def _task_of(values: Mapping[str, Any], file: str, number: str) -> LabelledTask:
     """The task of a file's rows, by the first of them."""
     task = next((task for task, fields in FIELDS.items() if not _lacking(values, fields)), None)
     if task is None:
         raise InputError(
             f"{file}, row {number}: its fields ({', '.join(list(values)[:8])}) "
-            f"are those of no task ({', '.join(get_args(Task))}), and none is named label_METRIC: say what the labels "
-            "are about with --label COLUMN=METRIC, for example --label human=groundedness"
+            f"are those of no task ({', '.join(get_args(LabelledTask))}), and none is named label_METRIC: say what "
+            "the labels are about with --label COLUMN=METRIC, for example --label human=groundedness"
         )
     return task
 
@@ -203,7 +205,7 @@ def _lacking(values: Mapping[str, Any], fields: tuple[tuple[str, ...], ...]) -> 
     return next((some[0] for some in fields if all(values.get(name) is None for name in some)), "")
 
 
-def _row(values: Mapping[str, Any], task: Task, name: str) -> LabelledRow:
+def _row(values: Mapping[str, Any], task: LabelledTask, name: str) -> LabelledRow:
     if field := _lacking(values, FIELDS[task]):
         raise RowProblem(field, "is missing")
     label = preference_of(values).human if task == "preference" else _label(values.get("label"))

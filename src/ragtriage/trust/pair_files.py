@@ -46,7 +46,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class LabelledPair:
     """Two versions of one case, and the metric by which one of them is better."""
 
     id: str
@@ -88,7 +88,7 @@ class _PairRow:
             raise ValueError("query is empty: write it as a text in quotes")
 
 
-def read_pairs(path: InputPath) -> tuple[list[Pair], list[Rejected]]:
+def read_pairs(path: InputPath) -> tuple[list[LabelledPair], list[Rejected]]:
     """The pairs of a JSONL file, which may be gzipped (`-` is standard input), and the rows that can't be used.
 
     A row holds `query`, `metric` (a metric's name, or its short name in THELMA's table 1), `better` and `worse`, each
@@ -103,7 +103,7 @@ def holds_pairs(path: InputPath) -> bool:
     return {"better", "worse"} <= (first_line(path) or {}).keys()
 
 
-def pair_of(values: Mapping[str, Any], name: str) -> Pair:
+def pair_of(values: Mapping[str, Any], name: str) -> LabelledPair:
     """One pair from the columns of a row.
 
     Args:
@@ -126,7 +126,7 @@ def pair_of(values: Mapping[str, Any], name: str) -> Pair:
     )  # fmt: skip
     if (better.known_sources, better.response) == (worse.known_sources, worse.response):
         raise RowProblem("worse", "is the same as `better`: give two versions that differ")
-    return Pair(own, str(row.group or row.query), metric.name, better, worse, row.change)
+    return LabelledPair(own, str(row.group or row.query), metric.name, better, worse, row.change)
 
 
 def sources_of(values: Iterable[Any], column: str) -> tuple[Source, ...]:
@@ -148,12 +148,12 @@ def sources_of(values: Iterable[Any], column: str) -> tuple[Source, ...]:
     return tuple(found)
 
 
-def write_pairs(pairs: Iterable[Pair], path: Path) -> None:
+def write_pairs(pairs: Iterable[LabelledPair], path: Path) -> None:
     """Write pairs as `read_pairs` reads them; the file is there as a whole or not at all."""
     write_lines(map(pair_row, pairs), path)
 
 
-def pair_row(pair: Pair) -> dict[str, Any]:
+def pair_row(pair: LabelledPair) -> dict[str, Any]:
     """The columns of a pair."""
     row: dict[str, Any] = {"id": pair.id, "group": pair.group, "metric": pair.metric, "query": pair.better.query}
     if pair.better.history:

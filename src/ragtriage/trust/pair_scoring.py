@@ -30,20 +30,20 @@ from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import metrics_named
 from ragtriage.readers.problems import Rejected
 from ragtriage.trust.baselines import OF_SOURCES, closest, overlap, sentences
-from ragtriage.trust.pair_files import SHORT, Pair, read_pairs
+from ragtriage.trust.pair_files import SHORT, LabelledPair, read_pairs
 from ragtriage.trust.wording import content_words
 
 LONGER_IS_BETTER = ("source_query_coverage", "response_query_coverage")
 """Coverage likes more text; everything else less."""
 
 
-def pair_overlap(pair: Pair) -> float | None:
+def pair_overlap(pair: LabelledPair) -> float | None:
     """The metric's plainest form in words, better minus worse, in [-1, 1]; None for metrics that have none."""
     form = _CASE_OVERLAP.get(pair.metric)
     return form(pair.better) - form(pair.worse) if form else None
 
 
-def pair_length(pair: Pair) -> float:
+def pair_length(pair: LabelledPair) -> float:
     """The length that speaks for the better version, minus the same of the worse one, in characters.
 
     Of the part that the metric is about: coverage likes more of it, every other metric less.
@@ -52,12 +52,12 @@ def pair_length(pair: Pair) -> float:
     return float(sign * (_case_length(pair.metric, pair.better) - _case_length(pair.metric, pair.worse)))
 
 
-def agreement_by_length(pairs: Sequence[Pair]) -> float | None:
+def agreement_by_length(pairs: Sequence[LabelledPair]) -> float | None:
     """The share of pairs whose better version has the length that its metric likes; None over nothing."""
     return sum(pair_length(pair) > 0 for pair in pairs) / len(pairs) if pairs else None
 
 
-def agreement_by_overlap(pairs: Sequence[Pair]) -> float | None:
+def agreement_by_overlap(pairs: Sequence[LabelledPair]) -> float | None:
     """The share of pairs whose better version overlaps as its metric likes; None over nothing, or without a form."""
     known = [value for pair in pairs if (value := pair_overlap(pair)) is not None]
     return sum(value > 1e-9 for value in known) / len(known) if known else None
@@ -92,7 +92,7 @@ _CASE_OVERLAP: Mapping[str, Callable[[Case], float]] = MappingProxyType(
 )
 
 
-Value = float | Undefined
+ScoreValue = float | Undefined
 """A score's value, or why there is none."""
 _ROUNDING = 1e-9
 BATCH = 256
@@ -103,10 +103,10 @@ BATCH = 256
 class ScoredPair:
     """One pair by one metric."""
 
-    pair: Pair
+    pair: LabelledPair
     metric: str
-    better: Value
-    worse: Value
+    better: ScoreValue
+    worse: ScoreValue
 
     @property
     def failed(self) -> bool:
@@ -183,7 +183,7 @@ class CostEstimate:
     """Questions at most; without those whose answers are in memory."""
 
 
-def scoring_tasks(pairs: Sequence[Pair], further: Mapping[str, Sequence[str]]) -> list[ScoringTask]:
+def scoring_tasks(pairs: Sequence[LabelledPair], further: Mapping[str, Sequence[str]]) -> list[ScoringTask]:
     """What has to be evaluated for `score_pairs`: a version that several pairs share is evaluated once a metric."""
     found = []
     for name in dict.fromkeys(pair.metric for pair in pairs):
@@ -193,7 +193,7 @@ def scoring_tasks(pairs: Sequence[Pair], further: Mapping[str, Sequence[str]]) -
 
 
 def score_pairs(
-    pairs: Sequence[Pair],
+    pairs: Sequence[LabelledPair],
     judge: Judge,
     *,
     further: Mapping[str, Sequence[str]] = MappingProxyType({}),
@@ -212,7 +212,7 @@ def score_pairs(
     Returns:
         For every pair one item by its own metric, then one for each further one.
     """
-    values: dict[tuple[str, Any], Value] = {}
+    values: dict[tuple[str, Any], ScoreValue] = {}
     for task in scoring_tasks(pairs, further):
         for record in evaluate_sync(task.cases, judge, metrics=task.metrics, window=window):
             for name, outcome in record.outcomes.items():
@@ -226,7 +226,7 @@ def score_pairs(
 
 
 def cost_of_pairs(
-    pairs: Sequence[Pair],
+    pairs: Sequence[LabelledPair],
     judge: Judge,
     *,
     further: Mapping[str, Sequence[str]] = MappingProxyType({}),
@@ -344,7 +344,7 @@ class Table1Row:
         }
 
 
-def read_table1(data: str | Path = OWN_PAIRS) -> tuple[list[Pair], list[Rejected]]:
+def read_table1(data: str | Path = OWN_PAIRS) -> tuple[list[LabelledPair], list[Rejected]]:
     """The pairs of a file, or of every `.jsonl` and `.jsonl.gz` of a folder, and the rows that can't be used."""
     path = Path(data)
     files = sorted(file for file in path.glob("*.jsonl*") if file.is_file()) if path.is_dir() else [path]

@@ -24,7 +24,7 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.readers.files import STDIN, raw_rows
 from ragtriage.runs.selection import too_many_rejected
 
-Row = dict[str, Any]
+JsonRow = dict[str, Any]
 
 UNITS: dict[str, tuple[str, Callable[[str], Question]]] = {
     "claims": ("response", ask.claims),
@@ -77,11 +77,11 @@ def write_components(unit: str, rows: Path, out: Path, judge: Judge) -> RowError
     )
 
 
-def _text_to_split(unit: str, row: Row) -> object:
+def _text_to_split(unit: str, row: JsonRow) -> object:
     return row.get("text", row.get(UNITS[unit][0]))
 
 
-def _lacking_text(unit: str, row: Row) -> str | None:
+def _lacking_text(unit: str, row: JsonRow) -> str | None:
     """Why a row can't be split; None if it can."""
     return (
         None
@@ -90,9 +90,9 @@ def _lacking_text(unit: str, row: Row) -> str | None:
     )
 
 
-async def _split(judge: Judge, unit: str, rows: list[Row]) -> list[Row]:
+async def _split(judge: Judge, unit: str, rows: list[JsonRow]) -> list[JsonRow]:
     write = UNITS[unit][1]
-    out: list[Row] = [{"id": row.get("id")} for row in rows]
+    out: list[JsonRow] = [{"id": row.get("id")} for row in rows]
     texts: dict[int, str] = {}
     for i, row in enumerate(rows):
         text = _text_to_split(unit, row)
@@ -104,7 +104,9 @@ async def _split(judge: Judge, unit: str, rows: list[Row]) -> list[Row]:
     async for position, answer in judge.ask([write(texts[i]) for i in places]):
         if isinstance(answer, tuple):
             spans = [(c.text, c.span or (None, None)) for c in answer if not c.remark]
-            found: Row = {"components": [{"text": text, "start": start, "end": end} for text, (start, end) in spans]}
+            found: JsonRow = {
+                "components": [{"text": text, "start": start, "end": end} for text, (start, end) in spans]
+            }
         else:
             found = {
                 "components": None,
@@ -115,7 +117,11 @@ async def _split(judge: Judge, unit: str, rows: list[Row]) -> list[Row]:
 
 
 def _write_batches(
-    rows: Path, out: Path, work: Callable[[list[Row]], Any], problem: Callable[[Row], str | None], unreadable: Row
+    rows: Path,
+    out: Path,
+    work: Callable[[list[JsonRow]], Any],
+    problem: Callable[[JsonRow], str | None],
+    unreadable: JsonRow,
 ) -> RowErrors:
     """Read rows, work on batches of them and write the results in order; `unreadable` is written for a broken row."""
     errors = RowErrors()
@@ -158,7 +164,7 @@ def _open_output(out: Path) -> Iterator[TextIO]:
         raise InputError(f"{out} can't be written: {error.strerror or error}") from error
 
 
-def _read_rows(path: Path) -> Iterator[Row | str]:
+def _read_rows(path: Path) -> Iterator[JsonRow | str]:
     """The rows of a JSONL file; of one that can't be read, what is wrong with it."""
     for record in raw_rows(str(path)):
         if record.ends:

@@ -23,12 +23,12 @@ from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.thelma import groundedness, response_query_coverage, source_query_coverage
 from ragtriage.text.claims import split_claims
-from ragtriage.trust.pair_files import Pair, pair_row
+from ragtriage.trust.pair_files import LabelledPair, pair_row
 from ragtriage.trust.pair_scoring import (
     CostEstimate,
     PairAgreement,
     ScoredPair,
-    Value,
+    ScoreValue,
     agreement_by_length,
     agreement_by_overlap,
     answers_to,
@@ -299,7 +299,7 @@ def self_test_of(
     return SelfTest(tuple(tests), skipped, stability)
 
 
-def base_cases(pairs: Sequence[Pair]) -> list[Case]:
+def base_cases(pairs: Sequence[LabelledPair]) -> list[Case]:
     """The better versions of pairs, each once, under the name of their group."""
     found: dict[Any, Case] = {}
     numbers: Counter[str] = Counter()
@@ -312,5 +312,5 @@ def base_cases(pairs: Sequence[Pair]) -> list[Case]:
     return list(found.values())
 
 
-def _number(value: Value) -> float | None:
+def _number(value: ScoreValue) -> float | None:
     return None if isinstance(value, Undefined) else value

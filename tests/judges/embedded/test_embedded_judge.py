@@ -19,7 +19,7 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.questions import DECOMPOSITIONS, KINDS, Question
 from ragtriage.core.verdicts import Answer, Failure, Score, Verdict
 from ragtriage.evaluation.engine import evaluate_sync
-from ragtriage.evaluation.predict import Task, predict, questions_of
+from ragtriage.evaluation.predict import PredictionTask, predict, questions_of
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.features import pairwise_products, products_with
 from ragtriage.judges.protocol import Judge
@@ -374,7 +374,7 @@ def test_a_sub_question_with_an_open_pronoun_is_read_within_the_query(judge: Emb
     ],
 )
 def test_without_a_text_a_row_is_no_as_in_an_evaluation(
-    judge: EmbeddedJudge, task: Task, row: dict[str, object]
+    judge: EmbeddedJudge, task: PredictionTask, row: dict[str, object]
 ) -> None:
     (found,) = asyncio.run(predict(judge, task, [{"id": 1, **row}]))
 

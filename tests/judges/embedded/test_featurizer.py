@@ -10,7 +10,7 @@ import pytest
 
 from ragtriage.core import questions as ask
 from ragtriage.core.questions import Question
-from ragtriage.judges.embedded.cross_encoder import HEADS, Logits, Pair
+from ragtriage.judges.embedded.cross_encoder import HEADS, Logits, TextPair
 from ragtriage.judges.embedded.encoder import Encoder
 from ragtriage.judges.embedded.featurizer import BESIDE_CLAIM, Featurized, Featurizer, Reads
 from ragtriage.judges.embedded.passages import CachedTexts
@@ -108,7 +108,7 @@ def test_a_claim_is_read_as_its_sentence_of_the_response(featurizer: Featurizer)
 
 
 def measured(*sentences: int | None) -> Featurized:
-    pair = Pair("When?", ("The fee is 2 euros.", "It is due on Friday."))
+    pair = TextPair("When?", ("The fee is 2 euros.", "It is due on Friday."))
     return Featurized("answered", ((0.0,),), (Scored(0.5),), tuple(Reads(pair, one) for one in sentences), (1.0,))
 
 

@@ -17,7 +17,7 @@ from ragtriage.judges.embedded.cross_encoder import (
     LENGTH,
     CrossEncoder,
     Logits,
-    Pair,
+    TextPair,
     _windows,
     doubted_words,
     response_pair,
@@ -68,7 +68,7 @@ def fresh(pieces: WordPieces) -> Iterator[CrossEncoder]:
     one.close()
 
 
-def logits(found: Mapping[Pair, Logits | Exception], pair: Pair) -> Logits:
+def logits(found: Mapping[TextPair, Logits | Exception], pair: TextPair) -> Logits:
     said = found[pair]
     assert isinstance(said, Logits), said
     return said
@@ -82,7 +82,7 @@ def same(one: Logits, other: Logits) -> bool:
 def test_a_pair_says_the_same_beside_other_pairs_and_alone_and_in_any_order(
     reader: CrossEncoder, pieces: WordPieces
 ) -> None:
-    pairs = [Pair(f"The fee is {n} euros.", (FILLER,) * (n % 5 + 1)) for n in range(12)]
+    pairs = [TextPair(f"The fee is {n} euros.", (FILLER,) * (n % 5 + 1)) for n in range(12)]
     together = reader.read([*pairs, *pairs])
     shuffled = list(pairs)
     random.Random(0).shuffle(shuffled)
@@ -95,7 +95,7 @@ def test_a_pair_says_the_same_beside_other_pairs_and_alone_and_in_any_order(
 
 
 def test_what_was_read_is_remembered_and_the_same(fresh: CrossEncoder) -> None:
-    pair = Pair(QUERY, (FILLER, "The lighthouse is 38 metres tall."))
+    pair = TextPair(QUERY, (FILLER, "The lighthouse is 38 metres tall."))
 
     first, second = (logits(fresh.read([pair]), pair) for _ in range(2))
 
@@ -103,7 +103,7 @@ def test_what_was_read_is_remembered_and_the_same(fresh: CrossEncoder) -> None:
 
 
 def test_there_is_a_logit_for_each_head_and_sentence(reader: CrossEncoder) -> None:
-    pair = Pair(QUERY, (FILLER, "The lighthouse is 38 metres tall.", "It is red."))
+    pair = TextPair(QUERY, (FILLER, "The lighthouse is 38 metres tall.", "It is red."))
 
     said = logits(reader.read([pair]), pair)
 
@@ -115,7 +115,7 @@ def test_there_is_a_logit_for_each_head_and_sentence(reader: CrossEncoder) -> No
 
 @pytest.mark.parametrize("text", [QUERY, LONG, "£53 isn't 3.5 km", "Zürich–Genève: 字", "a_b c"])
 def test_the_word_doubted_most_is_as_doubtful_as_the_claim(reader: CrossEncoder, text: str) -> None:
-    pair = Pair(text, (FILLER,))
+    pair = TextPair(text, (FILLER,))
 
     said = logits(reader.read([pair]), pair)
 
@@ -123,7 +123,7 @@ def test_the_word_doubted_most_is_as_doubtful_as_the_claim(reader: CrossEncoder,
 
 
 def test_an_invented_value_is_doubted_most(reader: CrossEncoder) -> None:
-    pair = Pair(
+    pair = TextPair(
         "Boats at the eastern pier pay 12 euros a night.", ("Guests moor at the eastern pier for 9 euros a night.",)
     )
 
@@ -158,10 +158,10 @@ def test_windows_hold_all_sentences_in_order_and_each_fits_or_is_one_sentence(si
 
 def test_of_a_text_in_several_windows_the_highest_counts_and_no_sentence_is_left_out(fresh: CrossEncoder) -> None:
     sentences = tuple(f"{FILLER} It is number {n}." for n in range(24))
-    pair = Pair(QUERY, sentences)
+    pair = TextPair(QUERY, sentences)
     room = LENGTH - len(fresh._pieces.encode(QUERY, LENGTH)) - 1
     sizes = [len(fresh._pieces.encode(sentence, 10_000)) - 2 for sentence in sentences]
-    windows = [Pair(QUERY, tuple(sentences[at] for at in window)) for window in _windows(sizes, room)]
+    windows = [TextPair(QUERY, tuple(sentences[at] for at in window)) for window in _windows(sizes, room)]
 
     said, apart = logits(fresh.read([pair]), pair), [logits(fresh.read([one]), one) for one in windows]
 
@@ -173,7 +173,7 @@ def test_of_a_text_in_several_windows_the_highest_counts_and_no_sentence_is_left
 
 @pytest.mark.parametrize("text", ODD)
 def test_an_odd_text_is_read_and_marked(reader: CrossEncoder, text: str) -> None:
-    for pair in (Pair(text, (FILLER,)), Pair(QUERY, (text,)), response_pair(text, text)):
+    for pair in (TextPair(text, (FILLER,)), TextPair(QUERY, (text,)), response_pair(text, text)):
         assert np.isfinite(logits(reader.read([pair]), pair).whole).all()
     reader.marks(text, text)
 
@@ -185,7 +185,7 @@ def test_a_pair_that_fails_fails_alone(pieces: WordPieces) -> None:
                 raise MemoryError("no room for it")
             return super().encode(text, longest)
 
-    good, bad = Pair("The fee is 2 euros.", (FILLER,)), Pair("The fee is 3 euros.", (FILLER,))
+    good, bad = TextPair("The fee is 2 euros.", (FILLER,)), TextPair("The fee is 3 euros.", (FILLER,))
     choosy = CrossEncoder(Choosy(MODEL / "vocab.txt"))
     found = choosy.read([good, bad])
     choosy.close()
@@ -257,7 +257,7 @@ def test_a_response_is_split_by_its_marks(reader: CrossEncoder) -> None:
 
 def test_threads_are_let_go(pieces: WordPieces) -> None:
     one = CrossEncoder(pieces)
-    one.read([Pair(QUERY, (FILLER,))])
+    one.read([TextPair(QUERY, (FILLER,))])
     own = set(one._pool._threads)
     one.close()
 

@@ -17,7 +17,7 @@ from ragtriage.core.statistics import wilson_interval
 from ragtriage.runs.compare.case_table import mean_over_trials, noise_error, noise_variance
 from ragtriage.runs.compare.statistics import (
     FLIPS,
-    Difference,
+    MeanDifference,
     Paired,
     binomial_p,
     cases_needed,
@@ -46,7 +46,7 @@ def paired(base: list[float | None], new: list[float | None], weights: Any = Non
     )
 
 
-def agrees(found: Difference | None, expected: dict[str, Any]) -> None:
+def agrees(found: MeanDifference | None, expected: dict[str, Any]) -> None:
     assert found is not None
     for name in ("cases", "groups", "changed"):
         assert getattr(found, name) == expected[name], name

@@ -20,7 +20,7 @@ from ragtriage.diagnosis.rules import RULES
 from ragtriage.report.comparison_document import comparison_document
 from ragtriage.report.comparison_files import comparison_json, comparison_junit, comparison_markdown
 from ragtriage.report.comparison_words import expected_text
-from ragtriage.report.document import Table
+from ragtriage.report.document import DocumentTable
 from ragtriage.runs.compare.baseline import BaselineOptions, read_baseline, write_baseline
 from ragtriage.runs.compare.case_table import FoundColumns
 from ragtriage.runs.compare.compare import CompareOptions, compare
@@ -202,7 +202,7 @@ def test_certain_cases_gate_as_their_count_does() -> None:
 def test_every_form_shows_what_is_expected() -> None:
     found = compared(side(1, [0.6] * 40), side(2, [0.3] * 40), f"{RULE}:expected=2%")
     told, said = expected_text(found.findings[0].expected), found.gates[0].says
-    tables = [block for block in comparison_document(found) if isinstance(block, Table)]
+    tables = [block for block in comparison_document(found) if isinstance(block, DocumentTable)]
 
     assert any(told in row for table in tables for row in table.rows)
     assert told in comparison_markdown(found)

@@ -11,7 +11,7 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Undefined, Verdict
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.trust.pair_files import Pair
+from ragtriage.trust.pair_files import LabelledPair
 from ragtriage.trust.pair_scoring import (
     ScoredPair,
     agreement_by_length,
@@ -28,7 +28,7 @@ from ragtriage.trust.self_test import self_test_of
 
 BETTER = Case("b", "When did it open?", (Source("It opened in 1901."),), "It opened in 1901.")
 WORSE = replace(BETTER, id="w", response="It opened in 1911.")
-PAIR = Pair("p", "g", "groundedness", BETTER, WORSE)
+PAIR = LabelledPair("p", "g", "groundedness", BETTER, WORSE)
 
 
 def truthful(question: Question) -> Answer:

@@ -9,7 +9,7 @@ from rich.console import Console
 from ragtriage.core.case import Case, Source
 from ragtriage.report.terminal import print_document
 from ragtriage.report.trust_document import selftest_document
-from ragtriage.trust.pair_files import Change, Pair
+from ragtriage.trust.pair_files import Change, LabelledPair
 from ragtriage.trust.pair_scoring import ScoredPair
 from ragtriage.trust.self_test import SelfTest, self_test_of
 
@@ -18,7 +18,7 @@ CASE = Case("pier", "How long is it?", (Source("It is long."),), "It is long.")
 
 def scored(metric: str, better: float, worse: float, after: str = "", name: str = "pier") -> ScoredPair:
     change = Change("something", "response", "It is long.", after)
-    return ScoredPair(Pair(name, name, metric, CASE, CASE, change), metric, better, worse)
+    return ScoredPair(LabelledPair(name, name, metric, CASE, CASE, change), metric, better, worse)
 
 
 def printed(found: SelfTest) -> str:

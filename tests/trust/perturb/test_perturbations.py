@@ -11,7 +11,7 @@ import pytest
 
 from ragtriage.core.case import Case, Source
 from ragtriage.text.sentences import split_sentences
-from ragtriage.trust.pair_files import SHORT, Pair, read_pairs
+from ragtriage.trust.pair_files import SHORT, LabelledPair, read_pairs
 from ragtriage.trust.pair_scoring import OWN_PAIRS
 from ragtriage.trust.perturb import PERTURBATIONS, PerturbedPairs, perturb
 from ragtriage.trust.perturb.claim_changes import may_be_bound
@@ -45,7 +45,7 @@ CHESS = case(
 CASES = (PIER, BREAD, CHESS)
 
 
-def made(cases: Sequence[Case] = CASES, seed: int = 0) -> dict[str, Pair]:
+def made(cases: Sequence[Case] = CASES, seed: int = 0) -> dict[str, LabelledPair]:
     return {pair.id: pair for pair in perturb(cases, seed).pairs}
 
 

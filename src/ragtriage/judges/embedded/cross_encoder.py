@@ -41,7 +41,7 @@ _TOKEN = re.compile(r"[^\W_]+|[^\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TextPair:
     """What is read: a claim or question, and the sentences of a text."""
 
     first: str
@@ -70,16 +70,16 @@ class CrossEncoder:
         self._session = open_model(path)
         self._pieces = pieces
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ragtriage-reader")
-        self._known: OrderedDict[Pair, Logits] = OrderedDict()
+        self._known: OrderedDict[TextPair, Logits] = OrderedDict()
         self._lock = threading.Lock()
 
-    def read(self, pairs: Iterable[Pair]) -> Mapping[Pair, Logits | Exception]:
+    def read(self, pairs: Iterable[TextPair]) -> Mapping[TextPair, Logits | Exception]:
         """Each distinct pair → its logits, or what went wrong with it.
 
         Longer ones go first, so that no thread ends with a long one.
         """
-        found: dict[Pair, Logits | Exception] = {}
-        missing: list[Pair] = []
+        found: dict[TextPair, Logits | Exception] = {}
+        missing: list[TextPair] = []
         with self._lock:
             for pair in dict.fromkeys(pairs):
                 if (known := self._known.get(pair)) is None:
@@ -92,7 +92,7 @@ class CrossEncoder:
         self._remember(found)
         return found
 
-    def _remember(self, found: Mapping[Pair, Logits | Exception]) -> None:
+    def _remember(self, found: Mapping[TextPair, Logits | Exception]) -> None:
         with self._lock:
             self._known.update({pair: read for pair, read in found.items() if isinstance(read, Logits)})
             while len(self._known) > KEPT:
@@ -127,13 +127,13 @@ class CrossEncoder:
         self._pool.shutdown()
         del self._session  # the garbage collector, which would find it later, doesn't know how large it is
 
-    def _read(self, pair: Pair) -> Logits | Exception:
+    def _read(self, pair: TextPair) -> Logits | Exception:
         try:
             return self._runs(pair)[0]
         except Exception as error:  # noqa: BLE001 - it concerns one pair
             return error
 
-    def _runs(self, pair: Pair) -> tuple[Logits, list[Vector]]:
+    def _runs(self, pair: TextPair) -> tuple[Logits, list[Vector]]:
         """The logits, and (tokens, tags) of the first piece of each token of each sentence that isn't cut off."""
         first = self._pieces.encode(pair.first, FIRST)
         inner = slice(1, max(2, len(first) - 1))
@@ -191,9 +191,9 @@ def doubted_words(text: str, words: Vector) -> str:
     return text[places[first][0] : places[last][1]]
 
 
-def response_pair(query: str, text: str) -> Pair:
+def response_pair(query: str, text: str) -> TextPair:
     """A response beside a question, as `Reader.marks` reads it too."""
-    return Pair(query, tuple(text[start:end] for start, end in _spans(text)))
+    return TextPair(query, tuple(text[start:end] for start, end in _spans(text)))
 
 
 @lru_cache(512)

@@ -56,7 +56,7 @@ _SOFT = 0.7
 
 
 @dataclass(frozen=True)
-class Comparison:
+class EvidenceComparison:
     """What was found, by sentence (`m` of them) and by window."""
 
     cosines: Vector
@@ -92,7 +92,9 @@ def _share(weights: Vector, found: Vector) -> Vector:
     return np.asarray(weights @ found / total if total > 0 else np.zeros(found.shape[1]), np.float32)
 
 
-def compare(sentence: Sentence, encoded: Encoded, evidence: Passages, rarity: Callable[[str], float]) -> Comparison:
+def compare(
+    sentence: Sentence, encoded: Encoded, evidence: Passages, rarity: Callable[[str], float]
+) -> EvidenceComparison:
     """Hold one sentence against evidence."""
     cosines = np.stack([products_with(vectors, encoded.vector) for vectors in evidence.window_vectors])
 
@@ -116,7 +118,7 @@ def compare(sentence: Sentence, encoded: Encoded, evidence: Passages, rarity: Ca
     outside = np.array([id(s) not in inside for s in evidence.sentences])
     second = int(np.argmax(np.where(outside, cosines[0], -1.0))) if outside.any() else best
     both = np.maximum(wide[:, best : best + 1], wide)
-    return Comparison(
+    return EvidenceComparison(
         cosines=cosines,
         word=word,
         word_window=word_window,
@@ -133,7 +135,7 @@ def compare(sentence: Sentence, encoded: Encoded, evidence: Passages, rarity: Ca
     )
 
 
-def nearest_sentences(c: Comparison, evidence: Passages, most: int) -> tuple[str, ...]:
+def nearest_sentences(c: EvidenceComparison, evidence: Passages, most: int) -> tuple[str, ...]:
     """The sentences nearest to what is looked for, each with the one before it if there is room, in their own order.
 
     At most `most` word pieces are chosen, but one sentence at least, however long.
@@ -156,7 +158,7 @@ def nearest_sentences(c: Comparison, evidence: Passages, most: int) -> tuple[str
     return tuple(evidence.sentences[at].text for at in sorted(chosen))
 
 
-Row = NDArray[np.float64]
+FeatureRow = NDArray[np.float64]
 _GAP = 0.05
 
 
@@ -166,7 +168,7 @@ def columns(task: str) -> tuple[str, ...]:
     return tuple(name for group in groups["tasks"][task] for name in groups[group])
 
 
-def _found(c: Comparison, sentence: Sentence, vector: Vector, evidence: Passages) -> list[float]:
+def _found(c: EvidenceComparison, sentence: Sentence, vector: Vector, evidence: Passages) -> list[float]:
     """How much of the sentence stands in the evidence."""
     cosine = float(c.cosines[0].max())
     two = evidence.vectors[int(np.argmax(c.cosines[0]))] + evidence.vectors[c.second]
@@ -180,7 +182,7 @@ def _found(c: Comparison, sentence: Sentence, vector: Vector, evidence: Passages
     ]  # fmt: skip
 
 
-def _agrees(c: Comparison, sentence: Sentence, evidence: Passages) -> list[float]:
+def _agrees(c: EvidenceComparison, sentence: Sentence, evidence: Passages) -> list[float]:
     """Whether numbers, names, negation and modal words of the sentence are those of the evidence."""
     window = evidence.window(c.best)
     near_numbers = frozenset[str]().union(*(s.numbers for s in window))
@@ -203,7 +205,7 @@ def _agrees(c: Comparison, sentence: Sentence, evidence: Passages) -> list[float
     ]  # fmt: skip
 
 
-def _wants(c: Comparison, question: Sentence, evidence: Passages) -> list[float]:
+def _wants(c: EvidenceComparison, question: Sentence, evidence: Passages) -> list[float]:
     """Whether the best window holds the kind of thing that is asked for."""
     window = evidence.window(c.best)
     text = " ".join(s.text for s in window)
@@ -223,7 +225,9 @@ def _wants(c: Comparison, question: Sentence, evidence: Passages) -> list[float]
     ]  # fmt: skip
 
 
-def supported(c: Comparison, claim: Sentence, vector: Vector, evidence: Passages, query: Sentence) -> list[float]:
+def supported(
+    c: EvidenceComparison, claim: Sentence, vector: Vector, evidence: Passages, query: Sentence
+) -> list[float]:
     """A claim against everything that should support it; words that it takes from the query say little."""
     own = [stem for stem in claim.stems if stem not in query.stemset]
     found = 1.0 - len([stem for stem in own if stem not in evidence.stems]) / max(1, len(own))
@@ -232,13 +236,13 @@ def supported(c: Comparison, claim: Sentence, vector: Vector, evidence: Passages
     )
 
 
-def relevant(c: Comparison, query: Sentence, vector: Vector, evidence: Passages) -> list[float]:
+def relevant(c: EvidenceComparison, query: Sentence, vector: Vector, evidence: Passages) -> list[float]:
     """A query against the text that may be about it."""
     agrees = _agrees(c, query, evidence)
     return _found(c, query, vector, evidence) + agrees[:3] + agrees[4:6]
 
 
-def answered(c: Comparison, question: Sentence, vector: Vector, evidence: Passages) -> list[float]:
+def answered(c: EvidenceComparison, question: Sentence, vector: Vector, evidence: Passages) -> list[float]:
     """A question against the texts that may answer it."""
     return relevant(c, question, vector, evidence) + _wants(c, question, evidence)
 
@@ -295,7 +299,7 @@ def similar(cosine: float, a: Sentence, b: Sentence, there: Vector, back: Vector
 
 
 def same_answer(
-    c: Comparison, query: Sentence, truth: Sentence, response: Passages, cosines: tuple[float, float]
+    c: EvidenceComparison, query: Sentence, truth: Sentence, response: Passages, cosines: tuple[float, float]
 ) -> list[float]:
     """One true answer against a response, both written numbers_as_figures (`numbers_as_figures`).
 

@@ -21,9 +21,15 @@ from ragtriage.judges.embedded.claimed_text import (
     without_attribution,
 )
 from ragtriage.judges.embedded.contradictions import contradicting_sentence
-from ragtriage.judges.embedded.cross_encoder import Pair, response_pair
+from ragtriage.judges.embedded.cross_encoder import TextPair, response_pair
 from ragtriage.judges.embedded.encoder import Encoded, Vector
-from ragtriage.judges.embedded.features import Comparison, compare, nearest_sentences, pairwise_products, products_with
+from ragtriage.judges.embedded.features import (
+    EvidenceComparison,
+    compare,
+    nearest_sentences,
+    pairwise_products,
+    products_with,
+)
 from ragtriage.judges.embedded.passages import CachedTexts, Passages
 from ragtriage.judges.embedded.readings import Sentence, as_written
 from ragtriage.judges.embedded.rules import RULES
@@ -58,7 +64,7 @@ _CHUNK = 1024
 class Reads:
     """One pair for the reader."""
 
-    pair: Pair
+    pair: TextPair
     sentence: int | None = None
     """Which sentence of the pair is asked about; None for all of it."""
 
@@ -158,7 +164,7 @@ class Featurizer:
         readings = self._reader.readings(texts)
         return Passages(readings, self._reader.encoder.encode(readings[i].sentences[j].text for i, j in places), places)
 
-    def _search(self, subject: str, texts: Sequence[str]) -> tuple[Sentence, Encoded, Passages, Comparison]:
+    def _search(self, subject: str, texts: Sequence[str]) -> tuple[Sentence, Encoded, Passages, EvidenceComparison]:
         reader = self._reader
         sentence = reader.sentence(subject)
         encoded = reader.encoder.encode([subject])[subject]
@@ -198,7 +204,7 @@ class Featurizer:
             highest=highest,
         )
         checks = (float(contradicted_by != ""),)
-        reads = (Reads(Pair(claim.text, nearest_sentences(c, evidence, BESIDE_CLAIM))),)
+        reads = (Reads(TextPair(claim.text, nearest_sentences(c, evidence, BESIDE_CLAIM))),)
         return Featurized("supported", (tuple(row),), (found,), reads, checks)
 
     def _answered(self, question: Question) -> Featurized:
@@ -235,9 +241,9 @@ class Featurizer:
         question, encoded, evidence, c = self._search(asked, texts)
         row = features.answered(c, question, encoded.vector, evidence)
         readings = self._reader.readings(texts)
-        reads = [Reads(Pair(asked, tuple(s.text for s in reading.sentences))) for reading in readings]
+        reads = [Reads(TextPair(asked, tuple(s.text for s in reading.sentences))) for reading in readings]
         if len(readings) > 1:
-            reads.append(Reads(Pair(asked, nearest_sentences(c, evidence, BESIDE_QUESTION))))
+            reads.append(Reads(TextPair(asked, nearest_sentences(c, evidence, BESIDE_QUESTION))))
         return Featurized(task, (tuple(row),), (_found(c, question, evidence),), tuple(reads))
 
     def _about(self, asked: str, texts: Sequence[str]) -> Featurized:
@@ -275,7 +281,7 @@ class Featurizer:
         for reading in self._reader.readings(question.evidence):
             texts = tuple(s.text for s in reading.sentences)
             if question.subject in texts:
-                return Reads(Pair(question.query, texts), texts.index(question.subject))
+                return Reads(TextPair(question.query, texts), texts.index(question.subject))
         return None
 
     def _same_answer(self, question: Question) -> Featurized:
@@ -376,7 +382,7 @@ def _both_ways(a: Encoded, b: Encoded) -> tuple[Vector, Vector]:
     )
 
 
-def _found(c: Comparison, subject: Sentence, evidence: Passages) -> Scored:
+def _found(c: EvidenceComparison, subject: Sentence, evidence: Passages) -> Scored:
     """The closest passage, and what isn't in it anywhere."""
     closest = int(np.argmax(c.cosines[0] + c.word))
     lost = set(c.missing)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ragtriage.core.errors import JudgeError
 from ragtriage.core.questions import Question
-from ragtriage.judges.embedded.cross_encoder import HEADS, CrossEncoder, Logits, Pair, doubted_words
+from ragtriage.judges.embedded.cross_encoder import HEADS, CrossEncoder, Logits, TextPair, doubted_words
 from ragtriage.judges.embedded.encoder import KEPT, MODEL, Encoder, Vector
 from ragtriage.judges.embedded.featurizer import Featurized, Featurizer
 from ragtriage.judges.embedded.passages import CachedTexts
@@ -176,7 +176,7 @@ class Scorer:
         with contextlib.suppress(Exception):
             self.featurizer.prepare(questions)
         measured = [self._measured(question) for question in questions]
-        said: Mapping[Pair, Logits | Exception] = self._reader.read(
+        said: Mapping[TextPair, Logits | Exception] = self._reader.read(
             read.pair for one in measured if isinstance(one, Featurized) for read in one.reads
         )
         for one in measured:

@@ -19,12 +19,12 @@ from ragtriage.core.errors import JudgeError, MissingExtraError
 from ragtriage.judges.hub_models.folder import HubFolder
 from ragtriage.text.sentences import sentence_spans
 
-Measure = Callable[[str], int]
+LengthMeasure = Callable[[str], int]
 """How long a text is, in word pieces."""
 _LINE = "\n"
 
 
-def chunks(text: str, size: int, measure: Measure) -> tuple[str, ...]:
+def chunks(text: str, size: int, measure: LengthMeasure) -> tuple[str, ...]:
     """The chunks of a text, in its order: whole sentences, as many as fit into `size`; a text that fits is one chunk.
 
     A sentence that is longer by itself is cut between words, and a word that is longer by itself between characters,
@@ -38,7 +38,7 @@ def chunks(text: str, size: int, measure: Measure) -> tuple[str, ...]:
     return tuple(chunk for chunk in _packed(_pieces(text, size, measure), size, measure) if chunk)
 
 
-def _packed(pieces: Iterable[str], size: int, measure: Measure) -> Iterator[str]:
+def _packed(pieces: Iterable[str], size: int, measure: LengthMeasure) -> Iterator[str]:
     """Pieces that fit each by itself, put together as long as they do."""
     held: list[str] = []
     length = 0
@@ -57,7 +57,7 @@ def _packed(pieces: Iterable[str], size: int, measure: Measure) -> Iterator[str]
         held = held[kept:]
 
 
-def _kept(held: Sequence[str], size: int, measure: Measure) -> int:
+def _kept(held: Sequence[str], size: int, measure: LengthMeasure) -> int:
     """How many of these pieces fit together: side by side they may be longer than one by one."""
     kept = len(held)
     while kept > 1 and measure(_joined(held[:kept])) > size:
@@ -65,7 +65,7 @@ def _kept(held: Sequence[str], size: int, measure: Measure) -> int:
     return kept
 
 
-def _pieces(text: str, size: int, measure: Measure) -> Iterator[str]:
+def _pieces(text: str, size: int, measure: LengthMeasure) -> Iterator[str]:
     """Sentences, with a mark where a line ends."""
     for number, line in enumerate(text.splitlines()):
         if number:
@@ -77,7 +77,7 @@ def _pieces(text: str, size: int, measure: Measure) -> Iterator[str]:
                 yield from (sentence,) if fits else _packed(_words(sentence, size, measure), size, measure)
 
 
-def _words(sentence: str, size: int, measure: Measure) -> Iterator[str]:
+def _words(sentence: str, size: int, measure: LengthMeasure) -> Iterator[str]:
     """The words of a sentence; one that is too long by itself in parts."""
     for word in sentence.split():
         at = 0
@@ -87,7 +87,7 @@ def _words(sentence: str, size: int, measure: Measure) -> Iterator[str]:
             at = end
 
 
-def _longest(word: str, size: int, measure: Measure) -> int:
+def _longest(word: str, size: int, measure: LengthMeasure) -> int:
     """How many characters of a word fit; at least one."""
     fits, too_long = 1, 64
     while too_long < len(word) and measure(word[:too_long]) <= size:
@@ -113,8 +113,8 @@ ROWS, PIECES = 16, 4096
 """A batch has at most so many pairs, and so many word pieces with its padding."""
 PLACES = 4
 """Decimal places that a probability is rounded to: behind them it depends on what shared a batch."""
-Numbers = NDArray[Any]
-Run = Callable[[Numbers, Numbers, Numbers], Numbers]
+ModelArray = NDArray[Any]
+ModelRun = Callable[[ModelArray, ModelArray, ModelArray], ModelArray]
 """Ids of word pieces, mask and types, each (b, n) of int64 → logits (b, labels)."""
 _LOADING = threading.Lock()
 """transformers is imported bit by bit, and changes its own classes while it loads a model: two threads at once would
@@ -139,7 +139,7 @@ class HubModel:
         self.runtime = _runtime(folder)
         """What answers depend on beside the files: what runs it, in which version, on what."""
         self._lock = threading.Lock()
-        self._loaded: tuple[Any, Run] | None = None
+        self._loaded: tuple[Any, ModelRun] | None = None
 
     def load(self) -> None:
         """Load the model, if it isn't yet."""
@@ -182,14 +182,14 @@ class HubModel:
                     found[wanted[place]] = self._chances(chances)
         return found
 
-    def _chances(self, labels: Numbers) -> PairChances:
+    def _chances(self, labels: ModelArray) -> PairChances:
         against = self.folder.against
         return PairChances(
             round(float(labels[self.folder.yes]), PLACES),
             0.0 if against is None else round(float(labels[against]), PLACES),
         )
 
-    def _opened(self) -> tuple[Any, Run]:
+    def _opened(self) -> tuple[Any, ModelRun]:
         if self._loaded is None:
             run = _with_onnx if self.folder.onnx else _with_torch
             self._loaded = _tokenizer(self.folder.path / "tokenizer.json"), run(self.folder)
@@ -212,7 +212,7 @@ def batches(lengths: Sequence[int], *, alone: bool = False) -> Iterator[list[int
         yield held
 
 
-def _padded(encoded: Sequence[Any]) -> tuple[Numbers, Numbers, Numbers]:
+def _padded(encoded: Sequence[Any]) -> tuple[ModelArray, ModelArray, ModelArray]:
     """Pairs of different lengths as one batch: ids, mask and types."""
     shape = len(encoded), max(len(one.ids) for one in encoded)
     ids, mask, types = (np.zeros(shape, np.int64) for _ in range(3))  # what is masked may be any word piece
@@ -222,7 +222,7 @@ def _padded(encoded: Sequence[Any]) -> tuple[Numbers, Numbers, Numbers]:
     return ids, mask, types
 
 
-def _softmax(logits: Numbers) -> Numbers:
+def _softmax(logits: ModelArray) -> ModelArray:
     raised = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
 
@@ -259,7 +259,7 @@ def _providers() -> list[str]:
     return [name for name in ("CUDAExecutionProvider", "CPUExecutionProvider") if name in there]
 
 
-def _with_onnx(folder: HubFolder) -> Run:
+def _with_onnx(folder: HubFolder) -> ModelRun:
     import onnxruntime  # noqa: PLC0415 - a heavy package
 
     options = onnxruntime.SessionOptions()
@@ -272,14 +272,14 @@ def _with_onnx(folder: HubFolder) -> Run:
         ) from error
     names = {one.name for one in session.get_inputs()}
 
-    def run(ids: Numbers, mask: Numbers, types: Numbers) -> Numbers:
+    def run(ids: ModelArray, mask: ModelArray, types: ModelArray) -> ModelArray:
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
         return np.asarray(session.run(None, {name: given[name] for name in names})[0], np.float32)
 
     return run
 
 
-def _with_torch(folder: HubFolder) -> Run:
+def _with_torch(folder: HubFolder) -> ModelRun:
     with _LOADING:
         import torch  # noqa: PLC0415 - an optional package
         import transformers  # noqa: PLC0415 - an optional package
@@ -309,7 +309,7 @@ def _with_torch(folder: HubFolder) -> Run:
         )
     typed = getattr(model.config, "type_vocab_size", 0) > 1
 
-    def run(ids: Numbers, mask: Numbers, types: Numbers) -> Numbers:
+    def run(ids: ModelArray, mask: ModelArray, types: ModelArray) -> ModelArray:
         given = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": types} if typed else {})
         with torch.inference_mode():
             said = model(**{name: torch.from_numpy(value).to(device) for name, value in given.items()})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
+    EmbeddingVector = NDArray[np.float64]
 
 Embed = Callable[[Sequence[str]], Awaitable[tuple[Sequence[Sequence[float]], Reply]]]
 """Texts → a vector for each, and a reply that says what it took; raises an `ExchangeError`."""
@@ -98,14 +98,14 @@ class EmbeddingJudge:
         for position, question in enumerate(questions):
             yield position, self._answer(question, found)
 
-    def _answer(self, question: Question, found: Mapping[str, Vector | Failure]) -> Answer:
+    def _answer(self, question: Question, found: Mapping[str, EmbeddingVector | Failure]) -> Answer:
         reason = self.unsupported_reason(question.kind, "")
         if reason:
             return Failure(reason)
         texts = _texts(question)
         if not texts:
             return Verdict("no", -1.0, explanation="there is nothing else to compare with")
-        vectors: list[Vector] = []
+        vectors: list[EmbeddingVector] = []
         for text in texts:
             vector = found[text]
             if isinstance(vector, Failure):
@@ -115,7 +115,7 @@ class EmbeddingJudge:
         value: Answered = "yes" if best >= self._threshold else "no"
         return Verdict(value, best, explanation=f"closest text ({best:.2f}): {quoted(texts[closest + 1])}")
 
-    async def _fetch(self, texts: Sequence[str]) -> Mapping[str, Vector | Failure]:
+    async def _fetch(self, texts: Sequence[str]) -> Mapping[str, EmbeddingVector | Failure]:
         """A vector for each text, or why there is none."""
         found: Sequence[Sequence[float]] = ()
 
@@ -161,7 +161,7 @@ def threshold_of(name: str) -> float:
     return next((value for known, value in THRESHOLDS.items() if model.startswith(known)), USUAL_THRESHOLD)
 
 
-def unit_vector(vector: Sequence[float]) -> Vector:
+def unit_vector(vector: Sequence[float]) -> EmbeddingVector:
     """The vector with length 1; one without length stays as it is, and is as far from all as from its opposite."""
     import numpy as np  # noqa: PLC0415  # loaded when vectors are there, so that a command starts quickly
 
@@ -170,7 +170,7 @@ def unit_vector(vector: Sequence[float]) -> Vector:
     return found / length if length else found
 
 
-def highest_cosine(own: Vector, others: Sequence[Vector]) -> tuple[float, int]:
+def highest_cosine(own: EmbeddingVector, others: Sequence[EmbeddingVector]) -> tuple[float, int]:
     """The highest cosine of vectors of length 1, in [-1, 1], and the place of the first one that has it."""
     import numpy as np  # noqa: PLC0415  # see `unit_vector`
 

@@ -24,7 +24,7 @@ from ragtriage.judges.llm.fencing import quoted, visible
 from ragtriage.judges.llm.messages import MalformedReply
 from ragtriage.text.sentences import split_sentences
 
-Schema = dict[str, Any]
+JsonSchema = dict[str, Any]
 
 SHOWN = 80
 """Characters of a quote that are shown."""
@@ -46,15 +46,15 @@ class ReplyForm:
 
     read: Callable[[Question, Mapping[str, Any], str], Answer]
     """The answer, from the question, the reply, and the name that the question has in it. Raises MalformedReply."""
-    properties: Callable[[str], Schema]
+    properties: Callable[[str], JsonSchema]
     """The members of the reply that hold it, by the question's name."""
-    definitions: Schema = field(default_factory=dict)
+    definitions: JsonSchema = field(default_factory=dict)
     """The parts of the schema that these refer to."""
     counted: bool = False
     """Whether as many texts are asked for as `Question.at` says."""
 
 
-def object_schema(properties: Mapping[str, Any]) -> Schema:
+def object_schema(properties: Mapping[str, Any]) -> JsonSchema:
     """An object of exactly these members."""
     return {
         "type": "object",
@@ -80,7 +80,7 @@ def texts_in(said: Mapping[str, Any], member: str) -> tuple[str, ...]:
     return tuple(text for text in dict.fromkeys(visible(item).strip() for item in items) if text)
 
 
-def _list_properties(members: Sequence[str], name: str) -> Schema:  # noqa: ARG001  # the members are named by the kind
+def _list_properties(members: Sequence[str], name: str) -> JsonSchema:  # noqa: ARG001  # the members are named by the kind
     return {member: {"type": "array", "items": {"type": "string"}} for member in members}
 
 
@@ -176,7 +176,7 @@ def _sentences(text: str) -> list[tuple[tuple[int, int], set[str]]]:
 
 def _verdict_form(name: str, *words: str, quotes: bool = False, cites: bool = False) -> ReplyForm:
     """A verdict behind its explanation: a model writes in this order."""
-    texts: Schema = {word: {"type": "string"} for word in words}
+    texts: JsonSchema = {word: {"type": "string"} for word in words}
     schema = object_schema(texts | {"verdict": {"type": "string", "enum": ["yes", "no", "unknown"]}})
     read = partial(_verdict, quotes=quotes, cites=cites)
     return ReplyForm(read, lambda question: {question: {"$ref": f"#/$defs/{name}"}}, {name: schema})
@@ -194,13 +194,13 @@ STANDALONE = ReplyForm(_text, lambda name: {name: {"type": "string"}})
 LONG = 800
 """Characters from which on a text that is asked about by itself is evidence of its own, not an item in a list."""
 
-Label = Literal["source", "query", "response", "conversation"]
+TextLabel = Literal["source", "query", "response", "conversation"]
 
 
 class SharedEvidence(NamedTuple):
     """The evidence that a question is asked about; questions with the same share a request."""
 
-    label: Label
+    label: TextLabel
     texts: tuple[str, ...]
     """The evidence. Sources stand in an order that doesn't depend on the retriever's."""
     query: str = ""
@@ -292,7 +292,7 @@ class AskedKind:
     """Of everything but the words of its prompt."""
     about_query: bool = False
     """Whether it needs the query beside a source."""
-    joins: Label | None = None
+    joins: TextLabel | None = None
     """The evidence about which it is asked only if others are; it stands before those, so that wherever a group is cut,
     it and one of the others are in the same request."""
 

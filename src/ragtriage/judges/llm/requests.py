@@ -16,9 +16,9 @@ from ragtriage.core.verdicts import Answer
 from ragtriage.judges.llm.fencing import fence
 from ragtriage.judges.llm.kinds import (
     ASKED_KINDS,
-    Label,
-    Schema,
+    JsonSchema,
     SharedEvidence,
+    TextLabel,
     object_schema,
     the_source_and_query,
 )
@@ -78,7 +78,7 @@ def _evidence_of_all(questions: Sequence[Question], *, alone: bool) -> list[Shar
         return placed
     shown = {evidence.texts[0] for evidence in placed if evidence.label == "source" and len(evidence.texts) == 1}
     placed = [_joined(*pair, shown) for pair in zip(questions, placed, strict=True)]
-    with_query: dict[tuple[Label, tuple[str, ...]], SharedEvidence] = {}
+    with_query: dict[tuple[TextLabel, tuple[str, ...]], SharedEvidence] = {}
     for evidence in placed:
         if evidence.query and evidence.label == "source":
             with_query.setdefault(("source", evidence.texts), evidence)
@@ -160,9 +160,9 @@ def _item(name: str, question: Question, about: SharedEvidence) -> str:
     return f"{name}{what}" if name == question.kind else f"{name} {question.kind}{what}"
 
 
-def _schema(request: Request) -> Schema:
-    properties: Schema = {}
-    definitions: Schema = {}
+def _schema(request: Request) -> JsonSchema:
+    properties: JsonSchema = {}
+    definitions: JsonSchema = {}
     for name, question in reply_names(request):
         form = ASKED_KINDS[question.kind].reply
         properties |= form.properties(name)

@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ragtriage.core.case import Source, Turn
+from ragtriage.core.statistics import Flags, Numbers, Places
 from ragtriage.readers.case_rows import made_up_id
 from ragtriage.runs.case_row import CaseText
 from ragtriage.runs.run import Run
@@ -53,11 +54,8 @@ def noise_error(
 
 
 Digests = np.ndarray[Any, np.dtype[np.uint64]]
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
-Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
-Places = np.ndarray[Any, np.dtype[np.int64]]
 Digested = Literal["question", "query", "history", "reference", "sources", "order", "response", "others"]
 DIGESTED: tuple[Digested, ...] = get_args(Digested)
 """What of a case is told apart by a digest of 8 bytes, 0 where it isn't known: the question (its query and history,
@@ -151,7 +149,7 @@ WHOLE = (*QUESTION, "response", "source")
 """The roles of the texts that such an id is made from."""
 MOST_TAGS = 64
 """Tags that are read beside those that are named."""
-Texts = Mapping[str, Sequence[CaseText]]
+TextsByRole = Mapping[str, Sequence[CaseText]]
 
 
 def read_table(run: Run, metrics: Sequence[str], tags: Collection[str] = ()) -> CaseTable:
@@ -202,7 +200,7 @@ def _scores(rows: Iterable[tuple[int, float | None, bool]], places: Mapping[int,
     return values, failed
 
 
-def case_digests(by_role: Texts, relevant_ids: Sequence[str] | None) -> dict[Digested, int]:
+def case_digests(by_role: TextsByRole, relevant_ids: Sequence[str] | None) -> dict[Digested, int]:
     """The digests of one case; what rests on a deleted text is left out."""
     if "source" not in by_role and all(one.hash is None for some in by_role.values() for one in some):
         return {}  # a folder doesn't keep which texts a case had that it hasn't any more
@@ -224,7 +222,7 @@ def case_digests(by_role: Texts, relevant_ids: Sequence[str] | None) -> dict[Dig
     return found | {name: value for name, value in parts.items() if value is not None}
 
 
-def _others(by_role: Texts, relevant_ids: Sequence[str] | None) -> int | None:
+def _others(by_role: TextsByRole, relevant_ids: Sequence[str] | None) -> int | None:
     """The digest of what only some metrics read: samples, citation marks, ids, and what wasn't recorded."""
     names = [one.label for one in by_role.get("source", ())]
     read = [by_role.get(role, ()) for role in ("sample", "citation mark", "unrecorded")]
@@ -250,7 +248,7 @@ def _digest(texts: Sequence[CaseText], *, labelled: bool = False) -> int | None:
     return digest_of(*filter(None, hashes))
 
 
-def _is_made_up(name: str, by_role: Texts) -> bool:
+def _is_made_up(name: str, by_role: TextsByRole) -> bool:
     """Whether an id is the one made from the row; one of a row whose texts were deleted is taken for it."""
     if any(one.text is None for role in WHOLE for one in by_role.get(role, ())):
         return MADE_UP.fullmatch(name) is not None

@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from ragtriage.diagnosis.rules import BLAMING, Kind, Rule
-from ragtriage.runs.compare.case_table import Flags, Numbers
+from ragtriage.core.statistics import Flags, Numbers
+from ragtriage.diagnosis.rules import BLAMING, FindingKind, Rule
 from ragtriage.runs.compare.comparison import (
-    CaseList,
     ChangedCase,
+    ChangedCases,
     FaultChange,
     FaultChanges,
     MetricComparison,
@@ -24,11 +24,13 @@ from ragtriage.runs.compare.statistics import ROUNDING
 Direction = Literal["worse", "better"]
 SHOWN = 2
 """Decimals of a score that are shown: a change that can't be seen isn't listed."""
-UNWANTED: tuple[Kind, ...] = ("failure", "quality", "doubt", "waste")
+UNWANTED: tuple[FindingKind, ...] = ("failure", "quality", "doubt", "waste")
 """The kinds of findings that a case is better without."""
 
 
-def _findings_of(matched: Matched, rules: Sequence[Rule], kinds: Collection[Kind]) -> Iterator[tuple[Numbers, Numbers]]:
+def _findings_of(
+    matched: Matched, rules: Sequence[Rule], kinds: Collection[FindingKind]
+) -> Iterator[tuple[Numbers, Numbers]]:
     """Whether each rule of some kinds holds on both sides of every pair; undecided is as on the other side."""
     for rule in rules:
         if rule.kind in kinds and (paired := matched.findings(rule.name)):
@@ -38,7 +40,9 @@ def _findings_of(matched: Matched, rules: Sequence[Rule], kinds: Collection[Kind
             yield np.nan_to_num(base), np.nan_to_num(new)
 
 
-def came_and_went(matched: Matched, rules: Sequence[Rule], kinds: Collection[Kind] = UNWANTED) -> tuple[Flags, Flags]:
+def came_and_went(
+    matched: Matched, rules: Sequence[Rule], kinds: Collection[FindingKind] = UNWANTED
+) -> tuple[Flags, Flags]:
     """On which pairs a finding of some kinds is there that wasn't, and on which one isn't any more."""
     came, went = (np.zeros(len(matched.pairing.new), bool) for _ in range(2))
     for base, new in _findings_of(matched, rules, kinds):
@@ -90,7 +94,7 @@ class _Chosen:
 
 def changed_most(
     matched: Matched, rows: Sequence[MetricComparison], rules: Sequence[Rule], most: int
-) -> tuple[CaseList | None, CaseList | None]:
+) -> tuple[ChangedCases | None, ChangedCases | None]:
     """The pairs that became worse, and better, by most; None if none did.
 
     By the first metric that is worse (or better) as a whole, else the one in the list for which most speaks. A pair
@@ -127,7 +131,7 @@ def _list(
     touched: Sequence[MetricComparison],
     direction: Direction,
     most: int,
-) -> CaseList | None:
+) -> ChangedCases | None:
     if chosen is None:
         return None
     changed = np.flatnonzero((chosen.gain > 0) & here)
@@ -138,7 +142,7 @@ def _list(
     by_size = sorted(zip(changed, ids, strict=True), key=lambda one: (-round(float(chosen.gain[one[0]]), 9), one[1]))
     names = [chosen.row.name, *(other.name for other in touched if other is not chosen.row)]
     cases = (_case(matched, int(pair), name, names, direction) for pair, name in by_size[:most])
-    return CaseList(chosen.row.name, len(changed), tuple(cases))
+    return ChangedCases(chosen.row.name, len(changed), tuple(cases))
 
 
 def _case(matched: Matched, pair: int, name: str, metrics: Sequence[str], direction: Direction) -> ChangedCase:

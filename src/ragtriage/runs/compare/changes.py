@@ -9,11 +9,12 @@ import numpy as np
 
 from ragtriage.core.metric import Metric
 from ragtriage.core.questions import KINDS
+from ragtriage.core.statistics import Flags
 from ragtriage.core.steps import Decompose, Field, Step
 from ragtriage.planning.levels import plan
 from ragtriage.planning.relations import REPLACING_KINDS, needs_judge
-from ragtriage.runs.compare.case_table import DIGESTED, EMPTY, CaseTable, Digested, Flags
-from ragtriage.runs.compare.comparison import Changes, Verdict
+from ragtriage.runs.compare.case_table import DIGESTED, EMPTY, CaseTable, Digested
+from ragtriage.runs.compare.comparison import Changes, ChangeVerdict
 from ragtriage.runs.compare.pairing import Pairing
 from ragtriage.runs.compare.sides import Side
 
@@ -149,7 +150,7 @@ def _of_step(step: Step) -> Iterator[Digested]:
 
 def incomparable(
     base: Side, new: Side, name: str, texts: ChangedTexts, *, across_judges: bool
-) -> tuple[Verdict, str] | None:
+) -> tuple[ChangeVerdict, str] | None:
     """Why a metric can't be compared, as a verdict and a sentence; None if it can."""
     mine, theirs = ({m.name: m for m in side.metrics} for side in (new, base))
     if name not in theirs:

@@ -10,8 +10,8 @@ import numpy as np
 
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.statistics import Places
 from ragtriage.diagnosis.rules import Rule
-from ragtriage.runs.compare.case_table import Places
 from ragtriage.runs.compare.changed_cases import changed_most, fault_changes
 from ragtriage.runs.compare.changes import changes_between, other_languages
 from ragtriage.runs.compare.comparison import (

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ragtriage.core.metric import Better
-from ragtriage.diagnosis.rules import Kind
+from ragtriage.diagnosis.rules import FindingKind
 from ragtriage.runs.about import About
-from ragtriage.runs.compare.statistics import Difference, How
+from ragtriage.runs.compare.statistics import How, MeanDifference
 from ragtriage.runs.metric_tally import ExpectedCount
 
-Verdict = Literal[
+ChangeVerdict = Literal[
     "worse",
     "better",
     "can't tell",
@@ -29,12 +29,12 @@ Verdict = Literal[
 ]
 """What became of a metric or a finding. `not touched`: nothing that it is judged by changed on any pair. `undefined`:
 no pair has it on both sides. The last four aren't compared."""
-COMPARED: tuple[Verdict, ...] = ("worse", "can't tell", "better", "not touched", "undefined")
+COMPARED: tuple[ChangeVerdict, ...] = ("worse", "can't tell", "better", "not touched", "undefined")
 """The verdicts on what was compared, in the order in which they are listed."""
 SourceChange = Literal["same", "order", "set", "unknown"]
 """Whether two cases have the same sources: in the same order, in another one, others, or not known."""
 PairedBy = Literal["id", "query"]
-Outcome = Literal["worse", "can't tell", "no worse", "better", "fails", "passes"]
+GateOutcome = Literal["worse", "can't tell", "no worse", "better", "fails", "passes"]
 """What a gate says: the first four of `--fail-if-worse`, the last two of the limits on one side; one on an expected
 number can't tell either where the interval holds the limit."""
 
@@ -119,13 +119,13 @@ class MetricComparison:
     title: str
     better: Better
     range: tuple[float, float]
-    verdict: Verdict
+    verdict: ChangeVerdict
     perhaps: Literal["", "better", "worse"] = ""
     """Of `can't tell`: where the interval alone excludes 0, but Holm's correction doesn't agree."""
     base_mean: float | None = None
     """The mean of the whole side, weighted; `paired` has the means over the pairs."""
     new_mean: float | None = None
-    paired: Difference | None = None
+    paired: MeanDifference | None = None
     """Over the pairs that have both scores; None where there is none, or it isn't compared."""
     p: float | None = None
     p_adjusted: float | None = None
@@ -176,10 +176,10 @@ class FindingComparison:
     """One rule of both sides, over the pairs on which it could be decided."""
 
     rule: str
-    kind: Kind
+    kind: FindingKind
     reading: str
     component: str
-    verdict: Verdict
+    verdict: ChangeVerdict
     base: float
     """Pairs that have the finding; of several trials the sum of the shares of trials that have it."""
     new: float
@@ -188,7 +188,7 @@ class FindingComparison:
     broken: int
     decided: int
     """Pairs on which it could be decided on both sides."""
-    paired: Difference | None = None
+    paired: MeanDifference | None = None
     p: float | None = None
     """None where too few groups changed to reach .05."""
     p_adjusted: float | None = None
@@ -220,8 +220,8 @@ class SliceMetric:
     """One metric of the pairs with one value of a tag."""
 
     name: str
-    verdict: Verdict
-    paired: Difference | None
+    verdict: ChangeVerdict
+    paired: MeanDifference | None
     p: float | None = None
     """None where it isn't tested: too few pairs, or too few changed groups to reach .05."""
     p_adjusted: float | None = None
@@ -247,7 +247,7 @@ class GateResult:
     """The metric or the rule that it reads."""
     limit: float
     """The margin, or the limit."""
-    outcome: Outcome
+    outcome: GateOutcome
     failed: bool
     """Whether the command exits with 1 for it."""
     says: str
@@ -279,7 +279,7 @@ class ChangedCase:
 
 
 @dataclass(frozen=True, slots=True)
-class CaseList:
+class ChangedCases:
     """The pairs that changed most by one metric, the most first."""
 
     metric: str
@@ -346,9 +346,9 @@ class Comparison:
     """Values of the tag beyond those that are listed."""
     faults: FaultChanges | None = None
     """None where findings weren't read."""
-    worse: CaseList | None = None
+    worse: ChangedCases | None = None
     """The cases that are worse by most, by the first metric that is worse, or else the one that lost most."""
-    better: CaseList | None = None
+    better: ChangedCases | None = None
     left_out: LeftOut = field(default_factory=LeftOut)
     notes: tuple[str, ...] = ()
     """What is to be known beside, a sentence each."""

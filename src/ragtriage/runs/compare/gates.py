@@ -13,16 +13,15 @@ import numpy as np
 from ragtriage.core.display import MINUS, p_text, plural, signed
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
-from ragtriage.core.statistics import wilson_interval
+from ragtriage.core.statistics import Flags, wilson_interval
 from ragtriage.core.validation import near_names
 from ragtriage.diagnosis.rules import Rule
 from ragtriage.metrics import metric_named
-from ragtriage.runs.compare.case_table import Flags
-from ragtriage.runs.compare.comparison import COMPARED, GateResult, MetricComparison, Outcome
+from ragtriage.runs.compare.comparison import COMPARED, GateOutcome, GateResult, MetricComparison
 from ragtriage.runs.compare.matched import Matched
 from ragtriage.runs.compare.rows import expected_of
 from ragtriage.runs.compare.sides import Side
-from ragtriage.runs.compare.statistics import LEVEL, Difference, Paired, binomial_p, cases_needed, difference
+from ragtriage.runs.compare.statistics import LEVEL, MeanDifference, Paired, binomial_p, cases_needed, difference
 from ragtriage.runs.metric_tally import weighted_interval
 
 FAIL_IF_WORSE, AT_MOST = "--fail-if-worse", "--at-most"
@@ -206,7 +205,7 @@ def _share(item: str, where: str) -> ShareLimit:
     return ShareLimit(item, rule, share, _COUNTED[counted])
 
 
-def margin_outcome(low: float, high: float, margin: float) -> Outcome:
+def margin_outcome(low: float, high: float, margin: float) -> GateOutcome:
     """What an interval says of a margin, where up is better.
 
     Worse if all of it lies below −margin; better if all of it lies above 0; no worse if none of it lies below −margin;
@@ -257,7 +256,7 @@ def _less_often(paired: Paired, level: float) -> str:
     return f"{plural(lost, 'case')} lost the score and {gained:,} gained one (p {p_text(p)})"
 
 
-def _said(name: str, limit: WorseLimit, direction: int, found: Difference | None) -> tuple[Outcome, str]:
+def _said(name: str, limit: WorseLimit, direction: int, found: MeanDifference | None) -> tuple[GateOutcome, str]:
     unknown = f"can't tell whether {name} is worse"
     if found is None or found.low is None or found.high is None or found.se is None or found.sees is None:
         few = "no pair has it on both sides" if found is None else "one case or group alone has no interval"
@@ -282,10 +281,10 @@ def _said(name: str, limit: WorseLimit, direction: int, found: Difference | None
 def _result(
     limit: WorseLimit,
     row: MetricComparison | None,
-    outcome: Outcome,
+    outcome: GateOutcome,
     says: str,
     level: float,
-    found: Difference | None = None,
+    found: MeanDifference | None = None,
 ) -> GateResult:
     return GateResult(
         kind="fail_if_worse",
@@ -387,7 +386,7 @@ def share_results(new: Side, limits: Sequence[ShareLimit], *, cant_tell_fails: b
             f"{share:.1%} of {plural(count, 'case')} have {what} (95 % interval {low:.1%} to {high:.1%}), at most "
             f"{limit.share:.1%} was asked for"
         )
-        outcome: Outcome = "fails" if failed else "passes"
+        outcome: GateOutcome = "fails" if failed else "passes"
         yield GateResult(
             "at_most", limit.name, limit.rule, limit.share, outcome, failed, says, low, high, LEVEL, share,
             title=limit.rule,
@@ -405,7 +404,7 @@ def _expected(new: Side, limit: ShareLimit, *, cant_tell_fails: bool) -> GateRes
     number = expected_of(found.likely[limit.rule])
     share, low, high = number.value / count, number.low / count, number.high / count
     if share <= limit.share + ROUNDING:
-        outcome: Outcome = "passes"
+        outcome: GateOutcome = "passes"
     else:
         outcome = "fails" if low > limit.share + ROUNDING else "can't tell"
     begins = {"passes": "", "fails": "", "can't tell": f"can't tell whether too many have {limit.rule}: "}[outcome]

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.statistics import Flags, Numbers, Places
 from ragtriage.core.validation import near_names
-from ragtriage.runs.compare.case_table import Flags, FoundColumns, Numbers, Places
+from ragtriage.runs.compare.case_table import FoundColumns
 from ragtriage.runs.compare.changes import ChangedTexts, changed_texts
 from ragtriage.runs.compare.comparison import Pairs
 from ragtriage.runs.compare.pairing import Pairing

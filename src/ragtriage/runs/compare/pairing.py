@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from ragtriage.core.errors import InputError
-from ragtriage.runs.compare.case_table import CaseTable, Places, hashed_id
+from ragtriage.core.statistics import Places
+from ragtriage.runs.compare.case_table import CaseTable, hashed_id
 from ragtriage.runs.compare.comparison import PairedBy
 
 MOST_OTHER_QUESTIONS = 0.1

@@ -10,28 +10,28 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ragtriage.core.metric import Metric
-from ragtriage.core.statistics import Z
+from ragtriage.core.statistics import Flags, Numbers, Places, Z
 from ragtriage.diagnosis.headline import NONE, UNDETERMINED
 from ragtriage.diagnosis.rules import Rule
-from ragtriage.runs.compare.case_table import DIGESTED, Flags, Numbers, Places, noise_error
+from ragtriage.runs.compare.case_table import DIGESTED, noise_error
 from ragtriage.runs.compare.changes import incomparable, read_by
 from ragtriage.runs.compare.comparison import (
     COMPARED,
     MOST_IDS,
+    ChangeVerdict,
     ExpectedChange,
     FindingComparison,
     HeadlineMatrix,
     MetricComparison,
     Slice,
     SliceMetric,
-    Verdict,
 )
 from ragtriage.runs.compare.matched import Matched
 from ragtriage.runs.compare.sides import Side
 from ragtriage.runs.compare.statistics import (
     FEWEST,
     ROUNDING,
-    Difference,
+    MeanDifference,
     Paired,
     binomial_p,
     changed_groups,
@@ -169,7 +169,7 @@ def _tested(touched: Iterable[_Touched]) -> Iterator[MetricComparison]:
         )
 
 
-def verdict_of(found: Difference, adjusted: float | None, direction: int) -> Verdict:
+def verdict_of(found: MeanDifference, adjusted: float | None, direction: int) -> ChangeVerdict:
     """Better or worse where the adjusted p-value says so, else can't tell.
 
     `direction` is 1 where more is better, −1 where less is.
@@ -179,14 +179,14 @@ def verdict_of(found: Difference, adjusted: float | None, direction: int) -> Ver
     return "better" if direction * found.difference > 0 else "worse"
 
 
-def perhaps_of(found: Difference, direction: int) -> str:
+def perhaps_of(found: MeanDifference, direction: int) -> str:
     """What the interval alone would say; empty if it holds 0."""
     if found.low is None or found.high is None or found.low <= 0 <= found.high:
         return ""
     return "better" if direction * found.difference > 0 else "worse"
 
 
-def place_of(verdict: Verdict, found: Difference | None) -> tuple[int, float]:
+def place_of(verdict: ChangeVerdict, found: MeanDifference | None) -> tuple[int, float]:
     """Where a row is listed: worse, can't tell by |difference| / SE, better, not touched, then those not compared."""
     rank = COMPARED.index(verdict) if verdict in COMPARED else len(COMPARED)
     evidence = abs(found.difference) / found.se if found and found.se else 0.0

@@ -9,8 +9,8 @@ import numpy as np
 
 from ragtriage.core.errors import InputError
 from ragtriage.core.metric import Better
-from ragtriage.diagnosis.rules import Kind, Rule
-from ragtriage.runs.compare.case_table import Places
+from ragtriage.core.statistics import Places
+from ragtriage.diagnosis.rules import FindingKind, Rule
 from ragtriage.runs.compare.changes import incomparable
 from ragtriage.runs.compare.compare import CompareOptions, compare
 from ragtriage.runs.compare.comparison import Comparison, SideHeader
@@ -47,7 +47,7 @@ class FindingOfRuns:
     """One rule of all sides."""
 
     rule: str
-    kind: Kind
+    kind: FindingKind
     counts: tuple[float | None, ...]
     """How many cases have it, one a side, of several trials their mean; None where findings aren't known."""
 

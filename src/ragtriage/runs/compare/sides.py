@@ -13,10 +13,11 @@ import numpy as np
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import InputError
 from ragtriage.core.metric import Metric
+from ragtriage.core.statistics import Places
 from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis.rules import Rule
 from ragtriage.metrics.custom_metrics import definition_of
-from ragtriage.runs.compare.case_table import CaseTable, Places, merged_tables, read_table
+from ragtriage.runs.compare.case_table import CaseTable, merged_tables, read_table
 from ragtriage.runs.compare.comparison import SideHeader
 from ragtriage.runs.compare.found import read_found
 from ragtriage.runs.compare.pairing import pair_up

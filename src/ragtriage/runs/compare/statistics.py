@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ragtriage.core.statistics import student_quantile
-from ragtriage.runs.compare.case_table import Numbers, Places
+from ragtriage.core.statistics import Numbers, Places, student_quantile
 
 How = Literal["exact", "drawn", "normal"]
 """How a p-value was had: from all swaps, from 10,000 random ones, or from their normal limit."""
@@ -62,7 +61,7 @@ class Paired:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MeanDifference:
     """The weighted mean of the differences new − base over the cases that have both numbers."""
 
     cases: int
@@ -85,7 +84,7 @@ class Difference:
     level: float = LEVEL
 
 
-def difference(pairs: Paired, span: float = 1.0, level: float = LEVEL) -> Difference | None:
+def difference(pairs: Paired, span: float = 1.0, level: float = LEVEL) -> MeanDifference | None:
     """The difference of one number, with its interval; None if no case has both.
 
     D = Σ wᵢdᵢ / Σ wᵢ. SE² = G/(G − 1) · Σ_g u_g² with u_g = Σ_{i in g} wᵢ(dᵢ − D) / Σ w: the cluster-robust error of
@@ -110,7 +109,7 @@ def difference(pairs: Paired, span: float = 1.0, level: float = LEVEL) -> Differ
         int((np.abs(change) > ROUNDING).sum()),
     )
     if groups < 2:
-        return Difference(*shown, None, None, None, None, None, None, level)
+        return MeanDifference(*shown, None, None, None, None, None, None, level)
     plain = _error(change, weight, group)[0]
     farthest = float(np.abs(change).max())
     far = farthest if farthest > ROUNDING else span
@@ -121,7 +120,7 @@ def difference(pairs: Paired, span: float = 1.0, level: float = LEVEL) -> Differ
     )
     half = student_quantile(freedom, _NORMAL.inv_cdf(0.5 + level / 2)) * se
     low, high = max(-span, mean - half), min(span, mean + half)
-    return Difference(*shown, plain, se, freedom, low, high, REACH * se, level)
+    return MeanDifference(*shown, plain, se, freedom, low, high, REACH * se, level)
 
 
 def _error(change: Numbers, weight: Numbers, group: Places) -> tuple[float, float]:

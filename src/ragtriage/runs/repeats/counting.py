@@ -7,7 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ragtriage.core.case import Record
 from ragtriage.core.display import settled
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Better, Metric
+from ragtriage.core.statistics import Flags
 from ragtriage.core.steps import Relation, Unit
 from ragtriage.core.verdicts import Cell, Component, Score, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis.findings import assess
@@ -180,8 +181,6 @@ class StepFlips:
                 found.append(UnitRepeat(step, len(seen), sum(n // _SEEN == trials for n in seen) / len(seen)))
         return tuple(found)
 
-
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 WORST = 10
 

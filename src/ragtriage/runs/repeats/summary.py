@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ragtriage.core.metric import Better
-from ragtriage.diagnosis.rules import Kind
+from ragtriage.diagnosis.rules import FindingKind
 from ragtriage.runs.metric_tally import ExpectedCount
 
 Grid = np.ndarray[Any, np.dtype[np.float64]]
@@ -215,7 +215,7 @@ class FindingRepeat:
     """The findings of one rule, over all cases and trials."""
 
     rule: str
-    kind: Kind
+    kind: FindingKind
     shown: float
     """In how many cases it is shown, the mean over trials."""
     spread: float

@@ -77,9 +77,9 @@ FORMS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
 )
 """Words of a question, and the form of what it wants."""
 
-Document = tuple[str, str]
+NamedText = tuple[str, str]
 """Id and text."""
-Retriever = Callable[[str, Sequence[Document]], list[float]]
+Retriever = Callable[[str, Sequence[NamedText]], list[float]]
 """Scores every document for a question; 0 for one that doesn't fit at all."""
 
 
@@ -111,7 +111,7 @@ def answer_by_model(
 
 
 @cache
-def documents() -> tuple[Document, ...]:
+def documents() -> tuple[NamedText, ...]:
     """Every document of the folder, by id."""
     return tuple((path.stem, path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.md")))
 
@@ -122,20 +122,20 @@ def words_of(text: str) -> Counter[str]:
     return Counter(re.findall(r"\w+", text.lower()))
 
 
-def retrieve(query: str, score: Retriever, top: int) -> list[Document]:
+def retrieve(query: str, score: Retriever, top: int) -> list[NamedText]:
     """The best documents for a question, best first; none that doesn't fit at all."""
     there = documents()
     scored = sorted(zip(score(query, there), there, strict=True), key=lambda one: (-one[0], one[1]))
     return [document for points, document in scored[:top] if points > 0]
 
 
-def shared_words(query: str, there: Sequence[Document]) -> list[float]:
+def shared_words(query: str, there: Sequence[NamedText]) -> list[float]:
     """How many words of the question a document has."""
     asked = set(words_of(query))
     return [float(len(asked & set(words_of(text)))) for _, text in there]
 
 
-def bm25(query: str, there: Sequence[Document]) -> list[float]:
+def bm25(query: str, there: Sequence[NamedText]) -> list[float]:
     """Okapi BM25 with its usual constants, 1.2 and 0.75."""
     counts = [words_of(text) for _, text in there]
     usual = sum(count.total() for count in counts) / max(1, len(counts))
@@ -152,7 +152,7 @@ def bm25(query: str, there: Sequence[Document]) -> list[float]:
     ]
 
 
-def given(sources: Sequence[Any] | None) -> list[Document]:
+def given(sources: Sequence[Any] | None) -> list[NamedText]:
     """Sources that a caller hands over: texts, or mappings with text and id."""
     return [
         (str(one.get("id", at)), str(one["text"])) if isinstance(one, Mapping) else (str(at), str(one))
@@ -160,7 +160,7 @@ def given(sources: Sequence[Any] | None) -> list[Document]:
     ]
 
 
-def extracted(query: str, found: Sequence[Document]) -> dict[str, Any]:
+def extracted(query: str, found: Sequence[NamedText]) -> dict[str, Any]:
     """The sentence, or the value in it, that fits the question best."""
     names = [name for name in NAME.findall(query) if keywords(name) and " " in name]
     asked = keywords(query) - keywords(" ".join(names))
@@ -207,7 +207,7 @@ def stem(word: str) -> str:
     return SYNONYMS.get(plain, plain)
 
 
-def reply(response: str, found: Sequence[Document]) -> dict[str, Any]:
+def reply(response: str, found: Sequence[NamedText]) -> dict[str, Any]:
     """What `ragtriage collect` reads."""
     return {"response": response, "sources": [{"id": name, "text": text} for name, text in found]}
 

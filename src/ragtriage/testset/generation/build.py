@@ -13,7 +13,7 @@ from typing import Any
 
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import validated
-from ragtriage.testset.generation.database import Database
+from ragtriage.testset.generation.database import OpenedDatabase
 from ragtriage.testset.generation.fillings import (
     AnswerPolicies,
     FilledTemplate,
@@ -37,7 +37,7 @@ from ragtriage.testset.generation.sampling import (
 )
 from ragtriage.testset.generation.schema import read_schema, schema_text
 from ragtriage.testset.generation.template_files import phrasings_text, read_phrasings, read_templates, templates_text
-from ragtriage.testset.generation.value_combinations import CombinationSampler, Kind
+from ragtriage.testset.generation.value_combinations import CombinationKind, CombinationSampler
 from ragtriage.testset.generation.yaml_files import write_whole
 
 NAME = "made.json"
@@ -133,12 +133,17 @@ _COUNTS = ("occurring", "product", "tried", "blind", *_DROPPED, "empty")
 _MOST_VALUES = 200
 """Values of a placeholder that are looked for in phrasings."""
 
-Progress = Callable[[int, int], None]
+TemplateProgress = Callable[[int, int], None]
 """Is told how many templates of how many are done."""
 
 
 def make_schema(
-    database: Database, path: Path, tables: Collection[str] = (), exclude: Collection[str] = (), *, again: bool = False
+    database: OpenedDatabase,
+    path: Path,
+    tables: Collection[str] = (),
+    exclude: Collection[str] = (),
+    *,
+    again: bool = False,
 ) -> BuildStep:
     """Write `schema.yaml` from an open database."""
     found = reflect(database, tables, exclude)
@@ -178,7 +183,12 @@ def make_templates(
 
 
 def make_fillings(
-    database: Database, folder: Path, terms: FillingOptions, *, again: bool = False, progress: Progress | None = None
+    database: OpenedDatabase,
+    folder: Path,
+    terms: FillingOptions,
+    *,
+    again: bool = False,
+    progress: TemplateProgress | None = None,
 ) -> BuildStep:
     """Write `fillings.jsonl` from `schema.yaml`, `templates.yaml` and an open database.
 
@@ -322,7 +332,7 @@ class BuildOptions:
     criteria: tuple[str, ...] = ()
     """Names of linguistic criteria; all if empty."""
     per_criterion: int = PER_CRITERION
-    combinations: Kind = "occurring"
+    combinations: CombinationKind = "occurring"
     policies: AnswerPolicies = field(default_factory=AnswerPolicies)
     plan: SamplingPlan = field(default_factory=SamplingPlan)
 
@@ -351,7 +361,12 @@ class TemplateEstimate:
 
 
 def build(
-    database: Database, folder: Path, terms: BuildOptions, *, again: bool = False, progress: Progress | None = None
+    database: OpenedDatabase,
+    folder: Path,
+    terms: BuildOptions,
+    *,
+    again: bool = False,
+    progress: TemplateProgress | None = None,
 ) -> list[BuildStep]:
     """From an open database to `questions.jsonl`, each step's file in one folder; what is there already is kept.
 
@@ -382,7 +397,7 @@ def check_options(terms: BuildOptions, folder: Path | None = None) -> None:
     check_size(terms.plan, criteria_of(terms.plan, names))
 
 
-def count(database: Database, terms: BuildOptions) -> list[TemplateEstimate]:
+def count(database: OpenedDatabase, terms: BuildOptions) -> list[TemplateEstimate]:
     """What every template would come to, with nothing written: N phrasings and Q combinations of M templates."""
     check_options(terms)
     schema = reflect(database, terms.tables, terms.exclude).schema

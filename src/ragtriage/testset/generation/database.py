@@ -61,7 +61,7 @@ def address_of(url: str) -> URL:
     return found.set(drivername="postgresql+psycopg") if found.drivername == "postgresql" else found
 
 
-class Database:
+class OpenedDatabase:
     """A database that is open for reading; use it as a context manager.
 
     Args:
@@ -195,7 +195,7 @@ class Database:
             raise InputError(f"{self.shown}: {cause}") from error
 
 
-def _sqlite(address: URL, database: Database) -> Engine:
+def _sqlite(address: URL, database: OpenedDatabase) -> Engine:
     file = f"file:{quote(str(Path(str(address.database)).resolve()))}"
     readable = URL.create("sqlite", database=file, query={"mode": "ro", "uri": "true"})
     engine = create_engine(readable, poolclass=NullPool, connect_args={"check_same_thread": False})

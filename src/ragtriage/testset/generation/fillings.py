@@ -19,10 +19,10 @@ from ragtriage.core.errors import InputError
 from ragtriage.core.files import open_private, private_folder, why_unreadable
 from ragtriage.core.validation import STRICT, Invalid, validated
 from ragtriage.testset.answered_rows import AnswerType
-from ragtriage.testset.generation.database import Database, TooSlow
+from ragtriage.testset.generation.database import OpenedDatabase, TooSlow
 from ragtriage.testset.generation.query_templates import (
+    QueryShape,
     QueryTemplate,
-    Shape,
     Value,
     aliases_of,
     digest,
@@ -31,7 +31,7 @@ from ragtriage.testset.generation.query_templates import (
     shown_value,
 )
 from ragtriage.testset.generation.schema import ColumnType, Schema, Table
-from ragtriage.testset.generation.value_combinations import CombinationSampler, Kind, storable
+from ragtriage.testset.generation.value_combinations import CombinationKind, CombinationSampler, storable
 
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?)(?:\.0+)?)?")
 
@@ -95,12 +95,12 @@ def _moment(day: str, clock: str) -> TypedAnswer:
 SPARE = 4
 """How many times as many combinations are drawn where only some are needed, since few names occur twice."""
 
-Rows = list[tuple[Any, ...]]
+QueryRows = list[tuple[Any, ...]]
 
 
 def rows_at_once(
-    wide: str, columns: Sequence[str], shape: Shape, some: Sequence[Mapping[str, Value]], database: Database
-) -> dict[int, Rows]:
+    wide: str, columns: Sequence[str], shape: QueryShape, some: Sequence[Mapping[str, Value]], database: OpenedDatabase
+) -> dict[int, QueryRows]:
     """Place in `some` → the rows of this combination of values, as `wide` would give them, from one query.
 
     A combination is left out, and is to be asked by itself, where the database may call values equal that Python
@@ -116,7 +116,7 @@ def rows_at_once(
     found = database.rows("\n".join(lines), parameters)
     if len(found) == database.limits.rows:  # there may be more
         return {}
-    exact: dict[tuple[Any, ...], Rows] = defaultdict(list)
+    exact: dict[tuple[Any, ...], QueryRows] = defaultdict(list)
     alike: Counter[tuple[Any, ...]] = Counter()
     for row in found:
         key = tuple(storable(value) for value in row[: len(columns)])
@@ -142,7 +142,7 @@ def overspecified(template: QueryTemplate, schema: Schema) -> bool:
 
 
 def ambiguously_named(
-    template: QueryTemplate, schema: Schema, database: Database, some: Sequence[Mapping[str, Value]]
+    template: QueryTemplate, schema: Schema, database: OpenedDatabase, some: Sequence[Mapping[str, Value]]
 ) -> Sequence[Mapping[str, Value]]:
     """Of an overspecified template, the combinations in which several rows share the name; only these need more."""
     shape = template.shape
@@ -231,13 +231,17 @@ class FillingOptions:
     """How templates are filled."""
 
     per_template: int = PER_TEMPLATE
-    combinations: Kind = "occurring"
+    combinations: CombinationKind = "occurring"
     policies: AnswerPolicies = field(default_factory=AnswerPolicies)
     seed: int = 0
 
 
 def fill_template(
-    template: QueryTemplate, schema: Schema, sampler: CombinationSampler, database: Database, terms: FillingOptions
+    template: QueryTemplate,
+    schema: Schema,
+    sampler: CombinationSampler,
+    database: OpenedDatabase,
+    terms: FillingOptions,
 ) -> FilledTemplate:
     """The fillings of one template; what the database refuses, or takes too long for, is told in `problem`."""
     counts: Counter[str] = Counter()
@@ -253,7 +257,7 @@ def fill_template(
         chosen = ambiguously_named(template, schema, database, drawn.values) if more else drawn.values
         counts["needless"] += len(drawn.values) - len(chosen)
         asked = _QueryRunner(template, schema, database, terms.policies)
-        known: Mapping[int, Rows] = {}
+        known: Mapping[int, QueryRows] = {}
         for place, values in enumerate(chosen):
             if len(found) == terms.per_template:
                 break
@@ -276,7 +280,9 @@ def fill_template(
 class _QueryRunner:
     """One template, asked with one combination after the other."""
 
-    def __init__(self, template: QueryTemplate, schema: Schema, database: Database, policies: AnswerPolicies) -> None:
+    def __init__(
+        self, template: QueryTemplate, schema: Schema, database: OpenedDatabase, policies: AnswerPolicies
+    ) -> None:
         self._template = template
         self._database = database
         self._policies = policies
@@ -295,14 +301,14 @@ class _QueryRunner:
         self._wide = self._bound.sql if shape is None else self._widened(shape)
         self._enough = LONGEST_LIST + 1 if policies.several == "list" else 2
 
-    def rows_at_once(self, some: Sequence[Mapping[str, Value]]) -> Mapping[int, Rows]:
+    def rows_at_once(self, some: Sequence[Mapping[str, Value]]) -> Mapping[int, QueryRows]:
         """Place in `some` → rows of a combination, from one query for all where the template's form allows it."""
         if self._shape is None:
             return {}
         columns = [self._quoted(one.occurrence, one.column) for one in self._shape.filters]
         return rows_at_once(self._wide, columns, self._shape, some, self._database)
 
-    def ask(self, values: Mapping[str, Value], rows: Rows | None = None) -> Filling | str:
+    def ask(self, values: Mapping[str, Value], rows: QueryRows | None = None) -> Filling | str:
         """The filling, or why there is none: none, several, null, echo; the database is asked for unknown rows."""
         parameters = self._bound.parameters(values)
         if rows is None:
@@ -339,7 +345,7 @@ class _QueryRunner:
         known = tuple(dict.fromkeys(one.value for one in answers if one and not isinstance(one.value, tuple)))
         return TypedAnswer(known, "list") if known else "null"
 
-    def _widened(self, shape: Shape) -> str:
+    def _widened(self, shape: QueryShape) -> str:
         """The same query, with the keys of its rows beside the answer; of a counted row, how many have its name."""
         filtered = {one.occurrence for one in shape.filters} - {0}
         columns = []

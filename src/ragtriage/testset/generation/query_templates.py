@@ -42,7 +42,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class QueryShape:
     """How a query is put together: select, project and join."""
 
     table: str
@@ -71,7 +71,7 @@ class QueryTemplate:
     id: str
     """A digest of the SQL in its canonical form."""
     sql: str
-    shape: Shape | None = None
+    shape: QueryShape | None = None
     """None for SQL that somebody wrote and that doesn't have this shape."""
     tables: tuple[str, ...] = ()
     """Each once, in the order of the query."""
@@ -120,7 +120,7 @@ def aliases_of(tables: Sequence[str], taken: Sequence[str]) -> list[str]:
     return used
 
 
-def sql_of(shape: Shape, schema: Schema) -> str:
+def sql_of(shape: QueryShape, schema: Schema) -> str:
     """The SQL of a shape, in canonical form: one shape has one SQL, a clause on each line."""
     dialect = schema.dialect
     aliases = aliases_of(shape.tables, [table.name for table in schema.tables])
@@ -144,7 +144,7 @@ def sql_of(shape: Shape, schema: Schema) -> str:
     return "\n".join([*lines, f"WHERE {' AND '.join(conditions)}"])
 
 
-def _in_order(shape: Shape, schema: Schema) -> Shape:
+def _in_order(shape: QueryShape, schema: Schema) -> QueryShape:
     """The shape, its filters in their canonical order: by occurrence, and there as a person says a name."""
     tables = schema.by_name
 
@@ -163,7 +163,7 @@ def digest(canonical: str) -> str:
     return blake2b(canonical.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def template_of(shape: Shape, schema: Schema, made_by: str = "enumerated") -> QueryTemplate:
+def template_of(shape: QueryShape, schema: Schema, made_by: str = "enumerated") -> QueryTemplate:
     """A shape as a template, its filters in their canonical order."""
     shape = _in_order(shape, schema)
     sql = sql_of(shape, schema)
@@ -269,7 +269,7 @@ def enumerate_templates(schema: Schema, *, aggregates: bool = False, most: int =
     for ways, selected, aggregate in (*_FAMILIES, *(_AGGREGATES if aggregates else ())):
         for table, (joined, filters) in ((one, way) for one in schema.tables for way in ways(one, tables)):
             for column in selected(table):
-                shape = Shape(table.name, column, filters, joined, aggregate)
+                shape = QueryShape(table.name, column, filters, joined, aggregate)
                 if filters and _allowed(shape):
                     template = template_of(shape, schema)
                     found.setdefault(template.id, template)
@@ -282,13 +282,13 @@ def _askable(table: Table) -> list[Column]:
     return [column for column in table.columns if not column.surrogate and column.type != "other"]
 
 
-def _allowed(shape: Shape) -> bool:
+def _allowed(shape: QueryShape) -> bool:
     """Not what it filters on, no way that comes back to it, and no placeholder that would mean two things."""
     asks_itself = Filter(0, shape.select) in shape.filters or any(_comes_back(shape, one) for one in shape.filters)
     return not asks_itself and len(set(shape.placeholders)) == len(shape.filters)
 
 
-def _comes_back(shape: Shape, one: Filter) -> bool:
+def _comes_back(shape: QueryShape, one: Filter) -> bool:
     """Whether a filter is on the selected column, over other tables: the department of the head of a department.
 
     A reference of a table to itself leads to another row: the manager of an employee.

@@ -15,7 +15,7 @@ from sqlalchemy import types as sa
 from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.testset.generation.database import Database, cause_of
+from ragtriage.testset.generation.database import OpenedDatabase, cause_of
 from ragtriage.testset.generation.phrasing.nouns import singular
 from ragtriage.testset.generation.schema import Column, ColumnType, ForeignKey, Schema, Table
 
@@ -76,7 +76,7 @@ def is_identifier_name(name: str) -> bool:
     )
 
 
-def naming_columns(table: Table, database: Database) -> tuple[str, ...]:
+def naming_columns(table: Table, database: OpenedDatabase) -> tuple[str, ...]:
     """The columns by which a person names a row: none, one or two.
 
     In this order: a first and a last name; a column that is called a name or title; a unique text; a column whose name
@@ -103,7 +103,7 @@ def naming_columns(table: Table, database: Database) -> tuple[str, ...]:
     return (found[0].name,) if found else ()
 
 
-def _distinct_shares(table: Table, columns: list[Column], database: Database) -> dict[str, float]:
+def _distinct_shares(table: Table, columns: list[Column], database: OpenedDatabase) -> dict[str, float]:
     """How many of the sampled values of a column differ, as a share; 0 if they are long, nothing without rows."""
     if not columns:
         return {}
@@ -146,7 +146,7 @@ class Reflection:
     notes: tuple[str, ...]
 
 
-def reflect(database: Database, tables: Collection[str] = (), exclude: Collection[str] = ()) -> Reflection:
+def reflect(database: OpenedDatabase, tables: Collection[str] = (), exclude: Collection[str] = ()) -> Reflection:
     """The structure of an open database.
 
     Of some tables alone, if they are named, and without those and the columns (`table.column`) to exclude.
@@ -189,7 +189,7 @@ def _check_names(declared: Mapping[str, Table], tables: Collection[str], exclude
                 raise ConfigError(f"{flag} {name}: there is no such thing; the tables are {_some(sorted(declared))}")
 
 
-def _reflected(database: Database) -> dict[str, Table]:
+def _reflected(database: OpenedDatabase) -> dict[str, Table]:
     """Tables without words, through SQLAlchemy's inspector."""
     inspector = inspect(database.connection)
     names = sorted(name for name in inspector.get_table_names() if not name.startswith("sqlite_"))
@@ -232,7 +232,7 @@ def _unique(inspector: Inspector, table: str, dialect: str) -> Iterator[tuple[st
             yield tuple(str(column) for column in index["column_names"])
 
 
-def _sqlite_unique(database: Database) -> dict[str, list[tuple[str, ...]]]:
+def _sqlite_unique(database: OpenedDatabase) -> dict[str, list[tuple[str, ...]]]:
     """What is declared UNIQUE behind a column, which SQLAlchemy's inspector only finds for types without a length."""
     rows = database.rows(
         "SELECT t.name, i.name, c.name FROM sqlite_master t, pragma_index_list(t.name) i, pragma_index_info(i.name) c "
@@ -248,7 +248,7 @@ def _sqlite_unique(database: Database) -> dict[str, list[tuple[str, ...]]]:
     return found
 
 
-def _duckdb(database: Database) -> dict[str, Table]:
+def _duckdb(database: OpenedDatabase) -> dict[str, Table]:
     """From DuckDB's own catalogue: SQLAlchemy's inspector asks for PostgreSQL's, which DuckDB has in part only."""
     here = "database_name = current_database() AND schema_name = current_schema()"
     comments = dict(database.rows(f"SELECT table_name, comment FROM duckdb_tables() WHERE {here} ORDER BY 1"))  # noqa: S608  # a constant

@@ -33,7 +33,7 @@ class SamplingPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SampledQuestion:
     """One question with its true answer."""
 
     id: str
@@ -63,7 +63,7 @@ class Question:
 class Sample:
     """The questions, and what was left out for which reason."""
 
-    questions: tuple[Question, ...]
+    questions: tuple[SampledQuestion, ...]
     groups: int
     criteria: Mapping[str, int]
     by_template: Mapping[str, int]
@@ -144,9 +144,9 @@ def _drawn(
     criteria: Mapping[str, int],
     generator: random.Random,
     most: int,
-) -> tuple[dict[str, list[list[Question]]], int]:
+) -> tuple[dict[str, list[list[SampledQuestion]]], int]:
     """At most so many groups of questions of each template, and how many were left out that read like another."""
-    possible: dict[str, list[list[Question]]] = {}
+    possible: dict[str, list[list[SampledQuestion]]] = {}
     asked: set[str] = set()
     ambiguous = 0
     for name, fillings in waiting.items():
@@ -165,8 +165,8 @@ def _drawn(
 
 def _group(
     filling: Filling, template: QueryTemplate, texts: _Texts, criteria: Mapping[str, int], generator: random.Random
-) -> list[Question]:
-    made: list[Question] = []
+) -> list[SampledQuestion]:
+    made: list[SampledQuestion] = []
     used: set[str] = set()
     for criterion, count in criteria.items():
         known = texts[criterion]
@@ -175,7 +175,7 @@ def _group(
         used.update(chosen)
         for number, text in enumerate(chosen, 1):
             name = f"{filling.group}-{criterion}" + (f"-{number}" if count > 1 else "")
-            made.append(Question(name, filling, criterion, fill_placeholders(text, template, filling.values)))
+            made.append(SampledQuestion(name, filling, criterion, fill_placeholders(text, template, filling.values)))
     return made
 
 

@@ -16,8 +16,8 @@ from ragtriage.testset.generation.query_templates import (
     Aggregate,
     Filter,
     Join,
+    QueryShape,
     QueryTemplate,
-    Shape,
     digest,
     template_of,
 )
@@ -30,7 +30,7 @@ _CLAUSES = frozenset({"kind", "expressions", "from_", "joins", "where"})
 
 def shape_of(
     tree: exp.Select, placeholders: Sequence[str], resolved: Mapping[int, tuple[str, str]], schema: Schema
-) -> Shape | None:
+) -> QueryShape | None:
     """How a checked SELECT is put together, or None if it has another form.
 
     `placeholders` has the `table.column` of its parameters `p0`, `p1`, …; `resolved` has the table and column of each
@@ -55,7 +55,7 @@ def shape_of(
     place = (0, key[0]) if isinstance(selected, exp.Star) and key else place_of(selected)
     if len(known) != len(filters) or not known or place is None or place[0] != 0:
         return None
-    return Shape(names[0], place[1], tuple(known), tuple(joined), aggregate)
+    return QueryShape(names[0], place[1], tuple(known), tuple(joined), aggregate)
 
 
 def _places_in(

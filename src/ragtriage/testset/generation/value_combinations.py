@@ -13,7 +13,7 @@ from math import prod
 from typing import Any, Literal
 
 from ragtriage.testset.generation import exp
-from ragtriage.testset.generation.database import Database
+from ragtriage.testset.generation.database import OpenedDatabase
 from ragtriage.testset.generation.query_templates import SQLGLOT, QueryTemplate, Value, digest
 from ragtriage.testset.generation.schema import Schema, Table
 from ragtriage.testset.generation.sql_checks import ParsedTemplate, parse_template
@@ -40,7 +40,7 @@ LARGE = 100_000
 _DRAWN = 400
 """Keys in one query."""
 
-Kind = Literal["occurring", "product"]
+CombinationKind = Literal["occurring", "product"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class CombinationSampler:
     Tables of more than `large` rows are sampled; `seed` fixes what is drawn.
     """
 
-    def __init__(self, database: Database, schema: Schema, seed: int = 0, large: int = LARGE) -> None:
+    def __init__(self, database: OpenedDatabase, schema: Schema, seed: int = 0, large: int = LARGE) -> None:
         self._database = database
         self._schema = schema
         self._dialect = SQLGLOT[schema.dialect]
@@ -74,7 +74,7 @@ class CombinationSampler:
         self._is_large: dict[str, bool] = {}
         self._keys: dict[tuple[str, int], list[int]] = {}
 
-    def combinations(self, template: QueryTemplate, most: int, kind: Kind = "occurring") -> Combinations:
+    def combinations(self, template: QueryTemplate, most: int, kind: CombinationKind = "occurring") -> Combinations:
         """At most so many combinations of values.
 
         Args:

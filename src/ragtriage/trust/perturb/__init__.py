@@ -9,11 +9,11 @@ from types import MappingProxyType
 
 from ragtriage.core.case import Case
 from ragtriage.core.statistics import ranked
-from ragtriage.trust.pair_files import SHORT, Pair
+from ragtriage.trust.pair_files import SHORT, LabelledPair
 from ragtriage.trust.perturb.changes import (
     CannotPerturb,
-    ChangedCase,
     FileContext,
+    PerturbedCase,
     answer_dropped,
     answer_removed,
     irrelevant_source,
@@ -24,7 +24,7 @@ from ragtriage.trust.perturb.changes import (
 )
 from ragtriage.trust.perturb.claim_changes import claim_altered
 
-PERTURBATIONS: Mapping[str, Callable[[Case, FileContext], ChangedCase]] = MappingProxyType(
+PERTURBATIONS: Mapping[str, Callable[[Case, FileContext], PerturbedCase]] = MappingProxyType(
     {
         "source_precision": irrelevant_source,
         "fact_precision": stray_fact,
@@ -43,7 +43,7 @@ class PerturbedPairs:
     """What was made of the cases of a file."""
 
     cases: int
-    pairs: tuple[Pair, ...]
+    pairs: tuple[LabelledPair, ...]
     skipped: Mapping[str, Mapping[str, int]]
     """A metric → why no pair was made → on how many cases."""
 
@@ -55,7 +55,7 @@ def perturb(cases: Sequence[Case], seed: int = 0, metrics: Sequence[str] = tuple
     """
     context = FileContext(cases, seed)
     short = {name: in_paper for in_paper, name in SHORT.items()}
-    pairs: list[Pair] = []
+    pairs: list[LabelledPair] = []
     skipped: dict[str, Counter[str]] = {name: Counter() for name in metrics}
     for case in cases:
         why = unusable_reason(case)
@@ -68,6 +68,6 @@ def perturb(cases: Sequence[Case], seed: int = 0, metrics: Sequence[str] = tuple
             except CannotPerturb as problem:
                 skipped[name][str(problem)] += 1
             else:
-                pairs.append(Pair(f"{case.id}/{short[name]}", case.id, name, case, worse, change))
+                pairs.append(LabelledPair(f"{case.id}/{short[name]}", case.id, name, case, worse, change))
     counted = {name: ranked(reasons) for name, reasons in skipped.items() if reasons}
     return PerturbedPairs(len(cases), tuple(pairs), counted)

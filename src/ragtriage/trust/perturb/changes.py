@@ -41,7 +41,7 @@ UNSURE = "it can't be told by rules that the response answers the query from its
 _EMPTY_ROW = re.compile(r"[|\s]*\|[|\s]*")
 
 
-ChangedCase = tuple[Case, Change]
+PerturbedCase = tuple[Case, Change]
 """The worse version of a case, and what was changed."""
 
 
@@ -184,7 +184,7 @@ _ANSWER = 0.6
 """The share of the answering sentence from which on a sentence of a source surely holds it."""
 
 
-def irrelevant_source(case: Case, context: FileContext) -> ChangedCase:
+def irrelevant_source(case: Case, context: FileContext) -> PerturbedCase:
     """Add another case's source that is about something else, as the last one."""
     answering_source(case)
     unrelated = context.unrelated_source(case)
@@ -193,7 +193,7 @@ def irrelevant_source(case: Case, context: FileContext) -> ChangedCase:
     return worse, Change("an irrelevant source added", place, "", unrelated)
 
 
-def stray_fact(case: Case, context: FileContext) -> ChangedCase:
+def stray_fact(case: Case, context: FileContext) -> PerturbedCase:
     """Add a sentence of another case's source to the end of the source that supports the response."""
     at = answering_source(case)
     sentence = context.unrelated_sentence(case)
@@ -207,7 +207,7 @@ def stray_fact(case: Case, context: FileContext) -> ChangedCase:
     return replace(case, sources=sources), change
 
 
-def answer_removed(case: Case, context: FileContext) -> ChangedCase:
+def answer_removed(case: Case, context: FileContext) -> PerturbedCase:
     """Remove every sentence of the sources that holds what the response says, or shares much with the query.
 
     What is left holds none of the response's numbers and names, so that no other sentence can give the same answer.
@@ -251,13 +251,13 @@ _TYPED = ("who", "where", "when", "number")
 """The kinds of question whose answer has a form that distinguishes it from other sentences."""
 
 
-def unneeded_sentence(case: Case, context: FileContext) -> ChangedCase:
+def unneeded_sentence(case: Case, context: FileContext) -> PerturbedCase:
     """Add a sentence that is about something else to the end of the response."""
     check_addresses_query(case)
     return _appended(case, context.unrelated_sentence(case), "an unneeded sentence added to the response")
 
 
-def answer_dropped(case: Case, context: FileContext) -> ChangedCase:  # noqa: ARG001  # all perturbations get both
+def answer_dropped(case: Case, context: FileContext) -> PerturbedCase:  # noqa: ARG001  # all perturbations get both
     """Remove the sentences of the response that answer one of the query's sub-questions, where no other can.
 
     A sentence answers a sub-question if it shares a word that only this one has. What is left must share none, and,
@@ -288,7 +288,7 @@ def answer_dropped(case: Case, context: FileContext) -> ChangedCase:  # noqa: AR
     raise CannotPerturb("it can't be told by rules which sentences alone answer a part of the query")
 
 
-def repeat_added(case: Case, context: FileContext) -> ChangedCase:
+def repeat_added(case: Case, context: FileContext) -> PerturbedCase:
     """Add one of the response's sentences once more, in other words."""
     every = [one.text for one in split_sentences(case.response or "")]
     sentences = [
@@ -304,7 +304,7 @@ def repeat_added(case: Case, context: FileContext) -> ChangedCase:
     return _appended(case, paraphrased(sentence), f"a {kind} added to the response", sentence)
 
 
-def _appended(case: Case, sentence: str, what: str, of: str = "") -> ChangedCase:
+def _appended(case: Case, sentence: str, what: str, of: str = "") -> PerturbedCase:
     worse = replace(case, response=f"{(case.response or '').rstrip()} {sentence}")
     return worse, Change(what, "response", of, sentence)
 

@@ -25,9 +25,9 @@ from ragtriage.text.dates import YEAR
 from ragtriage.text.numbers import ONE_TO_TWELVE
 from ragtriage.text.sentences import split_sentences
 from ragtriage.text.words import NEGATIONS, fold, tokens
-from ragtriage.trust.pair_files import Change, Pair
+from ragtriage.trust.pair_files import Change, LabelledPair
 from ragtriage.trust.pair_scoring import CostEstimate, answers_to
-from ragtriage.trust.perturb.changes import CannotPerturb, ChangedCase, FileContext, coverage
+from ragtriage.trust.perturb.changes import CannotPerturb, FileContext, PerturbedCase, coverage
 from ragtriage.trust.wording import NUMBER, content_words, name_words, names, numbers
 
 MONTHS = tuple(map(str.title, dates.MONTHS))
@@ -147,7 +147,7 @@ Alteration = tuple[str, str, str]
 """(the altered sentence, what stood there, what stands there now)."""
 
 
-def claim_altered(case: Case, context: FileContext) -> ChangedCase:
+def claim_altered(case: Case, context: FileContext) -> PerturbedCase:
     """Change one detail of a sentence that a source surely supports, so that no source supports it any more.
 
     Tried in this order: a number, a month or day, a number in words, a name, a direction, a negation. A number, month
@@ -322,7 +322,7 @@ _LONGER = 2.0
 class WrittenChanges:
     """Pairs, some of them with a change that a model wrote."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[LabelledPair, ...]
     """All of them, in their order; where the model's sentence wasn't accepted, the rules' change stays."""
     accepted: int
     rejected: Mapping[str, int]
@@ -331,7 +331,7 @@ class WrittenChanges:
     """Sentences that the model failed to write; the next run asks again."""
 
 
-def questions_to_write(pairs: Sequence[Pair]) -> list[tuple[int, Question]]:
+def questions_to_write(pairs: Sequence[LabelledPair]) -> list[tuple[int, Question]]:
     """(position of a pair, what a model is asked for it); only for changes of a sentence that rules have made."""
     return [
         (i, QUESTION_FOR[pair.metric](pair.change.before))
@@ -340,14 +340,14 @@ def questions_to_write(pairs: Sequence[Pair]) -> list[tuple[int, Question]]:
     ]
 
 
-def cost_of_writing(pairs: Sequence[Pair], judge: Judge) -> CostEstimate:
+def cost_of_writing(pairs: Sequence[LabelledPair], judge: Judge) -> CostEstimate:
     """What `write_changes` would take; what is scored afterwards is only known when it is written."""
     wanted = [question for _, question in questions_to_write(pairs)]
     taken = judge.estimate(wanted)
     return CostEstimate(("writing changes",), len(wanted), 0, taken, taken, len(wanted))
 
 
-def write_changes(pairs: Sequence[Pair], judge: Judge) -> WrittenChanges:
+def write_changes(pairs: Sequence[LabelledPair], judge: Judge) -> WrittenChanges:
     """Have a model write the paraphrases and altered claims of pairs that rules have made.
 
     A sentence is accepted only where rules can check it: a paraphrase keeps all numbers, names and negations; an
@@ -408,7 +408,7 @@ def altered_claim_problem(sentence: str, other: str, case: Case) -> str:
     return "what an altered claim changes is no number, name or negation"
 
 
-def _with(pair: Pair, text: str, by: str) -> Pair:
+def _with(pair: LabelledPair, text: str, by: str) -> LabelledPair:
     """The pair with what a model wrote in place of the rules' words."""
     before, response = pair.change.before if pair.change else "", pair.better.response or ""
     worse, what = response.replace(before, text, 1), "a claim altered"

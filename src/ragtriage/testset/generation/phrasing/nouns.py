@@ -211,7 +211,7 @@ def is_participle(words: str) -> bool:
     return words.lower() in _MOMENTS and words.lower() not in _BASES
 
 
-About = Literal["time", "person", "place", "amount", "thing"]
+AskedAbout = Literal["time", "person", "place", "amount", "thing"]
 TIMES: tuple[ColumnType, ...] = ("date", "datetime", "time")
 
 
@@ -227,7 +227,7 @@ class Wording:
     """What is asked for: "Ann's hire date"; empty where no noun says it (yes or no)."""
     keys: str
     """For a search box: "Ann hire date"."""
-    about: About
+    about: AskedAbout
 
     @property
     def trailing(self) -> bool:
@@ -247,7 +247,7 @@ class Wording:
         return self.given if self.noun and self.trailing else self.embedded
 
 
-def asked_alike(clause: str, noun: str, keys: str, about: About) -> Wording:
+def asked_alike(clause: str, noun: str, keys: str, about: AskedAbout) -> Wording:
     """A question that has the same words as its clause: "Who wrote the book …", "who wrote the book …"."""
     return Wording(capital(clause), clause, noun, keys, about)
 
@@ -257,7 +257,7 @@ class Idiom:
     """How a kind of column is asked for; the fields are explained in the table."""
 
     column: re.Pattern[str]
-    about: About
+    about: AskedAbout
     asked: tuple[tuple[str, str], ...]
     rows: tuple[Sort, ...]
     types: tuple[ColumnType, ...]

@@ -12,7 +12,7 @@ from ragtriage.testset.generation.phrasing.nouns import (
     NOUNS,
     STATE,
     TIMES,
-    About,
+    AskedAbout,
     Idiom,
     Wording,
     article,
@@ -214,7 +214,7 @@ def _noun(words: str, row: NamedRow) -> str:
     return row.with_noun(words)
 
 
-def _what_is(words: str, row: NamedRow, noun: str, about: About) -> Wording:
+def _what_is(words: str, row: NamedRow, noun: str, about: AskedAbout) -> Wording:
     verb = "are" if is_plural(words) else "is"
     return Wording(f"What {verb} {noun}", f"what {noun} {verb}", noun, f"{row.keys} {words}", about)
 
@@ -293,7 +293,7 @@ def _which_role(query: Query, role: str, child: int, rows: list[NamedRow]) -> It
     sort = sort_of(query.table)
     person = is_person(role) or sort == "person"
     called = person or may_be_person(role)
-    about: About = "person" if person else "place" if sort == "place" else "thing"
+    about: AskedAbout = "person" if person else "place" if sort == "place" else "thing"
     verb, before = AGENTS.get(head_of(role)), preposition(role, other.sort)
     keys = f"{other.keys} {role}"
     for row in rows:

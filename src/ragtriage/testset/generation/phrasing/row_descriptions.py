@@ -22,7 +22,7 @@ from ragtriage.testset.generation.phrasing.nouns import (
     preposition,
     sort_of,
 )
-from ragtriage.testset.generation.query_templates import Join, Shape
+from ragtriage.testset.generation.query_templates import Join, QueryShape
 from ragtriage.testset.generation.schema import Column, Schema, Table
 
 
@@ -70,7 +70,7 @@ class Unnameable(Exception):
 class Query:
     """A shape beside its schema; Unnameable is raised if it names a table or column that the schema doesn't have."""
 
-    def __init__(self, schema: Schema, shape: Shape) -> None:
+    def __init__(self, schema: Schema, shape: QueryShape) -> None:
         self.shape = shape
         try:
             self.tables = [schema.by_name[name] for name in shape.tables]
