@@ -15,8 +15,12 @@ from forked import COMMAND, LOADED, Child
 from in_process import Said, said_by
 from in_process_pool import InProcess
 from ragtriage.cli import evaluate_on
+from ragtriage.execution.pools import PRELOADED, PRELOADED_TO_PAY
 
 Command = Callable[..., Said]
+
+# The server that forks processes is started once, by whichever test comes first.
+PRELOADED.extend(PRELOADED_TO_PAY)
 
 
 @pytest.fixture

@@ -18,11 +18,14 @@ from ragtriage.core.errors import JudgeError, RagtriageError
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.job import Job, Task, TaskResult
 from ragtriage.execution.worker import Worker, new_worker
+from ragtriage.judges.judge_config import JudgeConfig
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """So that as many processes as there are cores don't get in each other's way."""
 PRELOADED = ["ragtriage.execution.worker"]
 """What every process imports."""
+PRELOADED_TO_PAY = ["pydantic_ai.models.openai"]
+"""What those that ask a language model import, mostly; nothing is loaded that isn't installed."""
 MOST_LOST_AT_START = 3
 """Processes in a row that end before they have taken a task."""
 
@@ -119,7 +122,8 @@ class LocalProcesses:
         self._coordinator = coordinator
         methods = multiprocessing.get_all_start_methods()
         self._context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-        self._context.set_forkserver_preload(PRELOADED)
+        paid = isinstance(job.judge, JudgeConfig) and job.judge.paid
+        self._context.set_forkserver_preload([*PRELOADED, *(PRELOADED_TO_PAY if paid else ())])
         self._started = self._lost_at_start = 0
         self._processes = [self._start() for _ in range(count)]
 
