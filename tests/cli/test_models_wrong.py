@@ -63,7 +63,10 @@ def test_a_missing_package_is_told_with_its_extra(process, rows: Path, missing: 
     said = process("evaluate", rows.name, "--judge", "openai:gpt-5-mini", without=missing)
 
     assert said.code == 2
-    assert said.err == "ragtriage: openai models need the extra 'openai': pip install '.[openai]'\n"
+    assert said.err == (
+        "ragtriage: openai models need the extra 'openai': in a copy of ragtriage's repository, "
+        "pip install '.[openai]'\n"
+    )
     assert "Traceback" not in said.err
 
 

@@ -85,7 +85,7 @@ def test_the_command_on_a_cluster_keeps_its_budget_and_prints_what_it_prints_wit
         one = run([*flags, *judging(server)], cluster, tmp_path)
         price = json.loads(one.stdout)["spent"]["cost"]
         half = run([*flags, *judging(server), *on_ray, "--on", "ray:2", "--budget", price / 2], cluster, tmp_path)
-        whole = run([*flags, *judging(server), *on_ray, "--on", "ray:1", "--budget", 2 * price], cluster, tmp_path)
+        whole = run([*flags, *judging(server), *on_ray, "--on", "local:1", "--budget", 2 * price], cluster, tmp_path)
 
     assert [one.returncode, half.returncode, whole.returncode] == [0, 3, 0], half.stderr + whole.stderr
     assert "stopped before the budget of" in half.stderr

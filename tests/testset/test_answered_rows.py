@@ -93,7 +93,7 @@ def test_rows_with_the_same_id_are_counted_and_told(tmp_path: Path) -> None:
     read = read_rows(written(tmp_path / "rows.jsonl", rows))
 
     assert len(read.rows) == 3
-    assert read.notes == ("1 rows have the id of another row of their group and cluster: each is counted",)
+    assert read.notes == ("1 row has the id of another row of the same group and cluster: each is counted",)
 
 
 def test_a_file_may_be_packed_and_may_break_off(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ def test_every_component_of_the_rules_has_a_side() -> None:
     assert sides == {
         "retriever or source text": "retrieval",
         "retriever": "retrieval",
+        "source text": "retrieval",
         "prompt or generator": "LM",
         "prompt": "LM",
         "generator": "LM",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ragtriage
+from ragtriage.judges.embedded.silent_texts import _HOLDS
 from ragtriage.text.lexicon import Lexicon
 
 SRC = Path(ragtriage.__file__).parent
@@ -29,6 +30,7 @@ def test_every_entry_is_used() -> None:
     code = "\n".join(path.read_text(encoding="utf-8") for path in SRC.rglob("*.py"))
     data = "\n".join(path.read_text(encoding="utf-8") for path in FILES)
     by_kind = {"asks_" + kind for kind in ("number", "when", "who", "where", "why", "how", "yesno")}
+    by_kind |= {"asks_for_" + kind for kind in _HOLDS}
 
     unused = [name for _, name in ENTRIES if f'"{name}"' not in code and not re.search(rf"\{{{name}\|?\}}", data)]
 

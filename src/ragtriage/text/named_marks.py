@@ -23,11 +23,11 @@ _FIELD = re.compile(r"\W*\w[\w ]{0,30}:[*_]*\s+\S[^\n]*\Z")
 _LONGEST = 8
 """Words that the name of a document rarely exceeds."""
 
-Found = tuple[int, int, tuple[str, ...]]
+FoundMark = tuple[int, int, tuple[str, ...]]
 """Where a mark stands, and the names in it that a source's id may be; none where no id could be one."""
 
 
-def named_marks(text: str, ids: SourceIds) -> list[Found]:
+def named_marks(text: str, ids: SourceIds) -> list[FoundMark]:
     """The marks of a text that name a document, in no order."""
     if not any(sign in text for sign in "[(【:"):
         return []
@@ -36,7 +36,7 @@ def named_marks(text: str, ids: SourceIds) -> list[Found]:
     return [(start, end, names if known else ()) for start, end, names in found]
 
 
-def _bracketed(text: str) -> Iterator[Found]:
+def _bracketed(text: str) -> Iterator[FoundMark]:
     for m in _BRACKET.finditer(text):
         said = next(filter(None, m.groups())).strip()
         lead = CITATIONS["names_source"].match(said)
@@ -56,7 +56,7 @@ def _names(said: str) -> tuple[str, ...]:
     return () if wordy or all(map(str.isdigit, names)) else names
 
 
-def _at_the_end(text: str) -> Iterator[Found]:
+def _at_the_end(text: str) -> Iterator[FoundMark]:
     """The words "Source: …" behind all that is said; a field of several, as in a list of properties, isn't meant."""
     m = _LINE.search(text)
     before = text[: m.start()].rstrip() if m else ""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-Rows = list[list[str]]
+TableRows = list[list[str]]
 """Cells, the header first."""
 
 _LONGEST = 200_000
@@ -60,7 +60,7 @@ def printed_tables(text: str) -> str:
 
 
 @lru_cache(256)
-def result_rows(text: str) -> Rows:
+def result_rows(text: str) -> TableRows:
     """The rows of a text that is nothing but the result of a query without names of columns; empty if it isn't."""
     table = _literal(text)
     lines = table.splitlines()
@@ -69,7 +69,7 @@ def result_rows(text: str) -> Rows:
     return [_BAR.split(line.strip().strip("|").strip()) for line in lines]
 
 
-def _markdown(rows: Rows, *, header: bool) -> list[str]:
+def _markdown(rows: TableRows, *, header: bool) -> list[str]:
     lines = [f"| {' | '.join(cell.replace('|', '/').replace(chr(10), ' ') for cell in row)} |" for row in rows]
     return [lines[0], "|" + "---|" * len(rows[0]), *lines[1:]] if header else lines
 
@@ -84,7 +84,7 @@ def _table(lines: Sequence[str]) -> list[str] | None:
     return None
 
 
-def _is_head(rows: Rows) -> bool:
+def _is_head(rows: TableRows) -> bool:
     """Whether the first row is a header: no cell is a number, and it isn't longer than a name."""
     return all(cell and not _NUMBER.match(cell) and len(cell) <= 40 for cell in rows[0]) and len(rows) > 1
 
@@ -166,7 +166,7 @@ def _read(text: str) -> Any:
         return None
 
 
-def _rows_of(value: Any) -> Rows:
+def _rows_of(value: Any) -> TableRows:
     """The rows of a list of objects or of equally long tuples, with a header where they have names."""
     if not isinstance(value, list) or not value:
         return []

@@ -11,7 +11,7 @@ from ragtriage.text.dates import Clock, WrittenDate
 from ragtriage.text.numbers import Figure
 from ragtriage.text.values import MONEY, WITHOUT_BOUNDS, Bound, Value
 
-Relation = Literal["same", "within", "unsure", "other", ""]
+ValueRelation = Literal["same", "within", "unsure", "other", ""]
 """How a value relates to another: `same`; `within`, both may be true; `unsure`; `other`; empty: can't be compared."""
 
 _UP: frozenset[Bound] = frozenset(("least", "above"))
@@ -26,7 +26,7 @@ _CALENDAR = Decimal("0.09")
 """How far apart lengths may be that are told in days and in months: 30 days, a month."""
 
 
-def relation(own: Value, there: Value) -> Relation:
+def relation(own: Value, there: Value) -> ValueRelation:
     """How a claimed value relates to one that is told."""
     if own.kind != there.kind:
         return ""
@@ -38,7 +38,7 @@ def relation(own: Value, there: Value) -> Relation:
     return found
 
 
-def _relates(own: Value, there: Value) -> Relation:
+def _relates(own: Value, there: Value) -> ValueRelation:
     if own.kind not in WITHOUT_BOUNDS:
         return _amounts_relate(own, there)
     related = [_reading_relates(a, b, there.bound) for a, b in product(own.readings, there.readings)]
@@ -48,7 +48,7 @@ def _relates(own: Value, there: Value) -> Relation:
     return "other"
 
 
-def _reading_relates(a: object, b: object, bound: Bound) -> Relation:
+def _reading_relates(a: object, b: object, bound: Bound) -> ValueRelation:
     match a, b:
         case WrittenDate(), WrittenDate():
             told = _dates_relate(a, b)
@@ -74,7 +74,7 @@ def _follows(one: tuple[int, ...], other: tuple[int, ...], bound: Bound) -> bool
     return one > other if bound == "least" else one < other if bound == "most" else False
 
 
-def _dates_relate(a: WrittenDate, b: WrittenDate) -> Relation:
+def _dates_relate(a: WrittenDate, b: WrittenDate) -> ValueRelation:
     pairs = ((a.day, b.day), (a.month, b.month), (a.year, b.year))
     both = [(x, y) for x, y in pairs if x is not None and y is not None]
     if not both:
@@ -84,7 +84,7 @@ def _dates_relate(a: WrittenDate, b: WrittenDate) -> Relation:
     return "same" if all((x is None) == (y is None) for x, y in pairs) else "within"
 
 
-def _amounts_relate(own: Value, there: Value) -> Relation:
+def _amounts_relate(own: Value, there: Value) -> ValueRelation:
     if own.kind == MONEY and own.unit != there.unit:
         same = any(a.value == b.value for a, b in product(own.figures, there.figures))
         return "other" if same and own.bound == there.bound else ""
@@ -95,7 +95,7 @@ def _amounts_relate(own: Value, there: Value) -> Relation:
     return "other"
 
 
-def _figures_relate(own: Value, a: Figure, there: Value, b: Figure) -> Relation:
+def _figures_relate(own: Value, a: Figure, there: Value, b: Figure) -> ValueRelation:
     larger = max(abs(a.value), abs(b.value))
     apart = abs(a.value - b.value)
     if apart <= _SAME * larger:
@@ -127,7 +127,7 @@ def _opposed(a: Bound, b: Bound) -> bool:
     return (a in _UP and b in _DOWN) or (a in _DOWN and b in _UP)
 
 
-def _bounds_relate(own: Bound, there: Bound) -> Relation:
+def _bounds_relate(own: Bound, there: Bound) -> ValueRelation:
     """How the bounds of the same number relate."""
     if own == there:
         return "same"

@@ -126,7 +126,7 @@ def test_a_verdict_depends_on_its_question_alone() -> None:
 
 def test_a_judge_that_is_closed_leaves_no_model_behind() -> None:
     def sessions() -> set[int]:
-        return {id(one) for one in gc.get_objects() if isinstance(one, InferenceSession)}
+        return {id(one) for one in gc.get_objects() if type(one) is InferenceSession}
 
     before = sessions()
     one = EmbeddedJudge()

@@ -14,8 +14,6 @@ from datetime import date, timedelta
 from functools import lru_cache
 from itertools import combinations, islice
 
-import numpy as np
-
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text.dates import WEEKDAYS, WrittenDate, without_markup, written_dates
 from ragtriage.text.numbers import normalize_number
@@ -294,7 +292,9 @@ def _leads(a: date, b: date, span: _Span) -> bool:
     first, last = min(a, b), max(a, b)
     number, unit = span
     if unit == "workday":
-        apart = int(np.busday_count(first, last))
+        from numpy import busday_count  # noqa: PLC0415  # loaded when days are counted, so that a command starts quickly
+
+        apart = int(busday_count(first, last))
     elif unit in _DAYS:
         apart, number = (last - first).days, number * _DAYS[unit]
     else:

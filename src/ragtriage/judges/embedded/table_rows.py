@@ -15,7 +15,7 @@ from ragtriage.text.value_relations import relation
 from ragtriage.text.values import values
 from ragtriage.text.words import fold, stem
 
-Row = tuple[str, ...]
+KeyedRow = tuple[str, ...]
 """The cells of a row."""
 
 _LONGEST_CELL = 60
@@ -25,8 +25,8 @@ _CELL = re.compile(r"(?:(?P<name>[^:;]{1,80}):\s+)?(?P<cell>[^;]*)$")
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    names: Row
-    rows: tuple[Row, ...]
+    names: KeyedRow
+    rows: tuple[KeyedRow, ...]
     texts: tuple[str, ...]
     """The rows as sentences."""
 
@@ -62,8 +62,8 @@ def _tables(texts: tuple[str, ...]) -> tuple[_Table, ...]:
 
 
 def _read(texts: Sequence[str]) -> Iterator[_Table]:
-    names: Row = ()
-    rows: list[Row] = []
+    names: KeyedRow = ()
+    rows: list[KeyedRow] = []
     said: list[str] = []
     for text in (*texts, ""):
         own, cells = _cells(text)
@@ -78,7 +78,7 @@ def _read(texts: Sequence[str]) -> Iterator[_Table]:
             said.append(text)
 
 
-def _cells(text: str) -> tuple[Row, Row]:
+def _cells(text: str) -> tuple[KeyedRow, KeyedRow]:
     """The names and cells of a row that was read as a sentence; empty if it is none."""
     parts = [_CELL.match(part.strip()) for part in text.split(";")]
     found = [part for part in parts if part and len(part["cell"]) <= _LONGEST_CELL]

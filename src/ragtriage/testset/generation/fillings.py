@@ -23,7 +23,7 @@ from ragtriage.testset.generation.database import OpenedDatabase, TooSlow
 from ragtriage.testset.generation.query_templates import (
     QueryShape,
     QueryTemplate,
-    Value,
+    QueryValue,
     aliases_of,
     digest,
     parameterized_sql,
@@ -51,7 +51,7 @@ class AnswerPolicies:
 class TypedAnswer:
     """A true answer."""
 
-    value: Value | tuple[Value, ...]
+    value: QueryValue | tuple[QueryValue, ...]
     """Dates in ISO form, as exact as they are stored; the empty tuple says that there is no answer."""
     type: AnswerType
 
@@ -99,7 +99,11 @@ QueryRows = list[tuple[Any, ...]]
 
 
 def rows_at_once(
-    wide: str, columns: Sequence[str], shape: QueryShape, some: Sequence[Mapping[str, Value]], database: OpenedDatabase
+    wide: str,
+    columns: Sequence[str],
+    shape: QueryShape,
+    some: Sequence[Mapping[str, QueryValue]],
+    database: OpenedDatabase,
 ) -> dict[int, QueryRows]:
     """Place in `some` → the rows of this combination of values, as `wide` would give them, from one query.
 
@@ -142,8 +146,8 @@ def overspecified(template: QueryTemplate, schema: Schema) -> bool:
 
 
 def ambiguously_named(
-    template: QueryTemplate, schema: Schema, database: OpenedDatabase, some: Sequence[Mapping[str, Value]]
-) -> Sequence[Mapping[str, Value]]:
+    template: QueryTemplate, schema: Schema, database: OpenedDatabase, some: Sequence[Mapping[str, QueryValue]]
+) -> Sequence[Mapping[str, QueryValue]]:
     """Of an overspecified template, the combinations in which several rows share the name; only these need more."""
     shape = template.shape
     if shape is None or not some:
@@ -161,10 +165,10 @@ def ambiguously_named(
 
 
 def _among(
-    columns: Sequence[str], placeholders: Sequence[str], some: Sequence[Mapping[str, Value]]
-) -> tuple[str, dict[str, Value]]:
+    columns: Sequence[str], placeholders: Sequence[str], some: Sequence[Mapping[str, QueryValue]]
+) -> tuple[str, dict[str, QueryValue]]:
     """A clause by which every column has one of its placeholder's values, and its parameters."""
-    parameters: dict[str, Value] = {}
+    parameters: dict[str, QueryValue] = {}
     conditions = []
     for number, (name, column) in enumerate(zip(placeholders, columns, strict=True)):
         known = {f"v{number}_{place}": value for place, value in enumerate(dict.fromkeys(one[name] for one in some))}
@@ -199,13 +203,13 @@ class Filling:
     group: str
     """A digest of the template's canonical SQL and its values."""
     template: str
-    values: Mapping[str, Value]
+    values: Mapping[str, QueryValue]
     """Placeholder → value."""
-    answer: Value | tuple[Value, ...]
+    answer: QueryValue | tuple[QueryValue, ...]
     """Dates in ISO form, as exact as they are stored; the empty tuple says that there is no answer."""
     answer_type: AnswerType
     sql: str
-    parameters: Mapping[str, Value] = field(default_factory=dict)
+    parameters: Mapping[str, QueryValue] = field(default_factory=dict)
     """Of the SQL: name → value."""
     keys: Mapping[str, Any] = field(default_factory=dict)
     """Table → primary key of the row that the answer comes from; a counted answer has none."""
@@ -301,14 +305,14 @@ class _QueryRunner:
         self._wide = self._bound.sql if shape is None else self._widened(shape)
         self._enough = LONGEST_LIST + 1 if policies.several == "list" else 2
 
-    def rows_at_once(self, some: Sequence[Mapping[str, Value]]) -> Mapping[int, QueryRows]:
+    def rows_at_once(self, some: Sequence[Mapping[str, QueryValue]]) -> Mapping[int, QueryRows]:
         """Place in `some` → rows of a combination, from one query for all where the template's form allows it."""
         if self._shape is None:
             return {}
         columns = [self._quoted(one.occurrence, one.column) for one in self._shape.filters]
         return rows_at_once(self._wide, columns, self._shape, some, self._database)
 
-    def ask(self, values: Mapping[str, Value], rows: QueryRows | None = None) -> Filling | str:
+    def ask(self, values: Mapping[str, QueryValue], rows: QueryRows | None = None) -> Filling | str:
         """The filling, or why there is none: none, several, null, echo; the database is asked for unknown rows."""
         parameters = self._bound.parameters(values)
         if rows is None:
@@ -371,7 +375,7 @@ class _QueryRunner:
         }
 
 
-def _echoes(answer: TypedAnswer, values: Mapping[str, Value]) -> bool:
+def _echoes(answer: TypedAnswer, values: Mapping[str, QueryValue]) -> bool:
     """Whether the question holds its answer; a yes or a no it can't hold."""
     if answer.type == "yes/no" or isinstance(answer.value, tuple):
         return False

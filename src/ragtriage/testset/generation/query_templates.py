@@ -175,7 +175,7 @@ PLACEHOLDER = re.compile(r"\[([^\[\]]+\.[^\[\]]+)\]")
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?")
 """A day as databases store it in a column of moments."""
 
-Value = str | int | float | bool
+QueryValue = str | int | float | bool
 """What a placeholder stands for, as JSON can hold it."""
 
 
@@ -188,7 +188,7 @@ class ParameterizedSql:
     names: Mapping[str, str]
     """Placeholder → name of its parameter."""
 
-    def parameters(self, values: Mapping[str, Value]) -> dict[str, Value]:
+    def parameters(self, values: Mapping[str, QueryValue]) -> dict[str, QueryValue]:
         """Values by placeholder → values by parameter."""
         return {self.names[placeholder]: values[placeholder] for placeholder in self.names}
 
@@ -205,12 +205,12 @@ def parameterized_sql(template: QueryTemplate) -> ParameterizedSql:
     return ParameterizedSql(_pattern(template).sub(lambda match: f":{names[match[1]]}", template.sql), names)
 
 
-def fill_placeholders(text: str, template: QueryTemplate, values: Mapping[str, Value]) -> str:
+def fill_placeholders(text: str, template: QueryTemplate, values: Mapping[str, QueryValue]) -> str:
     """A phrasing with its values, in one pass: a value that looks like a placeholder stays what it is."""
     return _pattern(template).sub(lambda match: shown_value(values[match[1]]), text)
 
 
-def shown_value(value: Value) -> str:
+def shown_value(value: QueryValue) -> str:
     """A value as a person writes it in a question: a day without its midnight, a whole number without its point."""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 from ragtriage.testset.generation import exp
 from ragtriage.testset.generation.database import OpenedDatabase
-from ragtriage.testset.generation.query_templates import SQLGLOT, QueryTemplate, Value, digest
+from ragtriage.testset.generation.query_templates import SQLGLOT, QueryTemplate, QueryValue, digest
 from ragtriage.testset.generation.schema import Schema, Table
 from ragtriage.testset.generation.sql_checks import ParsedTemplate, parse_template
 
 
-def storable(value: Any) -> Value | None:
+def storable(value: Any) -> QueryValue | None:
     """A database's value as a parameter that JSON can hold and that finds the same rows; None if there is none.
 
     NULL, texts of blanks only and binary values have none: nobody can name them in a question.
@@ -47,7 +47,7 @@ CombinationKind = Literal["occurring", "product"]
 class Combinations:
     """Values for the placeholders of a template, in a random but fixed order."""
 
-    values: tuple[dict[str, Value], ...]
+    values: tuple[dict[str, QueryValue], ...]
     occurring: int
     """How many occur together, of the rows that were looked at."""
     product: int
@@ -95,7 +95,7 @@ class CombinationSampler:
             alias = next(one.alias_or_name for one in tree.find_all(exp.Table) if one.name.lower() == large.lower())
             rows = self._by_keys(self._tables[large], tree.sql(self._dialect), most, str(alias))
         order = [parsed.placeholders[number] for number in sorted(columns)]
-        distinct: dict[str, dict[str, Value]] = {}
+        distinct: dict[str, dict[str, QueryValue]] = {}
         skipped: set[str] = set()
         for row in rows:
             values = {name: storable(value) for name, value in zip(order, row, strict=True)}
@@ -137,7 +137,7 @@ class CombinationSampler:
             sampled=any(sampled for _, _, sampled in found),
         )
 
-    def _column(self, placeholder: str, most: int) -> tuple[list[Value], int, bool]:
+    def _column(self, placeholder: str, most: int) -> tuple[list[QueryValue], int, bool]:
         table, name = next(
             (t, c.name) for t in self._schema.tables for c in t.columns if f"{t.name}.{c.name}" == placeholder
         )
