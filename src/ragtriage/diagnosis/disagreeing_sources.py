@@ -152,9 +152,10 @@ def _about_the_same(asked: _Statement, one: _Statement, other: _Statement) -> bo
     """Whether the words of two statements are the same but for opposites, neutral ones, and words of the question."""
     known = asked.words | asked.scope
     a, b = (some.words | (some.scope & known) for some in (one, other))
-    more = {word for word in a - b if not _opposite_stem(word, other)}
-    more |= {word for word in b - a if not _opposite_stem(word, one)}
-    return not more - known - _NEUTRAL and len(a & b) >= _FEWEST
+    mine = {word for word in a - b if not _opposite_stem(word, other)} - _NEUTRAL
+    theirs = {word for word in b - a if not _opposite_stem(word, one)} - _NEUTRAL
+    each_of_a_part = mine & known and theirs & known  # of "for adults and for children"
+    return not each_of_a_part and not (mine | theirs) - known and len(a & b) >= _FEWEST
 
 
 def _of_the_same(asked: _Statement, one: _Statement, other: _Statement, *, when: bool) -> bool:
