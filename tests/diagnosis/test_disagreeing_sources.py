@@ -115,9 +115,9 @@ AGREE = [
         "A ticket for children costs 6 euros at the Lido Park.",
     ),
     (
-        "How long may cars and lorries stand on the Quarry Street car park?",
-        "On the Quarry Street car park cars may stand for 3 hours.",
-        "On the Quarry Street car park lorries may stand for 1 hour.",
+        "How long may cars and lorries stand in the Quarry Street yard?",
+        "In the Quarry Street yard cars may stand for 3 hours.",
+        "In the Quarry Street yard lorries may stand for 1 hour.",
     ),
     ("How much does the Alpha drill weigh?", "The Alpha drill weighs 2 kg.", "The Beta drill weighs 3 kg."),
     (
