@@ -89,9 +89,8 @@ def texts(records: Sequence[Record], page: Path) -> dict[str, str]:
     return {**said, **heads, "worst": str(tally.summary().worst), "page": page.read_text("utf-8")}
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_text_hangs_on_the_last_digits_of_a_probability(records: list[Record], tmp_path: Path, seed: int) -> None:
+def test_no_text_hangs_on_the_last_digits_of_a_probability(records: list[Record], tmp_path: Path) -> None:
     before = texts(records, tmp_path / "a.html")
-    after = texts([*nudged(records, random.Random(seed))], tmp_path / "b.html")
+    after = texts([*nudged(records, random.Random(0))], tmp_path / "b.html")
 
     assert {name: (before[name], after[name]) for name in before if before[name] != after[name]} == {}
