@@ -9,7 +9,6 @@ import pytest
 
 from ragtriage.text.claims import Marks, split_claims
 from ragtriage.text.declines import declines
-from ragtriage.text.yes_no import is_yes
 
 REFUSALS = Path(__file__).parents[1] / "refusals"
 QUERY = "How tall is the tower?"
@@ -21,12 +20,7 @@ def test_rules_take_no_answer_for_a_refusal_and_hide_little_of_it(name: str, lea
     rows = [json.loads(line) for line in (REFUSALS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
     declining = [row["kind"] for row in rows if declines(row["query"], row["response"]).value == "yes"]
     answers = [row for row in rows if row["kind"] == "answer" and not row["remarks"]]
-    remarks = [
-        c.text
-        for row in answers
-        for c in split_claims(row["response"], row["query"])
-        if c.remark and is_yes(c.text) is None
-    ]
+    remarks = [c.text for row in answers for c in split_claims(row["response"], row["query"]) if c.remark]
 
     assert len(rows) == 150
     assert declining.count("refusal") >= least

@@ -15,7 +15,6 @@ from ragtriage.text.lexicon import REMARKS
 from ragtriage.text.markup import on_visible_text, plain_text
 from ragtriage.text.pronouns import AUXILIARY_WORD, Subject, resolve, stands_alone, subject
 from ragtriage.text.sentences import row_text, sentences_of
-from ragtriage.text.yes_no import is_yes
 
 Remark = Literal["", "gap", "refusal", "about", "pointer", "courtesy", "restated", "question", "lead-in"]
 """`gap`: the sources don't say; `refusal`: the answer can't or won't; `about`: what the sources deal with; `pointer`:
@@ -441,11 +440,10 @@ def _read(text: str, query: str, marks: Marks | None, *, marked: bool) -> tuple[
             for c, kind in reader.read(block, before_list=following in {"item", "row", "header", "code"})
             if c.text
         )
-    bare = [REMARKS["bare_answer"].fullmatch(c.text) is not None or is_yes(c.text) is not None for c, _ in components]
-    if any(not c.remark and not alone for (c, _), alone in zip(components, bare, strict=True)):
+    bare = REMARKS["bare_answer"]
+    if any(not c.remark and not bare.fullmatch(c.text) for c, _ in components):
         components = [
-            (replace(c, remark=True), "lead-in") if alone else (c, kind)
-            for (c, kind), alone in zip(components, bare, strict=True)
+            (replace(c, remark=True), "lead-in") if bare.fullmatch(c.text) else (c, kind) for c, kind in components
         ]
     return tuple(components)
 

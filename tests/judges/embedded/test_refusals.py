@@ -13,7 +13,6 @@ from ragtriage.core import questions as ask
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Verdict
 from ragtriage.judges.embedded import EmbeddedJudge
-from ragtriage.text.yes_no import is_yes
 
 REFUSALS = Path(__file__).parents[2] / "refusals"
 
@@ -45,9 +44,7 @@ def test_refusals_are_known_and_answers_mostly_not_taken_for_one(
     declining = [
         row["kind"] for row, one in zip(rows, told, strict=True) if isinstance(one, Verdict) and one.value == "yes"
     ]
-    remarks = [
-        c.text for found in split if isinstance(found, tuple) for c in found if c.remark and is_yes(c.text) is None
-    ]
+    remarks = [c.text for found in split if isinstance(found, tuple) for c in found if c.remark]
     assert len(rows) == 150
     assert declining.count("refusal") >= least
     assert declining.count("answer") <= most
