@@ -327,8 +327,8 @@ def _taken(relative: str) -> bool:
 
 def _etag(system: Any, path: str) -> str | None:
     with system.open_input_stream(path) as stream:
-        found: dict[bytes, bytes] = stream.metadata() or {}
-    return next((value.decode() for key, value in found.items() if key.lower() == b"etag"), None)
+        found: dict[str, bytes] = stream.metadata() or {}
+    return next((value.decode() for name, value in found.items() if name.lower() == "etag"), None)
 
 
 def _located(address: str) -> tuple[Any, str]:
