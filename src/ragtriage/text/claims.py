@@ -425,7 +425,9 @@ Said = tuple[Component, Remark]
 
 def read_response(text: str, query: str, marker: Marker | None, *, marked: bool) -> tuple[Said, ...]:
     """The components of a text as it is shown, each with its kind; see `split_claims`."""
-    return _read(text, query, marker(query, text) if marker else None, marked=marked)
+    # a word for "no answer" that came so far is what was asked for: see `empty_answers`
+    answers = REMARKS["no_answer"].fullmatch(text) is not None
+    return _read(text, query, marker(query, text) if marker and not answers else None, marked=marked)
 
 
 @lru_cache(256)  # asked for the claims, for whether it declines and for what it answers

@@ -27,7 +27,7 @@ _FORMS = forms(
 )
 """Ways of writing a time of day."""
 _NAMED = {"noon": 12, "midday": 12, "midnight": 0}
-_HOUR = "|".join(ONE_TO_TWELVE)
+_NAMES, _HOUR = "|".join(_NAMED), "|".join(ONE_TO_TWELVE)
 _MINUTES = "|".join(WORDS.ordered("spoken_minutes"))
 _SPOKEN = re.compile(
     rf"\b(?:{_MINUTES}|\d{{1,2}}) (?:past|to|after) (?:{_HOUR}|\d{{1,2}})\b"
@@ -35,14 +35,14 @@ _SPOKEN = re.compile(
     rf"|\b(?:at|around|about) (?:{_HOUR})\b|\b(?:{_HOUR})[\s-]+(?:thirty|fifteen|[ap]\.?m\b|(?:in|on) the )",
     re.IGNORECASE,
 )
-_PART_OF_DAY = r"(?:,? (?P<half>[ap]\.?\s?m\b\.?|in the (?:early |late )?(?:morning|afternoon|evening)|at night))"
+_PART_OF_DAY = r"(?:,? ?(?P<half>[ap]\.?\s?m\b\.?|in the (?:early |late )?(?:morning|afternoon|evening)|at night))"
 _NO_UNIT = r"\s*(?:[.,;!?)]|$|(?:in|on|at|and|or|every|each|sharp|tonight|today|tomorrow|from|to|until)\b)"
 _AFTER_NOON = ("p", "in the afternoon", "in the late afternoon", "in the early afternoon", "in the evening",
                "in the early evening", "in the late evening", "at night")  # fmt: skip
 _SPOKEN_FORMS = forms(
     rf"\b(?P<part>half|(?:a )?quarter|(?:five|ten|twenty|twenty[ -]five|\d{{1,2}}) minutes) (?P<way>past|to|after) "
-    rf"(?P<hour>{_HOUR}|1[0-2]|[1-9])\b(?![:.,]?\d){_PART_OF_DAY}?",
-    rf"\b(?P<part>five|ten|twenty|twenty[ -]five) (?P<way>past|to) (?P<hour>{_HOUR})\b"
+    rf"(?P<hour>{_HOUR}|{_NAMES}|1[0-2]|[1-9])(?:\b|(?=[ap]m))(?![:.,]?\d){_PART_OF_DAY}?",
+    rf"\b(?P<part>five|ten|twenty|twenty[ -]five) (?P<way>past|to) (?P<hour>{_HOUR}|{_NAMES})\b"
     rf"(?:{_PART_OF_DAY}|(?={_NO_UNIT}))",
     rf"\b(?P<hour>{_HOUR}) o['’]?\s?clock\b{_PART_OF_DAY}?",
     rf"\b(?P<hour>{_HOUR})[ -](?P<part>thirty|fifteen|forty-five)\b{_PART_OF_DAY}?",
@@ -50,7 +50,7 @@ _SPOKEN_FORMS = forms(
 )
 """Ways of telling a time of day in words."""
 _LATER = re.compile(r"\b(?:afternoon|evening|night|tonight)\b", re.IGNORECASE)
-_MINUTES_A_DAY = 24 * 60
+_SECONDS_A_DAY = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +115,16 @@ def placed_spoken_clocks(text: str) -> list[tuple[Clock, tuple[int, int]]]:
 
 def _spoken_clock(match: re.Match[str]) -> Clock:
     parts = match.groupdict()
-    hour = int(_figure(parts["hour"])) % 12
+    named = _NAMED.get(parts["hour"].lower())
+    hour = int(_figure(parts["hour"])) % 12 if named is None else named
     said = (parts.get("part") or "").lower().removesuffix(" minutes").removeprefix("a ")
     minutes = {"half": 30, "quarter": 15, "thirty": 30, "fifteen": 15, "forty-five": 45}.get(said)
     if minutes is None:
         minutes = int(_figure(said)) if said else 0
-    start = (hour * 60 + (-minutes if parts.get("way") == "to" else minutes)) % (12 * 60) * 60
+    start = (hour * 60 + (-minutes if parts.get("way") == "to" else minutes)) * 60
+    if named is not None:
+        return Clock((start % _SECONDS_A_DAY,), 60)
+    start %= 12 * 3600
     half = (parts.get("half") or "").lower()
     if half:
         return Clock((start + half.startswith(_AFTER_NOON) * 12 * 3600,), 60)
@@ -158,7 +162,7 @@ def _clock(match: re.Match[str], *, later: bool) -> Clock:
     of_24_hours = parts.get("second") or (len(word) == 2 and word.startswith("0")) or not 1 <= hour <= 12
     if word in _NAMED or of_24_hours:
         return Clock((start,), step, zone)
-    return Clock((start, (start + 12 * 3600) % (_MINUTES_A_DAY * 60)), step, zone, doubtful=later)
+    return Clock((start, (start + 12 * 3600) % _SECONDS_A_DAY), step, zone, doubtful=later)
 
 
 def _zone(written: str) -> str:
@@ -196,7 +200,7 @@ def _in_words(year: str, *, whole: bool = False, weekday: str = "", behind_day: 
     return (
         rf"\b{weekday}{day}(?: of)? {_MONTH}\b\.?{of_year}",
         rf"\b{weekday}{_MONTH}\.? {day}\b{of_year}",
-        rf"\b{year}-(?P<month>\d\d)-(?P<day>\d\d)\b",
+        rf"\b{year}-(?P<month>\d\d)-(?P<day>\d\d)(?:\b|(?=T\d\d))",
         rf"\b{_MONTH}\.?,? {year}\b",
     )
 

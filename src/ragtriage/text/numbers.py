@@ -17,12 +17,11 @@ _POWERS, _FURTHER_POWERS = (
 )
 _MORE_POWERS = _POWERS | _FURTHER_POWERS
 
-# "one" is an article or pronoun as often as a number. Seventy and eighty never were among the words that are compared
-# as numbers, and would change verdicts.
+# "one" is an article or pronoun as often as a number.
 NUMBER_WORDS = {
     word: str(value)
     for word, value in (_SMALL | {"hundred": 100, "thousand": 1000}).items()
-    if word not in {"one", "seventy", "eighty"}
+    if word != "one"
 }
 """Numbers of one word → figures."""
 ONE_TO_TWELVE = tuple(_UNITS)[1:13]

@@ -21,7 +21,8 @@ _NO_SUBJECT = PRONOUNS.words("no_subject")
 _OTHER = re.compile(r"\b(?:the|an?|this|that|its|their|his|her|my|your|our|[A-Z][\w'’-]*)[ ]\w|[ ][A-Z][a-z]")
 _TWO_THINGS = re.compile(r"['’]s?[ ]| (?:of|and|or|with|for|in|on) ")
 """A subject that names two things: either may be meant by "it"."""
-_PRONOUNS = PRONOUNS.words("pronouns")
+PRONOUN_WORDS = PRONOUNS.words("pronouns")
+"""A sentence that begins with one of them leans on the one before."""
 _PERSON = re.compile(r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|de|van|von|der|la|al|bin|I{1,3}|IV|V))+$")
 _START = re.compile(rf"(It|They|He|She)[ ]({AUXILIARY})(?![\w'’])|(Its)[ ](?=[a-z])")
 
@@ -69,7 +70,7 @@ def subject(clause: str) -> Subject | None:
 
 def stands_alone(found: Subject | None) -> bool:
     """Whether the subject is understood without the sentence before it."""
-    return found is not None and found.text.split()[0].lower() not in _PRONOUNS
+    return found is not None and found.text.split()[0].lower() not in PRONOUN_WORDS
 
 
 def resolve(clause: str, topic: Subject | None) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from ragtriage.text.dates import Clock, WrittenDate
 from ragtriage.text.numbers import Figure
-from ragtriage.text.values import MONEY, WITHOUT_BOUNDS, Bound, Value
+from ragtriage.text.values import MOMENTS, MONEY, Bound, Value
 
 ValueRelation = Literal["same", "within", "unsure", "other", ""]
 """How a value relates to another: `same`; `within`, both may be true; `unsure`; `other`; empty: can't be compared."""
@@ -39,9 +39,12 @@ def relation(own: Value, there: Value) -> ValueRelation:
 
 
 def _relates(own: Value, there: Value) -> ValueRelation:
-    if own.kind not in WITHOUT_BOUNDS:
+    if own.kind not in MOMENTS:
         return _amounts_relate(own, there)
-    related = [_reading_relates(a, b, there.bound) for a, b in product(own.readings, there.readings)]
+    if not (own.end or there.end) and _opposed(own.bound, there.bound):
+        return "other"
+    bound: Bound = there.bound if there.end else ""  # a deadline leaves no other day
+    related = [_reading_relates(a, b, bound) for a, b in product(own.readings, there.readings)]
     for one in ("same", "within", ""):
         if one in related:
             return one

@@ -145,7 +145,7 @@ def values(text: str) -> tuple[Value, ...]:
     found = [Value("date", readings, text[slice(*span)], span) for readings, span in placed_dates(text)]
     found += list(_further_days(found, text))
     rest = _without(text, found)
-    for placed in (placed_clocks, placed_spoken_clocks):
+    for placed in (placed_spoken_clocks, placed_clocks):
         found += [Value("time", (one,), text[a:b], (a, b)) for one, (a, b) in _unstopped(placed(rest), text)]
         rest = _without(rest, found)
     found += [Value("weekday", (WEEKDAYS.index(m[1].lower()),), m[0], m.span()) for m in _WEEKDAY.finditer(rest)]
@@ -374,19 +374,29 @@ _BOUNDS_BEHIND: tuple[tuple[Bound, re.Pattern[str]], ...] = (
     ("most", DETAILS["most_behind"]),
     ("least", DETAILS["least_behind"]),
 )
-WITHOUT_BOUNDS = ("date", "time", "weekday")
+_MOMENTS_BEFORE: tuple[tuple[Bound, re.Pattern[str]], ...] = (
+    ("most", DETAILS["latest_before"]),
+    ("least", DETAILS["earliest_before"]),
+)
+_MOMENTS_BEHIND: tuple[tuple[Bound, re.Pattern[str]], ...] = (
+    ("most", DETAILS["latest_behind"]),
+    ("least", DETAILS["earliest_behind"]),
+)
+MOMENTS = ("date", "time", "weekday")
+"""Kinds of values that aren't amounts."""
 
 
 def _bounded(one: Value, text: str) -> Value:
-    """A value with its bound, if words beside it tell one; dates and times have none."""
+    """A value with its bound, if words beside it tell one; of dates and times only the latest and the earliest."""
     start, end = one.span
-    if one.kind in WITHOUT_BOUNDS:
-        return replace(one, whole=one.span)
-    for bound, pattern in () if one.bound else _BOUNDS_BEFORE:
+    before, behind = (
+        (_MOMENTS_BEFORE, _MOMENTS_BEHIND) if one.kind in MOMENTS else (_BOUNDS_BEFORE, _BOUNDS_BEHIND)
+    )
+    for bound, pattern in () if one.bound else before:
         match = pattern.search(text[max(0, start - 40) : start])
         if match and not _no_bound(one, match[0].strip().lower(), text[end:]):
             return replace(one, bound=bound, whole=(start - len(match[0]), end))
-    for bound, pattern in () if one.bound else _BOUNDS_BEHIND:
+    for bound, pattern in () if one.bound else behind:
         if match := pattern.match(text, end):
             return replace(one, bound=bound, whole=(start, match.end()))
     return replace(one, whole=one.span)

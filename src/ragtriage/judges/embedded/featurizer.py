@@ -357,7 +357,7 @@ def _otherwise(claim: str, evidence: Passages, texts: tuple[str, ...], response:
     Not where the response works the value out rightly.
     """
     said = [sentence.text for sentence in evidence.sentences]
-    row = row_with_other_value(claim, said) if evidence.table else ""
+    row = row_with_other_value(claim, said)
     other = None if row else other_value(claim, evidence.sentences)
     if not (row or other) or is_calculated(claim, texts, response):
         return "", 1.0

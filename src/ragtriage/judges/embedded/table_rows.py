@@ -88,7 +88,8 @@ def _cells(text: str) -> tuple[KeyedRow, KeyedRow]:
 
 
 def _keys(text: str) -> list[str]:
-    return [stem(fold(word)) for word in re.findall(r"\w+", text)]
+    """The words of a text in the form that is compared; a grade "A" is no article."""
+    return [word if len(word) == 1 else stem(fold(word)) for word in re.findall(r"\w+", text)]
 
 
 def _place(cell: str, claim: Sequence[str]) -> int:
@@ -103,9 +104,7 @@ def _contradicting(claim: str, table: _Table) -> int | None:
     """The row of a table that a claim contradicts."""
     words = _keys(claim)
     columns = range(len(table.names))
-    wordy = [
-        c for c in columns if c == 0 or all(number_in(row[c]) is None and not values(row[c]) for row in table.rows)
-    ]
+    wordy = [c for c in columns if c == 0 or not any(_measures(row[c]) for row in table.rows)]
     met: dict[int, str] = {}
     for c in wordy:
         cells = {row[c] for row in table.rows if row[c] and _place(row[c], words) >= 0}
@@ -121,7 +120,7 @@ def _contradicting(claim: str, table: _Table) -> int | None:
     for c, cell in met.items():
         fitting = [at for at in about if table.rows[at][c] == cell]
         if c != key and not fitting:
-            asked = len(about) == 1 and _distinct(table, c) and cell not in table.rows[about[0]]
+            asked = len(about) == 1 and _distinct(table, c) and not _of_column(cell, table, about[0], words)
             return about[0] if asked else None
         about = fitting
     if len(about) != 1:
@@ -130,6 +129,12 @@ def _contradicting(claim: str, table: _Table) -> int | None:
         return about[0]
     rivals = [at for at, row in enumerate(table.rows) if all(row[c] == cell for c, cell in met.items() if c != key)]
     return _outdone(words, table, about[0], rivals) if rivals else None
+
+
+def _of_column(cell: str, table: _Table, at: int, claim: Sequence[str]) -> bool:
+    """Whether a row has a cell in a column that a claim may be about: one that it names, if it names any."""
+    named = [c for c, name in enumerate(table.names) if name and _place(name, claim) >= 0]
+    return any(table.rows[at][c] == cell for c in [c for c in named if c] or range(len(table.names)))
 
 
 def _distinct(table: _Table, c: int) -> bool:
@@ -175,7 +180,10 @@ def _outdone(words: Sequence[str], table: _Table, at: int, rivals: Sequence[int]
 
 
 def _measures(cell: str) -> bool:
-    return number_in(cell) is not None or bool(values(cell))
+    """Whether a cell has an amount, or a date or time in figures; names of months and days are words."""
+    return number_in(cell) is not None or any(
+        one.kind not in ("date", "weekday") or any(map(str.isdigit, one.text)) for one in values(cell)
+    )
 
 
 def _holds(cell: str, name: str, number: Decimal, claim: str) -> bool:

@@ -16,7 +16,7 @@ from ragtriage.core.verdicts import Span
 from ragtriage.judges.embedded.readings import Sentence
 from ragtriage.text.differences import agree, differ, differing_values
 from ragtriage.text.value_relations import relation
-from ragtriage.text.values import Value, values
+from ragtriage.text.values import MOMENTS, Value, values
 from ragtriage.text.words import NEGATION, PlacedWord, content_words, placed_words, shared_words
 
 OTHER = 0.08
@@ -48,22 +48,28 @@ def in_told_notation(claim: str, sentences: Sequence[str]) -> str:
         if not told or one.whole[1] > end or any(_is_written(one, claim, *found) for found in told):
             continue
         other, text = max(told, key=lambda found: shared_words(words, _words(found[1])))
-        out = out[: one.whole[0]] + _notation(one, other, text) + out[one.whole[1] :]
+        start, stop = _place(one)
+        out = out[:start] + _notation(one, other, text) + out[stop:]
         end = one.whole[0]
     return out
+
+
+def _place(one: Value) -> Span:
+    """Where a value is written; a date or time keeps the bound that it has."""
+    return one.span if one.kind in MOMENTS else one.whole
 
 
 def _is_written(one: Value, claim: str, other: Value, text: str) -> bool:
     """Whether two values are written in the same words: "8-day", "8 days"."""
     own, there = (
-        placed_words(said[slice(*value.whole)].replace("-", " ")) for said, value in ((claim, one), (text, other))
+        placed_words(said[slice(*_place(value))].replace("-", " ")) for said, value in ((claim, one), (text, other))
     )
     return [word.key for word in own] == [word.key for word in there]
 
 
 def _notation(one: Value, other: Value, text: str) -> str:
     """The other value as it is written; what is counted keeps its own form."""
-    written = text[slice(*other.whole)]
+    written = text[slice(*_place(other))]
     if not one.counted or not written.endswith(other.text):
         return written
     return (

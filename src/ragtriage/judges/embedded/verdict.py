@@ -9,11 +9,12 @@ from ragtriage.core.display import LONGEST_QUOTE, quoted
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import CHECK, Answer, Answered, Components, Failure, Verdict, with_chance
 from ragtriage.judges.embedded.claimed_text import is_field, listed_item, without_attribution
-from ragtriage.judges.embedded.readings import read, read_sentence
+from ragtriage.judges.embedded.readings import Sentence, read, read_sentence
 from ragtriage.judges.embedded.unsupported_numbers import unsupported_numbers
 from ragtriage.text.claims import Marker, capitalized
 from ragtriage.text.declines import declines
 from ragtriage.text.differences import differences, likely_place, opposite_words
+from ragtriage.text.pronouns import PRONOUN_WORDS
 from ragtriage.text.sentences import split_sentences
 from ragtriage.text.yes_no import is_yes, stated
 
@@ -144,8 +145,14 @@ def likelier_answer(asked: Sequence[Question], answers: Sequence[Answer]) -> Ans
 def _denied(question: Question) -> bool:
     """Whether the sentence that shares most words with a claim denies something, or has the opposite of one of them."""
     own = read_sentence(question.subject).stemset
-    sentences = (sentence for text in question.evidence for sentence in read(text).sentences)
-    closest = max(sentences, key=lambda sentence: len(sentence.stemset & own))
+    told: list[tuple[int, Sentence]] = []
+    for text in question.evidence:
+        before: frozenset[str] = frozenset()
+        for sentence in read(text).sentences:
+            leans = sentence.text.partition(" ")[0].lower() in PRONOUN_WORDS  # on what the sentence before is about
+            before = sentence.stemset | before if leans else sentence.stemset
+            told.append((len(before & own), sentence))
+    closest = max(told, key=lambda one: one[0])[1]
     return closest.negated or any(opposite_words(question.subject, closest.text))
 
 
