@@ -164,7 +164,7 @@ def _of_the_same(asked: _Statement, one: _Statement, other: _Statement, *, when:
     if (one.scope ^ other.scope) - known or one.bounds - asked.bounds != other.bounds - asked.bounds:
         return False
     mine, theirs = one.years - asked.years, other.years - asked.years
-    if not when and (mine and theirs if not asked.years else mine or theirs) and mine != theirs:
+    if not when and mine != theirs:
         return False
     if not (when and not one.values and not other.values):
         days = [{one_.text.lower() for one_ in some.moments if not _told(one_, asked.moments)} for some in (one, other)]

@@ -21,8 +21,7 @@ COLUMNS: Mapping[str, ColumnKind] = {
     "contradicted": "flag", "flag": "text", "explanation": "text", "quote": "text", "quote_source": "whole",
     "quote_source_id": "text", "quote_start": "whole", "quote_end": "whole",
 }  # fmt: skip
-_QUOTE = re.compile("“(?:… )?([^“”]+?)(?: …)?”")
-"""As `ragtriage.core.display.quoted` writes them."""
+_MARK = re.compile("[“”]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +137,7 @@ def _quote(record: Record, step: Match, component: Component, verdict: Verdict, 
     told: dict[str, Any] = {}
     if at is not None:
         told |= {"quote_source": at + 1, "quote_source_id": sources[at].id}
-    for quote in _QUOTE.findall(verdict.explanation):
+    for quote in quotes_in(verdict.explanation):
         told.setdefault("quote", quote)
         words = re.compile(r"\s+".join(map(re.escape, quote.split())))
         for text, place in _read(record, step, component, at):
@@ -147,3 +146,18 @@ def _quote(record: Record, step: Match, component: Component, verdict: Verdict, 
                     told |= {"quote_source": place + 1, "quote_source_id": sources[place].id}
                 return told | {"quote": found[0], "quote_start": found.start(), "quote_end": found.end()}
     return told
+
+
+def quotes_in(explanation: str) -> Iterator[str]:
+    """What an explanation quotes, as `ragtriage.core.display.quoted` writes it; marks inside a quote are its own."""
+    depth = start = 0
+    for mark in _MARK.finditer(explanation):
+        if mark[0] == "“":
+            start = start if depth else mark.end()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                yield explanation[start : mark.start()].removeprefix("… ").removesuffix(" …")
+    if depth > 1 and (end := explanation.rfind("”")) >= start:  # a quote that was cut inside one of its own
+        yield explanation[start:end].removeprefix("… ").removesuffix(" …")

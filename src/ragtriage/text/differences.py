@@ -7,7 +7,7 @@ Of what is told here, verdicts hang on values alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
@@ -33,15 +33,20 @@ _BEGINS = re.compile(r"(?:^|[.!?:;]\s|\n)\W*$")
 _AUXILIARY = re.compile(rf"{WORDS.regex('auxiliary')}|be|been|being|to|needs?", re.IGNORECASE)
 _NO_NAMES = DETAILS.words("no_names") | DATE_NAMES
 _QUALIFIERS = WORDS.words("qualifiers")
-OPPOSITES: dict[str, frozenset[str]] = {}
-for _sides in (
-    [frozenset(side.split()) for side in line.split("|")]
-    for line in (*WORDS.lines("opposites"), *DETAILS.lines("further_opposites"))
-):
-    for _side in _sides:
-        for _word in _side:
-            OPPOSITES[_word] = OPPOSITES.get(_word, frozenset()).union(*_sides) - _side
-"""Word → words that say the opposite, in small letters."""
+
+
+def opposites_in(lines: Iterable[str]) -> Mapping[str, frozenset[str]]:
+    """Word → words that say the opposite, in small letters, of lines with a bar between the sides."""
+    found: dict[str, frozenset[str]] = {}
+    for line in lines:
+        sides = [frozenset(side.split()) for side in line.split("|")]
+        for side in sides:
+            for word in side:
+                found[word] = found.get(word, frozenset()).union(*sides) - side
+    return found
+
+
+OPPOSITES = opposites_in((*WORDS.lines("opposites"), *DETAILS.lines("further_opposites")))
 
 
 def differing_names(claim: str, text: str) -> Iterator[SpanPair]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ragtriage.text.lexicon import REMARKS
 from ragtriage.text.questions import question_type
+from ragtriage.text.sentences import split_sentences
 from ragtriage.text.words import STOP, fold, stem, tokens
 
 _LONGEST = 60
@@ -18,7 +19,7 @@ def answers_nothing(said: str, query: str, sources: Sequence[str]) -> bool:
     """Whether a response is a word for "no answer", or no word at all.
 
     It is an answer where a source says as much: "None." if there are no allergens, "Unknown" if nobody knows, "null" if
-    a source has the word. Without sources "none" answers what may be counted.
+    a sentence about what is asked has the word. Without sources "none" answers what may be counted.
     """
     if len(said) > _LONGEST or REMARKS["no_answer"].fullmatch(said) is None:
         return False
@@ -29,7 +30,10 @@ def answers_nothing(said: str, query: str, sources: Sequence[str]) -> bool:
 def _is_said(word: str, query: str, sources: Sequence[str]) -> bool:
     """Whether a word for "no answer" is the answer all the same."""
     written = re.compile(rf"(?<![\w/]){re.escape(word)}(?![\w/])", re.IGNORECASE)
-    if any(written.search(text) for text in (*sources, query)):
+    asked = {stem(fold(one)) for one in tokens(query) if fold(one) not in STOP}
+    said = [one.text for text in sources if written.search(text) for one in split_sentences(text)]
+    about = [one for one in said if written.search(one) and not asked.isdisjoint(stem(fold(w)) for w in tokens(one))]
+    if about or written.search(query):
         return True
     first = word.partition(" ")[0]
     if first in {"none", "nil", "nothing"}:

@@ -27,7 +27,8 @@ _FENCED = re.compile(
 )
 _BESIDE = 200
 """Characters of words before or behind a fence that may only lead to it."""
-_SENTENCE = re.compile(r"\w+\W+\w+\W+\w+\W*.*[.!?…][\"”’)]*\s*\Z", re.DOTALL)
+_WORDS = re.compile(r"\w+\W+\w+\W+\w+")
+_STOPS = tuple(".!?…")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_+|-+|\s+")
 _NEUTRAL, _QUESTION, _ANSWER = (JSON.words(name) for name in ("answer_names", "question_names", "truth_names"))
 _ABOUT, _OPTIONS, _NAMES = (JSON.words(name) for name in ("names_about_the_answer", "option_names", "naming"))
@@ -149,6 +150,8 @@ def _string(span: Span, text: str) -> _Text:
         except ValueError:
             raise _NotJson from None
         said += [(one, piece.start()) for one in char]
+    if said:  # where the last one ends, be it written as an escape
+        said[-1] = said[-1][0], span[1] - 2
     return _Text(said, span, quoted=True)
 
 
@@ -187,13 +190,13 @@ def _named(item: _Value) -> str | None:
 
 
 def _fields(value: _Object, path: Sequence[str], asked: frozenset[str] | None) -> Iterator[Placed]:
-    by_name = {_key(key): (key, inner) for key, inner in value.fields}
-    question = next((by_name[name] for name in by_name if name in _QUESTION), None)
-    answer = next((by_name[name][1] for name in by_name if name in _ANSWER), None)
+    named = [(_key(key), key, inner) for key, inner in value.fields]
+    question = next(((key, inner) for name, key, inner in named if name in _QUESTION), None)
+    answer = next((inner for name, _, inner in named if name in _ANSWER), None)
     paired = question is not None and isinstance(question[1], _Text) and isinstance(answer, _Text)
     if question and isinstance(question[1], _Text) and isinstance(answer, _Text):
         yield _answered(question[1], answer, question[0].span[0])
-    for name, (key, inner) in by_name.items():
+    for name, key, inner in named:
         if paired and (name in _QUESTION or name in _ANSWER or name in _OPTIONS):
             continue
         if asked is not None and _is_about(name, asked):
@@ -239,10 +242,14 @@ def _line(value: _Text, path: Sequence[str], start: int) -> Iterator[Placed]:
         shown = value.said
     names = ": ".join(path)
     lead = _at(f"{names[:1].upper()}{names[1:]}: ", start) if path else []
-    if value.quoted and (_SENTENCE.search(said) or not path):
+    if value.quoted and (_is_sentence(said) or not path):
         yield [*lead, *shown, ("\n", value.span[1] - 1)]  # a paragraph of its own
     else:
         yield _row([*lead, *shown])
+
+
+def _is_sentence(said: str) -> bool:
+    return said.rstrip('"”’) \n').endswith(_STOPS) and _WORDS.search(said) is not None
 
 
 def _row(said: Placed) -> Placed:

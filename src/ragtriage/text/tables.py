@@ -23,9 +23,9 @@ _WIDEST = 60
 _SEPARATORS = "\t;,"
 _FEWEST_FIELDS = 3
 """Lines, and fields a line, of CSV: less may be prose."""
-_FRAME = re.compile(r"\s*[-=─━+|:┼├┤┌┐└┘┬┴ ]*[-=─━]{2,}[-=─━+|:┼├┤┌┐└┘┬┴ ]*$")
+_FRAME, _RULE = frozenset("-=─━+|:┼├┤┌┐└┘┬┴ \t"), re.compile("[-=─━]{2}")
 _FOOTER = re.compile(r"\s*(?:\(\d+ rows?\)|\d+ rows? in set.*|\[\d+ rows x \d+ columns\])\s*$", re.IGNORECASE)
-_BAR = re.compile(r"\s*[|│]\s*")
+_BAR = re.compile("[|│]")
 _GAP = re.compile(r"\s{2,}")
 _NUMBER = re.compile(r"[€$£]?\s?[-+]?\d[\d.,:/-]*\s?[%€$£]?$")
 _CALLS = (
@@ -37,6 +37,8 @@ _CALLS = (
 )
 """What results of databases hold that is no literal of Python."""
 _TIME = re.compile(r"\d{4}-\d\d?-\d\d?(?: \d\d?:\d\d?)?|\d\d?:\d\d?")
+_ENDED = re.compile(r"[.!?…][\"'”’)]*\Z")
+"""How a sentence ends, and the field of a table hardly ever."""
 _SHORT_PART = re.compile(r"(?<=[-: ])(\d)(?=[-: ]|$)")
 
 
@@ -66,7 +68,7 @@ def result_rows(text: str) -> TableRows:
     lines = table.splitlines()
     if not lines or not all(line.startswith("| ") for line in lines):
         return []
-    return [_BAR.split(line.strip().strip("|").strip()) for line in lines]
+    return [_between_bars(line) for line in lines]
 
 
 def _markdown(rows: TableRows, *, header: bool) -> list[str]:
@@ -91,20 +93,31 @@ def _is_head(rows: TableRows) -> bool:
 
 def _barred(lines: Sequence[str]) -> list[str] | None:
     """Cells between bars, also in a box or below a ruled header; a Markdown table stays as it is."""
-    framed = [at for at, line in enumerate(lines) if _FRAME.match(line)]
-    if any(re.fullmatch(r"\s*\|?(?:\s*:?-+:?\s*\|)+\s*:?-*:?\s*", lines[at]) for at in framed):
+    framed = [at for at, line in enumerate(lines) if _is_frame(line)]
+    if any(re.fullmatch(r"\|?(?:\s*:?-+:?\s*\|)+\s*:?-*:?", lines[at].strip()) for at in framed):
         return None
     told = [line for at, line in enumerate(lines) if at not in framed and not _FOOTER.match(line)]
     if len(told) < 2 or not all("|" in line or "│" in line for line in told):
         return None
-    rows = [_BAR.split(line.strip().strip("|│").strip()) for line in told]
+    rows = [_between_bars(line) for line in told]
     if len({len(row) for row in rows}) != 1 or len(rows[0]) < 2:
         return None
     return _markdown(rows, header=bool(framed) or _is_head(rows))
 
 
+def _is_frame(line: str) -> bool:
+    """Whether a line only rules a table."""
+    return _FRAME.issuperset(line) and _RULE.search(line) is not None
+
+
+def _between_bars(line: str) -> list[str]:
+    return [cell.strip() for cell in _BAR.split(line.strip().strip("|│"))]
+
+
 def _separated(lines: Sequence[str]) -> list[str] | None:
-    """CSV and the like."""
+    """CSV and the like; lines that end as sentences aren't."""
+    if any(_ENDED.search(line.rstrip()) for line in lines):
+        return None
     for delimiter in _SEPARATORS:
         least = 2 if delimiter == "\t" else _FEWEST_FIELDS
         if len(lines) < least or lines[0].count(delimiter) < least - 1:
@@ -121,7 +134,7 @@ def _separated(lines: Sequence[str]) -> list[str] | None:
 
 def _aligned(lines: Sequence[str]) -> list[str] | None:
     """Columns that stand below each other, at least two blanks apart; an index before them has no name."""
-    told = [line for line in lines if not _FRAME.match(line) and not _FOOTER.match(line)]
+    told = [line for line in lines if not _is_frame(line) and not _FOOTER.match(line)]
     rows = [_GAP.split(line.strip()) for line in told]
     if len(rows) < 2 or len({len(row) for row in rows[1:]}) != 1 or len(rows[1]) < 2:
         return None
@@ -156,14 +169,12 @@ def _literal(text: str) -> str:
 def _read(text: str) -> Any:
     for pattern, plain in _CALLS:
         text = pattern.sub(plain, text)
-    try:
-        return json.loads(text)
-    except ValueError:
-        pass
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
+    for reader in (json.loads, ast.literal_eval):
+        try:
+            return reader(text)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+    return None
 
 
 def _rows_of(value: Any) -> TableRows:
@@ -182,6 +193,4 @@ def _rows_of(value: Any) -> TableRows:
 
 def _cell(value: Any) -> str:
     text = "" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return (
-        _SHORT_PART.sub(r"0\1", text) if re.fullmatch(r"\d{4}-\d\d?-\d\d?(?: \d\d?:\d\d?)?|\d\d?:\d\d?", text) else text
-    )
+    return _SHORT_PART.sub(r"0\1", text) if _TIME.fullmatch(text) else text

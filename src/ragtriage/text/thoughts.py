@@ -11,7 +11,7 @@ from ragtriage.text.citation_marks import code_spans, overlaps_any
 _NAME = r"(?:[a-z]{1,20}:)?(?:think(?:ing)?|thoughts?|reasoning)"
 _TAG = re.compile(rf"<(/?){_NAME}\s*>|\[(/?)think(?:ing)?\]|◁(/?)think▷", re.IGNORECASE)
 _BEGINS = re.compile(r"(?:\A|\n)[ \t]*\Z")
-_ENDED = re.compile(r"(?:\A|[.!?…:;)\]}\"'”’*`>\n])\s*\Z")
+_ENDS = frozenset(".!?…:;)]}\"'”’*`>")
 _GOES_ON = re.compile(r"[ \t]*[a-z.,;:!?)]")
 _SAID = re.compile(r"\w+\W+\w+\W+\w+")
 
@@ -45,15 +45,19 @@ def _spans(text: str) -> Iterator[Span]:
 
 
 def _begins(text: str, tag: re.Match[str], later: Sequence[re.Match[str]]) -> bool:
-    """Whether a tag opens thoughts: it begins a line, or sentences stand between it and the one that closes."""
-    if _BEGINS.search(text[max(0, tag.start() - 40) : tag.start()]):
+    """Whether a tag opens thoughts: it begins a line, or stands behind a sentence, with words up to one that closes."""
+    before = text[max(0, tag.start() - 40) : tag.start()]
+    if _BEGINS.search(before):
         return True
     closing = next((one for one in later if any(one.groups())), None)
-    return closing is not None and _SAID.search(text, tag.end(), closing.start()) is not None
+    ended = before.rstrip()[-1:] in set(".!?…:")
+    return ended and closing is not None and _SAID.search(text, tag.end(), closing.start()) is not None
 
 
 def _closes(text: str, at: int, tag: re.Match[str]) -> bool:
     """Whether thoughts end with a tag without a partner: no sentence goes on with it."""
     if not text[tag.end() :].strip():
-        return _ENDED.search(text[at : tag.start()]) is not None
+        before = text[at : tag.start()]
+        said = before.rstrip()
+        return not said or said[-1] in _ENDS or "\n" in before[len(said) :]
     return not text[tag.start() - 1 : tag.start()].isspace() or _GOES_ON.match(text, tag.end()) is None

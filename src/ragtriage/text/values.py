@@ -84,11 +84,11 @@ _BEFORE = re.compile(rf"(?<![^\W\d_])(?:{_MONEY_SIGN})\s?$", re.IGNORECASE)
 _BETWEEN = "|".join(sorted(WORDS.words("between_number_and_unit")))
 _OF_UNIT = "|".join(sorted(DETAILS.words("of_units")))
 _MEASURED = re.compile(
-    rf"[\s-]{{0,2}}(?:(?:full|whole|consecutive)\s)?(?:(?P<unit>{_UNIT_FORMS})|(?P<money>{_MONEY_SIGN}))(?![^\W_])",
+    rf"(?P<plus>\+)?[\s-]{{0,2}}(?:(?:full|whole|consecutive)\s)?(?:(?P<unit>{_UNIT_FORMS})|(?P<money>{_MONEY_SIGN}))(?![^\W_])",
     re.IGNORECASE,
 )
 _COUNTED = re.compile(
-    rf"[\s-]?(?P<between>(?:(?:{_BETWEEN})\s)*)(?P<of>(?:{_OF_UNIT})\s)?(?P<unit>[^\W\d_]+)", re.IGNORECASE
+    rf"(?P<plus>\+)?[\s-]?(?P<between>(?:(?:{_BETWEEN})\s)*)(?P<of>(?:{_OF_UNIT})\s)?(?P<unit>[^\W\d_]+)", re.IGNORECASE
 )
 _PER_CENT = re.compile(r"\s?(?:%|per ?cent\b|pct\b)(?!\s?(?:age )?points?\b)", re.IGNORECASE)
 _SHARE = re.compile(r"\b(?:share|fraction|proportion|rate|probability) of (?:about )?$", re.IGNORECASE)
@@ -124,6 +124,9 @@ _BLANKS = re.compile(
 )
 _SCALE = re.compile(r"\s?(?P<scale>m|bn?|k)\b", re.IGNORECASE)
 _POWERS = {"k": 3, "m": 6, "b": 9, "bn": 9}
+_MINUS = re.compile(r"(?<!\d)(?<!\d\s)\b(?:minus|negative)\s$", re.IGNORECASE)
+_LOOKED_BACK = 60
+"""Characters before a value in which it is looked for what it belongs to."""
 _A_UNIT = DETAILS["a_unit"]
 _POUNDS_OF_MASS = DETAILS["pounds_of_mass"]
 
@@ -156,7 +159,7 @@ def values(text: str) -> tuple[Value, ...]:
 def _further_days(found: Sequence[Value], text: str) -> Iterator[Value]:
     """Days whose month stands at another day: "from 1 to 5 March", "March 1–5"."""
     for one in found:
-        before, behind = _DAY_BEFORE.search(text[: one.span[0]]), _DAY_BEHIND.match(text, one.span[1])
+        before, behind = _DAY_BEFORE.search(_before(text, one.span[0])), _DAY_BEHIND.match(text, one.span[1])
         for match in filter(None, (before, behind)):
             days = [replace(r, day=int(match["day"])) for r in one.readings if isinstance(r, WrittenDate) and r.day]
             if days:
@@ -179,7 +182,7 @@ def _reaches(text: str, one: Value, other: Value) -> bool:
     between = text[one.span[1] : other.span[0]]
     if _RANGE.fullmatch(between):
         return True
-    return between.strip().lower() == "and" and _BETWEEN_TWO.search(text[: one.span[0]]) is not None
+    return between.strip().lower() == "and" and _BETWEEN_TWO.search(_before(text, one.span[0])) is not None
 
 
 def _unstopped(placed: Iterable[tuple[Clock, Span]], text: str) -> Iterator[tuple[Clock, Span]]:
@@ -189,9 +192,16 @@ def _unstopped(placed: Iterable[tuple[Clock, Span]], text: str) -> Iterator[tupl
 
 
 def _without(text: str, found: Iterable[Value]) -> str:
-    for start, end in (one.span for one in found):
-        text = text[:start] + " " * (end - start) + text[end:]
-    return text
+    kept, at = [], 0
+    for start, end in sorted(one.span for one in found):
+        kept += [text[at:start], " " * (end - max(at, start))]
+        at = max(at, end)
+    return "".join([*kept, text[at:]])
+
+
+def _before(text: str, at: int) -> str:
+    """What stands before a place, as far back as anything is looked for."""
+    return text[max(0, at - _LOOKED_BACK) : at]
 
 
 def bare_numbers(text: str) -> frozenset[Decimal]:
@@ -202,7 +212,7 @@ def bare_numbers(text: str) -> frozenset[Decimal]:
 def _numbers(text: str) -> list[tuple[Figure, Span]]:
     """Numbers with their places, also those with a half: "1 ½", "two and a half", "half a", "an" before a unit."""
     found = [_with_part(text, *one) for one in _grouped_by_blanks(text)]
-    found += [_with_part(text, *one) for one in placed_figures(text)]
+    found += [_signed(text, *_with_part(text, *one)) for one in placed_figures(text)]
     found += list(_parts(text))
     found += [(Figure(Decimal(1), Decimal(1)), match.span("a")) for match in _A_UNIT.finditer(text)]
     out: list[tuple[Figure, Span]] = []
@@ -210,6 +220,12 @@ def _numbers(text: str) -> list[tuple[Figure, Span]]:
         if not out or span[0] >= out[-1][1][1]:
             out.append((figure, span))
     return out
+
+
+def _signed(text: str, figure: Figure, span: Span) -> tuple[Figure, Span]:
+    """A number with the word before it that makes it negative: "minus 5"."""
+    word = _MINUS.search(_before(text, span[0]))
+    return (Figure(-figure.value, figure.step), (span[0] - len(word[0]), span[1])) if word else (figure, span)
 
 
 def _grouped_by_blanks(text: str) -> Iterator[tuple[Figure, Span]]:
@@ -294,7 +310,7 @@ _AND_A_HALF = re.compile(r"\s(?:and|&) a (?P<part>half|quarter)\b", re.IGNORECAS
 def _amount(text: str, figure: Figure, span: Span) -> Value | None:
     """A number with its unit, by the first way of writing one that it has."""
     start, end = span
-    if _ORDINAL.match(text, end) or _CODE.match(text, start) or _OF_YEARS.search(text[:start]):
+    if _ORDINAL.match(text, end) or _CODE.match(text, start) or _OF_YEARS.search(_before(text, start)):
         return None
     return next(filter(None, (read(text, figure, span) for read in (_money, _per_cent, _measure, _count))), None)
 
@@ -317,7 +333,7 @@ def _per_cent(text: str, figure: Figure, span: Span) -> Value | None:
     start, end = span
     if match := _PER_CENT.match(text, end):
         return Value("%", (figure,), text[start : match.end()], (start, match.end()))
-    if 0 < figure.value < 1 and _SHARE.search(text[:start]):
+    if 0 < figure.value < 1 and _SHARE.search(_before(text, start)):
         return Value("%", (_scaled(figure, Decimal(100)),), text[start:end], span)
     return None
 
@@ -329,7 +345,8 @@ def _count(text: str, figure: Figure, span: Span) -> Value | None:
     if not match or word in _NO_UNITS:
         return None
     kind = f"{match['between'].lower()}{(match['of'] or '').lower()}{vocabulary.stem(word)}"
-    return Value(kind, (figure,), text[span[0] : match.end()], (span[0], match.end()))
+    bound: Bound = "least" if match["plus"] else ""
+    return Value(kind, (figure,), text[span[0] : match.end()], (span[0], match.end()), bound=bound)
 
 
 def _measure(text: str, figure: Figure, span: Span) -> Value | None:
@@ -341,7 +358,7 @@ def _measure(text: str, figure: Figure, span: Span) -> Value | None:
     form = re.sub(r"[\s-]+", " ", (match["unit"] or match["money"]).lower())
     if match["unit"] is None or (form in _CURRENCIES and not _POUNDS_OF_MASS.search(text)):
         return Value(MONEY, _grouped(figure, text[slice(*span)]), text[start:end], (start, end), _CURRENCIES[form])
-    if form.isalpha() and len(form) == 1 and text[match.start() :][:1] == "-":
+    if form.isalpha() and len(form) == 1 and text[match.start()] == "-":
         return None
     one = _UNITS[form]
     value = Figure(figure.value * one.by + one.zero, figure.step * one.by)
@@ -349,7 +366,8 @@ def _measure(text: str, figure: Figure, span: Span) -> Value | None:
         part = one.by / (2 if half["part"].lower() == "half" else 4)
         value, end = Figure(value.value + part, part / 10), half.end()
     also = (Figure(value.value * 1000, Decimal(1)),) if _THOUSANDS.fullmatch(text[slice(*span)]) else ()
-    return Value(one.kind, (value, *also), text[start:end], (start, end), one.unit)
+    bound: Bound = "least" if match["plus"] else ""
+    return Value(one.kind, (value, *also), text[start:end], (start, end), one.unit, bound)
 
 
 def _scaled(figure: Figure, by: Decimal) -> Figure:
@@ -389,12 +407,10 @@ MOMENTS = ("date", "time", "weekday")
 def _bounded(one: Value, text: str) -> Value:
     """A value with its bound, if words beside it tell one; of dates and times only the latest and the earliest."""
     start, end = one.span
-    before, behind = (
-        (_MOMENTS_BEFORE, _MOMENTS_BEHIND) if one.kind in MOMENTS else (_BOUNDS_BEFORE, _BOUNDS_BEHIND)
-    )
+    before, behind = (_MOMENTS_BEFORE, _MOMENTS_BEHIND) if one.kind in MOMENTS else (_BOUNDS_BEFORE, _BOUNDS_BEHIND)
     for bound, pattern in () if one.bound else before:
-        match = pattern.search(text[max(0, start - 40) : start])
-        if match and not _no_bound(one, match[0].strip().lower(), text[end:]):
+        match = pattern.search(_before(text, start))
+        if match and not _no_bound(one, match[0].strip().lower(), text[end : end + 4]):
             return replace(one, bound=bound, whole=(start - len(match[0]), end))
     for bound, pattern in () if one.bound else behind:
         if match := pattern.match(text, end):

@@ -22,6 +22,7 @@ from ragtriage.judges.embedded.readings import Sentence, read_sentence
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import DATE_NAMES
+from ragtriage.text.differences import opposites_in
 from ragtriage.text.lexicon import WORDS
 from ragtriage.text.numbers import IN_FIGURES
 
@@ -144,11 +145,7 @@ def _read(text: str) -> Iterator[_Clause]:
             reach = max(0, reach - 1)
 
 
-_OTHERS: dict[str, frozenset[str]] = {}
-for _sides in ([frozenset(side.split()) for side in line.split("|")] for line in WORDS.lines("opposites")):
-    for _side in _sides:
-        for _word in _side:
-            _OTHERS[_word] = _OTHERS.get(_word, frozenset()).union(*_sides) - _side
+_OTHERS = opposites_in(WORDS.lines("opposites"))
 _CLAUSE = re.compile(r"[;:]\s+|,\s+|\s(?=(?:but|while|whereas|although|though)\s)|\s[–—-]\s")
 _BREAKS = frozenset(",;:.!?()[]\n–—")
 _ALIKE = 5

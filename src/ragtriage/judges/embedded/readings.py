@@ -143,11 +143,12 @@ def read(text: str, sentence: Callable[[str], Sentence] = read_sentence) -> Read
     whole = sentence(page)
     sentences = tuple(sentence(piece) for piece in pieces(page))
     lines = [line for line in page.splitlines() if line.strip()]
-    rows = len(_ROW.findall(page)) if len(lines) > 2 else 0
+    of_cells = len(lines) > 1 and all(line.startswith("| ") for line in lines)
+    rows = len(_ROW.findall(page)) if of_cells or len(lines) > 2 else 0
     return Reading(
         text=text,
         sentences=sentences,
         stems=whole.stemset,
         numbers=whole.numbers,
-        table=rows * 2 > len(lines) > 2,
+        table=rows * 2 > len(lines),
     )

@@ -114,6 +114,8 @@ class Channel:
             )
             if reply.truncated:
                 cause, problem = "truncated reply", f"it was cut off at {prompt.largest_reply} tokens"
+                if prompt.largest_reply == longest:
+                    self._count_misfit(MalformedReply(problem))
                 prompt = replace(prompt, refused=None, largest_reply=min(2 * prompt.largest_reply, longest))
             else:
                 if found.fault is None:
@@ -134,8 +136,8 @@ class Channel:
         self._misfits += 1
         if self._misfits == FIRST_READINGS:
             self._close(
-                f"{self._name} writes nothing that fits: none of its first {FIRST_READINGS} replies did, the last as "
-                f"{fault}; name a larger model, or choose another form of replies, schema or text (--reply)",
+                f"{self._name} writes nothing that fits: none of its first {FIRST_READINGS} replies did (of "
+                f"the last, {fault}); name a larger model, or choose another form of replies, schema or text (--reply)",
                 fault,
             )
 
