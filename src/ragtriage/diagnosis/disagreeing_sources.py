@@ -42,6 +42,7 @@ _LONGEST = 20_000
 _MOST_STATEMENTS = 8
 """Sentences of a source that are equally close."""
 _HEADING = re.compile(r"^(?P<heading>[^:]{1,80}):\s+(?P<said>(?:\S+\s+){2,}.*)$", re.DOTALL)
+_WAS = re.compile(r"\b(?:was|were|had|used to)\b", re.IGNORECASE)
 _ENDS = re.compile(r"[.!…][\"'”’)\]]*\s*$")
 _YEAR = re.compile(YEAR)
 _NEUTRAL = frozenset(map(vocabulary.stem, DETAILS.words("neutral")))
@@ -160,17 +161,25 @@ def _about_the_same(asked: _Statement, one: _Statement, other: _Statement) -> bo
 
 def _of_the_same(asked: _Statement, one: _Statement, other: _Statement, *, when: bool) -> bool:
     """Whether nothing tells that two statements hold of different things, times or conditions."""
+    if not asked.years and not when and _of_then_and_now(one, other):
+        return False
     known = asked.words | asked.scope | _NEUTRAL
     if (one.scope ^ other.scope) - known or one.bounds - asked.bounds != other.bounds - asked.bounds:
         return False
     mine, theirs = one.years - asked.years, other.years - asked.years
-    if not when and mine != theirs:
+    if not when and (mine and theirs if not asked.years else mine or theirs) and mine != theirs:
         return False
     if not (when and not one.values and not other.values):
         days = [{one_.text.lower() for one_ in some.moments if not _told(one_, asked.moments)} for some in (one, other)]
         if days[0] != days[1]:
             return False
     return all(not (a.heading - known - b.heading - b.words - a.words) for a, b in ((one, other), (other, one)))
+
+
+def _of_then_and_now(one: _Statement, other: _Statement) -> bool:
+    """Whether one tells what was in a year, and the other what is: "In 2020 the fee was 5 euros"."""
+    was = [bool(some.years) and _WAS.search(some.text) is not None for some in (one, other)]
+    return was[0] != was[1]
 
 
 def _told(detail: Value, others: Sequence[Value]) -> bool:
