@@ -19,9 +19,7 @@ _MORE_POWERS = _POWERS | _FURTHER_POWERS
 
 # "one" is an article or pronoun as often as a number.
 NUMBER_WORDS = {
-    word: str(value)
-    for word, value in (_SMALL | {"hundred": 100, "thousand": 1000}).items()
-    if word != "one"
+    word: str(value) for word, value in (_SMALL | {"hundred": 100, "thousand": 1000}).items() if word != "one"
 }
 """Numbers of one word → figures."""
 ONE_TO_TWELVE = tuple(_UNITS)[1:13]

@@ -389,9 +389,7 @@ MOMENTS = ("date", "time", "weekday")
 def _bounded(one: Value, text: str) -> Value:
     """A value with its bound, if words beside it tell one; of dates and times only the latest and the earliest."""
     start, end = one.span
-    before, behind = (
-        (_MOMENTS_BEFORE, _MOMENTS_BEHIND) if one.kind in MOMENTS else (_BOUNDS_BEFORE, _BOUNDS_BEHIND)
-    )
+    before, behind = (_MOMENTS_BEFORE, _MOMENTS_BEHIND) if one.kind in MOMENTS else (_BOUNDS_BEFORE, _BOUNDS_BEHIND)
     for bound, pattern in () if one.bound else before:
         match = pattern.search(text[max(0, start - 40) : start])
         if match and not _no_bound(one, match[0].strip().lower(), text[end:]):
