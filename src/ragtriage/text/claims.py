@@ -11,6 +11,7 @@ from typing import Literal
 
 from ragtriage.core.verdicts import Component, Components, Span
 from ragtriage.text.blocks import Block, blocks
+from ragtriage.text.empty_answers import says_no_answer
 from ragtriage.text.lexicon import REMARKS
 from ragtriage.text.markup import on_visible_text, plain_text
 from ragtriage.text.pronouns import AUXILIARY_WORD, Subject, resolve, stands_alone, subject
@@ -425,9 +426,9 @@ Said = tuple[Component, Remark]
 
 def read_response(text: str, query: str, marker: Marker | None, *, marked: bool) -> tuple[Said, ...]:
     """The components of a text as it is shown, each with its kind; see `split_claims`."""
-    # a word for "no answer" that came so far is what was asked for: see `empty_answers`
-    answers = REMARKS["no_answer"].fullmatch(text) is not None
-    return _read(text, query, marker(query, text) if marker and not answers else None, marked=marked)
+    if says_no_answer(text):  # what came so far is what was asked for: see `empty_answers`
+        marker = None
+    return _read(text, query, marker(query, text) if marker else None, marked=marked)
 
 
 @lru_cache(256)  # asked for the claims, for whether it declines and for what it answers

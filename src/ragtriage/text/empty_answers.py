@@ -15,13 +15,18 @@ _COUNTED = re.compile(r"(?i)\b(?:which|what|how many|any)\b")
 _WORD = re.compile(r"\w[\w/ ]*")
 
 
+def says_no_answer(said: str) -> bool:
+    """Whether a text is a word for "no answer", or no word at all."""
+    return len(said) <= _LONGEST and REMARKS["no_answer"].fullmatch(said) is not None
+
+
 def answers_nothing(said: str, query: str, sources: Sequence[str]) -> bool:
     """Whether a response is a word for "no answer", or no word at all.
 
     It is an answer where a source says as much: "None." if there are no allergens, "Unknown" if nobody knows, "null" if
     a sentence about what is asked has the word. Without sources "none" answers what may be counted.
     """
-    if len(said) > _LONGEST or REMARKS["no_answer"].fullmatch(said) is None:
+    if not says_no_answer(said):
         return False
     found = _WORD.search(said)
     return found is None or not _is_said(found[0].strip().lower(), query, sources)

@@ -103,12 +103,15 @@ def test_short_answers_cover_what_was_asked_and_nobody_is_blamed_for_them(embedd
 
 def test_a_yes_or_no_is_judged_as_what_it_states(embedded: EmbeddedJudge) -> None:
     free, closed = "Parking is free on Sundays.", "The library is closed on Sundays."
+    lamp = "The Hollin lamp doesn't come with a bulb. It can be dimmed."
     told = [
         ("No.", "Is parking free on Sundays?", free, "no"),
         ("Yes, it is.", "Is parking free on Sundays?", free, "yes"),
         ("No, it isn't.", "Is the library open on Sundays?", closed, "yes"),
         ("Yes.", "Is the library open on Sundays?", closed, "no"),
         ("No.", "And on Sundays?", free, "unknown"),  # nobody can tell what it denies
+        ("Yes.", "Can the Hollin lamp be dimmed?", lamp, "yes"),
+        ("No.", "Can the Hollin lamp be dimmed?", lamp, "no"),
     ]
     questions = [ask.supported(said, [source], query=query, context=said) for said, query, source, _ in told]
 
@@ -134,3 +137,69 @@ def test_a_made_up_item_of_a_list_is_not_supported(embedded: EmbeddedJudge) -> N
     found = asyncio.run(answers())
     values = [one.value for place in range(len(items)) if isinstance(one := found[place], Verdict)]
     assert values == ["yes", "no", "yes", "yes"]
+
+
+def test_an_item_beside_others_that_one_sentence_lists_is_surely_made_up(embedded: EmbeddedJudge) -> None:
+    source = "Kit list of the Skell ferry crew: a life vest, a signal lamp and a hand pump. Ropes lie in the hold."
+    items = ["a life vest", "a signal lamp", "a portable heater"]
+    response = "Here's what to carry on the ferry:\n" + "\n".join(f"{n}. {one}" for n, one in enumerate(items, 1))
+    questions = [
+        ask.supported(f"To carry on the ferry: {item}", [source], query="What do crews carry?", context=response)
+        for item in items
+    ]
+
+    async def answers() -> dict[int, Answer]:
+        return {place: answer async for place, answer in embedded.ask(questions)}
+
+    found = asyncio.run(answers())
+    verdicts = [one for place in range(len(items)) if isinstance(one := found[place], Verdict)]
+    assert [one.value for one in verdicts] == ["yes", "yes", "no"]
+    assert (verdicts[2].chance or 1.0) < 0.1
+
+
+def test_a_number_of_an_item_counts_in_words_too(embedded: EmbeddedJudge) -> None:
+    source = "Members of the rowing club pay six euros for a boat, guests pay nine euros."
+    response = "| Boat: members: six euros |\n| Boat: guests: eighty euros |\n"
+    claims = ["Boat: members: six euros", "Boat: guests: eighty euros"]
+    questions = [ask.supported(one, [source], query="What does a boat cost?", context=response) for one in claims]
+
+    async def answers() -> dict[int, Answer]:
+        return {place: answer async for place, answer in embedded.ask(questions)}
+
+    found = asyncio.run(answers())
+    assert [one.value for place in range(2) if isinstance(one := found[place], Verdict)] == ["yes", "no"]
+
+
+def test_unknown_is_an_answer_where_a_source_says_so(embedded: EmbeddedJudge) -> None:
+    told = (Source("The tapestry was woven around 1510. Its weaver is unknown."), Source("It hangs in the hall."))
+    cases = [Case("weaver", "Who wove the tapestry?", told, "Unknown.")]
+
+    (record,) = evaluate_sync(cases, embedded, metrics=metrics_named(["response_query_coverage"]))
+
+    outcome = record.outcomes["response_query_coverage"]
+    assert isinstance(outcome, Score)
+    assert outcome.value > 0.8
+
+
+@pytest.mark.parametrize(
+    ("query", "response", "covered"),
+    [
+        ("Name the three tools in the kit.", "A rasp.", False),
+        ("Who are the four trustees of the mill?", "Ada Voss and Ole Brandt are trustees.", False),
+        ("Name the three tools in the kit.", "A rasp, a plane and a saw.", True),
+        ("Name the three tools in the kit.", "Rasp / plane / saw", True),
+        ("Name a tool in the kit.", "A rasp.", True),
+        ("Which two tools in the kit cut wood?", "A plane and a saw.", True),
+    ],
+)
+def test_some_of_so_many_things_cover_less(
+    embedded: EmbeddedJudge, query: str, response: str, *, covered: bool
+) -> None:
+    told = (Source("The kit holds a rasp, a plane and a saw. Trustees: Ada Voss, Ole Brandt, Ina Roth and Per Dahl."),)
+    (record,) = evaluate_sync(
+        [Case("kit", query, told, response)], embedded, metrics=metrics_named(["response_query_coverage"])
+    )
+
+    outcome = record.outcomes["response_query_coverage"]
+    assert isinstance(outcome, Score)
+    assert outcome.value > 0.8 if covered else outcome.value < 0.3

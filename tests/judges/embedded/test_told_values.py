@@ -16,6 +16,9 @@ from ragtriage.judges.embedded.told_values import OTHER, UNSURE, in_told_notatio
 
 ROOMS = "| Room | Seats | Price per day |\n|---|---|---|\n| Alder | 40 | 120 € |\n| Birch | 25 | 85 € |"
 GOALS = " name | team   | goals \n------+--------+-------\n Ada  | Rovers |    17\n Brit | United |    11"
+MARKS = " swimmer  crawl  diving\n      12      B       C\n      13      C       B\n      14      A       C"
+SHIPS = "port,month,ships\nSkell,May,31\nSkell,June,44\nSelby,June,52"
+BERTHS = "[('north quay', 7), ('south quay', 12)]"
 SALES = "[('2024-Q1', 'north', 1800), ('2024-Q1', 'south', 950), ('2024-Q2', 'north', 2100)]"
 
 
@@ -96,6 +99,8 @@ def test_what_may_be_right_beside_it_is_no_other_value(claim: str, text: str) ->
         ("In the south they sold 1800 in 2024-Q1.", SALES, "2024-Q1; south; 950"),
         ("Brit scored the most goals, 11.", GOALS, "name: Ada; team: Rovers; goals: 17"),
         ("Ada has the fewest goals.", GOALS, "name: Brit; team: United; goals: 11"),
+        ("52 ships called at Skell in June.", SHIPS, "port: Skell; month: June; ships: 44"),
+        ("Swimmer 13 has a B in crawl.", MARKS, "swimmer: 13; crawl: C; diving: B"),
     ],
 )
 def test_a_value_of_another_row_is_found(claim: str, table: str, row: str) -> None:
@@ -118,6 +123,9 @@ def test_a_value_of_another_row_is_found(claim: str, table: str, row: str) -> No
         ("Ada scored the most goals.", GOALS),
         ("Brit scored the most goals of United.", GOALS),
         ("Birch has at least 20 seats.", ROOMS),
+        ("44 ships called at Skell in June.", SHIPS),
+        ("Swimmer 13 has a B in diving, a C in crawl.", MARKS),
+        ("Swimmer 14 has an A in crawl.", MARKS),
     ],
 )
 def test_the_own_row_several_rows_and_sums_are_left_alone(claim: str, table: str) -> None:
@@ -163,3 +171,16 @@ def test_verdicts_hang_on_values(embedded: EmbeddedJudge, query: str, source: st
     assert (found[0].chance or 0) >= 0.8
     assert (found[1].chance or 1) <= NOT_SUPPORTED
     assert found[1].contradicted
+
+
+def test_rows_of_a_result_without_names_of_columns_are_told_apart(embedded: EmbeddedJudge) -> None:
+    query = "How many berths does the south quay have?"
+    claims = [f"The south quay has {number} berths." for number in (12, 7)]
+
+    async def ask() -> dict[int, Verdict]:
+        questions = [supported(claim, [BERTHS], query, claim) for claim in claims]
+        return {at: answer async for at, answer in embedded.ask(questions) if isinstance(answer, Verdict)}
+
+    found = asyncio.run(ask())
+
+    assert [found[at].value for at in range(2)] == ["yes", "no"]

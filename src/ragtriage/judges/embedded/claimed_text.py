@@ -101,7 +101,7 @@ def _names_no_way(question: str, said: str) -> bool:
     )
 
 
-def share_named(question: str, claims: str) -> float:
+def share_named(question: str, response: str) -> float:
     """The share of so many things as a question asks for that a response may name: "Which three documents …?"; else 1.
 
     What is parted by commas, "and", stops or lines counts as several.
@@ -109,10 +109,10 @@ def share_named(question: str, claims: str) -> float:
     asked = RULES["asks_so_many"].search(question)
     number = NUMBER_WORDS.get(asked["number"].lower(), asked["number"]) if asked else "1"
     wanted = int(number) if number.isdigit() else 1
-    return min(1.0, len([part for part in _APART.split(claims) if any(map(str.isalnum, part))]) / max(1, wanted))
+    return min(1.0, len([part for part in _APART.split(response) if any(map(str.isalnum, part))]) / max(1, wanted))
 
 
-_APART = re.compile(r"[,;.\n]|\s(?:and|or|plus|then|as well as)\s|\s[-–&+]\s")
+_APART = re.compile(r"[,;.\n/|·•→>]|\s(?:and|or|plus|then|as well as)\s|\s[-–&+]\s")
 
 
 def asserted_text(query: str, claim: str) -> str:
@@ -131,7 +131,7 @@ def _elliptic(question: str, said: str, words: int) -> bool:
 _STEP = re.compile(r"^[ \t>]*(?:#+ )?(?:\*\*)?(?:step )?(\d{1,2})[.):]\s", re.IGNORECASE | re.MULTILINE)
 _END = re.compile(r"\n[ \t]*\n(?=[^\s\d#>`*-])")
 """Where a paragraph follows that is neither a step nor part of one."""
-_ITEM = re.compile(r"[ \t>]*(?:[-*•–+]|\(?\d{1,2}[.)])\s*\S")
+_ITEM = re.compile(r"[ \t>]*(?:[-*•–+]|\(?(?:\d{1,2}|[a-z])[.)])\s*\S")
 _ENDING = 6
 """Words by which a claim is found again: what it begins with may have been filled in."""
 _NAMES_IT = 0.5
@@ -160,10 +160,18 @@ def listed_item(claim: str, response: str) -> str:
     lead, colon, item = claim.partition(": ")
     if colon and is_field(claim, response):
         return claim.rpartition(": ")[2]
-    if not colon or "\n" in claim or lead not in (said := _plain(response)):
+    said = _plain(response)
+    at = said.lower().find(lead.lower())  # what led to it may stand before: "Here is what to bring: …"
+    if not colon or "\n" in claim or at < 0:
         return ""
-    behind = said[said.find(lead) + len(lead) :]
+    behind = said[at + len(lead) :]
     return item if behind.lstrip("*_").startswith(":") and item in behind and _SEVERAL_ITEMS.search(behind) else ""
+
+
+def listed_items(response: str) -> tuple[str, ...]:
+    """The items of a response's lists, a line each."""
+    lines = _plain(response).splitlines()
+    return tuple(line[mark.end() - 1 :].strip() for line in lines if (mark := _ITEM.match(line)))
 
 
 @lru_cache(256)

@@ -214,8 +214,8 @@ class Featurizer:
         task, said = "answered_response", self._said(question.query, question.evidence)
         if not said:
             return Featurized(task, (), (Scored(DECLINED, next(iter(question.evidence), "")),))
-        if (share := share_named(question.subject, said)) < 1.0:
-            return Featurized(task, (), (Scored(REPLIED * share, said),))
+        if (share := share_named(question.subject, visible_text("\n".join(question.evidence)))) < 1.0:
+            return Featurized(task, (), (Scored(REPLIED * share**2, said),))  # half of it is no answer to all
         if is_short_reply(question.query, question.subject, said):
             return Featurized(task, (), (Scored(REPLIED, said),))
         if is_open_ended(question.subject):

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from ragtriage.core.display import LONGEST_QUOTE, quoted
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import CHECK, Answer, Answered, Components, Failure, Verdict, with_chance
-from ragtriage.judges.embedded.claimed_text import is_field, listed_item, without_attribution
-from ragtriage.judges.embedded.readings import Sentence, read, read_sentence
+from ragtriage.judges.embedded.claimed_text import is_field, listed_item, listed_items, without_attribution
+from ragtriage.judges.embedded.readings import Reading, Sentence, read, read_sentence
 from ragtriage.judges.embedded.unsupported_numbers import unsupported_numbers
 from ragtriage.text.claims import Marker, capitalized
 from ragtriage.text.declines import declines
-from ragtriage.text.differences import differences, likely_place, opposite_words
+from ragtriage.text.differences import agree, differ, differences, likely_place, opposite_words
 from ragtriage.text.pronouns import PRONOUN_WORDS
 from ragtriage.text.sentences import split_sentences
+from ragtriage.text.values import values
 from ragtriage.text.yes_no import is_yes, stated
 
 NEAR = 0.6
@@ -187,10 +188,23 @@ def item_answer(asked: Sequence[Question], answers: Sequence[Answer]) -> Answer:
     known = frozenset[str]().union(*(reading.numbers | reading.stems for reading in readings))
     if unsupported_numbers(item, known, (*question.evidence, question.query), question.context):
         share = 1.0
+    fall = NOWHERE ** (share + (share == 1.0 and _tells_others(item, question.context, readings)))
     here = min(max(found.score or 0.0, LEAST), 1.0 - LEAST)
-    odds = here / (1.0 - here) / NOWHERE**share
+    odds = here / (1.0 - here) / fall
     chance = odds / (1.0 + odds)
     return with_chance(replace(found, score=chance), chance) if share else found
+
+
+def _tells_others(item: str, response: str, readings: Sequence[Reading]) -> bool:
+    """Whether the evidence tells what would stand in an item's place.
+
+    Only other values of its kind, or in one sentence several items of the response's list.
+    """
+    items = [own for one in listed_items(response) if (own := read_sentence(one).stemset)]
+    sentences = [sentence for reading in readings for sentence in reading.sentences]
+    pairs = [(one, other) for one in values(item) for sentence in sentences for other in values(sentence.text)]
+    other_values = any(differ(*pair) for pair in pairs) and not any(agree(*pair) for pair in pairs)
+    return other_values or any(sum(own <= one.stemset for own in items) >= _SEVERAL for one in sentences)
 
 
 def denied_answer(_: Sequence[Question], answers: Sequence[Answer]) -> Answer:
@@ -210,7 +224,10 @@ UNTOLD = 0.4
 LONGEST_ITEM = 8
 """Words of an item that names something."""
 NOWHERE = 6.0
-"""By how much the odds of an item fall if none of its words, or not its number, stands in the evidence; set by hand."""
+"""By how much the odds of an item fall if none of its words, or not its number, stands in the evidence; by the square
+of it where the evidence tells what would stand in its place. Set by hand."""
+_SEVERAL = 2
+"""Items in a sentence that lists them, at least."""
 LEAST = 1e-4
 """The least chance that is weighed against another."""
 SHOWN = 120

@@ -36,19 +36,19 @@ class KindVersion:
 
 
 VERSIONS: Mapping[Kind, KindVersion] = {
-    "claims": KindVersion(3, marked=True),
+    "claims": KindVersion(4, marked=True),
     "facts": KindVersion(2),
     "questions": KindVersion(2),
     "sentences": KindVersion(2),
-    "declines": KindVersion(3, marked=True),
-    "supported": KindVersion(6, ("supported",), marked=True),
+    "declines": KindVersion(4, marked=True),
+    "supported": KindVersion(7, ("supported",), marked=True),
     # Of open requests the model of relevance decides whether something answers them, or is essential.
-    "answered": KindVersion(6, ("answered", "relevant"), marked=True),
-    "essential": KindVersion(4, ("essential", "relevant")),
-    "needed_sentences": KindVersion(4, ("essential", "relevant")),
-    "relevant": KindVersion(3, ("relevant",)),
-    "same_answer": KindVersion(4, ("same_answer",), marked=True),
-    "similarity": KindVersion(1, ("similar",), ("repeats",)),
+    "answered": KindVersion(7, ("answered", "relevant"), marked=True),
+    "essential": KindVersion(5, ("essential", "relevant")),
+    "needed_sentences": KindVersion(5, ("essential", "relevant")),
+    "relevant": KindVersion(4, ("relevant",)),
+    "same_answer": KindVersion(5, ("same_answer",), marked=True),
+    "similarity": KindVersion(2, ("similar",), ("repeats",)),
 }
 """The kinds that the embedded judge answers."""
 
