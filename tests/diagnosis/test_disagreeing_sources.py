@@ -104,6 +104,7 @@ DISAGREE = [
     ),
 ]
 AGREE = [
+    ("What is the fee for the pool?", "In 2020 the fee for the pool was 5 euros.", "The fee for the pool is 6 euros."),
     (
         "What did a day ticket for the Lido Park cost?",
         "In 2023 a day ticket for the Lido Park cost 12 euros.",

@@ -126,3 +126,19 @@ def test_a_share_keeps_out_whoever_would_work_on_its_parts(tmp_path: Path) -> No
     assert check_folder(str(out))[0][0] == "1 file that nobody committed: deleted"
     evaluated(rows, out)
     assert open_folder(str(out)).info.state == "finished"
+
+
+def test_of_two_that_begin_at_the_same_moment_the_later_one_to_sign_gives_way(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign = FolderLease._sign
+
+    def signed_beside(lease: FolderLease) -> None:
+        """Another command signs between the first look and the own sign."""
+        signed(folder, "-1-of-2", os.getppid())
+        sign(lease)
+
+    monkeypatch.setattr(FolderLease, "_sign", signed_beside)
+    with pytest.raises(StoreError, match=rf"process {os.getppid()} on"):
+        FolderLease(folder)
+    assert folder.names() == ["driver-1-of-2.json"]  # its own sign is gone

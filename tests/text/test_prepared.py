@@ -46,6 +46,7 @@ def claims(response: str, query: str = "") -> list[str]:
         ("It writes its thoughts between <think> and </think>.", None),
         ("They stand between `<think>` and `</think>`.", None),
         ("The thoughts end with the tag </think>.", None),
+        ("The tag <think> opens what the model thinks and </think> closes it.", None),
         ("A prompt:\n```\n<think>plan</think>\n```", None),
         ("I think that it leaves at 8:15.", None),
     ],
@@ -113,6 +114,9 @@ def test_several_names_and_the_last_line_cite_each_source() -> None:
         "The settings are kept in settings.toml.",
         "Open the file [lease.pdf] and sign it.",
         "Edit [package.json] and set the version.",
+        "The prices are in [prices.csv].",
+        "The answer is [terms.md].",
+        "It writes to (log.json).",
         "Sellers pay 4 % (VAT included).",
         "Source: wind.",
         "Name: Firo\nWeight: 2 kg\nSource: hydropower",
@@ -143,6 +147,7 @@ def test_names_of_files_that_are_spoken_of_stay(response: str) -> None:
         ('{"statement": "The shop houses dogs.", "answer": "true"}', ["The shop houses dogs."]),
         ("{'fee': '80 euros', 'open': None,}", ["Fee: 80 euros"]),
         ('{"note": "He said \\"yes\\"\\u00e9"}', ['Note: He said "yes"é']),
+        ('{"dueDate": "9 June", "due_date": "1 May"}', ["Due date: 9 June", "Due date: 1 May"]),
         ("The director {Olga Venn} leads it.", ["The director {Olga Venn} leads it."]),
         ('{"fee": 80', None),
         ("[It is open from ten to four.]", None),
@@ -176,6 +181,13 @@ def test_places_are_those_of_the_response(response: str, quotes: list[str]) -> N
     assert spans == sorted(spans)
 
 
+def test_a_place_ends_behind_an_escape() -> None:
+    response = '{"fee": "8 \\u20ac", "rooms": 3}'
+    found = prepared(case(response))
+    (start, end) = found.placed(split_claims(found.text)[0]).span or (0, 0)
+    assert response[start:end] == '"fee": "8 \\u20ac'
+
+
 ASKED: list[tuple[str, str, str, bool]] = [
     *(("Who built the lighthouse?", "Mina Durr built the lighthouse.", word, True) for word in (
         "N/A", "n.a.", "NA", "null", "None", "nil", "Unknown.", "-", "…", "TBD", "No answer.", "undefined", "{}", "")),
@@ -183,6 +195,7 @@ ASKED: list[tuple[str, str, str, bool]] = [
     ("What side effects are known?", "There are no known side effects.", "None", False),
     ("Who wrote the chronicle?", "Nobody knows who wrote it; the author is unknown.", "Unknown", False),
     ("What does find return?", "Without a match find returns null.", "null", False),
+    ("What is the default port?", "The default port is 80. If the body is null, it fails.", "null", True),
     ("Is the lamp in stock?", "The lamp is sold out.", "Not available.", False),
     ("Is it open?", "It is closed.", "No.", False),
     ("Who built the lighthouse?", "Mina Durr built the lighthouse.", "None of them did.", False),

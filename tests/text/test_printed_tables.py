@@ -85,3 +85,19 @@ def test_the_result_of_a_query_has_no_names_of_columns() -> None:
 )
 def test_what_is_no_table_stays(text: str) -> None:
     assert printed_tables(text) == text
+
+
+@pytest.mark.parametrize("text", ["[{{}}]", "{{a}}\n{{}}", "[" * 3_000 + "]" * 3_000])
+def test_odd_lists_are_no_tables(text: str) -> None:
+    assert printed_tables(text) == text
+    assert not read(text).table
+
+
+def test_lines_that_end_as_sentences_are_no_table() -> None:
+    text = "\n".join(f"In the year {n}, Ann came, and Bob went." for n in (1990, 1991, 1992))
+    assert printed_tables(text) == text
+
+
+def test_two_rows_of_a_result_are_a_table() -> None:
+    assert read("[('Alder', 12), ('Birch', 30)]").table
+    assert not read("Alder has 12 members.\nBirch has 30.").table

@@ -159,5 +159,5 @@ def quotes_in(explanation: str) -> Iterator[str]:
             depth -= 1
             if not depth:
                 yield explanation[start : mark.start()].removeprefix("… ").removesuffix(" …")
-    if depth > 1 and (end := explanation.rfind("”")) >= start:  # a quote that was cut inside one of its own
+    if depth and (end := explanation.rfind("”")) > start:  # a quote that was cut inside one of its own
         yield explanation[start:end].removeprefix("… ").removesuffix(" …")

@@ -516,7 +516,9 @@ def test_a_model_whose_first_ten_replies_do_not_fit_ends_the_run(replies, ends):
         return await asyncio.gather(*asking, return_exceptions=True)
 
     results = in_no_time(scenario())
-    said = "the oracle writes nothing that fits: none of its first 10 replies did (of the last, 'perhaps' is no answer);"
+    said = (
+        "the oracle writes nothing that fits: none of its first 10 replies did (of the last, 'perhaps' is no answer);"
+    )
     assert [str(one).startswith(said) for one in results if isinstance(one, JudgeError)] == [True] * (12 if ends else 0)
     assert len(server.prompts) <= (13 if ends else 60)
 

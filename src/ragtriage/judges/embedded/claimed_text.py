@@ -1,18 +1,12 @@
-"""What is claimed, ready to be compared: a claim without its origin, a short reply with the question.
+"""What is claimed, ready to be compared, and which claims a query needs whatever words they share with it.
 
-"Based on the provided passages, the fee is 5 euros (Passage 2) [3]" claims that the fee is 5 euros; no passage contains
-the words about passages.
-
-Short replies ("In 1912.", "Yes.", "Your line manager") that only make sense after the question.
-
-They share no word with the question and answer nothing when read alone. A reply that is this brief, doesn't decline and
-is no sentence about something else counts as an answer if it can be of the kind that is asked for.
-
-Claims that a query needs because of what it requests, whatever words they share with it.
-
-A query that asks how to do something needs every numbered step. A query that asks what belongs to something needs each
-item of a list whose lead-in names it: "Eggshells" alone shares no word with the question. A request for a summary, a
-comparison or a letter needs everything about its topic.
+- A claim without its origin: "Based on the provided passages, the fee is 5 euros (Passage 2) [3]" claims that the fee is
+  5 euros; no passage contains the words about passages.
+- A short reply ("In 1912.", "Your line manager") with its question: it shares no word with the question and answers
+  nothing when read alone. It counts as an answer if it can be of the kind that is asked for.
+- An item of a list with the words that lead in. A query that asks how to do something needs every numbered step, one
+  that asks what belongs to something each item of a list whose lead-in names it ("Eggshells" alone shares no word with
+  the question), and a request for a summary, a comparison or a letter everything about its topic.
 """
 
 from __future__ import annotations
