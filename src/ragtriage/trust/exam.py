@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.core import questions as ask
+from ragtriage.core.amount import Amount
 from ragtriage.core.case import WINDOW, Case, Record, Source
 from ragtriage.core.statistics import IntervalEstimate, wilson
 from ragtriage.core.validation import as_builtins, validated
@@ -192,6 +193,51 @@ class ExamResult:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Examinee:
+    """One judge that was to take the exam, and how it went."""
+
+    judge: str
+    """What a person types to choose it."""
+    fingerprints: Mapping[str, str]
+    """Kind of question → what tells the judge's answers to it from another's."""
+    result: ExamResult | None
+    """None where it was stopped: a part of the cases can't be held against all of them."""
+    stopped: str
+    """Why it was; empty if it wasn't."""
+    spent: Amount
+    """By this command."""
+    priced: bool
+    """Whether the prices are known; also True of a judge that costs nothing."""
+    saved: int
+    """About how many requests weren't needed, as answers were there from before; `spent` and the seconds lack them."""
+    whole: Estimate
+    """About what all of it takes at least, where nothing is remembered."""
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the same command may find more."""
+        return self.result is None or bool(self.result.failed or self.result.failed_claims)
+
+    @property
+    def cost(self) -> float | None:
+        """In US dollars; None if the price isn't known."""
+        return self.spent.cost if self.priced else None
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable form for machines; without figures where it was stopped."""
+        return {
+            "judge": self.judge,
+            "fingerprints": dict(self.fingerprints),
+            "stopped": self.stopped or None,
+            **(self.result.as_json() if self.result else {}),
+            **{name: getattr(self.spent, name) for name in ("requests", "tokens_in", "tokens_out")},
+            "cost": self.cost,
+            "requests_saved": self.saved,
+            "whole": self.whole.as_json(),
+        }
+
+
 def examine(
     judge: Judge,
     cases: Sequence[ExamCase] | None = None,
@@ -228,10 +274,10 @@ def examine(
 
 def cost_of_exam(
     judge: Judge, memory: AnswerMemory | None = None, cases: Sequence[ExamCase] | None = None
-) -> tuple[CostEstimate, int]:
-    """What `examine` would take, and how many of its questions are in memory and cost nothing.
+) -> CostEstimate:
+    """What `examine` would take, without what is in memory.
 
-    Labelled claims that the evaluation asks about too are counted twice, so the estimate is an upper bound.
+    Labelled claims that the evaluation asks about too are counted twice.
     """
     cases = exam_cases() if cases is None else cases
     asked = [one.case for one in cases]
@@ -241,8 +287,7 @@ def cost_of_exam(
     claims = sum((judge.estimate(batch) for batch in batches), Estimate())
     count = sum(taken.questions.values()) + len(questions)
     names = tuple(metric.name for metric in THELMA)
-    cost = CostEstimate(names, 0, len(cases), taken.least + claims, taken.most + claims, count)
-    return cost, taken.remembered
+    return CostEstimate(names, 0, len(cases), taken.least + claims, taken.most + claims, count)
 
 
 def _case_result(record: Record, fault: str | None, thresholds: Mapping[str, float]) -> CaseResult:
