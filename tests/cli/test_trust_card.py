@@ -39,7 +39,7 @@ def test_what_is_not_known_is_said(command) -> None:
 
     assert said.code == 0
     assert said.out.startswith("# Judge card: embedded\n")
-    assert said.out.count("Unknown: ") == 5
+    assert said.out.count("Unknown: ") == 6
     assert "It can't answer holds" in said.out
 
 
@@ -60,7 +60,7 @@ def test_it_gathers_runs_and_given_figures(command, tmp_path: Path) -> None:
     assert "By its file, of openai:m. It holds no fingerprint" in text
     assert "6 cases in 2 runs" in text
     assert card["repeatability"]["trials"] == 2
-    assert text.count("Unknown: ") == 1
+    assert text.count("Unknown: ") == 2
     assert "private" not in text + json.dumps(card)
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -34,6 +35,7 @@ from ragtriage.readers.columns import SHAPES
 from ragtriage.readers.field_values import ALIASES
 from ragtriage.readers.problems import RowLimits
 from ragtriage.report import run_page
+from ragtriage.trust.exam import exam_cases, naming_rules
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -121,6 +123,13 @@ def test_thresholds_in_the_docs_are_the_defaults() -> None:
     table = rows(text("metrics.md").split("<!-- thresholds -->")[1].split("\n\n")[0])[2:]
 
     assert table == [[f"`{name}`", f"{t.value:g}", t.why] for name, t in DEFAULTS.items()]
+
+
+def test_the_table_of_the_exam_is_its_files() -> None:
+    faults = Counter(one.fault for one in exam_cases())
+    table = rows(text("trust.md").split("<!-- exam -->")[1].split("\n\n")[0])[2:]
+
+    assert table == [[f"`{kind}`", str(faults[kind]), ", ".join(rules)] for kind, rules in naming_rules().items()]
 
 
 def test_every_reason_for_an_undefined_score_is_listed() -> None:

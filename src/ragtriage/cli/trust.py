@@ -12,6 +12,7 @@ from ragtriage.cli.console import exit_if, print_found, print_json, progress, te
 from ragtriage.cli.flags import command, new_typer, parse_pairs
 from ragtriage.cli.input_files import check_output, print_rejected, rereadable, too_many, writing
 from ragtriage.cli.judge import JudgeFlags, Judging
+from ragtriage.cli.trust_exam import exam
 from ragtriage.cli.trust_labels import calibrate, label
 from ragtriage.cli.trust_pairs import self_test, table1
 from ragtriage.core.errors import ConfigError
@@ -152,6 +153,7 @@ def card(
     out: Path | None = None,
     agreement: Path | None = None,
     self_test: Path | None = None,
+    exam: Path | None = None,
     as_json: bool = False,
     judge_flags: JudgeFlags,
 ) -> None:
@@ -165,7 +167,7 @@ def card(
         raise ConfigError(f"-o {out}: name a .md file; the .json file is written beside it")
     judging = judge_flags.begin()
     judge = judging.judge
-    given = [read_figures(path) if path else None for path in (agreement, self_test)]
+    given = [read_figures(path) if path else None for path in (agreement, self_test, exam)]
     where = store_address(judging.store)
     runs: list[RunInfo] = []
     repeats = None
@@ -174,7 +176,14 @@ def card(
             runs = [info for info in there.runs() if same_judge(info, judge)]
             repeats = _repeated(there, runs)
     found = card_of(
-        judge, version=__version__, made=now(), runs=runs, repeats=repeats, agreement=given[0], self_test=given[1]
+        judge,
+        version=__version__,
+        made=now(),
+        runs=runs,
+        repeats=repeats,
+        agreement=given[0],
+        self_test=given[1],
+        exam=given[2],
     )
     indent = None if out is None else 2
     if out is not None:
@@ -202,6 +211,7 @@ def _repeated(store: Store, runs: Sequence[RunInfo]) -> tuple[int, RepeatSummary
 
 trust = new_typer(help="Can the judge be trusted? Measure it on pairs, labels and your own cases.")
 _COMMANDS: dict[str, Callable[..., None]] = {
+    "exam": exam,
     "test": self_test,
     "table1": table1,
     "agreement": agreement,

@@ -26,7 +26,8 @@ def card_title(card: Mapping[str, Any]) -> str:
 
 def card_sections(card: Mapping[str, Any]) -> tuple[DocumentTable, ...]:
     """The sections of a card; one of which nothing is known says how to find it out."""
-    return (_identity(card), _agreement(card), _self_test(card), _calibration(card), _repeatability(card), _use(card))
+    told = (_identity, _agreement, _exam, _self_test, _calibration, _repeatability, _use)
+    return tuple(section(card) for section in told)
 
 
 def _section(
@@ -59,6 +60,31 @@ def _whose(found: Mapping[str, Any]) -> str:
         return "Of this very judge, by its fingerprints."
     name = one_line(str(found.get("judge") or "an unknown judge"), 120)
     return f"By its file, of {name}. It holds no fingerprint, so nothing shows that this judge gave the answers."
+
+
+def _exam(card: Mapping[str, Any]) -> DocumentTable:
+    title = "Exam"
+    found = card.get("exam")  # a card of an earlier version has none
+    if found is None:
+        return _section(title, notes=["Unknown: `ragtriage trust exam --json` measures it."])
+    claims = found.get("claims") or {}
+    rows = [
+        (what, _number((measured or {}).get("n")), _measured(measured))
+        for what, measured in (
+            ("faults named", found.get("named")),
+            ("sound answers blamed", found.get("blamed")),
+            ("sound answers blamed surely", found.get("surely_blamed")),
+            ("claims' AUC", (claims.get("judge") or {}).get("AUC")),
+            ("claims' balanced accuracy", (claims.get("judge") or {}).get("balanced accuracy")),
+            *((f"named: {kind.replace('_', ' ')}", share) for kind, share in (found.get("kinds") or {}).items()),
+        )
+    ]
+    notes = ["Packaged cases with one known fault or none, which nothing was trained or tuned on."]
+    if missing := [
+        f"{found[key]:,} {what}" for key, what in (("failed", "cases"), ("failed_claims", "claims")) if found.get(key)
+    ]:
+        notes.append(f"The judge failed on {' and '.join(missing)}.")
+    return _section(title, ("what", "of", "share (95 %)"), rows, notes)
 
 
 def _self_test(card: Mapping[str, Any]) -> DocumentTable:

@@ -32,6 +32,7 @@ def card_of(
     repeats: tuple[int, RepeatSummary] | None,
     agreement: Mapping[str, Any] | None,
     self_test: Mapping[str, Any] | None,
+    exam: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """All that is known of a judge, as JSON; None stands where nothing is known.
 
@@ -43,9 +44,10 @@ def card_of(
         repeats: the number of a repeated evaluation by it, and how far its trials agree.
         agreement: what `ragtriage trust agreement --json` printed.
         self_test: what `ragtriage trust test --json` printed.
+        exam: what `ragtriage trust exam --json` printed, for this judge and perhaps others.
 
     Raises:
-        ConfigError: the figures are another judge's, by their fingerprints.
+        ConfigError: the figures are another judge's, by their fingerprints, or none of an exam are this one's.
     """
     own = fingerprints_of(judge)
     for command, figures in (("agreement", agreement), ("test", self_test)):
@@ -60,6 +62,7 @@ def card_of(
         "cannot": {kind: reason for kind, reason in reasons.items() if reason is not None},
         "agreement": None if agreement is None else _figures(agreement),
         "self_test": None if self_test is None else _figures(self_test),
+        "exam": None if exam is None else _exam_of(exam, own, judge.name()),
         "calibration": [
             {"run": info.number, "metric": metric, **found}
             for info in runs
@@ -118,6 +121,25 @@ def _check_same_judge(figures: Mapping[str, Any], own: Mapping[str, str], name: 
             f"{theirs.get(kind)}, and {name} has {own[kind]}: give what `ragtriage trust {command} --json` printed "
             "for this very judge, with the same settings"
         )
+
+
+def _exam_of(figures: Mapping[str, Any], own: Mapping[str, str], name: str) -> dict[str, Any]:
+    """This very judge's figures of an exam, beside how many cases it has."""
+    entries = figures.get("judges")
+    taken = [one for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
+    found = next((one for one in taken if one.get("fingerprints") == dict(own)), None)
+    if found is None:
+        there = ", ".join(str(one.get("judge")) for one in taken) or "no judge"
+        raise ConfigError(
+            f"the exam holds no figures of {name} with its present settings, but of {there}: give what "
+            "`ragtriage trust exam --json` printed for this very judge"
+        )
+    if found.get("stopped"):
+        raise ConfigError(
+            f"{name} was stopped in the exam ({found['stopped']}): give the same `ragtriage trust exam` again"
+        )
+    counts = {name: figures.get(name) for name in ("cases", "faulty", "sound")}
+    return {**counts, **_figures(found)}
 
 
 def _use(runs: Sequence[RunInfo]) -> dict[str, Any] | None:
