@@ -40,6 +40,8 @@ class Reply:
     """In US dollars; None if the price of the model isn't known."""
     truncated: bool = False
     """Whether it was cut off at the largest length."""
+    model: str = ""
+    """The model that it names, of a decision model; empty if none."""
 
 
 Send = Callable[[Prompt], Awaitable[Reply]]
