@@ -38,7 +38,7 @@ from ragtriage.store import open_answers
 from ragtriage.trust.prediction_files import RowErrors, write_components, write_predictions
 
 _SETTINGS = (
-    "store", "judge", "jury", "cascade", "any_language", "matching", "protocol", "base_rate",
+    "store", "judge", "decide", "jury", "cascade", "any_language", "matching", "protocol", "base_rate",
     *(one.parameter for one in settings_of(LLMOptions) if one.help), "batch_api", "wait",
 )  # fmt: skip
 NOTHING_SENT = "a plan sends nothing"
@@ -214,7 +214,7 @@ def _headers(items: list[str]) -> dict[str, str]:
 
 
 _READ: Mapping[str, Callable[[Any], Any]] = {
-    "judge": tuple, "base_rate": _base_rates, "header": _headers, "price": Price.parse,
+    "judge": tuple, "base_rate": _base_rates, "header": _headers, "price": Price.parse, "decide_price": Price.parse,
 }  # fmt: skip
 """Flag → how its value is read, where that isn't the setting's."""
 

@@ -5,10 +5,11 @@ All texts are data in the state, claims and sub-questions too; the instructions 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import isfinite
+from operator import itemgetter
 from typing import Any
 
 from ragtriage.core.display import quoted
@@ -171,12 +172,15 @@ def verdicts(request: StateRequest, answers: Sequence[Probabilities | None]) -> 
             continue
         if question.kind != "supported":
             found[question] = _verdict(chance)
-        elif (against := 0.0 if own[1] == REFUSED else _probability(own[1])) is not None:
-            found[question] = _claim_verdict(question, request, chance, against, own[2] if len(own) > 2 else None)
+        else:
+            against = 0.0 if own[1] == REFUSED else _probability(own[1])
+            if against is not None:
+                which = own[2] if len(own) > 2 else None
+                found[question] = _claim_verdict(question, request, chance, against, which)
     return found
 
 
-def _probability(answer: Probabilities | None) -> float | None:
+def _probability(answer: object) -> float | None:
     """A probability as it stands; None for anything else."""
     if isinstance(answer, bool) or not isinstance(answer, (int, float)):
         return None
@@ -216,9 +220,9 @@ def _likeliest(which: Probabilities | None, sources: Mapping[str, str]) -> str:
 def closest_sentence(claim: str, texts: Sequence[str]) -> str:
     """The sentence that shares most of a claim's content words; empty if none shares any."""
     words = content_words(claim)
-    share: Callable[[tuple[str, Sequence[PlacedWord]]], float] = lambda one: shared_words(words, one[1])
-    found = max((one for text in texts for one in _sentences(text)), key=share, default=("", ()))
-    return found[0] if found[1] and share(found) > 0 else ""
+    shares = [(shared_words(words, there), said) for text in texts for said, there in _sentences(text)]
+    share, said = max(shares, key=itemgetter(0), default=(0, ""))
+    return said if share else ""
 
 
 @lru_cache(512)

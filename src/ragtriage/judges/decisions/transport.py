@@ -23,6 +23,7 @@ from ragtriage.judges.llm.messages import (
 )
 from ragtriage.judges.llm.models import public_address
 from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.llm.pydantic_ai_calls import NO_SUCH_MODEL
 from ragtriage.judges.llm.transport import PerEventLoop
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class DecisionTransport:
         """What a status means, with the server's words, which hold no key."""
         code, said = reply.status_code, self._hide(_words(reply))
         because = f" ({code})" + (f": {said}" if said else "")
-        if unusable := self._unusable(reply, because):
+        if unusable := self._unusable(reply, said, because):
             return ModelUnusable(f"{self._model.name}: {unusable}")
         wait = _asked_to_wait(reply.headers)
         if code in {429, 529}:
@@ -108,7 +109,7 @@ class DecisionTransport:
             return TooLarge(f"the request is too large for the server{because}", alone=True)
         return RequestRejected(f"the server refused the request{because}")
 
-    def _unusable(self, reply: httpx.Response, because: str) -> str:
+    def _unusable(self, reply: httpx.Response, said: str, because: str) -> str:
         """Why every request would be refused; empty if others may not be."""
         code, where = reply.status_code, public_address(self._model.url)
         if reply.has_redirect_location:
@@ -117,7 +118,7 @@ class DecisionTransport:
             key = self._model.service.key
             what = "the credit there is used up" if code == 402 else f"the server refuses the key in {key}"
             return f"{what} ({code}): look at the key and at what it may do"
-        if code in _NO_MODEL:
+        if code in _NO_MODEL or (code in {400, 422} and NO_SUCH_MODEL.search(said)):
             return f"{where} knows no such model or no such page{because}: look at the model's name and at the address"
         return ""
 
