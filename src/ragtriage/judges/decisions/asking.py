@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import isfinite
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeGuard
 
 from ragtriage.core.display import quoted
 from ragtriage.core.questions import Question
@@ -180,11 +180,14 @@ def verdicts(request: StateRequest, answers: Sequence[Probabilities | None]) -> 
     return found
 
 
+def readable(answer: object) -> TypeGuard[float]:
+    """Whether it is a probability."""
+    return isinstance(answer, (int, float)) and not isinstance(answer, bool) and isfinite(answer) and 0 <= answer <= 1
+
+
 def _probability(answer: object) -> float | None:
     """A probability as it stands; None for anything else."""
-    if isinstance(answer, bool) or not isinstance(answer, (int, float)):
-        return None
-    return float(answer) if isfinite(answer) and 0 <= answer <= 1 else None
+    return float(answer) if readable(answer) else None
 
 
 def _verdict(chance: float) -> Verdict:

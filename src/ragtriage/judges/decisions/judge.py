@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
+from ragtriage.core.display import plural
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
-from ragtriage.judges.decisions.asking import Probabilities, StateRequest, state_request, typed_count, verdicts
+from ragtriage.judges.decisions.asking import (
+    Probabilities,
+    StateRequest,
+    readable,
+    state_request,
+    typed_count,
+    verdicts,
+)
 from ragtriage.judges.decisions.models import DecisionModel
 from ragtriage.judges.decisions.transport import TooLarge
 from ragtriage.judges.decisions.windows import in_windows, likeliest, together
@@ -23,6 +33,8 @@ from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.requests import Request, group_questions
 from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate, merged
 
+T = TypeVar("T")
+
 BATCH = 64
 """Typed questions in a request."""
 MOVED = 0.05
@@ -31,6 +43,8 @@ VERSION = 1
 """Of the form of requests, and of how a probability becomes a verdict: raise it when stored answers would change."""
 _UNCUT = 1_000_000
 """So many questions that no group of them is cut."""
+_OF_LENGTH = re.compile(r"token|byte|character|context|length|KiB|KB", re.IGNORECASE)
+"""In a refusal: it is about the length of a request, and not about the number of its questions."""
 
 
 @dataclass(slots=True)
@@ -43,10 +57,29 @@ class _Limits:
 
     def learn(self, asked: StateRequest, body: int, refusal: str) -> None:
         """A request was too large."""
-        if "question" in refusal and len(asked.typed) > 1:
+        if "question" in refusal.lower() and not _OF_LENGTH.search(refusal) and len(asked.typed) > 1:
             self.typed = min(self.typed, len(asked.typed) - 1)
         else:
             self.body = min(self.body, body - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """Questions as they are sent together."""
+
+    questions: Request
+    asked: StateRequest
+    body: str
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return _size(self.body)
+
+    @property
+    def id(self) -> str:
+        """The short id of the request."""
+        return hashlib.blake2b(self.body.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 class DecisionJudge:
@@ -103,9 +136,10 @@ class DecisionJudge:
     def estimate(self, questions: Sequence[Question]) -> Estimate:
         """Requests, and tokens by their length: four bytes of a body are one."""
         total = Estimate(price=None if self._price is None else 0.0) if questions else Estimate()
-        for request in self._requests([q for q in questions if q.kind in DECIDED]):
-            tokens = tokens_of(self._body(state_request(request, self._words)))
-            total += Estimate(1, tokens, 0, self._price.of(tokens, 0) if self._price else None)
+        for written in self._requests([q for q in questions if q.kind in DECIDED]):
+            for part in self._parts(written.asked):
+                tokens = tokens_of(self._body(part))
+                total += Estimate(1, tokens, 0, self._price.of(tokens, 0) if self._price else None)
         return total
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
@@ -117,7 +151,7 @@ class DecisionJudge:
             else:
                 yield position, Failure(f"a decision model isn't asked for {question.kind}")
         arrived = ARRIVED.get()
-        streams = [self._stream(request, arrived) for request in self._requests(list(places))]
+        streams = [self._stream(written, arrived) for written in self._requests(list(places))]
         async with aclosing(merged(streams)) as replies:
             async for _, _, (request_id, answers) in replies:
                 for question, answer in answers.items():
@@ -126,13 +160,13 @@ class DecisionJudge:
                         yield position, answer
 
     async def _stream(
-        self, request: Request, arrived: Arrived | None
+        self, written: _Written, arrived: Arrived | None
     ) -> AsyncIterator[tuple[int, tuple[str, Mapping[Question, Answer]]]]:
         """One request's id and its answers, all at once."""
-        answers = await self._answered(request, arrived)
-        yield 0, (_id_of(self._body(state_request(request, self._words))), answers)
+        answers = await self._answered(written, arrived)
+        yield 0, (written.id, answers)
 
-    def _requests(self, questions: Sequence[Question]) -> Iterator[Request]:
+    def _requests(self, questions: Sequence[Question]) -> Iterator[_Written]:
         """Questions by what they are about, in parts that the server takes, as far as that can be had by parting."""
         for group in group_questions(questions, _UNCUT):
             part: list[Question] = []
@@ -146,65 +180,74 @@ class DecisionJudge:
                 count += weight
             yield from self._fitting(replace(group, questions=tuple(part)))
 
-    def _fitting(self, request: Request) -> Iterator[Request]:
+    def _fitting(self, request: Request) -> Iterator[_Written]:
         """A request in parts of as many bytes as the server takes; one question alone stays, however large."""
-        asked = state_request(request, self._words)
-        fits = len(asked.typed) <= self._limits.typed and _size(self._body(asked)) <= self._limits.body
+        written = self._written(request)
+        fits = len(written.asked.typed) <= self._limits.typed and written.size <= self._limits.body
         if fits or len(request.questions) < 2:
-            yield request
+            yield written
             return
         for half in _halves(request):
             yield from self._fitting(half)
 
+    def _written(self, request: Request) -> _Written:
+        asked = state_request(request, self._words)
+        return _Written(request, asked, self._body(asked))
+
     def _body(self, asked: StateRequest) -> str:
         return body_of(self._model.service.wire, self._model.model, asked.state, asked.typed)
 
-    async def _answered(self, request: Request, arrived: Arrived | None) -> Mapping[Question, Answer]:
+    def _parts(self, asked: StateRequest) -> list[StateRequest]:
+        """One question whose typed ones are more than may go together, in parts; anything else as it is."""
+        most = self._limits.typed
+        return [replace(asked, typed=asked.typed[at : at + most]) for at in range(0, len(asked.typed), most)]
+
+    async def _answered(self, written: _Written, arrived: Arrived | None) -> Mapping[Question, Answer]:
         """The answers to a request, in as many exchanges as that takes."""
-        asked = state_request(request, self._words)
-        body = self._body(asked)
-        if len(request.questions) == 1 and _size(body) > self._limits.body:
-            return await self._by_windows(request, _size(body), arrived)
+        questions = written.questions.questions
+        if len(questions) == 1 and written.size > self._limits.body:
+            return await self._by_windows(written, arrived)
         try:
-            found = await self._exchange(asked, body, arrived)
+            found = await self._exchange(written, arrived)
         except RetriesExhausted as error:
             if not isinstance(error.__cause__, TooLarge):
-                return dict.fromkeys(request.questions, Failure(str(error)))
-            self._limits.learn(asked, _size(body), str(error))
-            return await self._in_parts(request, error, arrived)
-        missing = [question for question in request.questions if question not in found]
+                return dict.fromkeys(questions, Failure(str(error)))
+            typed = self._limits.typed
+            self._limits.learn(written.asked, written.size, str(error))
+            return await self._smaller(written, error, arrived, fewer=self._limits.typed < typed)
+        missing = [question for question in questions if question not in found]
         if missing:
-            alone = [self._answered(replace(request, questions=(question,)), arrived) for question in missing]
-            for answers in await _all(alone):
+            alone = [self._written(replace(written.questions, questions=(question,))) for question in missing]
+            for answers in await _all([self._answered(one, arrived) for one in alone]):
                 found |= answers
         return found
 
-    async def _in_parts(
-        self, request: Request, error: RetriesExhausted, arrived: Arrived | None
+    async def _smaller(
+        self, written: _Written, error: RetriesExhausted, arrived: Arrived | None, *, fewer: bool
     ) -> Mapping[Question, Answer]:
         """The answers to a request that the server found too large."""
+        request = written.questions
         parts = list(self._fitting(request))
         if len(parts) == 1 and len(request.questions) > 1:
-            parts = list(_halves(request))
-        if len(parts) > 1:
+            parts = [self._written(half) for half in _halves(request)]
+        if len(parts) > 1 or fewer:
             found: dict[Question, Answer] = {}
             for answers in await _all([self._answered(part, arrived) for part in parts]):
                 found |= answers
             return found
-        body = self._body(state_request(request, self._words))
-        if _size(body) > self._limits.body:
-            return await self._by_windows(request, _size(body), arrived)
+        if written.size > self._limits.body:
+            return await self._by_windows(written, arrived)
         return dict.fromkeys(request.questions, Failure(str(error)))
 
-    async def _by_windows(self, request: Request, size: int, arrived: Arrived | None) -> Mapping[Question, Answer]:
+    async def _by_windows(self, written: _Written, arrived: Arrived | None) -> Mapping[Question, Answer]:
         """The answer to one question about texts that are too large: of the best window, or the best two together."""
-        (question,) = request.questions
+        (question,) = written.questions.questions
         texts = sum(map(_size, (*question.evidence, "" if question.evidence else question.subject)))
-        windows = in_windows(question, self._limits.body - (size - texts))
+        windows = in_windows(question, self._limits.body - (written.size - texts))
         if len(windows) < 2:
             return {
                 question: Failure(
-                    f"the texts that {question.kind} is asked about take {size:,} bytes, and the server takes "
+                    f"the texts that {question.kind} is asked about take {written.size:,} bytes, and the server takes "
                     f"{self._limits.body:,}"
                 )
             }
@@ -215,11 +258,12 @@ class DecisionJudge:
 
     async def _each(self, questions: Sequence[Question], arrived: Arrived | None) -> list[Mapping[Question, Answer]]:
         """The answers to questions, each asked by itself."""
-        requests = [group_questions([question], 1)[0] for question in questions]
+        requests = [self._written(group_questions([question], 1)[0]) for question in questions]
         return await _all([self._answered(request, arrived) for request in requests])
 
-    async def _exchange(self, asked: StateRequest, body: str, arrived: Arrived | None) -> dict[Question, Answer]:
-        """One request and its reply; a question that the reply doesn't answer lacks."""
+    async def _exchange(self, written: _Written, arrived: Arrived | None) -> dict[Question, Answer]:
+        """A request and its reply; a question that the reply doesn't answer lacks."""
+        asked = written.asked
 
         def read(reply: Reply) -> tuple[list[Probabilities | None], dict[Question, Answer]]:
             answers = answers_in(self._model.service.wire, reply.text, asked.typed)
@@ -228,29 +272,50 @@ class DecisionJudge:
                 raise MalformedReply("the reply has no probability that can be read")
             self._look_at_model(reply.model)
             if arrived is not None:
-                arrived(found, _id_of(body))
+                arrived(found, written.id)
             return answers, found
 
-        answers, found = await self._channel.ask(self._send, Prompt("", body, {}, 0), read)
+        parts = self._parts(asked)
+        if len(parts) > 1:
+            found = verdicts(asked, [one for part in await _all([self._part(part) for part in parts]) for one in part])
+            if arrived is not None:
+                arrived(found, written.id)
+            return found
+        answers, found = await self._channel.ask(self._send, Prompt("", written.body, {}, 0), read)
         if not self._turned and len(asked.typed) > 1:
             self._turned = True
-            await self._try_in_reverse(asked, answers)
+            await self._try_otherwise(asked, answers)
         return found
 
-    async def _try_in_reverse(self, asked: StateRequest, answers: Sequence[Probabilities | None]) -> None:
-        """Ask the same in reverse, once a run: a model whose answers hang on their order should be known for it."""
-        turned = replace(asked, typed=asked.typed[::-1])
+    async def _part(self, part: StateRequest) -> list[Probabilities | None]:
+        """What is answered to some of the typed questions that one question takes."""
+
+        def read(reply: Reply) -> list[Probabilities | None]:
+            answers = answers_in(self._model.service.wire, reply.text, part.typed)
+            if not all(one.is_choice or readable(answer) for one, answer in zip(part.typed, answers, strict=True)):
+                raise MalformedReply("the reply has no probability that can be read")
+            self._look_at_model(reply.model)
+            return answers
+
+        return await self._channel.ask(self._send, Prompt("", self._body(part), {}, 0), read)
+
+    async def _try_otherwise(self, asked: StateRequest, answers: Sequence[Probabilities | None]) -> None:
+        """Ask the same in reverse and without the first question, once a run.
+
+        A model whose answers hang on what is asked beside them, or in which order, should be known for it.
+        """
+        turned = replace(asked, typed=asked.typed[:0:-1])
         read = partial(answers_in, self._model.service.wire, questions=turned.typed)
         try:
             body = self._body(turned)
             again = await self._channel.ask(self._send, Prompt("", body, {}, 0), lambda reply: read(text=reply.text))
         except RetriesExhausted:
             return
-        pairs = zip(answers, again[::-1], strict=True)
-        moved = sum(isinstance(a, float) and isinstance(b, float) and abs(a - b) > MOVED for a, b in pairs)
+        pairs = zip(answers[1:], again[::-1], strict=True)
+        moved = sum(readable(a) and readable(b) and abs(a - b) > MOVED for a, b in pairs)
         if moved:
-            self._warn(f"{moved} of {len(answers)} answers moved by over {MOVED:.2f} in another order: "
-                       "try --batch-size 1")  # fmt: skip
+            answered = f"{moved} of {plural(len(again), 'answer')}"
+            self._warn(f"{answered} moved by over {MOVED:.2f} beside other questions: try --batch-size 1")
 
     def _look_at_model(self, model: str) -> None:
         if model and self._answering and model != self._answering:
@@ -274,12 +339,7 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _id_of(body: str) -> str:
-    """The short id of a request, from its body."""
-    return hashlib.blake2b(body.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-
-
-async def _all(answers: Sequence[Awaitable[Mapping[Question, Answer]]]) -> list[Mapping[Question, Answer]]:
+async def _all(answers: Sequence[Awaitable[T]]) -> list[T]:
     """All that is awaited, at once; an error after the others have ended, so that nothing paid for is lost."""
     found = await asyncio.gather(*answers, return_exceptions=True)
     for one in found:
