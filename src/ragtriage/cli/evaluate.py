@@ -23,7 +23,7 @@ from ragtriage.cli.evaluate_comparison import (
 )
 from ragtriage.cli.evaluate_on import Shown, evaluate_on
 from ragtriage.cli.evaluation_flags import RequestedMetrics, ScaleFlags, refuse_beside, requested_metrics
-from ragtriage.cli.evaluation_output import event_printer, print_result, told_by_requests, trial_remarks
+from ragtriage.cli.evaluation_output import event_printer, print_result, sent_again, trial_remarks
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import CaseFlags, print_columns, rereadable
 from ragtriage.cli.judge import JudgeFlags
@@ -167,9 +167,7 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
         mark_evaluated(answers)
     failing = compared.failing(requested.gates, result)
     tell(*(f"not complete: {why}" for why in compared.incomplete))
-    tell(
-        *failing, *(line for trial in result.trials for line in trial_remarks(trial)), *told_by_requests(session.ledger)
-    )
+    tell(*failing, *(line for trial in result.trials for line in trial_remarks(trial)), *sent_again(session.ledger))
     if given.incomplete or not printed or result.first.rows.incomplete or result.unfinished or compared.incomplete:
         raise typer.Exit(ExitCode.INCOMPLETE)
     if failing:

@@ -129,9 +129,8 @@ def trial_remarks(trial: TrialResult) -> Iterator[str]:
         )
 
 
-def told_by_requests(ledger: Ledger) -> Iterator[str]:
-    """What the replies show that the reader should know; how many requests were sent again, and why."""
-    yield from (f"! {warning}" for warning in ledger.warnings)
+def sent_again(ledger: Ledger) -> Iterator[str]:
+    """How many requests were sent again, and why."""
     if ledger.repeated:
         causes = ", ".join(f"{cause} {count:,}" for cause, count in ledger.repeated.most_common())
         yield f"{plural(ledger.repeated.total(), 'request')} sent again: {causes}"

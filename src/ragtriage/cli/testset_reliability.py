@@ -11,7 +11,7 @@ from typing import Any
 from ragtriage.cli.collect import AppFlags, SampleFlags, collect_answers
 from ragtriage.cli.console import exit_if, print_found, tell
 from ragtriage.cli.evaluation_flags import RequestedMetrics
-from ragtriage.cli.evaluation_output import event_printer, told_by_requests, trial_remarks
+from ragtriage.cli.evaluation_output import event_printer, sent_again, trial_remarks
 from ragtriage.cli.flags import command, parse_numbers
 from ragtriage.cli.input_files import check_output, print_columns, print_rejected, rereadable, writing
 from ragtriage.cli.judge import JudgeFlags, Judging
@@ -190,7 +190,7 @@ def _judged(
         notify = event_printer(stack, session, requested, 1)
         result = evaluate_file(cases, session, store, wanted.config, notify=notify)
         trial = result.first
-        tell(*trial_remarks(trial), *told_by_requests(session.ledger))
+        tell(*trial_remarks(trial), *session.ledger.warnings, *sent_again(session.ledger))
         if trial.stopped:
             tell("give the same command again to go on")
             exit_if(incomplete=True)

@@ -380,6 +380,11 @@ class Ledger:
             self.cost += price if reply.price is None else reply.price
         self._release(price)
 
+    def warn(self, text: str) -> None:
+        """Have something told at the end, once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
     def stop(self, reason: str) -> None:
         """Let no further request start; the first reason stays."""
         if self.stopped is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ragtriage.core.case import WINDOW
+from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import KINDS, Kind
 from ragtriage.judges.budget import Ledger
@@ -37,6 +38,8 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession, ModelConnection
 from ragtriage.judges.wrappers import AnswerMemory, Cached, Cascade, InMemory, Jury, Rethresholded, Reweighed, Routed
 
+RAW_SCORES = "uncalibrated"
+"""Stands in `BuiltJudge.counting` before the kinds whose scores aren't calibrated chances."""
 COMPARING_CACHE = 10_000
 """Word pieces that the embedded judge remembers where it only compares the sentences of a response."""
 
@@ -285,7 +288,7 @@ def _uncalibrated(config: JudgeConfig, members: Mapping[str, Judge]) -> str:
         for name, member in members.items()
         if member.fingerprint(kind).startswith(UNCALIBRATED) and not (kind in known and known[kind].judge == name)
     }
-    return f"uncalibrated: {' and '.join(raw)}" if raw else ""
+    return f"{RAW_SCORES}: {listed([*raw], 'and')}" if raw else ""
 
 
 def _check_bands(config: JudgeConfig, hub_models: Iterable[HubModelJudge]) -> None:

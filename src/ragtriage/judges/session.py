@@ -56,6 +56,16 @@ class DecisionConnection:
     channel: Channel
     words: DecisionWords
 
+    @property
+    def rate(self) -> str:
+        """Its price in words: `$0.042 a million in, listed 2026-11; output is free`; empty where it costs nothing."""
+        if self.price is None:
+            return "not known: give --decide-price IN:OUT"
+        if self.price != self.model.price:
+            return "by --decide-price"
+        listed = f"${self.price.tokens_in:g} a million in, listed {self.model.service.listed}; output is free"
+        return listed if self.price.tokens_in else ""
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeSession:
@@ -129,6 +139,8 @@ def _decider(
     transport = DecisionTransport(model, options, price) if offline is None else Offline(offline)
     channel = Channel(options, ledger, price, name=name, shared=shared)
     channel.expect(COUNTED_TWICE)
+    if model.moves:
+        ledger.warn(f"{name} names another model from one day to the next: give one with a version, to compare runs")
     return DecisionConnection(
         model, price, transport, channel, read_words(options.prompts, read_guidance(options.guidance))
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from math import isfinite
 from operator import itemgetter
 from typing import Any, TypeGuard
 
@@ -182,7 +181,7 @@ def verdicts(request: StateRequest, answers: Sequence[Probabilities | None]) -> 
 
 def readable(answer: object) -> TypeGuard[float]:
     """Whether it is a probability."""
-    return isinstance(answer, (int, float)) and not isinstance(answer, bool) and isfinite(answer) and 0 <= answer <= 1
+    return isinstance(answer, (int, float)) and not isinstance(answer, bool) and 0 <= answer <= 1
 
 
 def _probability(answer: object) -> float | None:

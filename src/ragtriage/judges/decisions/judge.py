@@ -15,6 +15,7 @@ from ragtriage.core.display import plural
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
 from ragtriage.judges.decisions.asking import (
+    REFUSED,
     Probabilities,
     StateRequest,
     readable,
@@ -25,10 +26,10 @@ from ragtriage.judges.decisions.asking import (
 from ragtriage.judges.decisions.models import DecisionModel
 from ragtriage.judges.decisions.transport import TooLarge
 from ragtriage.judges.decisions.windows import in_windows, likeliest, together
-from ragtriage.judges.decisions.wire import answers_in, body_of
+from ragtriage.judges.decisions.wire import NoDecisions, answers_in, body_of
 from ragtriage.judges.decisions.words import DECIDED, DecisionWords
 from ragtriage.judges.llm.channel import Channel, RetriesExhausted
-from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply, Send, tokens_of
+from ragtriage.judges.llm.messages import Prompt, Reply, Send, tokens_of
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.requests import Request, group_questions
 from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate, merged
@@ -247,8 +248,8 @@ class DecisionJudge:
         if len(windows) < 2:
             return {
                 question: Failure(
-                    f"the texts that {question.kind} is asked about take {written.size:,} bytes, and the server takes "
-                    f"{self._limits.body:,}"
+                    f"with the texts that {question.kind} is asked about a request has {written.size:,} bytes, and the "
+                    f"server takes {self._limits.body:,}"
                 )
             }
         answers = [found[one] for one, found in zip(windows, await self._each(windows, arrived), strict=True)]
@@ -269,7 +270,7 @@ class DecisionJudge:
             answers = answers_in(self._model.service.wire, reply.text, asked.typed)
             found = verdicts(asked, answers)
             if not found:
-                raise MalformedReply("the reply has no probability that can be read")
+                raise NoDecisions("the reply has no probability that can be read")
             self._look_at_model(reply.model)
             if arrived is not None:
                 arrived(found, written.id)
@@ -292,8 +293,10 @@ class DecisionJudge:
 
         def read(reply: Reply) -> list[Probabilities | None]:
             answers = answers_in(self._model.service.wire, reply.text, part.typed)
-            if not all(one.is_choice or readable(answer) for one, answer in zip(part.typed, answers, strict=True)):
-                raise MalformedReply("the reply has no probability that can be read")
+            pairs = zip(part.typed, answers, strict=True)
+            known = (one.is_choice or answer == REFUSED or readable(answer) for one, answer in pairs)
+            if not all(known):
+                raise NoDecisions("the reply has no probability that can be read")
             self._look_at_model(reply.model)
             return answers
 
@@ -323,9 +326,7 @@ class DecisionJudge:
         self._answering = model or self._answering
 
     def _warn(self, text: str) -> None:
-        told = f"{self._model.name}: {text}"
-        if told not in self._channel.ledger.warnings:
-            self._channel.ledger.warnings.append(told)
+        self._channel.ledger.warn(f"{self._model.name}: {text}")
 
 
 def _halves(request: Request) -> tuple[Request, Request]:

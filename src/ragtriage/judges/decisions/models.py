@@ -36,6 +36,8 @@ class Service:
     """Bytes of a request that it takes."""
     prices: Mapping[str, float] = field(default_factory=dict)
     """How a model's name begins → US dollars for a million tokens in."""
+    listed: str = ""
+    """The month of the prices."""
 
 
 @dataclass(frozen=True, slots=True)

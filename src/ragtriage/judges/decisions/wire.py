@@ -15,6 +15,15 @@ from ragtriage.judges.decisions.asking import REFUSED, Probabilities, TypedQuest
 from ragtriage.judges.decisions.models import Wire
 from ragtriage.judges.llm.messages import MalformedReply
 
+
+class NoDecisions(MalformedReply):
+    """A reply that isn't one of a decision server."""
+
+    advice = "look at its address: is that a server of decision models?"
+
+
+MOST_TOKENS = 100_000_000
+"""A reply that says that it took more is wrong."""
 Answers = list[Probabilities | None]
 """One for each question, in order; None where the reply has none that can be read."""
 
@@ -44,18 +53,18 @@ def body_of(wire: Wire, model: str, state: Mapping[str, Any], questions: Sequenc
 
 
 def reply_object(text: str) -> Mapping[str, Any]:
-    """A reply as an object; `MalformedReply` if it is none."""
+    """A reply as an object; `NoDecisions` if it is none."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        raise MalformedReply("the reply is no JSON" if text.strip() else "the reply is empty") from None
+        raise NoDecisions("the reply is no JSON" if text.strip() else "the reply is empty") from None
     if not isinstance(found, dict):
-        raise MalformedReply("the reply is no JSON object")
+        raise NoDecisions("the reply is no JSON object")
     return found
 
 
 def answers_in(wire: Wire, text: str, questions: Sequence[TypedQuestion]) -> Answers:
-    """What a reply answers; `MalformedReply` if it is no reply of the protocol."""
+    """What a reply answers; `NoDecisions` if it is no reply of the protocol."""
     return PROTOCOLS[wire].read(reply_object(text), questions)
 
 
@@ -63,11 +72,11 @@ def usage_of(text: str) -> Usage:
     """What a reply took; nothing where it can't be read."""
     try:
         found = reply_object(text)
-    except MalformedReply:
+    except NoDecisions:
         return Usage(0, "")
     usage, model = found.get("usage"), found.get("model")
     tokens = usage.get("input_tokens") if isinstance(usage, dict) else None
-    known = tokens if isinstance(tokens, int) and not isinstance(tokens, bool) and tokens > 0 else 0
+    known = tokens if isinstance(tokens, int) and not isinstance(tokens, bool) and 0 < tokens < MOST_TOKENS else 0
     return Usage(known, model if isinstance(model, str) else "")
 
 
@@ -86,7 +95,7 @@ def _write_systemone(model: str, state: Mapping[str, Any], questions: Sequence[T
 def _read_systemone(reply: Mapping[str, Any], questions: Sequence[TypedQuestion]) -> Answers:
     answers = reply.get("answers")
     if not isinstance(answers, dict):
-        raise MalformedReply("`answers` is missing or not an object")
+        raise NoDecisions("`answers` is missing or not an object")
     found = [answers.get(f"q{number}") for number in range(1, len(questions) + 1)]
     return [
         one.get("probabilities" if question.is_choice else "noul") if isinstance(one, dict) else None
@@ -113,9 +122,9 @@ def _decision(name: str, question: TypedQuestion) -> Mapping[str, Any]:
 def _read_decisions(reply: Mapping[str, Any], questions: Sequence[TypedQuestion]) -> Answers:
     answers = reply.get("answers")
     if not isinstance(answers, list):
-        raise MalformedReply("`answers` is missing or not a list")
+        raise NoDecisions("`answers` is missing or not a list")
     if len(answers) != len(questions):
-        raise MalformedReply(f"`answers` has {len(answers)} items for {len(questions)} questions")
+        raise NoDecisions(f"`answers` has {len(answers)} items for {len(questions)} questions")
     return [_read_decision(one, question) for one, question in zip(answers, questions, strict=True)]
 
 

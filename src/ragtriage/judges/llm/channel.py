@@ -142,7 +142,7 @@ class Channel:
         if self._misfits == FIRST_READINGS:
             self._close(
                 f"{self._name} writes nothing that fits: none of its first {FIRST_READINGS} replies did, the last as "
-                f"{fault}; name a larger model, or choose another form of replies, schema or text (--reply)",
+                f"{fault}; {fault.advice}",
                 fault,
             )
 

@@ -84,6 +84,8 @@ class MalformedReply(Exception):
 
     fits = False
     """Whether it could be read, but another try may do better."""
+    advice = "name a larger model, or choose another form of replies, schema or text (--reply)"
+    """What to do where no reply fits."""
 
 
 def tokens_of(text: str) -> int:
