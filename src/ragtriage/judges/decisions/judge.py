@@ -23,6 +23,7 @@ from ragtriage.judges.decisions.asking import (
     typed_count,
     verdicts,
 )
+from ragtriage.judges.decisions.influence import MOVED
 from ragtriage.judges.decisions.models import DecisionModel
 from ragtriage.judges.decisions.transport import TooLarge
 from ragtriage.judges.decisions.windows import in_windows, likeliest, together
@@ -38,8 +39,6 @@ T = TypeVar("T")
 
 BATCH = 64
 """Typed questions in a request."""
-MOVED = 0.05
-"""From this difference on, the probabilities of an answer are others."""
 VERSION = 1
 """Of the form of requests, and of how a probability becomes a verdict: raise it when stored answers would change."""
 _UNCUT = 1_000_000

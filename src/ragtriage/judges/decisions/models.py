@@ -20,7 +20,7 @@ Wire = Literal["systemone", "decisions"]
 
 PATHS: Mapping[str, str] = {"systemone": "/v1/systemone", "decisions": "/v1/decisions"}
 LOCAL = ("localhost", "127.0.0.1", "::1")
-_EXAMPLE = "systemone:kev@http://localhost:11434"
+EXAMPLE = "systemone:kev@http://localhost:11434"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +108,11 @@ def decision_model(name: str) -> DecisionModel:
     service = services()[kind]
     model, address = _split_address(rest)
     if not model or (not service.address and not address):
-        raise ConfigError(f"{name!r} lacks its {'address' if model else 'model'}: write for example {_EXAMPLE}")
+        raise ConfigError(f"{name!r} lacks its {'address' if model else 'model'}: write for example {EXAMPLE}")
     if not address:
         return DecisionModel(name, model, service.address, service)
     if service.address:
-        raise ConfigError(f"{kind} models have an address of their own: for a server of yours write {_EXAMPLE}")
+        raise ConfigError(f"{kind} models have an address of their own: for a server of yours write {EXAMPLE}")
     try:
         parts = urlsplit(address)
         usable = parts.hostname and parts.port != 0 and not (parts.query or parts.fragment or "," in address)

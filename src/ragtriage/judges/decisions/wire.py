@@ -42,14 +42,16 @@ class Usage:
 class Protocol:
     """One of the two."""
 
-    write: Callable[[str, Mapping[str, Any], Sequence[TypedQuestion]], Mapping[str, Any]]
-    """The body, from the model's name, a state and the questions about it."""
-    read: Callable[[Mapping[str, Any], Sequence[TypedQuestion]], Answers]
+    write: Callable[[str, Mapping[str, Any], Mapping[str, TypedQuestion]], Mapping[str, Any]]
+    """The body, from the model's name, a state and the questions about it by their names."""
+    read: Callable[[Mapping[str, Any], Mapping[str, TypedQuestion]], Answers]
 
 
-def body_of(wire: Wire, model: str, state: Mapping[str, Any], questions: Sequence[TypedQuestion]) -> str:
-    """The body of a request, as JSON."""
-    return json.dumps(PROTOCOLS[wire].write(model, state, questions), ensure_ascii=False)
+def body_of(
+    wire: Wire, model: str, state: Mapping[str, Any], questions: Sequence[TypedQuestion], prefix: str = "q"
+) -> str:
+    """The body of a request, as JSON; the names of questions are the prefix and a number."""
+    return json.dumps(PROTOCOLS[wire].write(model, state, _named(questions, prefix)), ensure_ascii=False)
 
 
 def reply_object(text: str) -> Mapping[str, Any]:
@@ -63,9 +65,13 @@ def reply_object(text: str) -> Mapping[str, Any]:
     return found
 
 
-def answers_in(wire: Wire, text: str, questions: Sequence[TypedQuestion]) -> Answers:
+def answers_in(wire: Wire, text: str, questions: Sequence[TypedQuestion], prefix: str = "q") -> Answers:
     """What a reply answers; `NoDecisions` if it is no reply of the protocol."""
-    return PROTOCOLS[wire].read(reply_object(text), questions)
+    return PROTOCOLS[wire].read(reply_object(text), _named(questions, prefix))
+
+
+def _named(questions: Sequence[TypedQuestion], prefix: str) -> Mapping[str, TypedQuestion]:
+    return {f"{prefix}{number}": one for number, one in enumerate(questions, start=1)}
 
 
 def usage_of(text: str) -> Usage:
@@ -80,34 +86,35 @@ def usage_of(text: str) -> Usage:
     return Usage(known, model if isinstance(model, str) else "")
 
 
-def _write_systemone(model: str, state: Mapping[str, Any], questions: Sequence[TypedQuestion]) -> Mapping[str, Any]:
+def _write_systemone(model: str, state: Mapping[str, Any], questions: Mapping[str, TypedQuestion]) -> Mapping[str, Any]:
     asked = {
-        f"q{number}": {
+        name: {
             "type": "choice" if one.is_choice else "noul",
             "instructions": one.instructions,
             "criteria": dict(one.criteria),
         }
-        for number, one in enumerate(questions, start=1)
+        for name, one in questions.items()
     }
     return {"model": model, "state": state, "questions": asked}
 
 
-def _read_systemone(reply: Mapping[str, Any], questions: Sequence[TypedQuestion]) -> Answers:
+def _read_systemone(reply: Mapping[str, Any], questions: Mapping[str, TypedQuestion]) -> Answers:
     answers = reply.get("answers")
     if not isinstance(answers, dict):
         raise NoDecisions("`answers` is missing or not an object")
-    found = [answers.get(f"q{number}") for number in range(1, len(questions) + 1)]
     return [
-        one.get("probabilities" if question.is_choice else "noul") if isinstance(one, dict) else None
-        for one, question in zip(found, questions, strict=True)
+        one.get("probabilities" if question.is_choice else "noul")
+        if isinstance(one := answers.get(name), dict)
+        else None
+        for name, question in questions.items()
     ]
 
 
-def _write_decisions(model: str, state: Mapping[str, Any], questions: Sequence[TypedQuestion]) -> Mapping[str, Any]:
+def _write_decisions(model: str, state: Mapping[str, Any], questions: Mapping[str, TypedQuestion]) -> Mapping[str, Any]:
     return {
         "model": model,
         "input": json.dumps(state, ensure_ascii=False),
-        "questions": [_decision(f"q{number}", one) for number, one in enumerate(questions, start=1)],
+        "questions": [_decision(name, one) for name, one in questions.items()],
     }
 
 
@@ -119,13 +126,13 @@ def _decision(name: str, question: TypedQuestion) -> Mapping[str, Any]:
     return {"type": "predicate", "name": name, "instructions": f"{question.instructions} {meant}"}
 
 
-def _read_decisions(reply: Mapping[str, Any], questions: Sequence[TypedQuestion]) -> Answers:
+def _read_decisions(reply: Mapping[str, Any], questions: Mapping[str, TypedQuestion]) -> Answers:
     answers = reply.get("answers")
     if not isinstance(answers, list):
         raise NoDecisions("`answers` is missing or not a list")
     if len(answers) != len(questions):
         raise NoDecisions(f"`answers` has {len(answers)} items for {len(questions)} questions")
-    return [_read_decision(one, question) for one, question in zip(answers, questions, strict=True)]
+    return [_read_decision(one, question) for one, question in zip(answers, questions.values(), strict=True)]
 
 
 def _read_decision(answer: Any, question: TypedQuestion) -> Probabilities | None:
