@@ -115,7 +115,7 @@ class _State:
                 if 1 < len(self.sources) <= MOST_OPTIONS:
                     which = self._words["which"]
                     options = {name: f"sources.{name}" for name in self.sources} | {"none": which["none"]}
-                    yield TypedQuestion(which["instructions"].format(item=item, evidence="sources"), options)
+                    yield TypedQuestion(which["instructions"].format(item=item, evidence="sources", text=""), options)
             case "answered":
                 yield self._noul("answered", self._item("questions", question.subject))
             case "same_answer":

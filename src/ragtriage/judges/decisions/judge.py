@@ -55,10 +55,10 @@ class _Limits:
     body: int
     """Bytes."""
 
-    def learn(self, asked: StateRequest, body: int, refusal: str) -> None:
-        """A request was too large."""
-        if "question" in refusal.lower() and not _OF_LENGTH.search(refusal) and len(asked.typed) > 1:
-            self.typed = min(self.typed, len(asked.typed) - 1)
+    def learn(self, typed: int, body: int, refusal: str) -> None:
+        """A request with so many typed questions, of so many bytes, was too large."""
+        if "question" in refusal.lower() and not _OF_LENGTH.search(refusal) and typed > 1:
+            self.typed = min(self.typed, typed - 1)
         else:
             self.body = min(self.body, body - 1)
 
@@ -207,14 +207,14 @@ class DecisionJudge:
         questions = written.questions.questions
         if len(questions) == 1 and written.size > self._limits.body:
             return await self._by_windows(written, arrived)
+        sent = min(len(written.asked.typed), self._limits.typed)
         try:
             found = await self._exchange(written, arrived)
         except RetriesExhausted as error:
             if not isinstance(error.__cause__, TooLarge):
                 return dict.fromkeys(questions, Failure(str(error)))
-            typed = self._limits.typed
-            self._limits.learn(written.asked, written.size, str(error))
-            return await self._smaller(written, error, arrived, fewer=self._limits.typed < typed)
+            self._limits.learn(sent, written.size, str(error))
+            return await self._smaller(written, error, arrived, fewer=self._limits.typed < sent)
         missing = [question for question in questions if question not in found]
         if missing:
             alone = [self._written(replace(written.questions, questions=(question,))) for question in missing]
@@ -242,8 +242,12 @@ class DecisionJudge:
     async def _by_windows(self, written: _Written, arrived: Arrived | None) -> Mapping[Question, Answer]:
         """The answer to one question about texts that are too large: of the best window, or the best two together."""
         (question,) = written.questions.questions
-        texts = sum(map(_size, (*question.evidence, "" if question.evidence else question.subject)))
-        windows = in_windows(question, self._limits.body - (written.size - texts))
+        texts, empty = question.evidence or (question.subject,), ("",) * len(question.evidence)
+        blank = replace(question, evidence=empty, subject=question.subject if empty else "")
+        around = self._written(group_questions([blank], 1)[0]).size
+        # in a body some characters take two bytes, or four
+        share = sum(map(_size, texts)) / max(1, written.size - around)
+        windows = in_windows(question, int(share * (self._limits.body - around)))
         if len(windows) < 2:
             return {
                 question: Failure(

@@ -64,9 +64,11 @@ def _windows(texts: Sequence[str], largest: int) -> list[str]:
 
 
 def _cut(sentence: str, largest: int) -> list[str]:
-    """A sentence in parts that fit, counted in characters of up to four bytes where it isn't plain."""
+    """A sentence in overlapping parts that fit, counted in characters of up to four bytes where it isn't plain."""
     most = largest if sentence.isascii() else max(1, largest // 4)
-    return [sentence[at : at + most] for at in range(0, len(sentence), most)]
+    if len(sentence) <= most:
+        return [sentence]
+    return [sentence[at : at + most] for at in range(0, len(sentence), max(1, most - most // 10))]
 
 
 def _bytes(text: str) -> int:

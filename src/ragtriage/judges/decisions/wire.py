@@ -24,7 +24,7 @@ class NoDecisions(MalformedReply):
 
 MOST_TOKENS = 100_000_000
 """A reply that says that it took more is wrong."""
-Answers = list[Probabilities | None]
+TypedAnswers = list[Probabilities | None]
 """One for each question, in order; None where the reply has none that can be read."""
 
 
@@ -39,12 +39,12 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
+class WireProtocol:
     """One of the two."""
 
     write: Callable[[str, Mapping[str, Any], Mapping[str, TypedQuestion]], Mapping[str, Any]]
     """The body, from the model's name, a state and the questions about it by their names."""
-    read: Callable[[Mapping[str, Any], Mapping[str, TypedQuestion]], Answers]
+    read: Callable[[Mapping[str, Any], Mapping[str, TypedQuestion]], TypedAnswers]
 
 
 def body_of(
@@ -65,7 +65,7 @@ def reply_object(text: str) -> Mapping[str, Any]:
     return found
 
 
-def answers_in(wire: Wire, text: str, questions: Sequence[TypedQuestion], prefix: str = "q") -> Answers:
+def answers_in(wire: Wire, text: str, questions: Sequence[TypedQuestion], prefix: str = "q") -> TypedAnswers:
     """What a reply answers; `NoDecisions` if it is no reply of the protocol."""
     return PROTOCOLS[wire].read(reply_object(text), _named(questions, prefix))
 
@@ -98,7 +98,7 @@ def _write_systemone(model: str, state: Mapping[str, Any], questions: Mapping[st
     return {"model": model, "state": state, "questions": asked}
 
 
-def _read_systemone(reply: Mapping[str, Any], questions: Mapping[str, TypedQuestion]) -> Answers:
+def _read_systemone(reply: Mapping[str, Any], questions: Mapping[str, TypedQuestion]) -> TypedAnswers:
     answers = reply.get("answers")
     if not isinstance(answers, dict):
         raise NoDecisions("`answers` is missing or not an object")
@@ -126,7 +126,7 @@ def _decision(name: str, question: TypedQuestion) -> Mapping[str, Any]:
     return {"type": "predicate", "name": name, "instructions": f"{question.instructions} {meant}"}
 
 
-def _read_decisions(reply: Mapping[str, Any], questions: Mapping[str, TypedQuestion]) -> Answers:
+def _read_decisions(reply: Mapping[str, Any], questions: Mapping[str, TypedQuestion]) -> TypedAnswers:
     answers = reply.get("answers")
     if not isinstance(answers, list):
         raise NoDecisions("`answers` is missing or not a list")
@@ -147,7 +147,7 @@ def _read_decision(answer: Any, question: TypedQuestion) -> Probabilities | None
     return {str(one.get("value")): one.get("probability", -1.0) for one in pairs}
 
 
-PROTOCOLS: Mapping[Wire, Protocol] = {
-    "systemone": Protocol(_write_systemone, _read_systemone),
-    "decisions": Protocol(_write_decisions, _read_decisions),
+PROTOCOLS: Mapping[Wire, WireProtocol] = {
+    "systemone": WireProtocol(_write_systemone, _read_systemone),
+    "decisions": WireProtocol(_write_decisions, _read_decisions),
 }

@@ -66,4 +66,11 @@ def read_words(folder: Path | None = None, guidance: str = "") -> DecisionWords:
             key not in known[name] or not isinstance(table[key], str) for key in table
         ):
             raise ConfigError(f"{path}: [{name}] holds texts {', '.join(known[name])} and nothing else")
+        try:
+            table.get("instructions", "").format(item="", evidence="", text="")
+        except (LookupError, ValueError):
+            raise ConfigError(
+                f"{path}: the instructions of [{name}] have braces around something else than {{item}}, {{evidence}} and "
+                "{text}: write a brace of your own twice"
+            ) from None
     return DecisionWords({name: {**table, **own.get(name, {})} for name, table in known.items()}, guidance)
