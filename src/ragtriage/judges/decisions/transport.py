@@ -33,7 +33,7 @@ MOST_SAID = 240
 """Characters of a server's own words."""
 _ABOUT_LIMIT = re.compile(
     r"too (?:long|large|many|big)|limit|exceed|context (?:length|window|size)|at most|maximum|\bmax\b|bytes|"
-    r"payload|truncat",
+    r"payload|truncat|\d (?:entries|items|questions)",
     re.IGNORECASE,
 )
 _WAITED_FOR = frozenset({408, 409, 425})

@@ -70,7 +70,7 @@ def read_words(folder: Path | None = None, guidance: str = "") -> DecisionWords:
             table.get("instructions", "").format(item="", evidence="", text="")
         except (LookupError, ValueError):
             raise ConfigError(
-                f"{path}: the instructions of [{name}] have braces around something else than {{item}}, {{evidence}} and "
-                "{text}: write a brace of your own twice"
+                f"{path}: the instructions of [{name}] have braces around something else than {{item}}, {{evidence}} "
+                "and {text}: write a brace of your own twice"
             ) from None
     return DecisionWords({name: {**table, **own.get(name, {})} for name, table in known.items()}, guidance)
