@@ -11,6 +11,7 @@ import pytest
 from contract import CHECKS, Candidate, answers
 
 from fake_decisions import Decider, judge_of, questions_in
+from ragtriage import judge_named
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import JudgeError
 from ragtriage.core.verdicts import Failure, Verdict
@@ -22,7 +23,7 @@ from ragtriage.judges.decisions.words import DECIDED, read_words
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import LLMOptions, Price
-from servers import Said
+from servers import Said, Server
 
 SOURCES = ("A day pass costs 12 euros.", "Dogs travel free on a lap.", "Bicycles cost 3 euros.")
 CLAIMS = [ask.supported(f"Claim {number} is true.", SOURCES) for number in range(40)]
@@ -448,3 +449,13 @@ def test_a_check_tells_what_moves_answers_that_must_not(decider: Decider, moved:
     assert found.model == "m-1"
     assert told - {"orders"} == set(moved) - {"orders"}
     assert ("orders" in told) == (moved == ["orders"])
+
+
+def test_the_door_of_python() -> None:
+    with Server(Decider()) as server:
+        judge = judge_named(f"systemone:m@{server.root}")
+        found = answers(judge, [ask.supported("Dogs pay.", ["Dogs pay."]), ask.claims("Dogs pay. Cats don't.")])
+
+    assert isinstance(found[0], Verdict)
+    assert isinstance(found[1], tuple)
+    assert [one.text for one in found[1]] == ["Dogs pay.", "Cats don't."]
