@@ -90,6 +90,8 @@ tpm = 200_000
 budget = 2.5
 max_requests = 1000
 price = "0.25:2"
+decide_price = "0.1:0"
+max_body = 65_536
 prompts = "own"
 guidance = "/etc/advice.txt"
 reply = "text"
@@ -114,6 +116,8 @@ headers = { X-Team = "red" }
         budget=2.5,
         max_requests=1000,
         price=Price(0.25, 2.0),
+        decide_price=Price(0.1, 0.0),
+        max_body=65_536,
         prompts=tmp_path / "own",
         guidance=Path("/etc/advice.txt"),
         reply="text",

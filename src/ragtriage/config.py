@@ -26,7 +26,15 @@ from ragtriage.judges.decision_thresholds import (
     check_label_chances,
     check_thresholds,
 )
-from ragtriage.judges.judge_config import EMBEDDED, JudgeConfig, Matching, is_local, with_hub_model
+from ragtriage.judges.judge_config import (
+    EMBEDDED,
+    JudgeConfig,
+    Matching,
+    is_local,
+    splits_here,
+    with_decider,
+    with_hub_model,
+)
 from ragtriage.judges.llm.models import price_of, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.metrics import METRICS, OTHER_NAMES, custom_metrics, metric_named, unknown_metric
@@ -46,6 +54,10 @@ class Settings:
         "embedded, embedded+reader:NAME or provider:model; may be repeated for a jury", default=(EMBEDDED,)
     )
     """In a file one needs no list."""
+    decide: str | None = setting(
+        "What gives the verdicts instead of the judge, which breaks texts up: a decision model (systemone:MODEL@URL, "
+        "typesafe:MODEL, openai-decisions:MODEL, openrouter-decisions:MODEL)"
+    )
     reader: str | None = None
     """A hub model beside the embedded judge: a name of `ragtriage readers`, or a folder."""
     jury: Literal["majority"] | None = setting("How several judges reach a verdict: majority")
@@ -147,7 +159,9 @@ def judge_config(settings: Settings, given: Mapping[str, Any]) -> JudgeConfig:
     names = (
         given["judge"] if "judge" in given else tuple(with_hub_model(one, settings.reader) for one in settings.judge)
     )
-    if all(is_local(name) for name in names):
+    decide = given.get("decide", inherited.decide)
+    names = with_decider(names, decide, with_hub_model(EMBEDDED, inherited.reader))
+    if all(map(is_local, names)):
         for one in settings_of(LLMOptions):
             if one.name in models and (models.get("embeddings", EMBEDDED) == EMBEDDED or one.name in _VERDICTS):
                 raise ConfigError(f"{one.flag} is for language models only: name one with --judge PROVIDER:MODEL")
@@ -160,7 +174,7 @@ def judge_config(settings: Settings, given: Mapping[str, Any]) -> JudgeConfig:
     if "base_rates" in given and not any(is_local(name) for name in names) and not cascade:
         raise ConfigError("--base-rate is for the embedded judge: a model's verdicts have no chances to move")
     first = with_hub_model(EMBEDDED, inherited.reader)
-    if cascade is not None and len(names) > 1 and is_local(names[0]):
+    if cascade is not None and len(names) > 1 and splits_here(names[0]):
         first, names = names[0], names[1:]  # the first judge of a cascade may be named too
     return JudgeConfig(
         names,

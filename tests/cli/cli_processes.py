@@ -23,10 +23,11 @@ class Gate:
 
     Args:
         answers: how many.
+        model: what answers; by default a language model.
     """
 
-    def __init__(self, answers: int) -> None:
-        self.model = Model()
+    def __init__(self, answers: int, model: Callable[[Heard], Said] | None = None) -> None:
+        self.model = model or Model()
         self._left = answers
         self._open = threading.Event()
         self._lock = threading.Lock()

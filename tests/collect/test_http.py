@@ -14,9 +14,9 @@ from asked import OUT, QUICK, ask, at, cases, rows_in
 
 from ragtriage.collect.application import FIRST, RequestPolicy
 from ragtriage.collect.application_names import CHAT
-from ragtriage.collect.http import seconds_to_wait
 from ragtriage.core.case import Case, Turn
 from ragtriage.core.errors import ApplicationError, ConfigError
+from ragtriage.core.validation import seconds_to_wait
 from servers import Heard, Said, Server, chat
 
 GOOD = Said({"answer": "yes", "contexts": ["one", {"text": "two", "id": "b"}]})

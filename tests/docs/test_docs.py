@@ -28,7 +28,7 @@ from ragtriage.judges.decision_thresholds import BANDS, NEVER_NO, NEVER_YES
 from ragtriage.judges.embedded.encoder import LENGTH
 from ragtriage.judges.judge_config import BATCH_WINDOW, EMBEDDED_WINDOW
 from ragtriage.judges.llm import admission, channel, embedding_judge, requests
-from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.options import LLM_BATCH, LLMOptions
 from ragtriage.judges.llm.prompts import ASKED, HEAD
 from ragtriage.metrics import GROUPS, METRICS
 from ragtriage.readers.columns import SHAPES
@@ -251,7 +251,7 @@ def test_numbers_about_language_models_are_those_of_the_code() -> None:
     assert "up to six times in all" in operations
     assert "up to five replies in all" in operations
     assert "After five replies it is a failure" in judges
-    assert f"{LLMOptions().batch_size} at most (`--batch-size`" in judges
+    assert f"{LLM_BATCH} at most (`--batch-size`" in judges
 
 
 def test_bands_in_the_docs_are_the_shipped_ones() -> None:

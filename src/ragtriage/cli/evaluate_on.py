@@ -194,6 +194,7 @@ def _remarks(outcome: JobOutcome, parts: int) -> bool:
         tell(*(f"  row {row.row}: {row.reason}" for row in outcome.run.rejected()[:QUOTED]))
         if rejected > QUOTED:
             tell(f"  and {rejected - QUOTED:,} more")
+    tell(*(f"! {warning}" for warning in outcome.warnings))
     if outcome.repeated:
         tell(f"note: {plural(outcome.repeated, 'part')} had to be worked on again")
     tell(*(f"note: put aside: {why}" for why in outcome.aside.values()))

@@ -26,6 +26,8 @@ from ragtriage.execution.evaluating import INTERRUPTED
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import build_judge, build_writer
 from ragtriage.judges.decision_thresholds import check_base_rates
+from ragtriage.judges.decisions.influence import influence
+from ragtriage.judges.decisions.models import EXAMPLE, is_decision_model
 from ragtriage.judges.hub_models.folder import fetch, is_here, known_model, known_models, models_folder
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.text_writer import Writer
@@ -33,12 +35,12 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import custom_metrics
-from ragtriage.report.judge_document import readers_document
+from ragtriage.report.judge_document import influence_document, readers_document
 from ragtriage.store import open_answers
 from ragtriage.trust.prediction_files import RowErrors, write_components, write_predictions
 
 _SETTINGS = (
-    "store", "judge", "jury", "cascade", "any_language", "matching", "protocol", "base_rate",
+    "store", "judge", "decide", "jury", "cascade", "any_language", "matching", "protocol", "base_rate",
     *(one.parameter for one in settings_of(LLMOptions) if one.help), "batch_api", "wait",
 )  # fmt: skip
 NOTHING_SENT = "a plan sends nothing"
@@ -214,12 +216,12 @@ def _headers(items: list[str]) -> dict[str, str]:
 
 
 _READ: Mapping[str, Callable[[Any], Any]] = {
-    "judge": tuple, "base_rate": _base_rates, "header": _headers, "price": Price.parse,
+    "judge": tuple, "base_rate": _base_rates, "header": _headers, "price": Price.parse, "decide_price": Price.parse,
 }  # fmt: skip
 """Flag → how its value is read, where that isn't the setting's."""
 
 
-judge = new_typer(help="Ask the judge single questions, for benchmarks.")
+judge = new_typer(help="Ask the judge single questions, for benchmarks; check a decision model.")
 
 
 @judge.command("ask")
@@ -248,6 +250,23 @@ def split(unit: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFla
     with judge_flags.begin().opened() as asked:
         errors = write_components(unit, rows, out, asked)
     _exit(errors)
+
+
+@judge.command("check")
+@command("judge check")
+def check(model: str, *, config: Path | None = None, as_json: bool = False) -> None:
+    """Ask a decision model a few packaged questions in several ways: does anything move its answers that mustn't?
+
+    The largest difference of a probability: each question alone, all in reverse, under other names, once more; and how
+    far a text that says "answer yes" raises it. A dozen requests. Exit codes: 0; 2 usage; 3 the model can't be asked.
+    """
+    if not is_decision_model(model):
+        raise ConfigError(f"{model} is no decision model: give SERVICE:MODEL, for example {EXAMPLE}")
+    settings = read_settings(config) if config else find_settings(Path.cwd())
+    session = JudgeSession.of(judge_config(settings, {"judge": (model,)}))
+    (asked,) = session.deciders.values()
+    found = asyncio.run(influence(asked.model, asked.transport.send, asked.channel, asked.words))
+    print_found(lambda: asdict(found), lambda: influence_document(found), as_json=as_json)
 
 
 def _exit(errors: RowErrors) -> None:

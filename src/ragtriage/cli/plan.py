@@ -94,10 +94,11 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
     who = {"judge": name} | ({"embeddings": embeddings} if embeddings else {})
     shown = Path(cases.name).name if Path(cases.name).is_absolute() else cases.name
     asked = config.protocol if config.models else None
+    rate = "; ".join(one.rate for one in session.deciders.values())
     name += f", repetition by {embeddings}" if embeddings else ""
     print_found(
         lambda: {"file": cases.name, **who, **estimate.as_json(), "notes": [*requested.notes, *notes]},
-        lambda: plan_document(estimate, input=shown, judge=name, notes=notes, asked=asked),
+        lambda: plan_document(estimate, input=shown, judge=name, notes=notes, asked=asked, rate=rate),
         as_json=as_json,
     )
 

@@ -190,7 +190,7 @@ def _judged(
         notify = event_printer(stack, session, requested, 1)
         result = evaluate_file(cases, session, store, wanted.config, notify=notify)
         trial = result.first
-        tell(*trial_remarks(trial), *sent_again(session.ledger))
+        tell(*trial_remarks(trial), *session.ledger.warnings, *sent_again(session.ledger))
         if trial.stopped:
             tell("give the same command again to go on")
             exit_if(incomplete=True)

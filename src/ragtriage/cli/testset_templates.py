@@ -16,6 +16,7 @@ from ragtriage.cli.judge import JudgeFlags, spending
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.budget import Ledger
+from ragtriage.judges.llm.options import LLM_BATCH
 from ragtriage.report.testset_document import phrasings_document, refused_document
 from ragtriage.testset.generation.fillings import read_fillings
 from ragtriage.testset.generation.llm_writing import TemplatesWritten, phrase_by_model, write_templates
@@ -130,7 +131,7 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
                 per_criterion=per_criterion,
                 seed=seed,
                 values=values,
-                together=session.config.options.batch_size,
+                together=session.config.options.batch_size or LLM_BATCH,
             )
     else:
         phrased = phrase(schema, open_ones, wanted, per_criterion=per_criterion, seed=seed, values=values)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 from collections.abc import Callable, Iterable, Mapping
-from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
@@ -16,6 +14,7 @@ from ragtriage.collect.application import UNREADABLE, ApplicationReply, ReplyPat
 from ragtriage.core.case import Case
 from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, MissingExtraError
+from ragtriage.core.validation import seconds_to_wait
 
 if TYPE_CHECKING:
     import httpx
@@ -136,19 +135,6 @@ class HttpApplication:
 
     def _shown(self, received: bytes) -> str:
         return one_line(self._hide(received[:4000].decode("utf-8", "replace")), _LONGEST)
-
-
-def seconds_to_wait(retry_after: str | None) -> float | None:
-    """What a `Retry-After` header asks for, as seconds or as a date; None where it can't be read."""
-    if retry_after is None:
-        return None
-    text = retry_after.strip()
-    if text.isascii() and text.isdecimal():
-        return float(text)
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 HIDDEN = "[hidden]"

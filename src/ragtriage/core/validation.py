@@ -7,8 +7,10 @@ and says what to write instead. Numbers, texts and booleans are never turned int
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from email.utils import parsedate_to_datetime
 from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
@@ -235,3 +237,16 @@ def near_files(name: str, known: Iterable[str], most: int = 3) -> list[str]:
         stems.setdefault(PurePath(one).stem.casefold(), []).append(one)
     near = near_names(PurePath(name).stem, stems, most)
     return [one for stem in near for one in stems[stem]][:most]
+
+
+def seconds_to_wait(retry_after: str | None) -> float | None:
+    """What a `Retry-After` header asks for, as seconds or as a date; None where it can't be read."""
+    if retry_after is None:
+        return None
+    text = retry_after.strip()
+    if text.isascii() and text.isdecimal():
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -40,7 +40,7 @@ from ragtriage.planning.relations import REPLACING_KINDS
 from ragtriage.readers import CaseFile
 from ragtriage.runs.about import NOTHING_SAID, About
 from ragtriage.runs.case_row import CaseHeading
-from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored
+from ragtriage.runs.evaluation_config import WARNINGS, EvaluationConfig, judging_stored, to_stored
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.repeats.counting import repeats_of
 from ragtriage.runs.repeats.summary import RepeatSummary
@@ -133,8 +133,10 @@ def prepare(job: FileJob, trial: int, first: int | None) -> PreparedRun:
     configuration = to_stored(job.config, job.selection, job.file.mapping) | judging_stored(job.config, built)
     number = _unfinished(job, identity, first)
     if number is not None:
-        before = job.store.run(number).info.about
-        run = job.store.resume(number, configuration=configuration | job.about.over(before).stored())
+        before = job.store.run(number).info
+        if built.ledger:
+            built.ledger.warnings += before.configuration.get(WARNINGS, ())
+        run = job.store.resume(number, configuration=configuration | job.about.over(before.about).stored())
         done = job.store.run(number).info.done
         return PreparedRun(run, built, cases, counts, RunResumed(number, counts.selected, done, trial))
     changed = hashed.changed_since_last()
@@ -272,6 +274,8 @@ def _run_trial(job: FileJob, trial: int, first: int | None) -> TrialResult:
         tally = SlicedTally(job.config, job.by)
         reason = _execute(job, ready, tally)
         job.notify(RunStopped(run.number, reason) if reason else RunFinished(run.number))
+    if ready.built.ledger and ready.built.ledger.warnings:
+        job.store.add_to_configuration(run.number, WARNINGS, ready.built.ledger.warnings)
     stored = job.store.run(run.number)
     cascade = ready.built.cascade
     saved = (cascade.first_name, cascade.decided, cascade.passed_on, cascade.saved.requests) if cascade else None

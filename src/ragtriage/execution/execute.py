@@ -72,6 +72,8 @@ class JobOutcome:
     """Why it ended early; empty if it didn't."""
     repeated: int = 0
     """Attempts that were lost or failed and were made again."""
+    warnings: list[str] = field(default_factory=list)
+    """What the processes have to say of their judge, each once."""
     aside: dict[str, str] = field(default_factory=dict)
     """Processes that were put aside, and why."""
     complete: bool = False
@@ -216,6 +218,7 @@ class _Driver:
         match result.ending:
             case "done" if result.part:
                 outcome.stopped = outcome.stopped or result.told
+                outcome.warnings += [told for told in result.warnings if told not in outcome.warnings]
                 self._commit(plan, result.part, event)
             case "changed":
                 if result.told not in outcome.changed:

@@ -76,6 +76,8 @@ class TaskResult:
     """Why, if it isn't done, or not all of it."""
     part: CommittedPart | None = None
     """What is to be committed, if it is done."""
+    warnings: tuple[str, ...] = ()
+    """What the process has to say of its judge so far."""
 
 
 def loadable_name(metric: Metric) -> str:

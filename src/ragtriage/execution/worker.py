@@ -147,7 +147,7 @@ class Worker:
             if left and not writer.done:
                 return TaskResult("stopped", stopped)
             part = writer.written(sum(lines), left, self.probe, spent, tally.whole)
-            return TaskResult("done", stopped, part)
+            return TaskResult("done", stopped, part, tuple(ledger.warnings) if ledger else ())
 
     def _tell_of(self, writer: FolderWriter) -> Callable[[Record, tuple[Finding, ...]], None]:
         told = time.monotonic()

@@ -305,6 +305,8 @@ class Ledger:
     """Of all replies, in US dollars; one without a known price counts with the most that it may have cost."""
     repeated: Counter[str] = field(default_factory=Counter, init=False)
     """Cause in few words → how many requests were sent again for it."""
+    warnings: list[str] = field(default_factory=list, init=False)
+    """What the replies show that whoever reads the result should know, each once."""
     in_flight: int = field(default=0, init=False)
     stopped: str | None = field(default=None, init=False)
     """Why no further request may start; None while they may."""
@@ -377,6 +379,11 @@ class Ledger:
             self.tokens_out += reply.tokens_out
             self.cost += price if reply.price is None else reply.price
         self._release(price)
+
+    def warn(self, text: str) -> None:
+        """Have something told at the end, once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
 
     def stop(self, reason: str) -> None:
         """Let no further request start; the first reason stays."""

@@ -7,16 +7,29 @@ from dataclasses import dataclass
 from functools import partial
 
 from ragtriage.core.case import WINDOW
+from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import KINDS, Kind
 from ragtriage.judges.budget import Ledger
+from ragtriage.judges.decisions.judge import BATCH, DecisionJudge
+from ragtriage.judges.decisions.words import DECIDED
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.hub_models.folder import open_model
 from ragtriage.judges.hub_models.judge import HubModelJudge, beside
-from ragtriage.judges.judge_config import EMBEDDED, SHIPPED, UNCALIBRATED, JudgeConfig, hub_model_of, is_local
+from ragtriage.judges.judge_config import (
+    EMBEDDED,
+    SHIPPED,
+    UNCALIBRATED,
+    JudgeConfig,
+    decider_of,
+    hub_model_of,
+    is_local,
+    splits_here,
+    texts_judge,
+)
 from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.judge import AskModel, LLMJudge
-from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.options import LLM_BATCH, LLMOptions
 from ragtriage.judges.llm.paper_judge import MODULES, PaperJudge
 from ragtriage.judges.llm.pending_requests import Tickets
 from ragtriage.judges.llm.prompts import ASKED, read_guidance
@@ -25,6 +38,8 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession, ModelConnection
 from ragtriage.judges.wrappers import AnswerMemory, Cached, Cascade, InMemory, Jury, Rethresholded, Reweighed, Routed
 
+RAW_SCORES = "uncalibrated"
+"""Stands in `BuiltJudge.counting` before the kinds whose scores aren't calibrated chances."""
 COMPARING_CACHE = 10_000
 """Word pieces that the embedded judge remembers where it only compares the sentences of a response."""
 
@@ -102,7 +117,7 @@ def build_judge(
     """
     config, ledger, remembered = session.config, session.ledger, memory or InMemory()
     judging = config.judging
-    local = {n: EmbeddedJudge(any_language=config.any_language, threads=threads) for n in judging if is_local(n)}
+    local = {n: EmbeddedJudge(any_language=config.any_language, threads=threads) for n in judging if splits_here(n)}
     hub_models = {
         name: HubModelJudge(open_model(typed), judge, any_language=config.any_language)
         for name, judge in local.items()
@@ -115,10 +130,11 @@ def build_judge(
     def remembering(judge: Judge, *, paid: bool, kept: AnswerMemory = remembered) -> Judge:
         return Cached(judge, kept, durable=paid, trial=trial, before_waiting=ledger.wait, spent=lambda: ledger.spent)
 
-    def cached(name: str) -> Judge:
+    def texts(name: str) -> Judge:
+        """Who breaks texts up, and gives the verdicts that no decider gives."""
         if name not in local:
-            model = _routed(session.models[name], queues.get(name), session, embedded[0])
-            return _thresholded(config, name, remembering(model, paid=True))
+            model = texts_judge(name)
+            return remembering(_routed(session.models[model], queues.get(model), session, embedded[0]), paid=True)
         hub_model = hub_models.get(name)
         if hub_model:
             by_kind = beside(hub_model, local[name], any_language=config.any_language)
@@ -128,9 +144,16 @@ def build_judge(
         if session.embeddings is not None:
             similarity = remembering(session.embeddings, paid=True)
             own = Routed({**dict.fromkeys(KINDS, own), "similarity": similarity}, name)
-        return _thresholded(config, name, own, hub_model)
+        return own
 
-    members = {name: cached(name) for name in judging}
+    def member(name: str) -> Judge:
+        own, decider = texts(name), decider_of(name)
+        if decider is not None:
+            decided = remembering(_decider(decider, session), paid=True)
+            own = Routed({**dict.fromkeys(KINDS, own), **dict.fromkeys(DECIDED, decided)}, name)
+        return _thresholded(config, name, own, hub_models.get(name))
+
+    members = {name: member(name) for name in judging}
     voting = [members[name] for name in config.names]
     judge = voting[0] if len(voting) == 1 else Jury(voting)
     if config.cascade is not None:
@@ -185,7 +208,7 @@ def judge_named(name: str, *, any_language: bool = False, options: LLMOptions | 
     """One judge of this name, which remembers its answers for as long as it lives.
 
     Args:
-        name: `embedded`, `embedded+reader:NAME` or `provider:model`.
+        name: what `--judge` takes, with `+decide:` and a decider behind it for what `--decide` takes.
         any_language: lift the embedded judge's limit to the languages that it was measured on.
         options: how a model is asked.
 
@@ -222,7 +245,7 @@ def _routed(model: ModelConnection, queue: BatchQueue | None, session: JudgeSess
         model.name,
         _ask(model, queue),
         session.prompts,
-        batch_size=model.options.batch_size,
+        batch_size=model.options.batch_size or LLM_BATCH,
         price=model.price,
         identity=model.identity,
     )
@@ -241,6 +264,20 @@ def _routed(model: ModelConnection, queue: BatchQueue | None, session: JudgeSess
     return Routed(by_kind, model.name)
 
 
+def _decider(name: str, session: JudgeSession) -> Judge:
+    """What gives the verdicts: a decision model."""
+    one, options = session.deciders[name], session.config.options
+    return DecisionJudge(
+        one.model,
+        one.transport.send,
+        one.channel,
+        one.words,
+        batch_size=options.batch_size or BATCH,
+        largest_body=options.max_body,
+        price=one.price,
+    )
+
+
 def _uncalibrated(config: JudgeConfig, members: Mapping[str, Judge]) -> str:
     """Which kinds hub models answer with scores that aren't calibrated chances; "" if none do."""
     known = config.label_chances
@@ -251,7 +288,7 @@ def _uncalibrated(config: JudgeConfig, members: Mapping[str, Judge]) -> str:
         for name, member in members.items()
         if member.fingerprint(kind).startswith(UNCALIBRATED) and not (kind in known and known[kind].judge == name)
     }
-    return f"uncalibrated: {' and '.join(raw)}" if raw else ""
+    return f"{RAW_SCORES}: {listed([*raw], 'and')}" if raw else ""
 
 
 def _check_bands(config: JudgeConfig, hub_models: Iterable[HubModelJudge]) -> None:

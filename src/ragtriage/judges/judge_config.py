@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -11,6 +11,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import Kind
 from ragtriage.core.validation import near_names, setting
 from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold, LabelChance, check_base_rates
+from ragtriage.judges.decisions.models import decision_model, is_decision_model
 from ragtriage.judges.llm.models import split_name, suggested_name, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
 
@@ -18,13 +19,53 @@ EMBEDDED = "embedded"
 """The judge that comes with the package."""
 READER = "+reader:"
 """Stands before a hub model: the name of a known one, or the path of its folder or of an ONNX file in it."""
-UNCALIBRATED = "reader-uncalibrated-"
-"""How the fingerprint of a kind begins that is answered by a hub model, as its scores aren't calibrated chances."""
+DECIDE = "+decide:"
+"""Stands before what gives the verdicts in place of the judge that breaks texts up: a decision model, or `same`."""
+SAME = "same"
+"""A language model that gives verdicts as letters, the reason behind."""
+UNCALIBRATED = ("reader-uncalibrated-", "decide:")
+"""How the fingerprint of a kind begins whose scores aren't calibrated chances: by a hub model, a decision model."""
 
 
 def is_local(name: str) -> bool:
     """Whether a judge runs on this machine, alone or with a hub model."""
-    return name == EMBEDDED or name.startswith(f"{EMBEDDED}{READER}")
+    return splits_here(name) and decider_of(name) is None
+
+
+def splits_here(name: str) -> bool:
+    """Whether texts are broken up on this machine, whoever gives the verdicts."""
+    texts = texts_judge(name)
+    return texts == EMBEDDED or texts.startswith(f"{EMBEDDED}{READER}")
+
+
+def texts_judge(name: str) -> str:
+    """The part of a judge's name that says who breaks texts up."""
+    return name.partition(DECIDE)[0]
+
+
+def decider_of(name: str) -> str | None:
+    """What gives the verdicts in place of the judge that breaks texts up; None where that gives them, too."""
+    return name.partition(DECIDE)[2] or None
+
+
+def with_decider(names: Sequence[str], typed: str | None = None, texts: str = EMBEDDED) -> tuple[str, ...]:
+    """Judges as they are stored, `JUDGE+decide:DECIDER`, each that has no decider of its own with the one typed.
+
+    Args:
+        names: as they are typed; a decision model's name alone stands for it beside the judge `texts`.
+        typed: a decision model, a language model, `same`, or `embedded` for none; None where none is typed.
+        texts: who breaks texts up where only a decision model is named.
+
+    Raises:
+        ConfigError: every judge has a decider already, or the name of one can't be used.
+    """
+    whole = [f"{texts}{DECIDE}{decision_model(name).name}" if is_decision_model(name) else name for name in names]
+    if typed is None or typed == EMBEDDED:
+        return tuple(whole)
+    if all(map(decider_of, whole)):
+        raise ConfigError(f"{whole[0]} has a decider of its own: leave {typed} out, or name another judge", "decide")
+    decider = decision_model(typed).name if is_decision_model(typed) else typed
+    return tuple(name if decider_of(name) else f"{name}{DECIDE}{decider}" for name in whole)
 
 
 def in_a_sentence(name: str) -> str:
@@ -38,9 +79,10 @@ def hub_model_of(name: str) -> str | None:
     Raises:
         ConfigError: it has no name, there are two, or its path holds a comma.
     """
-    if not name.startswith(f"{EMBEDDED}{READER}"):
+    texts = texts_judge(name)
+    if not texts.startswith(f"{EMBEDDED}{READER}"):
         return None
-    found = name.removeprefix(f"{EMBEDDED}{READER}").strip()
+    found = texts.removeprefix(f"{EMBEDDED}{READER}").strip()
     if not found:
         raise ConfigError(
             f"the judge {name!r} names nothing behind {READER!r}: give a name of `ragtriage readers`, or a folder"
@@ -78,7 +120,7 @@ class JudgeConfig:
     """
 
     names: tuple[str, ...] = (EMBEDDED,)
-    """`embedded`, `embedded+reader:NAME` or `provider:model`, each once."""
+    """`embedded`, `embedded+reader:NAME` or `provider:model`, each once, with `+decide:` and a decider behind it."""
     jury: Literal["majority"] | None = None
     """How several judges come to a verdict."""
     cascade: str | None = None
@@ -110,13 +152,15 @@ class JudgeConfig:
     )
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "names", with_decider(self.names))  # a decision model may be named alone
         for name in self.models:
             if ":" not in name or name.startswith(f"{EMBEDDED}:"):
                 near = next(iter(near_names(name, (EMBEDDED,))), "") or suggested_name(name)
                 hint = f"; did you mean {near}?" if near else ", for example openai:gpt-5-mini"
                 raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED} or PROVIDER:MODEL{hint}")
-        for name in (*self.local, self.first):
+        for name in (*self.names, self.first):
             hub_model_of(name)
+            self._check_decider(name)
         for name in sorted(self.names):
             if self.names.count(name) > 1:
                 raise ConfigError(
@@ -140,9 +184,9 @@ class JudgeConfig:
         if self.jury and len(self.names) < 2:
             raise ConfigError("a jury needs several judges: name more than one", "judge")
         if self.cascade is not None:
-            self.bands()
-            if self.models != self.names:
-                raise ConfigError("a cascade passes on from the embedded judge to a model: name a model", "judge")
+            self._check_cascade()
+        if self.protocol == "paper" and any(map(decider_of, self.names)):
+            raise ConfigError("the paper's protocol asks for verdicts itself: leave the decider out", "decide")
         if self.protocol == "paper" and not self.models:
             raise ConfigError("the paper's protocol is for language models: name one, PROVIDER:MODEL", "judge")
         if self.protocol == "paper" and self.options.prompts is not None:
@@ -151,6 +195,17 @@ class JudgeConfig:
             raise ConfigError("a batch API is for language models: name one, PROVIDER:MODEL", "judge")
         if self.wait and not self.batch_api:
             raise ConfigError("only a batch API is waited for: ask for it too", "wait", "batch_api")
+
+    def _check_cascade(self) -> None:
+        self.bands()
+        if any(map(is_local, self.names)):
+            raise ConfigError("a cascade passes on from the embedded judge to a model: name a model", "judge")
+        if self.cascade == SHIPPED and not is_local(self.first):
+            raise ConfigError(
+                f"the shipped bands are those of the embedded judge, and {self.first} decides first: give a band, "
+                "LOW:HIGH",
+                "cascade",
+            )
 
     def _check_options(self) -> None:
         options, asked = self.options, [*self.models]
@@ -167,6 +222,19 @@ class JudgeConfig:
                 "headers", "base_url",
             )  # fmt: skip
 
+    def _check_decider(self, name: str) -> None:
+        decider = decider_of(name)
+        if decider is None:
+            return
+        if decider == SAME and splits_here(name):
+            raise ConfigError("the embedded judge gives its verdicts itself: name a model to decide", "decide")
+        if DECIDE in decider:
+            raise ConfigError(f"the judge {name!r} names several deciders: name one", "decide")
+        if is_decision_model(decider):
+            decision_model(decider)
+        elif decider != SAME:
+            split_name(decider)
+
     @property
     def judging(self) -> tuple[str, ...]:
         """All that are asked: the judges, and who decides first in a cascade."""
@@ -174,8 +242,16 @@ class JudgeConfig:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Those of the judges that are language models."""
-        return tuple(name for name in self.names if not is_local(name))
+        """The language models that are asked: to break texts up, or for verdicts."""
+        asked = (one for name in self.judging for one in (texts_judge(name), decider_of(name) or SAME))
+        found = (one for one in asked if one != SAME and not splits_here(one) and not is_decision_model(one))
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def deciders(self) -> tuple[str, ...]:
+        """The decision models that are asked."""
+        found = (decider_of(name) or SAME for name in self.judging)
+        return tuple(dict.fromkeys(one for one in found if is_decision_model(one)))
 
     @property
     def local(self) -> tuple[str, ...]:
@@ -190,7 +266,7 @@ class JudgeConfig:
     @property
     def paid(self) -> bool:
         """Whether models or a provider's embeddings are asked: requests, tokens and money are counted then."""
-        return bool(self.models or self.embeddings)
+        return bool(self.models or self.deciders or self.embeddings)
 
     @property
     def window(self) -> int:
@@ -201,7 +277,8 @@ class JudgeConfig:
         """
         if self.batch_api:
             return BATCH_WINDOW
-        return max(WINDOW, 2 * self.options.concurrency) if self.models else EMBEDDED_WINDOW
+        asks = self.models or self.deciders
+        return max(WINDOW, 2 * self.options.concurrency) if asks else EMBEDDED_WINDOW
 
     def bands(self) -> dict[Kind, Band]:
         """The cascade's bands by kind.

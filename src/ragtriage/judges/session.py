@@ -7,16 +7,23 @@ from dataclasses import dataclass, replace
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.budget import Ledger
-from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.decisions.models import DecisionModel, decision_model
+from ragtriage.judges.decisions.transport import DecisionTransport
+from ragtriage.judges.decisions.words import DecisionWords, read_words
+from ragtriage.judges.judge_config import JudgeConfig, splits_here
 from ragtriage.judges.llm.admission import MinuteLimits
 from ragtriage.judges.llm.batches import check_batch_support
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.embedding_judge import EmbeddingJudge
 from ragtriage.judges.llm.models import address_of, options_for, price_of, price_of_embeddings
 from ragtriage.judges.llm.options import LLMOptions, Price
-from ragtriage.judges.llm.prompts import Prompts, read_prompts
+from ragtriage.judges.llm.prompts import Prompts, read_guidance, read_prompts
 from ragtriage.judges.llm.providers import check_provider, model_named
 from ragtriage.judges.llm.transport import ModelTransport, Offline
+
+COUNTED_TWICE = 2.0
+"""How many times its tokens a request to a decision model may cost, as some servers count the state for each question;
+the first replies tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,27 @@ class ModelConnection:
 
 
 @dataclass(frozen=True, slots=True)
+class DecisionConnection:
+    """One decision model: how it is asked and what it costs."""
+
+    model: DecisionModel
+    price: Price | None
+    transport: DecisionTransport | Offline
+    channel: Channel
+    words: DecisionWords
+
+    @property
+    def rate(self) -> str:
+        """Its price in words: `$0.042 a million in, listed 2026-11; output is free`; empty where it costs nothing."""
+        if self.price is None:
+            return "not known: give --decide-price IN:OUT"
+        if self.price != self.model.price:
+            return "by --decide-price"
+        listed = f"${self.price.tokens_in:g} a million in, listed {self.model.service.listed}; output is free"
+        return listed if self.price.tokens_in else ""
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeSession:
     """What the judges of one command share, such as those of several trials; see `ragtriage.judges.build`."""
 
@@ -49,6 +77,8 @@ class JudgeSession:
     prompts: Prompts
     models: Mapping[str, ModelConnection]
     """By name; empty where no language model judges."""
+    deciders: Mapping[str, DecisionConnection]
+    """Decision models by name; empty where none is asked."""
     embeddings: EmbeddingJudge | None = None
     """What measures similarity in place of the embedded judge, where that judges and embeddings are named."""
 
@@ -78,11 +108,12 @@ class JudgeSession:
         ledger = ledger or Ledger(budget=options.budget, max_requests=options.max_requests)
         prompts = read_prompts(options.prompts, options.guidance)
         models = {name: _connection(name, config, ledger, offline, shared(name)) for name in config.models}
-        local = bool(config.local) or config.cascade is not None
+        deciders = {name: _decider(name, config, ledger, offline, shared(name)) for name in config.deciders}
+        local = any(map(splits_here, config.judging))
         measuring = config.embeddings or ""
         channel = Channel(options, ledger, name=measuring, shared=shared(measuring))
         embeddings = _embeddings(config, channel, offline)
-        return cls(config, ledger, prompts, models, embeddings if local else None)
+        return cls(config, ledger, prompts, models, deciders, embeddings if local else None)
 
 
 def _connection(
@@ -97,6 +128,22 @@ def _connection(
     if config.batch_api and offline is None:
         check_batch_support(name, model_named(name, options), options)
     return ModelConnection(name, options, price, transport, channel, _embeddings(config, channel, offline))
+
+
+def _decider(
+    name: str, config: JudgeConfig, ledger: Ledger, offline: str | None, shared: MinuteLimits | None
+) -> DecisionConnection:
+    options, model = config.options, decision_model(name)
+    price = options.decide_price or model.price
+    _check_budget(name, price, options, "give its price, --decide-price IN:OUT (US dollars for a million tokens), or ")
+    transport = DecisionTransport(model, options, price) if offline is None else Offline(offline)
+    channel = Channel(options, ledger, price, name=name, shared=shared)
+    channel.expect(COUNTED_TWICE)
+    if model.moves:
+        ledger.warn(f"{name} names another model from one day to the next: give one with a version, to compare runs")
+    return DecisionConnection(
+        model, price, transport, channel, read_words(options.prompts, read_guidance(options.guidance))
+    )
 
 
 def _embeddings(config: JudgeConfig, channel: Channel, offline: str | None) -> EmbeddingJudge | None:

@@ -133,9 +133,9 @@ def table(
     return DocumentTable(columns, tuple(tuple(row) for row in rows), heads, gap=gap)
 
 
-def title_line(*found: str) -> Line:
+def title_line(*found: str, most: int = 120) -> Line:
     """The facts that head a report, on one line, the first of them strong; empty ones are left out."""
-    first, *others = (one_line(fact, 120) for fact in found if fact)
+    first, *others = (one_line(fact, most) for fact in found if fact)
     return line((first, "strong"), "".join(f" · {fact}" for fact in others))
 
 

@@ -43,10 +43,12 @@ def plan_document(
     judge: str,
     notes: Sequence[str] = (),
     asked: Protocol | None = "shared",
+    rate: str = "",
 ) -> Iterator[DocumentBlock]:
     """Requests, tokens, price and time of an evaluation, and what would make it cheaper.
 
-    `asked` is how language models are asked; None if none is, so that all requests are for embeddings.
+    `asked` is how language models are asked; None if none is, so that no reply has a text.
+    `rate` is what the price of a decision model rests on.
     """
     facts = [f" of {one_line(input, 120)}", _cases(estimate), one_line(judge, 120)]
     if estimate.trials > 1:
@@ -55,7 +57,7 @@ def plan_document(
     yield GAP
     if estimate.most.requests:
         columns = (*text_columns(""), *number_columns("at least", "at most"), DocumentColumn(wrap=True))
-        yield table(columns, _estimates(estimate))
+        yield table(columns, _estimates(estimate, rate))
     elif estimate.remembered and not estimate.questions:
         yield line(f"No request is needed: every question{_of_sample(estimate)} was answered before.")
     else:
@@ -92,21 +94,21 @@ def _of_sample(estimate: EvaluationEstimate) -> str:
     return f" from {estimate.sampling.cases:,} of {_cases(estimate)}"
 
 
-def _estimates(estimate: EvaluationEstimate) -> Iterator[tuple[DocumentCell, ...]]:
+def _estimates(estimate: EvaluationEstimate, rate: str) -> Iterator[tuple[DocumentCell, ...]]:
     least, most = estimate.least, estimate.most
     counts: tuple[tuple[str, Callable[[Estimate], int]], ...] = (
         ("requests", lambda one: one.requests),
         ("prompt tokens", lambda one: one.tokens_in),
         ("reply tokens", lambda one: one.tokens_out),
     )
-    for label, count in counts:
+    for label, count in counts[: None if most.tokens_out else -1]:
         yield label, f"{count(least):,}", f"{count(most):,}"
     if most.price is None:
-        yield "price", DASH, DASH, StyledText(UNPRICED, "quiet")
+        yield "price", DASH, DASH, StyledText(rate or UNPRICED, "quiet")
     else:
-        yield "price", money(least.price), money(most.price)
-    rate = f"at {estimate.concurrency:,} in flight, {estimate.seconds_per_request:g} s a request"
-    yield "time", *map(duration, estimate.seconds), StyledText(rate, "quiet")
+        yield "price", money(least.price), money(most.price), StyledText(rate, "quiet")
+    pace = f"at {estimate.concurrency:,} in flight, {estimate.seconds_per_request:g} s a request"
+    yield "time", *map(duration, estimate.seconds), StyledText(pace, "quiet")
 
 
 def costs_document(costs: Sequence[CostEstimate], judge: str) -> Iterator[DocumentBlock]:

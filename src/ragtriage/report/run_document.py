@@ -38,6 +38,8 @@ BESIDE_BAR = 46
 MOST_ID = 36
 """Characters of a case's id that are shown: those of a UUID."""
 SLICE_EXPECTED = " · expected number of cases (95 % interval)"
+LONGEST_JUDGING = 300
+"""Characters of a fact in the title: of a judge it is told which of its kinds aren't calibrated, all of them."""
 LONGEST_MEAN = 5
 """Characters of a mean with its sign, in the table of slices."""
 MEDIUM, WIDE = 100, 130
@@ -51,7 +53,9 @@ def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[DocumentBlock]
     judge += f" ({header.judging})" if judge and header.judging else ""
     name, commit = header.about.facts
     facts = name, header.input, judge, header.created, plural(run.summary.cases, "case"), commit
-    yield title_line(f"Run {header.run}", *facts)
+    yield title_line(f"Run {header.run}", *facts, most=LONGEST_JUDGING)
+    if header.unmeasured:
+        yield line(header.unmeasured, tone="quiet", hang=0)
     if header.about.note:
         yield line(f"note: {one_line(header.about.note, 500)}", tone="quiet")
     yield GAP
@@ -67,6 +71,7 @@ def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[DocumentBlock]
         yield replace(note(spent), hang=0)
     if run.flagged:
         yield line(run.flagged, tone="warning", hang=0)
+    yield from (line(f"! {one_line(warning, 400)}", tone="warning", hang=2) for warning in header.warnings)
     if header.rejected:
         yield GAP
         yield line(f"{plural(header.rejected, 'row')} of the input could not be used:", tone="warning")

@@ -13,10 +13,12 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis.headline import NONE, UNREAD, any_applicable
 from ragtriage.diagnosis.rules import BAD, RULES, Rule, is_bad
+from ragtriage.judges.build import RAW_SCORES
 from ragtriage.metrics import CITATIONS
 from ragtriage.planning.relations import REASONS
 from ragtriage.report.words import (
     DASH,
+    UNMEASURED,
     bad_level,
     citing_of,
     corrected_of,
@@ -27,7 +29,7 @@ from ragtriage.report.words import (
     two_places,
 )
 from ragtriage.runs.about import About
-from ragtriage.runs.evaluation_config import ARITHMETIC, COUNTING, EMBEDDINGS, EvaluationConfig
+from ragtriage.runs.evaluation_config import ARITHMETIC, COUNTING, EMBEDDINGS, WARNINGS, EvaluationConfig
 from ragtriage.runs.metric_tally import MetricSummary
 from ragtriage.runs.repeats.summary import RepeatSummary
 from ragtriage.runs.run import Run
@@ -86,6 +88,8 @@ class Header:
     """How its verdicts count, where that was set, for example `supported at 0.9, binary`."""
     embeddings: str = ""
     """The provider's model that measured repetition, where one did."""
+    warnings: Sequence[str] = ()
+    """What the judge's replies show that a reader should know."""
     application_price: float | None = None
     """US dollars that the application's model takes for a million prompt tokens, where that is known."""
     about: About = field(default_factory=About)
@@ -95,6 +99,11 @@ class Header:
         """What is to be known of the judge beside its name, in words; empty where there is nothing."""
         by = f"repetition by {self.embeddings}" if self.embeddings else ""
         return ", ".join(filter(None, [by, self.counting]))
+
+    @property
+    def unmeasured(self) -> str:
+        """That verdicts count as yes from a threshold on that nobody measured, and what to do; empty elsewhere."""
+        return UNMEASURED if RAW_SCORES in self.counting else ""
 
     def wasted(self, tokens: int) -> float | None:
         """What the application paid for so many tokens, in US dollars; None if its price isn't known."""
@@ -205,7 +214,7 @@ def run_report(
         _failures(summary),
         "" if any_applicable(header.rules, [m.name for m in summary.metrics]) else UNREAD.capitalize(),
         _no_fault_found(summary),
-        flagged_of(summary) if summary.flagged else "",
+        flagged_of(summary, header.judge) if summary.flagged else "",
         tuple(group for group in summary.groups if group.kind != "waste"),
         tuple(group for group in summary.groups if group.kind == "waste"),
         tuple(rows),
@@ -321,6 +330,7 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
         arithmetic=int(info.configuration.get(ARITHMETIC, 1)),
         counting=str(info.configuration.get(COUNTING, "")),
         embeddings=str(info.configuration.get(EMBEDDINGS, "")),
+        warnings=tuple(map(str, info.configuration.get(WARNINGS, ()))),
         created=shown_time(info.created),
         about=info.about,
         state=info.state,
@@ -356,6 +366,7 @@ def run_json(run: RunReport) -> dict[str, Any]:
         "judge": header.judge,
         **({"embeddings": header.embeddings} if header.embeddings else {}),
         **({"counting": header.counting} if header.counting else {}),
+        **({"warnings": list(header.warnings)} if header.warnings else {}),
         "state": header.state,
         "complete": run.complete,
         "rejected": header.rejected,

@@ -11,6 +11,7 @@ from ragtriage.core.display import one_line, plural, settled
 from ragtriage.core.metric import Better, Metric
 from ragtriage.diagnosis.findings import Finding
 from ragtriage.diagnosis.rules import BAD, is_bad
+from ragtriage.judges.judge_config import DECIDE
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.citations import FALSE
 from ragtriage.runs.summary import Summary
@@ -104,11 +105,15 @@ def citing_of(summary: Summary) -> str:
     return f"{cite:,} of {plural(of, 'response')} {'cites' if of == 1 else 'cite'} something ({cite / of:.0%})"
 
 
-def flagged_of(summary: Summary) -> str:
+UNMEASURED = "yes from .5 on, which nobody measured on your texts: ragtriage trust label, trust calibrate"
+
+
+def flagged_of(summary: Summary, judge: str) -> str:
     """How many verdicts a check speaks against."""
-    return (
-        f"{plural(summary.flagged, 'verdict')} of yes with a quote that stands in none of the texts: read them yourself"
+    against = (
+        "that the same judge speaks against" if DECIDE in judge else "with a quote that stands in none of the texts"
     )
+    return f"{plural(summary.flagged, 'verdict')} of yes {against}: read them yourself"
 
 
 def corrected_of(found: CorrectedMean) -> str:

@@ -29,6 +29,8 @@ EMBEDDINGS = "embeddings"
 ARITHMETIC = "arithmetic"
 """Under which a run's stored configuration says by how many kinds of processor arithmetic its cases were judged, where
 it is more than one."""
+WARNINGS = "warnings"
+"""Under which a run's stored configuration has what the judge's replies show that a reader should know."""
 CORRECTIONS = "corrections"
 """Under which a run's stored configuration has the means that were corrected by labels."""
 

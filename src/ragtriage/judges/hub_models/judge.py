@@ -21,7 +21,6 @@ from ragtriage.judges.embedded.verdict import questions_by_claim, weakest_answer
 from ragtriage.judges.hub_models.folder import HubFolder
 from ragtriage.judges.hub_models.languages import RULES, VERSION, components_in, undivided_reason
 from ragtriage.judges.hub_models.model import HubModel, PairChances, chunks
-from ragtriage.judges.judge_config import UNCALIBRATED
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.text.claims import split_claims
 from ragtriage.text.differences import differences, likely_place
@@ -70,7 +69,7 @@ class HubModelJudge:
             "folder": self.folder.digest(),
             "runtime": self._model.runtime,
         }
-        return UNCALIBRATED + hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+        return "reader-uncalibrated-" + hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
     def unsupported_reason(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002 - there is one kind
         """None for the languages of the model."""

@@ -41,6 +41,8 @@ PATIENCE = 900.0
 FIRST_BACKOFF, LONGEST_BACKOFF, LONGEST_BUSY_BACKOFF = 0.5, 30.0, 60.0
 FIRST_REQUESTS = 5
 """If all of the first so many are rejected, every one will be."""
+TELLING_REPLIES = 10
+"""So many replies tell what requests cost beside what they were taken to."""
 LARGEST_COST_FACTOR = 4.0
 """A reply that cost more than it should have at most raises what later ones may cost, by this factor at most."""
 
@@ -96,6 +98,11 @@ class Channel:
         """Replies that didn't fit; None once one did."""
         self._rejected = 0
         self._cost_factor = 1.0
+        self._seen_factor = 1.0
+
+    def expect(self, cost_factor: float) -> None:
+        """Say how many times what its tokens cost a request may, until the first replies tell."""
+        self._cost_factor = cost_factor
 
     async def ask(self, send: Send, prompt: Prompt, read: Callable[[Reply], T]) -> T:
         """Ask until the reply can be read.
@@ -136,8 +143,8 @@ class Channel:
         self._misfits += 1
         if self._misfits == FIRST_READINGS:
             self._close(
-                f"{self._name} writes nothing that fits: none of its first {FIRST_READINGS} replies did (of "
-                f"the last, {fault}); name a larger model, or choose another form of replies, schema or text (--reply)",
+                f"{self._name} writes nothing that fits: none of its first {FIRST_READINGS} replies did (of the last, "
+                f"{fault}); {fault.advice}",
                 fault,
             )
 
@@ -175,7 +182,9 @@ class Channel:
                 self.concurrency.replied()
                 took = (reply.tokens_in + reply.tokens_out) or tokens
                 if price and reply.price:
-                    self._cost_factor = max(self._cost_factor, min(reply.price / price, LARGEST_COST_FACTOR))
+                    self._seen_factor = max(self._seen_factor, min(reply.price / price, LARGEST_COST_FACTOR))
+                    if self._seen_factor > self._cost_factor or self._replies >= TELLING_REPLIES:
+                        self._cost_factor = self._seen_factor
                 return reply
             finally:
                 self.admission.leave(slot, reply, took)

@@ -40,6 +40,8 @@ class Reply:
     """In US dollars; None if the price of the model isn't known."""
     truncated: bool = False
     """Whether it was cut off at the largest length."""
+    model: str = ""
+    """The model that it names, of a decision model; empty if none."""
 
 
 Send = Callable[[Prompt], Awaitable[Reply]]
@@ -82,6 +84,8 @@ class MalformedReply(Exception):
 
     fits = False
     """Whether it could be read, but another try may do better."""
+    advice = "name a larger model, or choose another form of replies, schema or text (--reply)"
+    """What to do where no reply fits."""
 
 
 def tokens_of(text: str) -> int:

@@ -16,6 +16,10 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """As HTTP has it."""
 
 
+LLM_BATCH = 32
+"""Questions in a request to a language model, if nothing else is said."""
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """What a model costs, in US dollars for a million tokens."""
@@ -72,7 +76,9 @@ class LLMOptions:
     """May be secret, so never shown or stored."""
     embeddings: str = setting("What measures repetition: embedded, or provider:model", default="embedded")
     """It is asked for the embedded judge, too."""
-    batch_size: int = setting("Maximum number of questions in a request", default=32, least=1)
+    batch_size: int | None = setting(
+        "Maximum number of questions in a request [default: 32; of a decision model 64]", least=1
+    )
     concurrency: int = setting("Maximum number of requests in flight", default=16, least=1)
     timeout: float = setting("Seconds after which a request is tried again", default=120.0, least=0.01)
     rpm: int | None = setting("Maximum number of requests per minute", least=1)
@@ -86,6 +92,9 @@ class LLMOptions:
         "IN:OUT, US dollars per million tokens, for a model that no price list has; IN:OUT,EMBEDDINGS also prices "
         "embeddings",
     )
+    decide_price: Price | None = setting("IN:OUT, the same for a decision model (--decide)")
+    max_body: int | None = setting(least=1_000)
+    """Bytes of a request that the decision model's server takes; None for what is known of the service."""
     prompts: Path | None = setting("A folder with prompt files of your own")
     guidance: Path | None = setting("A file about your domain: what is essential, what abbreviations mean")
     reply: Literal["auto", "schema", "text"] = setting(

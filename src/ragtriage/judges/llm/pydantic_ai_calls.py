@@ -37,7 +37,7 @@ MOST_SAID = 240
 SHORTEST_SECRET = 4
 """Characters; what is shorter tells nobody anything, and would be found in every text."""
 _SECRET_VARIABLES = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
-_NO_SUCH_MODEL = re.compile(
+NO_SUCH_MODEL = re.compile(
     r"model identifier is invalid|(?:invalid|unknown|no such) model|"
     r"model\b.{0,80}\b(?:not found|does(?:n't| not) exist)",
     re.IGNORECASE,
@@ -148,7 +148,7 @@ class Endpoint:
         for pattern, meaning in (
             (_FILTERED, self._filtered),
             (_TOO_LONG, self._too_long),
-            (_NO_SUCH_MODEL, self._not_found),
+            (NO_SUCH_MODEL, self._not_found),
         ):
             if pattern.search(text):
                 return meaning(error)

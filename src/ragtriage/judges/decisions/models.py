@@ -1,0 +1,134 @@
+"""Decision models by name: `SERVICE:MODEL[@ADDRESS]`, and what is known of the services."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+from urllib.parse import urlsplit
+
+from ragtriage.core.errors import ConfigError
+from ragtriage.judges.llm.models import public_address
+from ragtriage.judges.llm.options import Price, is_header_value
+
+Wire = Literal["systemone", "decisions"]
+"""How a service is spoken to: `/v1/systemone`, an object of questions, or `/v1/decisions`, a list of them."""
+
+PATHS: Mapping[str, str] = {"systemone": "/v1/systemone", "decisions": "/v1/decisions"}
+LOCAL = ("localhost", "127.0.0.1", "::1")
+EXAMPLE = "systemone:kev@http://localhost:11434"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What offers decision models."""
+
+    wire: Wire
+    key: str
+    """The environment variable with its key."""
+    address: str = ""
+    """Where requests go; empty where the user gives it."""
+    largest_body: int = 60 * 1024
+    """Bytes of a request that it takes."""
+    prices: Mapping[str, float] = field(default_factory=dict)
+    """How a model's name begins → US dollars for a million tokens in."""
+    listed: str = ""
+    """The month of the prices."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionModel:
+    """One decision model."""
+
+    name: str
+    """As a user types it: `SERVICE:MODEL` or `SERVICE:MODEL@ADDRESS`."""
+    model: str
+    """As the service calls it."""
+    url: str
+    """Where its requests go."""
+    service: Service
+
+    @property
+    def price(self) -> Price | None:
+        """By the list; a model at an address of the user's on this machine is free; None if it isn't known."""
+        if not self.service.address and urlsplit(self.url).hostname in LOCAL:
+            return Price(0.0, 0.0)
+        known = self.service.prices.items()
+        return next((Price(price, 0.0) for name, price in known if self.model.startswith(name)), None)
+
+    @property
+    def moves(self) -> bool:
+        """Whether the name is an alias that means another model from one day to the next."""
+        return self.model.endswith("latest")
+
+    def authorization(self) -> Mapping[str, str]:
+        """The header with the key; none where none is set, or where it would travel in the open.
+
+        Raises:
+            ConfigError: a service of its own has no key, or the key can't be sent.
+        """
+        key = os.environ.get(self.service.key, "")
+        if not key:
+            if self.service.address:
+                raise ConfigError(f"{self.name} has no key: set the environment variable {self.service.key}")
+            return {}
+        if not is_header_value(key):
+            raise ConfigError(
+                f"{self.name}: the key in {self.service.key} holds a line break or a character that isn't ASCII: set "
+                "it again"
+            )
+        parts = urlsplit(self.url)
+        return {"Authorization": f"Bearer {key}"} if parts.scheme == "https" or parts.hostname in LOCAL else {}
+
+
+@cache
+def services() -> Mapping[str, Service]:
+    """The services by name."""
+    table = tomllib.loads(files(__package__).joinpath("models.toml").read_text("utf-8"))
+    return {name: Service(**one) for name, one in table.items()}
+
+
+def is_decision_model(name: str) -> bool:
+    """Whether a name begins with a service that decides."""
+    return name.partition(":")[0] in services()
+
+
+@cache
+def decision_model(name: str) -> DecisionModel:
+    """The model that a name means.
+
+    Raises:
+        ConfigError: it has no model, no address where its service has none, or one that can't be used.
+    """
+    kind, _, rest = name.partition(":")
+    service = services()[kind]
+    model, address = _split_address(rest)
+    if not model or (not service.address and not address):
+        raise ConfigError(f"{name!r} lacks its {'address' if model else 'model'}: write for example {EXAMPLE}")
+    if not address:
+        return DecisionModel(name, model, service.address, service)
+    if service.address:
+        raise ConfigError(f"{kind} models have an address of their own: for a server of yours write {EXAMPLE}")
+    try:
+        parts = urlsplit(address)
+        usable = parts.hostname and parts.port != 0 and not (parts.query or parts.fragment or "," in address)
+    except ValueError:  # brackets that aren't those of an IPv6 address, or a port that is no number
+        usable = False
+    if not usable or "@" in urlsplit(address).netloc:
+        raise ConfigError(
+            f"{public_address(address)!r} is no address of a decision server: write http://HOST:PORT, without "
+            f"password, comma and query; its key stands in {service.key}"
+        )
+    address = address.rstrip("/").removesuffix(PATHS[service.wire])
+    return DecisionModel(f"{kind}:{model}@{address}", model, address + PATHS[service.wire], service)
+
+
+def _split_address(text: str) -> tuple[str, str]:
+    """A model's name and what follows the last `@` before an address; a model's own `@` stays."""
+    places = [text.rfind(f"@{scheme}") for scheme in ("http://", "https://")]
+    at = max(places)
+    return (text, "") if at < 0 else (text[:at], text[at + 1 :])
