@@ -18,14 +18,8 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import why_unreadable
 from ragtriage.core.validation import STRICT, Invalid, Setting, near_names, setting, settings_of, validated
 from ragtriage.diagnosis.rules import COSTS, RULES, Costs, FindingKind, Rule, RuleLevel, thresholds_with
-from ragtriage.judges.decision_thresholds import (
-    DecisionThreshold,
-    LabelChance,
-    check_base_rates,
-    check_kinds,
-    check_label_chances,
-    check_thresholds,
-)
+from ragtriage.judges.chance_curves import ChanceCurve, check_chance_curves
+from ragtriage.judges.decision_thresholds import DecisionThreshold, check_base_rates, check_kinds, check_thresholds
 from ragtriage.judges.judge_config import (
     EMBEDDED,
     JudgeConfig,
@@ -110,7 +104,8 @@ class Settings:
     any_language: bool = setting("Also judge languages that the judge was not measured on", default=False)
     matching: Matching = setting("soft counts every verdict with its chance, binary as 1 or 0", default="soft")
     base_rates: Mapping[str, float] = setting(
-        "kind=share: the share of yes to expect, for example supported=0.9; for the embedded judge; may be repeated",
+        "kind=share: the share of yes to expect, for example supported=0.9; for the embedded judge, or one with a "
+        "curve; may be repeated",
         default=dict,
         parameter="base_rate",
     )
@@ -125,8 +120,8 @@ class Settings:
     )
     decision_thresholds: Mapping[str, DecisionThreshold] = field(default_factory=dict)
     """Kind of question → where its verdicts change, for the judge that is named there."""
-    label_chances: Mapping[str, LabelChance] = field(default_factory=dict)
-    """Kind of question → what labels say of the verdicts of a judge that states no probability."""
+    chance_curves: Mapping[str, ChanceCurve] = field(default_factory=dict)
+    """Kind of question → what labels say of a judge's verdicts, for the judge that is named there."""
     bands: Mapping[str, str] = field(default_factory=dict)
     """Kind of question → the cascade's band instead of the shipped one."""
 
@@ -171,12 +166,10 @@ def judge_config(settings: Settings, given: Mapping[str, Any]) -> JudgeConfig:
     if "base_url" not in models and not any(takes_base_url(name) for name in (*names, options.embeddings)):
         options = replace(options, base_url=None, headers=models.get("headers", {}))
     cascade = given.get("cascade", inherited.cascade)
-    if "base_rates" in given and not any(is_local(name) for name in names) and not cascade:
-        raise ConfigError("--base-rate is for the embedded judge: a model's verdicts have no chances to move")
     first = with_hub_model(EMBEDDED, inherited.reader)
     if cascade is not None and len(names) > 1 and splits_here(names[0]):
         first, names = names[0], names[1:]  # the first judge of a cascade may be named too
-    return JudgeConfig(
+    config = JudgeConfig(
         names,
         given.get("jury", inherited.jury),
         cascade,
@@ -188,10 +181,17 @@ def judge_config(settings: Settings, given: Mapping[str, Any]) -> JudgeConfig:
         settings.bands,
         given.get("matching", settings.matching),
         {**settings.base_rates, **given.get("base_rates", {})},
-        settings.label_chances,
+        settings.chance_curves,
         first,
         given.get("protocol", "shared"),
     )
+    for kind in given.get("base_rates", {}):
+        if not any(is_local(name) or kind in config.curves_of(name) for name in config.judging):
+            raise ConfigError(
+                f"--base-rate {kind}: there is no chance to move: it is for the embedded judge, or for one whose "
+                "verdicts have a curve from `ragtriage trust calibrate`"
+            )
+    return config
 
 
 FILE = "ragtriage.toml"
@@ -243,6 +243,12 @@ def read_settings(path: Path) -> Settings:
     """
     where, folder = str(path), path.parent
     table = _table(_tools(path), "ragtriage", where) if path.name == "pyproject.toml" else _load(path)
+    if "label_chances" in table:
+        raise ConfigError(
+            f"{where}: [label_chances] has become [chance_curves]: take it out, and calibrate again with `ragtriage "
+            "trust calibrate`. Of a judge that gives no probability, yes = 0.97 and no = 0.12 are now points = "
+            "[[0, 0.12], [1, 0.97]]"
+        )
     found, rules = _checked(table, where)
     if found.citation_mark is not None:
         pattern_of(found.citation_mark)
@@ -253,7 +259,7 @@ def read_settings(path: Path) -> Settings:
     if found.project is not None and (not found.project.strip() or found.project == "*"):
         raise ConfigError(f"{where}: project is {found.project!r}: give it a name, or leave it out")
     check_thresholds(found.decision_thresholds, where)
-    check_label_chances(found.label_chances, where)
+    check_chance_curves(found.chance_curves, where)
     check_base_rates(found.base_rates, f"{where}: [base_rates]")
     if not (found.costs.blame > 0 and found.costs.miss > 0 and math.isfinite(found.costs.blame + found.costs.miss)):
         raise ConfigError(f"{where}: [costs]: blame and miss must be above 0")

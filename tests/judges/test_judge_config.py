@@ -14,7 +14,8 @@ from ragtriage.judges.llm.models import options_for
 from ragtriage.judges.llm.options import LLMOptions
 
 BUILDERS = re.compile(
-    r"^from ragtriage\.judges\.(?!decision_thresholds|decisions\.models|llm\.options|llm\.models)", re.MULTILINE
+    r"^from ragtriage\.judges\.(?!chance_curves|decision_thresholds|decisions\.models|llm\.options|llm\.models)",
+    re.MULTILINE,
 )
 OWN = LLMOptions(base_url="http://127.0.0.1:1/v1", headers={"X-Gate": "secret"})
 

@@ -19,11 +19,11 @@ from ragtriage.cli.results import joined_with, open_run, tell_deleted
 from ragtriage.core.case import Record
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import as_builtins
-from ragtriage.report.trust_document import PICKED, calibration_document, labels_document
+from ragtriage.report.calibration_document import calibration_document
+from ragtriage.report.trust_document import PICKED, labels_document
 from ragtriage.runs.evaluation_config import CORRECTIONS
 from ragtriage.runs.run import Run
 from ragtriage.trust.calibration import calibrate as calibrated
-from ragtriage.trust.calibration import write_settings
 from ragtriage.trust.label_files import (
     Item,
     Label,
@@ -37,6 +37,7 @@ from ragtriage.trust.label_files import (
     sample_name,
 )
 from ragtriage.trust.label_session import KEYS, LINES, WIDTH, AskKey, LabellingSession, compare_with_judge, screen
+from ragtriage.trust.settings_text import write_settings
 
 _CLEAR = "\x1b[2J\x1b[H"
 _WORDS = {"yes": "y", "no": "n", "skip": "s", "back": "b", "everything": "e", "quit": "q"}
@@ -155,7 +156,7 @@ def calibrate(
     store: str | None = None,
     project: str | None = None,
 ) -> None:
-    """Correct a run's means by labels, learn base rates, fit decision and metric thresholds and a cascade's bands.
+    """Correct a run's means by labels; learn base rates and chances, fit decision and metric thresholds and bands.
 
     Exit codes: 0; 2 usage or input; 3 incomplete (too many unusable rows).
     """
@@ -173,7 +174,7 @@ def calibrate(
             raise InputError(f"{labels}: {which} be used for run {stored.number}: {reasons}")
         found = calibrated(joined, config.metrics, stored.info.judge, stored.info.fingerprints, config.thresholds)
         if write is not None and found.settings:
-            write_settings(write, found.settings)
+            write_settings(write, found.settings, found.replaced)
         corrections = {name: as_builtins(one) for name, one in found.corrections().items()}
         before = stored.info.configuration.get(CORRECTIONS, {})
         there.add_to_configuration(stored.number, CORRECTIONS, {**before, **corrections})

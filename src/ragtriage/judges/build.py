@@ -151,7 +151,7 @@ def build_judge(
         if decider is not None:
             decided = remembering(_decider(decider, session), paid=True)
             own = Routed({**dict.fromkeys(KINDS, own), **dict.fromkeys(DECIDED, decided)}, name)
-        return _thresholded(config, name, own, hub_models.get(name))
+        return _changed(config, name, own)
 
     members = {name: member(name) for name in judging}
     voting = [members[name] for name in config.names]
@@ -279,14 +279,14 @@ def _decider(name: str, session: JudgeSession) -> Judge:
 
 
 def _uncalibrated(config: JudgeConfig, members: Mapping[str, Judge]) -> str:
-    """Which kinds hub models answer with scores that aren't calibrated chances; "" if none do."""
-    known = config.label_chances
+    """Which kinds are answered with scores that aren't calibrated chances; "" if none are."""
+    told = {kind for name in members for kind in config.curves_of(name)}
     raw = {
-        # where labels say what another member's verdicts are worth, it is told whose these are
-        f"{kind} by {name}" if kind in known and known[kind].judge in members else kind: None
+        # where a curve says what another member's verdicts are worth, it is told whose these are
+        f"{kind} by {name}" if kind in told else kind: None
         for kind in KINDS
         for name, member in members.items()
-        if member.fingerprint(kind).startswith(UNCALIBRATED) and not (kind in known and known[kind].judge == name)
+        if member.fingerprint(kind).startswith(UNCALIBRATED) and kind not in config.curves_of(name)
     }
     return f"{RAW_SCORES}: {listed([*raw], 'and')}" if raw else ""
 
@@ -302,18 +302,18 @@ def _check_bands(config: JudgeConfig, hub_models: Iterable[HubModelJudge]) -> No
             )
 
 
-def _thresholded(config: JudgeConfig, name: str, judge: Judge, hub_model: HubModelJudge | None = None) -> Judge:
-    """The judge with the user's decision thresholds, base rates and what labels say, where there is any for it."""
-    given = config.decision_thresholds
-    own = {kind: given[kind] for kind in KINDS if kind in given and given[kind].judge == name}
-    decided = Rethresholded(judge, own) if own else judge
-    # a threshold of the user's own says already where the odds are even
-    rates = {kind: rate for kind, rate in config.base_rates.items() if kind not in own} if is_local(name) else {}
-    if hub_model and "supported" in rates:
-        raise ConfigError(
-            "the base rate of supported moves calibrated chances, and the verdicts of the hub model "
-            f"{hub_model.name()!r} have none: leave it out"
-        )
-    told = config.label_chances
-    labels = {kind: told[kind] for kind in KINDS if kind in told and told[kind].judge == name}
-    return Reweighed(decided, rates, labels) if rates or labels else decided
+def _changed(config: JudgeConfig, name: str, judge: Judge) -> Judge:
+    """The judge with the user's decision thresholds, curves and base rates, where there is any for it."""
+    thresholds, curves = config.thresholds_of(name), config.curves_of(name)
+    decided = Rethresholded(judge, thresholds) if thresholds else judge
+    rates: dict[str, float] = {}
+    for kind in (one for one in KINDS if one in config.base_rates and one not in thresholds):
+        # a threshold of the user's own says already where the odds are even
+        if kind not in curves and judge.fingerprint(kind).startswith(UNCALIBRATED):
+            raise ConfigError(
+                f"the base rate of {kind} moves calibrated chances, and those of {name} aren't: leave it out, or fit "
+                "a curve to labels with `ragtriage trust calibrate`"
+            )
+        if kind in curves or is_local(name):
+            rates[kind] = config.base_rates[kind]
+    return Reweighed(decided, rates, curves) if rates or curves else decided

@@ -11,12 +11,12 @@ from ragtriage.core.questions import DECOMPOSITIONS, KINDS, Kind, Question
 from ragtriage.core.validation import STRICT
 from ragtriage.core.verdicts import Answer, Verdict
 
-WITHOUT_PROBABILITY: tuple[Kind, ...] = (*DECOMPOSITIONS, "similarity", "declines")
-"""Kinds that are answered with texts, cosines or rules, so that a threshold has nothing to decide."""
+WITHOUT_PROBABILITY: tuple[Kind, ...] = (*DECOMPOSITIONS, "similarity")
+"""Kinds that every judge answers with texts or cosines, so that a threshold has nothing to decide."""
 MARK = "+threshold-"
 """Stands between a judge's own fingerprint and its threshold."""
 ODDS, BINARY, LABELS = "+odds", "+binary", "+labels"
-"""The same for chances that are moved to another base rate, dropped, or known from labels."""
+"""The same for chances that are moved to another base rate, dropped, or told by a curve that was fitted to labels."""
 NEVER_NO, NEVER_YES = -1.0, 2.0
 """Ends of a band that no score reaches: on that side nothing is decided."""
 
@@ -39,26 +39,6 @@ class DecisionThreshold:
     def marked(self, fingerprint: str) -> str:
         """The fingerprint of a judge whose verdicts are decided here."""
         return f"{fingerprint}{MARK}{self.no:g}-{self.yes:g}"
-
-
-@dataclass(frozen=True, slots=True)
-class LabelChance:
-    """What labels say of the verdicts of one judge that states no probability."""
-
-    judge: str
-    """What a user types for it."""
-    yes: float
-    """The chance of yes behind its yes."""
-    no: float
-    """The chance of yes behind its no."""
-    fingerprint: str = ""
-    """Of that judge, for this kind of question; empty: of whatever version."""
-
-    __pydantic_config__: ClassVar[Any] = STRICT
-
-    def of(self, value: str) -> float:
-        """The chance behind a verdict of yes or no."""
-        return self.yes if value == "yes" else self.no
 
 
 def without_threshold(fingerprint: str) -> str:
@@ -139,21 +119,6 @@ def check_thresholds(given: Mapping[str, DecisionThreshold], where: str) -> None
             raise ConfigError(f'{place} lacks the judge that it is for, for example judge = "embedded"')
         if not 0 <= one.no <= one.yes <= 1:
             raise ConfigError(f"{place}: yes is {one.yes:g} and no is {one.no:g}: give 0 ≤ no ≤ yes ≤ 1")
-
-
-def check_label_chances(given: Mapping[str, LabelChance], where: str) -> None:
-    """Check the tables `[label_chances.KIND]` of a settings file.
-
-    Raises:
-        ConfigError: the kind has no probability, or the numbers aren't probabilities; says which.
-    """
-    check_kinds(given, f"{where}: [label_chances]")
-    for kind, one in given.items():
-        if not 0 <= one.no < 0.5 <= one.yes <= 1:
-            raise ConfigError(
-                f"{where}: [label_chances.{kind}]: yes is {one.yes:g} and no is {one.no:g}: give 0 ≤ no < 0.5 ≤ yes "
-                "≤ 1; a judge that is wrong more often than right is of no use"
-            )
 
 
 def check_base_rates(given: Mapping[str, float], place: str) -> None:

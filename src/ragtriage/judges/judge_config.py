@@ -8,9 +8,10 @@ from typing import Literal
 
 from ragtriage.core.case import WINDOW
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.questions import Kind
+from ragtriage.core.questions import KINDS, Kind
 from ragtriage.core.validation import near_names, setting
-from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold, LabelChance, check_base_rates
+from ragtriage.judges.chance_curves import ChanceCurve
+from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold, check_base_rates
 from ragtriage.judges.decisions.models import decision_model, is_decision_model
 from ragtriage.judges.llm.models import split_name, suggested_name, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
@@ -140,9 +141,9 @@ class JudgeConfig:
     matching: Matching = "soft"
     """Whether a verdict counts with its chance, or as 1 or 0."""
     base_rates: Mapping[str, float] = field(default_factory=dict)
-    """Kind → the share of yes that is expected, in place of the one at which the embedded judge is calibrated."""
-    label_chances: Mapping[str, LabelChance] = field(default_factory=dict)
-    """Kind → what labels say of verdicts without a probability; each counts for the judge that it names alone."""
+    """Kind → the share of yes that is expected, in place of the one at which chances are calibrated."""
+    chance_curves: Mapping[str, ChanceCurve] = field(default_factory=dict)
+    """Kind → what labels say of a judge's verdicts; each counts for the judge that it names alone."""
     first: str = EMBEDDED
     """Who decides first in a cascade: the embedded judge, alone or with a hub model."""
     protocol: Protocol = setting(
@@ -173,7 +174,8 @@ class JudgeConfig:
     @property
     def counting(self) -> str:
         """How its verdicts count, in words: `supported at 0.9, binary`; empty where nothing is set."""
-        known = [f"{kind} known from labels" for kind, one in self.label_chances.items() if one.judge in self.judging]
+        curved = {kind for name in self.judging for kind in self.curves_of(name)}
+        known = [f"{kind} known from labels" for kind in self.chance_curves if kind in curved]
         rates = [f"{kind} at {rate:g}" for kind, rate in self.base_rates.items()]
         return ", ".join([*rates, *known, *(["binary"] if self.matching == "binary" else [])])
 
@@ -279,6 +281,18 @@ class JudgeConfig:
             return BATCH_WINDOW
         asks = self.models or self.deciders
         return max(WINDOW, 2 * self.options.concurrency) if asks else EMBEDDED_WINDOW
+
+    def thresholds_of(self, name: str) -> dict[Kind, DecisionThreshold]:
+        """The decision thresholds of one judge."""
+        given = self.decision_thresholds
+        return {kind: given[kind] for kind in KINDS if kind in given and given[kind].judge == name}
+
+    def curves_of(self, name: str) -> dict[Kind, ChanceCurve]:
+        """The curves of one judge; a decision threshold of the same kind goes first, and its curve doesn't count."""
+        given, decided = self.chance_curves, self.thresholds_of(name)
+        return {
+            kind: given[kind] for kind in KINDS if kind in given and given[kind].judge == name and kind not in decided
+        }
 
     def bands(self) -> dict[Kind, Band]:
         """The cascade's bands by kind.

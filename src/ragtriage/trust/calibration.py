@@ -1,22 +1,14 @@
-"""What labels say of a run: corrected means, base rates, decision and metric thresholds, the cascade's bands."""
+"""What labels say of a run: corrected means, base rates, thresholds, chances of verdicts, the cascade's bands."""
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections import Counter
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import Table
 
-from ragtriage.core.errors import InputError
-from ragtriage.core.files import ORDINARY_FILE, atomic_write
 from ragtriage.core.metric import Metric
 from ragtriage.core.questions import KINDS, Kind
 from ragtriage.core.statistics import IntervalEstimate, wilson_interval
@@ -24,9 +16,11 @@ from ragtriage.core.steps import Match
 from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import CHECK
 from ragtriage.diagnosis.rules import is_bad
+from ragtriage.judges.chance_curves import ChanceCurve
 from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, without_threshold
 from ragtriage.judges.judge_config import EMBEDDED, UNCALIBRATED
 from ragtriage.trust import label_fits
+from ragtriage.trust.chance_fits import FittedCurve, fit_curve, too_few_for_a_curve
 from ragtriage.trust.corrected_mean import (
     MIN_LABELS,
     NO,
@@ -45,10 +39,14 @@ from ragtriage.trust.label_fits import (
     LearntRate,
     learnt_rates,
 )
+from ragtriage.trust.settings_text import SettingValue, Tables
 
 NOT_A_SHARE = "not a share of the components that it shows, so labels of these can't correct it"
 NO_SCORE = "the judge gives no probability"
 SEVERAL = "several judges gave the verdicts: calibrate a run of one of them"
+NO_USE = "wrong more often than right, or no better than chance: left alone"
+NOT_SURELY = "not surely better than things as they are: left alone"
+BY_CURVE = "its curve says where yes begins"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +82,17 @@ class VerdictChance:
 
     kind: Kind
     metrics: tuple[str, ...]
-    fingerprint: str
-    yes: IntervalEstimate | None
-    """Of its yes: the share of true yes (the predictive value) with its 95 % interval; half a label of either kind is
-    added (Jeffreys' prior), so that no share is 0 or 1."""
-    no: IntervalEstimate | None
-    """Of its no."""
+    fitted: FittedCurve | None = None
+    """By its probabilities; None of a judge that gives none, or with too few labels."""
+    yes: IntervalEstimate | None = None
+    """Of a judge without probabilities: the share of true yes behind its yes (the predictive value) with its 95 %
+    interval; half a label of either kind is added (Jeffreys' prior), so that no share is 0 or 1."""
+    no: IntervalEstimate | None = None
+    """Behind its no."""
+    curve: ChanceCurve | None = None
+    """What is to be written; None if nothing is."""
     why: str = ""
-    """Why there is none."""
+    """Why nothing is known, or why it isn't to be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +151,13 @@ class Calibration:
     thresholds: tuple[CaseThreshold, ...] = ()
     bands: tuple[CascadeBand, ...] = ()
     base_rates: tuple[LearntRate, ...] = ()
-    settings: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
-    """Table of the settings → what it is to hold: only what does better than the present settings."""
+    settings: Tables = field(default_factory=dict)
+    """Only what does better than the present settings."""
+
+    @property
+    def replaced(self) -> Mapping[str, str]:
+        """Table that must not stand beside these → the judge that it is for: a threshold would go before a curve."""
+        return {f"decision_thresholds.{one.kind}": self.judge for one in self.chances if one.fitted and one.curve}
 
     def corrections(self) -> dict[str, CorrectedMean]:
         """Metric → its corrected mean."""
@@ -191,10 +197,11 @@ def calibrate(
     for kind, found in by_kind.items():
         why = SEVERAL if "," in judge else _unrepresentative(kind, found, metrics)
         own = without_threshold(fingerprints.get(kind, ""))
-        decision_thresholds.append(_verdict_threshold(kind, found, own, why))
-        # a hub model has scores, but they are no calibrated chances
+        by_curve = ""
         if not len(_scores(found).score) or own.startswith(UNCALIBRATED):
-            chances.append(_verdict_chance(kind, found, own, why, decision_thresholds[-1].threshold))
+            chances.append(_verdict_chance(kind, found, judge, own, why))
+            by_curve = BY_CURVE if chances[-1].fitted and chances[-1].curve else ""
+        decision_thresholds.append(_verdict_threshold(kind, found, own, why or by_curve))
         if judge == EMBEDDED and kind in BANDS:
             bands.append(_band(kind, found, why))
     better = {one.kind for one in decision_thresholds if one.threshold and one.threshold.better}
@@ -221,18 +228,16 @@ def _settings(
     limits: Sequence[CaseThreshold],
     bands: Sequence[CascadeBand],
     rates: Sequence[LearntRate],
-) -> dict[str, dict[str, float | str]]:
-    settings: dict[str, dict[str, float | str]] = {}
+) -> Tables:
+    settings: dict[str, dict[str, SettingValue]] = {}
     for one, fitted in ((one, one.threshold) for one in decision_thresholds):
         if fitted and fitted.better:
-            own = {"judge": judge, "fingerprint": one.fingerprint}
+            own: dict[str, SettingValue] = {"judge": judge, "fingerprint": one.fingerprint}
             settings[f"decision_thresholds.{one.kind}"] = own | {"yes": fitted.yes, "no": fitted.no}
-    for told in chances:
-        yes, no = (share.value if share else None for share in (told.yes, told.no))
-        if yes is not None and no is not None and no < CHECK <= yes:
-            own = {"judge": judge, "fingerprint": told.fingerprint}
-            settings[f"label_chances.{told.kind}"] = own | {"yes": yes, "no": no}
-    own_rates: dict[str, float | str] = {one.kind: one.rate for one in rates if one.better and one.rate is not None}
+    for told in (one for one in chances if one.curve):
+        known = as_builtins(told.curve)
+        settings[f"chance_curves.{told.kind}"] = {key: value for key, value in known.items() if value not in (None, [])}
+    own_rates: dict[str, SettingValue] = {one.kind: one.rate for one in rates if one.better and one.rate is not None}
     if own_rates:
         settings["base_rates"] = own_rates
     for limit in limits:
@@ -265,29 +270,50 @@ def _verdict_threshold(kind: Kind, found: Sequence[LabelledMetric], fingerprint:
 
 
 def _verdict_chance(
-    kind: Kind, found: Sequence[LabelledMetric], fingerprint: str, why: str, threshold: FittedThreshold | None = None
+    kind: Kind, found: Sequence[LabelledMetric], judge: str, fingerprint: str, why: str
 ) -> VerdictChance:
-    """Of verdicts as they are, or as they will be by a threshold that is to be written."""
-    verdict, truth, weight, score = (
+    names = tuple(one.metric.name for one in found)
+    if len(_scores(found).score):
+        return _by_probability(kind, found, judge, fingerprint, why)
+    verdict, truth, weight = (
         np.concatenate([column[~np.isnan(one.truth)] for one, column in zip(found, columns, strict=True)])
         for columns in (
             [one.verdict for one in found],
             [one.truth for one in found],
             [1 / one.inclusion for one in found],
-            [one.score for one in found],
         )
     )
-    if threshold and threshold.better:
-        decided = np.where(score >= threshold.yes, YES, np.where(score < threshold.no, NO, UNKNOWN))
-        verdict = np.where(np.isnan(score), verdict, decided)
     counts = {answer: int((verdict == answer).sum()) for answer in (YES, NO)}
     if not why and min(counts.values()) < MIN_EACH:
         why = f"too few labels: {counts[YES]} of its yes and {counts[NO]} of its no, and it takes {MIN_EACH} of each"
-    names = tuple(one.metric.name for one in found)
     if why:
-        return VerdictChance(kind, names, fingerprint, None, None, why)
+        return VerdictChance(kind, names, why=why)
     yes, no = (_predictive_value(truth[verdict == answer], weight[verdict == answer]) for answer in (YES, NO))
-    return VerdictChance(kind, names, fingerprint, yes, no)
+    if yes.value is None or no.value is None or not no.value < CHECK <= yes.value:
+        return VerdictChance(kind, names, yes=yes, no=no, why=NO_USE)
+    told = verdict != UNKNOWN
+    rate = round(float(np.average(truth[told], weights=weight[told])), 3)
+    points = ((0.0, no.value), (1.0, yes.value))
+    curve = ChanceCurve(judge, fingerprint, points=points, rate=rate)
+    return VerdictChance(kind, names, yes=yes, no=no, curve=curve)
+
+
+def _by_probability(
+    kind: Kind, found: Sequence[LabelledMetric], judge: str, fingerprint: str, why: str
+) -> VerdictChance:
+    names = tuple(one.metric.name for one in found)
+    labels, chance = _scores(found), np.concatenate([one.chance[_with_score(one)] for one in found])
+    told = labels.verdict != UNKNOWN  # an unknown counts nowhere, so no curve is needed for it
+    labels, chance = labels.part(told), chance[told]
+    if why := why or too_few_for_a_curve(labels):
+        return VerdictChance(kind, names, why=why)
+    at_its_word = np.where(labels.verdict == YES, 1.0, 0.0)
+    fitted = fit_curve(labels, np.where(np.isnan(chance), at_its_word, chance), judge, fingerprint)
+    if fitted.curve.a is not None and fitted.curve.a <= 0:
+        return VerdictChance(kind, names, fitted, why=NO_USE)
+    if not fitted.better:
+        return VerdictChance(kind, names, fitted, why=NOT_SURELY)
+    return VerdictChance(kind, names, fitted, curve=fitted.curve)
 
 
 def _predictive_value(truth: AnyArray, weight: AnyArray) -> IntervalEstimate:
@@ -336,11 +362,16 @@ def _scores(found: Sequence[LabelledMetric]) -> LabelledScores:
     cases = {name: at for at, name in enumerate(dict.fromkeys(case for one in found for case in one.cases))}
     parts = []
     for one in found:
-        keep = ~np.isnan(one.truth) & ~np.isnan(one.score)
+        keep = _with_score(one)
         number = np.array([cases[name] for name in one.cases], int)[one.case[keep]]
         parts.append((one.score[keep], one.truth[keep], 1 / one.inclusion[keep], number, one.verdict[keep]))
     columns = zip(*parts, strict=True) if parts else [()] * 5
     return LabelledScores(*(np.concatenate(column) if column else np.empty(0) for column in columns))
+
+
+def _with_score(found: LabelledMetric) -> AnyArray:
+    """Which components have a label and a probability; shape (n,)."""
+    return np.asarray(~np.isnan(found.truth) & ~np.isnan(found.score))
 
 
 def _threshold(found: LabelledMetric, target: float) -> CaseThreshold:
@@ -367,73 +398,3 @@ def _threshold(found: LabelledMetric, target: float) -> CaseThreshold:
     fitted = label_fits.fit_threshold(labels, between=False)
     at = fitted.yes if better == "higher" else 1 - fitted.yes
     return CaseThreshold(name, target, complete, round(at, 3), fitted)
-
-
-Tables = Mapping[str, Mapping[str, float | str]]
-"""Name of a table, its parts by dots → key → value."""
-
-
-def write_settings(path: Path, tables: Tables) -> None:
-    """Put these values into a settings file; it is made if it isn't there, and is never half written.
-
-    In `pyproject.toml` they go under `[tool.ragtriage]`.
-
-    Raises:
-        InputError: it can't be read or written, or not be changed safely; says what to put in.
-    """
-    prefix = "tool.ragtriage." if path.name == "pyproject.toml" else ""
-    wanted = {prefix + table: values for table, values in tables.items()}
-    place = path.resolve()
-    try:
-        before = place.read_bytes().decode("utf-8") if place.exists() else ""
-        after = with_values(before, wanted)
-        with atomic_write(place, newline="", mode=ORDINARY_FILE) as out:
-            out.write(after)
-    except OSError as error:
-        said = f"can't be written: {error.strerror or error}; it was to hold"
-        raise InputError(f"{path} {said}:\n{as_toml(wanted)}") from error
-    except ValueError as error:
-        said = f"can't be changed safely ({error}): put this in yourself"
-        raise InputError(f"{path} {said}:\n{as_toml(wanted)}") from error
-
-
-def as_toml(tables: Tables) -> str:
-    """These values as they stand in a settings file."""
-    return with_values("", tables).strip()
-
-
-def with_values(text: str, tables: Tables) -> str:
-    """The text of a TOML file with these values in it.
-
-    Raises:
-        ValueError: it isn't TOML, or holds something else in the place of a table.
-    """
-    try:
-        document = tomlkit.parse(text)
-    except TOMLKitError as error:
-        raise ValueError(str(error)) from error
-    for name, values in tables.items():
-        table: MutableMapping[str, Any] = document
-        *outer, last = name.split(".")
-        for part in outer:
-            table = _table(table, part, tomlkit.table(is_super_table=True))
-        new = last not in table
-        table = _table(table, last, tomlkit.table())
-        table.update(
-            {key: value if isinstance(value, str) else round(float(value), 6) for key, value in values.items()}
-        )
-        if new and isinstance(table, Table):
-            table.add(tomlkit.nl())  # what follows it keeps its distance
-    after = tomlkit.dumps(document).rstrip() + "\n"
-    if "\r\n" in text:
-        after = re.sub(r"(?<!\r)\n", "\r\n", after)
-    if tomllib.loads(after) != document.unwrap():
-        raise ValueError("its layout is one that isn't understood")
-    return after
-
-
-def _table(inside: MutableMapping[str, Any], key: str, empty: Table) -> MutableMapping[str, Any]:
-    found = inside.setdefault(key, empty)
-    if not isinstance(found, MutableMapping):
-        raise ValueError(f"{key} is no table")  # noqa: TRY004  # what is wrong is the text of the file
-    return found

@@ -203,10 +203,8 @@ def fit_threshold(labels: LabelledScores, *, between: bool = True) -> FittedThre
     yes = _best(labels)
     held_out = _held_out(labels)
     now = np.select([labels.verdict == YES, labels.verdict == UNKNOWN], [1.0, 0.5], 0.0)
-    thresholds = _resampled(labels, lambda at: _best(labels.part(at)))
-    gains = _resampled(
-        labels, lambda at: _balanced(labels.part(at), held_out[at]) - _balanced(labels.part(at), now[at])
-    )
+    thresholds = resampled(labels, lambda at: _best(labels.part(at)))
+    gains = resampled(labels, lambda at: _balanced(labels.part(at), held_out[at]) - _balanced(labels.part(at), now[at]))
     return FittedThreshold(
         yes,
         _no_below(labels, yes) if between else yes,
@@ -235,7 +233,7 @@ def fit_band_end(labels: LabelledScores, answer: int) -> FittedBandEnd:
         if right >= RIGHT_DECIDED and lost <= LOST:
             edge = float((np.ceil if answer == YES else np.floor)(at * 1000) / 1000)
             found = _decided(labels, edge, answer)
-            drawn = _resampled(labels, lambda at, keep=found: _right(labels.part(at), keep[at], answer)[0])  # type: ignore[misc]
+            drawn = resampled(labels, lambda at, keep=found: _right(labels.part(at), keep[at], answer)[0])  # type: ignore[misc]
             return FittedBandEnd(edge, right, percentile_interval(drawn)[0], int(np.count_nonzero(found)), enough=True)
     return FittedBandEnd(NEVER_YES if answer == YES else NEVER_NO, 0.0, 0.0, 0, enough=enough)
 
@@ -260,11 +258,15 @@ def _no_below(labels: LabelledScores, yes: float) -> float:
     return yes
 
 
+def folds_of(labels: LabelledScores) -> AnyArray:
+    """Each label's fold, a number below FOLDS, shape (n,): one for all labels of a case, and the same at every call."""
+    cases, number = np.unique(labels.case, return_inverse=True)
+    return np.asarray((np.random.default_rng(0).permutation(len(cases)) % FOLDS)[number])
+
+
 def _held_out(labels: LabelledScores) -> AnyArray:
     """What thresholds say, 1 or 0, that were fitted on other cases; shape (n,)."""
-    cases = np.unique(labels.case)
-    fold = dict(zip(cases, np.random.default_rng(0).permutation(len(cases)) % FOLDS, strict=True))
-    folds = np.array([fold[case] for case in labels.case])
+    folds = folds_of(labels)
     said = np.full(len(labels.score), 0.5)
     for one in range(FOLDS):
         rest = labels.part(folds != one)
@@ -291,7 +293,7 @@ def _right(labels: LabelledScores, decided: AnyArray, answer: int) -> tuple[floa
     return float(1 - wrong / whole) if whole else 0.0, float(wrong / other) if other else 0.0
 
 
-def _resampled(labels: LabelledScores, statistic: Callable[[AnyArray], float]) -> AnyArray:
+def resampled(labels: LabelledScores, statistic: Callable[[AnyArray], float]) -> AnyArray:
     """A statistic of the positions of cases drawn with replacement, for every draw that has both answers."""
     cases, number = np.unique(labels.case, return_inverse=True)
     members = [np.flatnonzero(number == one) for one in range(len(cases))]

@@ -23,7 +23,7 @@ from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.build import build_judge, judge_named
-from ragtriage.judges.decision_thresholds import LabelChance
+from ragtriage.judges.chance_curves import ChanceCurve
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.hub_models.folder import languages_of_card, open_folder
 from ragtriage.judges.hub_models.languages import components_in, languages, undivided_reason
@@ -257,14 +257,14 @@ def test_a_score_is_no_chance_until_labels_say_what_it_is_worth(nli: Path) -> No
     name = f"embedded+reader:{nli}"
     raw = built(name)
     own = raw.judge.fingerprint("supported")
-    told = built(name, label_chances={"supported": LabelChance(name, 0.93, 0.2, own)})
+    told = built(name, chance_curves={"supported": ChanceCurve(name, own, points=((0.0, 0.2), (1.0, 0.9)))})
     before, after = (answers(one.judge, [SUPPORTED])[0] for one in (raw, told))
 
     assert own.startswith(UNCALIBRATED)
     assert isinstance(before, Verdict)
     assert isinstance(after, Verdict)
     assert before.chance is None
-    assert after.chance == (0.93 if before.value == "yes" else 0.2)
+    assert after.chance == pytest.approx(0.2 + 0.7 * before.score)
     assert raw.counting == "uncalibrated: supported"
     assert told.counting == "supported known from labels"
 
@@ -272,16 +272,16 @@ def test_a_score_is_no_chance_until_labels_say_what_it_is_worth(nli: Path) -> No
 def test_in_a_cascade_and_a_jury_too_it_is_said_that_scores_are_no_chances(nli: Path, tmp_path: Path) -> None:
     one, other = f"embedded+reader:{nli}", f"embedded+reader:{tiny_onnx.entailment(tmp_path / 'other')}"
     own = judge_named(one).fingerprint("supported")
-    told = {"supported": LabelChance(one, 0.93, 0.2, own)}
+    told = {"supported": ChanceCurve(one, own, 1.0, 0.0)}
     cascade = {"cascade": "0.1:0.9", "first": one, "options": MODEL}
     jury = {"jury": "majority", "options": MODEL}
 
     assert built("openai:m", **cascade).counting == "uncalibrated: supported"
-    assert built("openai:m", **cascade, label_chances=told).counting == "supported known from labels"
+    assert built("openai:m", **cascade, chance_curves=told).counting == "supported known from labels"
     assert built("embedded", one, "openai:m", **jury).counting == "uncalibrated: supported"
-    assert built(one, "openai:m", **jury, label_chances=told).counting == "supported known from labels"
+    assert built(one, "openai:m", **jury, chance_curves=told).counting == "supported known from labels"
     assert built(one, other, **jury).counting == "uncalibrated: supported"
-    assert built(one, other, **jury, label_chances=told).counting == (
+    assert built(one, other, **jury, chance_curves=told).counting == (
         f"supported known from labels, uncalibrated: supported by {other}"
     )
     assert built("openai:m", cascade="0.1:0.9", options=MODEL).counting == ""

@@ -1,6 +1,6 @@
 """A judge whose answers are changed after they are given: by other decision thresholds, or with other chances.
 
-Chances are those at another base rate, by what labels say, or none at all.
+Chances are those at another base rate, by a curve that was fitted to labels, or none at all.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from types import MappingProxyType
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Verdict, log_odds, shifted, with_chance
+from ragtriage.judges.chance_curves import ChanceCurve
 from ragtriage.judges.decision_thresholds import (
     BASE_RATES,
     BINARY,
-    LABELS,
     ODDS,
     WITHOUT_PROBABILITY,
     DecisionThreshold,
-    LabelChance,
     without_threshold,
 )
 from ragtriage.judges.protocol import Estimate, Judge, closing_stream
@@ -116,51 +115,59 @@ def rethresholded(answer: Answer, threshold: DecisionThreshold) -> Answer:
 
 
 class Reweighed(ChangedAnswers):
-    """Asks a judge and moves the chances of its verdicts.
+    """Asks a judge and gives its verdicts other chances.
 
-    A verdict without a chance stays as it is, unless labels tell how often such a one is right.
+    A verdict without a chance gets that of its kind's curve; without a curve it stays as it is. A curve that was fitted
+    for another version of the judge is refused.
 
-    The judge's chances are calibrated at `BASE_RATES`; `base_rates` are the shares of yes that are expected in place of
-    those. Labels that are of another version of the judge are refused. If `binary`, chances are dropped after that, so
-    that every verdict counts as 1 or 0.
+    `base_rates` are the shares of yes that are expected, in place of those at which the chances are calibrated: a
+    curve's `rate`, else that of `BASE_RATES`. If `binary`, chances are dropped after that, so that every verdict counts
+    as 1 or 0.
     """
 
     def __init__(
         self,
         judge: Judge,
         base_rates: Mapping[str, float],
-        labels: Mapping[Kind, LabelChance] = MappingProxyType({}),
+        curves: Mapping[Kind, ChanceCurve] = MappingProxyType({}),
         *,
         binary: bool = False,
     ) -> None:
-        for kind, known in labels.items():
+        for kind, curve in curves.items():
             own = without_threshold(judge.fingerprint(kind))
-            if known.fingerprint and known.fingerprint != own:
-                raise other_version(f"[label_chances.{kind}]", known.judge, known.fingerprint, own)
+            if curve.fingerprint and curve.fingerprint != own:
+                raise other_version(f"[chance_curves.{kind}]", curve.judge, curve.fingerprint, own)
         super().__init__(judge)
-        self._labels = dict(labels)
+        self._curves = dict(curves)
         self._binary = binary
-        self._shifts = {kind: log_odds(rate) - log_odds(BASE_RATES[kind]) for kind, rate in base_rates.items()}
+        calibrated: dict[str, float | None] = {**BASE_RATES}
+        calibrated.update((kind, curve.rate) for kind, curve in curves.items())
+        self._shifts = {kind: _shift(kind, rate, calibrated[kind]) for kind, rate in base_rates.items()}
 
     def fingerprint(self, kind: Kind) -> str:
         """The inner judge's, with what is changed for this kind."""
+        own = self._judge.fingerprint(kind)
+        told = self._curves[kind].marked(own) if kind in self._curves else own
         moved = f"{ODDS}{self._shifts[kind]:+.3f}" if kind in self._shifts else ""
-        known = self._labels.get(kind)
-        labelled = f"{LABELS}{known.yes:g}-{known.no:g}" if known else ""
-        return (
-            self._judge.fingerprint(kind)
-            + moved
-            + labelled
-            + BINARY * (self._binary and kind not in WITHOUT_PROBABILITY)
-        )
+        return told + moved + BINARY * (self._binary and kind not in WITHOUT_PROBABILITY)
 
     def changed(self, kind: Kind, answer: Answer) -> Answer:
-        """With its chance moved, known from labels, or dropped."""
+        """With its chance told by a curve, moved, or dropped."""
         if not isinstance(answer, Verdict) or answer.value == "unknown":
             return answer
-        if answer.chance is None and kind in self._labels and not self._binary:
-            return with_chance(answer, self._labels[kind].of(answer.value))
+        if answer.chance is None and kind in self._curves:
+            answer = with_chance(answer, self._curves[kind].of(answer))
         if answer.chance is None:
             return answer
         moved = with_chance(answer, shifted(answer.chance, self._shifts[kind])) if kind in self._shifts else answer
         return replace(moved, chance=None) if self._binary else moved
+
+
+def _shift(kind: str, expected: float, calibrated: float | None) -> float:
+    """By how much log odds move from one base rate to another."""
+    if calibrated is None:
+        raise ConfigError(
+            f"[chance_curves.{kind}] lacks the share of yes among its labels, rate, from which a base rate moves the "
+            "odds: calibrate again with `ragtriage trust calibrate`, or leave the base rate out"
+        )
+    return log_odds(expected) - log_odds(calibrated)
