@@ -15,12 +15,14 @@ from typing import Any
 
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.channel import Channel
+from ragtriage.judges.llm.json_form import JsonForm
 from ragtriage.judges.llm.judge import LLMJudge
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.prompts import Prompts, read_prompts
 
 PROMPTS = read_prompts()
+JSON = JsonForm(PROMPTS)
 FENCED = re.compile(r"<((?:source|query|response|conversation)-[0-9a-f]+)>\n(.*?)\n</\1>", re.DOTALL)
 """A fence as its reader sees it: from its opening tag to the first closing tag of the same name."""
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')

@@ -15,14 +15,16 @@ from typing import Any
 
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Failure, Verdict
+from ragtriage.judges.llm.json_form import JsonForm
 from ragtriage.judges.llm.kinds import ASKED_KINDS
 from ragtriage.judges.llm.messages import MalformedReply, Reply
 from ragtriage.judges.llm.prompts import Prompts
-from ragtriage.judges.llm.requests import Request, group_questions, parse_reply, render
+from ragtriage.judges.llm.requests import Request, group_questions
 
 GOLDEN = Path(__file__).with_name("golden_requests.json")
 PROMPTS = Prompts("The head.", {kind: f"How to answer {kind}." for kind in ASKED_KINDS})
 """In place of the project's own, whose digests are in the fingerprint."""
+JSON = JsonForm(PROMPTS)
 
 Row = dict[str, Any]
 """`questions`, their `requests`, `replies` with their answers, and the `versions` of the kinds of that time."""
@@ -72,13 +74,13 @@ def _question(fields: Row) -> Question:
 
 
 def _request(request: Request) -> Row:
-    prompt = render(request, PROMPTS)
+    prompt = JSON.render(request)
     return {"user": prompt.user.split("\n"), "schema": json.dumps(prompt.schema)}
 
 
 def _answers(request: Request, reply: str) -> Any:
     try:
-        return [_as_json(answer) for answer in parse_reply(request, Reply(reply)).values()]
+        return [_as_json(answer) for answer in JSON.read(request, Reply(reply)).answers.values()]
     except MalformedReply as error:
         return type(error).__name__
 
