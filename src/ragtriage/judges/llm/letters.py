@@ -78,20 +78,18 @@ class LetterForm:
         wanted = {"why", "quote"} if self._explains(request) else set()
         kinds = list(dict.fromkeys(question.kind for question in request.questions))
         instructions = "\n".join(f"{kind}: {_without(wanted, self.prompts.kinds[kind])}" for kind in kinds)
-        named = list(questions_by_name(request).items())
-        items = [
-            f"{question.kind}{ASKED_KINDS[question.kind].item(question, request.evidence)}" for _, question in named
-        ]
+        items = {
+            name: f"{question.kind}{ASKED_KINDS[question.kind].item(question, request.evidence)}"
+            for name, question in questions_by_name(request).items()
+        }
         system = _without(wanted, self.prompts.head)
         if self._is_one_letter(request):
-            user = written(request.evidence, instructions, f"Question:\n{items[0]}", ONE_LETTER)
+            user = written(request.evidence, instructions, f"Question:\n{items['q1']}", ONE_LETTER)
             return Prompt(system, user, {}, 1, by_token=True)
-        lines = [
-            item if question.kind in DECOMPOSITIONS else f"{name[1:]} {item}"
-            for item, (name, question) in zip(items, named, strict=True)
-        ]
-        listed = "\n".join(lines)
-        user = written(request.evidence, instructions, self._form(request), f"Questions:\n{listed}")
+        # in the order of the reply
+        listed = [f"{name[1:]} {item}" for name, item in items.items() if name not in DECOMPOSITIONS]
+        listed += [item for name, item in items.items() if name in DECOMPOSITIONS]
+        user = written(request.evidence, instructions, self._form(request), "\n".join(["Questions:", *listed]))
         most = sum(
             list_tokens(one) if one.kind in DECOMPOSITIONS else LETTER_TOKENS + REASON_TOKENS
             for one in request.questions

@@ -69,7 +69,7 @@ def tokens_of_reply(given: Iterable[Mapping[str, Any]], text: str) -> tuple[Toke
     # a place in bytes → in characters; a token may begin inside a character
     places = [0]
     for number, character in enumerate(text):
-        places += [number + 1] * len(character.encode())
+        places += [number] * (len(character.encode()) - 1) + [number + 1]
     found, start = [], -at
     for one, own in zip(listed, spelt, strict=True):
         end = start + len(own)
@@ -89,5 +89,5 @@ def _place(places: Sequence[int], at: int) -> int:
 
 def _alternatives(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
     """With the token itself, which servers leave out of a list of alternatives that is too short."""
-    listed = {str(one.get("token")): one.get("logprob") for one in [*(token.get("top_logprobs") or ()), token]}
+    listed = {str(one.get("token")): one.get("logprob") for one in [token, *(token.get("top_logprobs") or ())]}
     return tuple((text, math.exp(min(0.0, log))) for text, log in listed.items() if isinstance(log, int | float))

@@ -15,9 +15,11 @@ PART = "·"
 """Parts a letter from its reason, and that from its quote."""
 NOTHING = frozenset({"", "none", "nothing", "n/a"})
 """Items by which models say that a list has none."""
-_NUMBERED = re.compile(r"[^\w\n]*(?:(?:q|question)\s*)?(\d{1,4})(?!\w)(?![.,]\d)[^\w\n]*", re.IGNORECASE)
+_NUMBERED = re.compile(r"[^\w\n]*(?:(?:q|question)\s*)?(\d{1,4})(?!\w)(?![.,]\d)[^\w\n\"“'‘]*", re.IGNORECASE)
 _WORD = re.compile(r"\S+")
+BULLETS = ("-", "*", "•")
 _ITEM = re.compile(r"\s*(?:[-*•]\s+|\d{1,3}[.)]\s+)")
+_OPENING = ('"', "“", "'", "‘")
 _QUOTE = re.compile(r'[“"](.*)[”"][\s.]*\Z', re.DOTALL)
 
 
@@ -60,7 +62,7 @@ def read_lines(text: str, numbers: int, names: Collection[str]) -> Lines:
             name = heading
             found.lists[name] = []
             _add(found.lists[name], rest)
-        elif name and not (numbered and _is_bare(line[numbered.end() :])):
+        elif name and not (numbered and _ends_a_list(line, line[numbered.end() :])):
             item = _ITEM.match(line)
             if item:
                 marked.add(name)
@@ -89,9 +91,9 @@ def _heading(line: str, names: Collection[str]) -> tuple[str, str]:
     return (name, rest.strip("*` ")) if colon and name in names else ("", "")
 
 
-def _is_bare(said: str) -> bool:
-    """Whether it is a letter alone, or before the mark of a reason: what ends a list."""
-    return letter_of(said.partition(PART)[0]) is not None
+def _ends_a_list(line: str, said: str) -> bool:
+    """Whether a line with a number, which says this behind it, is no item: a letter alone, or before a reason."""
+    return not line.lstrip().startswith(BULLETS) and letter_of(said.partition(PART)[0]) is not None
 
 
 def _letter(said: str, at: int) -> Letter | None:
@@ -102,8 +104,10 @@ def _letter(said: str, at: int) -> Letter | None:
         return None
     first, last = words[0], words[-1]
     value = letter_of(first[0])
-    # a word that others follow begins a sentence; a letter, or a word with a mark behind it, is a verdict
-    if value and (len(words) == 1 or len(first[0].strip(MARKS)) == 1 or not first[0][-1].isalpha()):
+    # a word that others follow begins a sentence, or a quote; a letter, or a word with a mark behind it, is a verdict
+    behind = own[first.end() :].lstrip()[:1]
+    parted = not first[0][-1].isalpha() or not behind.isalnum() or len(first[0].strip(MARKS)) == 1
+    if value and (len(words) == 1 or (parted and not first[0].startswith(_OPENING))):
         why, quote = _reason(reason if len(words) == 1 else said[first.end() :])
         return Letter(value, at + _inside(first), why, quote)
     value = letter_of(last[0])
