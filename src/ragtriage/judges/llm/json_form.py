@@ -13,7 +13,7 @@ from ragtriage.judges.llm.reply_json import json_object
 from ragtriage.judges.llm.requests import (
     LONGEST,
     THOUGHT,
-    Found,
+    ReadReply,
     Request,
     check_all_written,
     list_tokens,
@@ -52,7 +52,7 @@ class JsonForm:
             for question in request.questions
         )
 
-    def read(self, request: Request, reply: Reply, *, fewer: bool = False) -> Found:
+    def read(self, request: Request, reply: Reply, *, fewer: bool = False) -> ReadReply:
         """The answers in a reply: all, or `MalformedReply`."""
         if reply.truncated:
             raise MalformedReply("the reply was cut off")
@@ -62,7 +62,7 @@ class JsonForm:
             answers[question] = ASKED_KINDS[question.kind].reply.read(question, said, name)
         if not fewer:
             check_all_written(answers)
-        return Found(answers)
+        return ReadReply(answers)
 
 
 def _item(name: str, question: Question, about: SharedEvidence) -> str:

@@ -16,7 +16,7 @@ from ragtriage.judges.llm.letters import Explain, LetterForm
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.prompts import ASKED, Prompts
-from ragtriage.judges.llm.requests import Form, Found, Request, TooFewQuestions, group_questions
+from ragtriage.judges.llm.requests import Form, ReadReply, Request, TooFewQuestions, group_questions
 from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate, merged
 
 T = TypeVar("T")
@@ -135,11 +135,11 @@ class LLMJudge:
                 left = [question for one in found.again for question in one.questions]
                 yield 0, (request_id, dict.fromkeys(left, Failure(f"{MOST_ROUNDS} replies left it out")))
 
-    def _reading(self, request: Request, request_id: str, arrived: Arrived | None) -> Callable[[Reply], Found]:
+    def _reading(self, request: Request, request_id: str, arrived: Arrived | None) -> Callable[[Reply], ReadReply]:
         """What reads a reply, and has its answers kept in the same moment."""
         short = False
 
-        def read(reply: Reply) -> Found:
+        def read(reply: Reply) -> ReadReply:
             """Too few written questions are asked for once more; then those that there are have to do."""
             nonlocal short
             try:

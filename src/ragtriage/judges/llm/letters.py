@@ -19,11 +19,11 @@ from ragtriage.judges.llm.messages import MalformedReply, NoLetter, Prompt, Repl
 from ragtriage.judges.llm.probabilities import Chances, chances_at, letter_of
 from ragtriage.judges.llm.prompts import Prompts
 from ragtriage.judges.llm.reply_json import without_thoughts
-from ragtriage.judges.llm.reply_lines import Letter, Lines, read_lines
+from ragtriage.judges.llm.reply_lines import Letter, ReplyLines, read_lines
 from ragtriage.judges.llm.requests import (
     LONGEST,
     THOUGHT,
-    Found,
+    ReadReply,
     Request,
     asking,
     check_all_written,
@@ -103,11 +103,11 @@ class LetterForm:
         line = LETTER_TOKENS + (int(REASON_TOKENS * EXPLAINED[self.explain]) if self._explains(request) else 0)
         return sum(list_tokens(one) if one.kind in DECOMPOSITIONS else line for one in request.questions)
 
-    def read(self, request: Request, reply: Reply, *, fewer: bool = False) -> Found:
+    def read(self, request: Request, reply: Reply, *, fewer: bool = False) -> ReadReply:
         """The answers in a reply. What it leaves out is asked again, and by itself what it is too unsure of to tell."""
         if self._is_one_letter(request):
             (question,) = request.questions
-            return Found({question: self._one_letter(question, reply)})
+            return ReadReply({question: self._one_letter(question, reply)})
         members = {member for question in request.questions for member in _lists_of(question)}
         verdicts = [question for question in request.questions if question.kind not in DECOMPOSITIONS]
         lines = read_lines(reply.text, len(verdicts), members)
@@ -133,7 +133,7 @@ class LetterForm:
         if not fewer:
             check_all_written(answers)
         parts = [(question,) for question in alone] + ([tuple(missing)] if missing else [])
-        return Found(answers, tuple(asking(request.evidence, part) for part in parts))
+        return ReadReply(answers, tuple(asking(request.evidence, part) for part in parts))
 
     def _one_letter(self, question: Question, reply: Reply) -> Answer:
         said = reply.text.strip()
@@ -197,7 +197,7 @@ def _lists_of(question: Question) -> list[str]:
     return list(ASKED_KINDS[question.kind].reply.properties(question.kind))
 
 
-def _drop_the_last(lines: Lines) -> None:
+def _drop_the_last(lines: ReplyLines) -> None:
     """Of a reply that was cut off: a list that may go on, or else the reason behind the last letter."""
     if lines.lists:
         name = list(lines.lists)[-1]
@@ -208,7 +208,7 @@ def _drop_the_last(lines: Lines) -> None:
         lines.letters[number] = replace(lines.letters[number], why="", quote="")
 
 
-def _list_in(question: Question, lines: Lines) -> Answer | None:
+def _list_in(question: Question, lines: ReplyLines) -> Answer | None:
     """What a reply says for a decomposition; None if it isn't there. Remarks may be left out."""
     form = ASKED_KINDS[question.kind].reply
     schema = form.properties(question.kind)
@@ -223,7 +223,7 @@ def _list_in(question: Question, lines: Lines) -> Answer | None:
     return form.read(question, said, question.kind)
 
 
-def _judged(name: str, question: Question, lines: Lines, reply: Reply) -> Answer | None:
+def _judged(name: str, question: Question, lines: ReplyLines, reply: Reply) -> Answer | None:
     """The verdict in a reply; None if it isn't there."""
     letter = lines.letters.get(int(name[1:]))
     return None if letter is None else _verdict(question, letter, chances_at(reply.tokens, letter.place))

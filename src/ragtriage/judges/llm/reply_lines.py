@@ -35,7 +35,7 @@ class Letter:
 
 
 @dataclass(slots=True)
-class Lines:
+class ReplyLines:
     """What a reply holds."""
 
     letters: dict[int, Letter] = field(default_factory=dict)
@@ -44,13 +44,13 @@ class Lines:
     """By their names, in the order of the reply."""
 
 
-def read_lines(text: str, numbers: int, names: Collection[str]) -> Lines:
+def read_lines(text: str, numbers: int, names: Collection[str]) -> ReplyLines:
     """Read a reply to so many numbered questions and to what asks for lists of these names.
 
-    Lines that are neither are words around a reply, and left out. `MalformedReply` for a number that stands there
+    ReplyLines that are neither are words around a reply, and left out. `MalformedReply` for a number that stands there
     twice or that no question has, for a list that stands there twice, and for an item without its mark.
     """
-    found, name = Lines(), ""
+    found, name = ReplyLines(), ""
     marked: set[str] = set()
     at = len(text) - len(without_thoughts(text))
     for line in text[at:].splitlines(keepends=True):

@@ -102,7 +102,7 @@ THOUGHT = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReadReply:
     """What was read from one reply."""
 
     answers: Mapping[Question, Answer]
@@ -130,7 +130,7 @@ class Form(Protocol):
         """About how many tokens the reply will have."""
         ...
 
-    def read(self, request: Request, reply: Reply, *, fewer: bool = False) -> Found:
+    def read(self, request: Request, reply: Reply, *, fewer: bool = False) -> ReadReply:
         """Read a reply.
 
         With fewer written questions than were asked for, it is `TooFewQuestions` unless `fewer` is taken. None at all
