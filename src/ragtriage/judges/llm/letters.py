@@ -45,11 +45,16 @@ LETTER_TOKENS, REASON_TOKENS = 5, 45
 EXPLAINED = {"none": 0.0, "doubtful": 0.5, "all": 1.0}
 """About which share of the verdicts is explained."""
 
-ONE_LETTER = "Reply with one letter and nothing else: Y (yes), N (no) or U (unknown)."
+UNSURE = "U (they can be read both ways)"
+ONE_LETTER = f"Reply with one letter and nothing else: Y (yes), N (no) or {UNSURE}."
 A_LINE_EACH = (
-    "Reply with one line a numbered question and nothing else: its number, a space, and Y (yes), N (no) or U (unknown)."
+    "Reply with one line for each numbered question, {count} in all: its number, a space, and Y (yes), N (no) or "
+    f"{UNSURE}. Don't repeat the questions."
 )
+"""A small model counts if it is told how many lines there are, and repeats the questions if it isn't told not to."""
 REASONS = {"doubtful": "Behind N and U", "all": "Behind the letter"}
+WHY, QUOTE = " · it opens at 9, not at 10", ' · "opens at 9"'
+"""An example: a small model copies a placeholder."""
 LISTS = (
     "{each}: a line with the name and a colon, then every item in a line of its own that begins with a hyphen and a "
     "space, or the word none."
@@ -159,12 +164,12 @@ class LetterForm:
         quoting = [one for one in verdicts if ASKED_KINDS[one.kind].reply.quotes]
         parts = []
         if verdicts:
-            parts.append(A_LINE_EACH)
+            parts.append(A_LINE_EACH.format(count=len(verdicts)))
         if verdicts and self.explain != "none":
             parts.append(f"{REASONS[self.explain]} the line goes on with why{_with_quote(quoting, verdicts)}.")
             citing = [one for one in quoting if ASKED_KINDS[one.kind].reply.cites and len(one.evidence) > 1]
             if citing and self.explain == "doubtful":
-                parts.append(f'Behind Y of {_names(citing)} it goes on with the quote alone: 1 Y · "quote"')
+                parts.append(f"Behind Y of {_names(citing)} it goes on with the quote alone: 1 Y{QUOTE}")
         lists = list(dict.fromkeys(member for one in request.questions for member in _lists_of(one)))
         if lists:
             begin = "Then for" if verdicts else "Reply for"
@@ -174,9 +179,9 @@ class LetterForm:
 
 def _with_quote(quoting: Sequence[Question], verdicts: Sequence[Question]) -> str:
     if not quoting:
-        return ": 2 N · why"
+        return f", in short: 2 N{WHY}"
     of = "" if len(quoting) == len(verdicts) else f" of {_names(quoting)}"
-    return f' and then the quote{of}, each behind a dot: 2 N · why · "quote"'
+    return f", in short, and the quote{of}: 2 N{WHY}{QUOTE}"
 
 
 def _names(questions: Sequence[Question]) -> str:
