@@ -161,6 +161,11 @@ def test_a_letter_against_the_odds_gives_way_with_its_reason() -> None:
     assert found.score == pytest.approx(0.55 / 0.95)
 
 
+def test_a_reason_that_is_copied_from_the_request_is_none() -> None:
+    found = reading("1 N · it opens at 9, not at 10.\n2 N · it opens at 9", *CLAIMS[:2]).answers
+    assert [one.explanation for one in found.values()] == ["", "it opens at 9"]
+
+
 def test_lists_stand_in_the_same_reply() -> None:
     asked = [ask.declines(QUERY, RESPONSE), ask.claims(RESPONSE, QUERY), ask.questions(QUERY)]
     text = "1 N · it answers\nquestions:\n- What does it cost?\nclaims:\n- It costs 12 euros.\nremarks:\n- Bye."

@@ -70,6 +70,7 @@ def test_a_reason_and_a_quote_stand_behind_the_letter(line: str, why: str, quote
         ("claims:\n1. It is tall.\n2. It is old.\nremarks:\n- None.", [["It is tall.", "It is old."], []]),
         ("claims:\nIt is tall.\nIt is old.\nremarks:\n", [["It is tall.", "It is old."], []]),
         ("claims: It is tall.\nremarks: none", [["It is tall."], []]),
+        ("claims\n- It is tall.\nremarks", [["It is tall."], []]),
         ("claims:\n- 3 Y\n- claims are tall: very\nremarks:\n", [["3 Y", "claims are tall: very"], []]),
     ],
 )  # fmt: skip

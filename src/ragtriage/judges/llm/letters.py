@@ -45,19 +45,20 @@ LETTER_TOKENS, REASON_TOKENS = 5, 45
 EXPLAINED = {"none": 0.0, "doubtful": 0.5, "all": 1.0}
 """About which share of the verdicts is explained."""
 
-UNSURE = "U (they can be read both ways)"
-ONE_LETTER = f"Reply with one letter and nothing else: Y (yes), N (no) or {UNSURE}."
+LETTERS = "Y (yes) or N (no); U only if the texts can be read both ways"
+ONE_LETTER = f"Reply with one letter and nothing else: {LETTERS}."
 A_LINE_EACH = (
-    "Reply with one line for each numbered question, {count} in all: its number, a space, and Y (yes), N (no) or "
-    f"{UNSURE}. Don't repeat the questions."
+    f"Reply with one line for each numbered question, {{count}} in all: its number, a space, and {LETTERS}. Don't "
+    "repeat the questions."
 )
 """A small model counts if it is told how many lines there are, and repeats the questions if it isn't told not to."""
 REASONS = {"doubtful": "Behind N and U", "all": "Behind the letter"}
-WHY, QUOTE = " · it opens at 9, not at 10", ' · "opens at 9"'
-"""An example: a small model copies a placeholder."""
+EXAMPLE = "it opens at 9, not at 10"
+"""A reason, since a small model copies a placeholder; some copy this one too, and then it is left out."""
+WHY, QUOTE = f" · {EXAMPLE}", ' · "opens at 9"'
 LISTS = (
-    "{each}: a line with the name and a colon, then every item in a line of its own that begins with a hyphen and a "
-    "space, or the word none."
+    "{each}: a line with the name and a colon, and below it each item in a line of its own that begins with a hyphen. "
+    "If there is no item: the name and the colon alone."
 )
 
 
@@ -243,7 +244,7 @@ def _verdict(question: Question, letter: Letter, chances: Chances | None) -> Ans
         chance = chances.of_yes
         value = "unknown" if chance is None else _decided(chance)
     meant = letter if value == letter.value else replace(letter, why="", quote="")
-    said = {"verdict": value, "why": meant.why, "quote": meant.quote}
+    said = {"verdict": value, "why": "" if meant.why.rstrip(".") == EXAMPLE else meant.why, "quote": meant.quote}
     found = ASKED_KINDS[question.kind].reply.read(question, {"verdict": said}, "verdict")
     if chance is None or not isinstance(found, Verdict):
         return found

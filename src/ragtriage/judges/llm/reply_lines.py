@@ -86,9 +86,9 @@ def _add(items: list[str], said: str) -> None:
 
 def _heading(line: str, names: Collection[str]) -> tuple[str, str]:
     """The name of a list that a line begins, and what else it says; "" if it begins none."""
-    name, colon, rest = line.strip().strip("*#` ").partition(":")
+    name, _, rest = line.strip().strip("*#` ").partition(":")
     name = name.strip("*#` ").lower()
-    return (name, rest.strip("*` ")) if colon and name in names else ("", "")
+    return (name, rest.strip("*` ")) if name in names else ("", "")
 
 
 def _ends_a_list(line: str, said: str) -> bool:
