@@ -49,9 +49,10 @@ from ragtriage.core.questions import supported
 from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.llm.json_form import JsonForm
 from ragtriage.judges.llm.options import LLM_BATCH, LLMOptions, Price
 from ragtriage.judges.llm.prompts import read_prompts
-from ragtriage.judges.llm.requests import group_questions, render
+from ragtriage.judges.llm.requests import group_questions
 from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import metrics_named
 from ragtriage.readers import open_cases
@@ -103,7 +104,7 @@ def send_bare(by: str, requests: int, characters: int, concurrency: int) -> None
     """Send as many requests of such a size without an evaluation around them; see `evaluate`."""
     options = LLMOptions(f"http://127.0.0.1:{PORT}/v1")
     request = group_questions([supported(f"It is {number}.", ["It is so."]) for number in range(5)], LLM_BATCH)[0]
-    prompt = render(request, read_prompts(None, None))
+    prompt = JsonForm(read_prompts()).render(request)
     text = "hello world, this is a text. " * (characters // 29)
     model = OpenAIChatModel("fake", provider=OpenAIProvider(base_url=options.base_url))
     form = OutputObjectDefinition(json_schema=dict(prompt.schema), name="answers", strict=True)

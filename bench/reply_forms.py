@@ -22,9 +22,10 @@ import numpy as np
 from llguidance import LLMatcher, LLTokenizer
 
 from ragtriage.core.questions import Question
+from ragtriage.judges.llm.json_form import JsonForm
 from ragtriage.judges.llm.messages import MalformedReply, Reply
 from ragtriage.judges.llm.prompts import read_prompts
-from ragtriage.judges.llm.requests import Request, group_questions, parse_reply, render
+from ragtriage.judges.llm.requests import Request, group_questions
 
 REQUESTS = Path(__file__).parents[1] / "tests" / "judges" / "llm" / "golden_requests.json"
 LONGEST = 20_000
@@ -67,15 +68,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replies", type=int, default=10)
     replies = parser.parse_args().replies
-    tokenizer, draw, prompts = LLTokenizer("byte"), random.Random(0), read_prompts()
+    tokenizer, draw, form = LLTokenizer("byte"), random.Random(0), JsonForm(read_prompts())
     found: Counter[str] = Counter()
     kinds: set[str] = set()
     for request in requests():
-        grammar = LLMatcher.grammar_from_json_schema(json.dumps(render(request, prompts).schema))
+        grammar = LLMatcher.grammar_from_json_schema(json.dumps(form.render(request).schema))
         kinds |= {question.kind for question in request.questions}
         for _ in range(replies):
             try:
-                parse_reply(request, Reply(random_reply(grammar, tokenizer, draw)))
+                form.read(request, Reply(random_reply(grammar, tokenizer, draw)))
                 found["can be read"] += 1
             except MalformedReply as error:
                 found[f"asked again: {error}"] += 1

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.channel import Channel
+from ragtriage.judges.llm.json_form import JsonForm
 from ragtriage.judges.llm.judge import LLMJudge
-from ragtriage.judges.llm.messages import Prompt, Reply
+from ragtriage.judges.llm.letters import ONE_LETTER, Explain
+from ragtriage.judges.llm.messages import Prompt, Reply, Token
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.prompts import Prompts, read_prompts
 
 PROMPTS = read_prompts()
+JSON = JsonForm(PROMPTS)
 FENCED = re.compile(r"<((?:source|query|response|conversation)-[0-9a-f]+)>\n(.*?)\n</\1>", re.DOTALL)
 """A fence as its reader sees it: from its opening tag to the first closing tag of the same name."""
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
@@ -93,9 +96,53 @@ class Answering:
 NUMBERS = ("first", "second", "third", "fourth")
 
 
-def judge_of(transport: Any, *, batch_size: int = 32, prompts: Prompts = PROMPTS) -> LLMJudge:
+class Lettering:
+    """A transport that answers every question by a letter and every decomposition by a list, and remembers the prompts.
+
+    Args:
+        letter: what a line says behind its number, by prompt and question (`supported: "It is so."`).
+        chances: of Y, N and U, by the same, in place of a server without probabilities.
+    """
+
+    def __init__(
+        self,
+        letter: str | Callable[[Prompt, str], str] = "Y",
+        chances: Callable[[Prompt, str], Mapping[str, float]] | None = None,
+    ) -> None:
+        self.prompts: list[Prompt] = []
+        self._letter = (lambda prompt, item: letter) if isinstance(letter, str) else letter
+        self._chances = chances
+
+    async def send(self, prompt: Prompt) -> Reply:
+        """See `Send`."""
+        self.prompts.append(prompt)
+        single = prompt.user.endswith(ONE_LETTER)
+        behind = FENCED.sub("", prompt.user).split("\n\nQuestion" + (":\n" if single else "s:\n"))[1].split("\n")
+        said, tokens = "", []
+        for line in behind[:1] if single else behind:
+            number, _, item = line.partition(" ")
+            if single or number.isdecimal():
+                item = line if single else item
+                letter = self._letter(prompt, item)
+                said += "" if single else f"{number} "
+                if self._chances and letter:
+                    likely = tuple(self._chances(prompt, item).items())
+                    tokens.append(Token(len(said), len(said) + 1, likely))
+                said += letter + "\n"
+            else:
+                said += self._list(line.partition(":")[0], prompt)
+        return Reply(said, prompt.tokens, 20, truncated=single, tokens=tuple(tokens))
+
+    def _list(self, name: str, prompt: Prompt) -> str:
+        fenced = FENCED.search(prompt.user)
+        numbers = (*NUMBERS, "fifth") if name == "questions_answered_by" else NUMBERS
+        items = [f"- The {n} of the {name} of {fenced[1] if fenced else 'nothing'}.\n" for n in numbers]
+        return f"{name}:\n{''.join(items)}" + ("remarks: none\n" if name == "claims" else "")
+
+
+def judge_of(
+    transport: Any, *, batch_size: int = 32, prompts: Prompts = PROMPTS, letters: Explain | None = None
+) -> LLMJudge:
     """An LLM judge that asks this transport."""
-    options = LLMOptions(batch_size=batch_size)
-    return LLMJudge(
-        "fake:model", partial(Channel(options, Ledger()).ask, transport.send), prompts, batch_size=batch_size
-    )
+    ask = partial(Channel(LLMOptions(batch_size=batch_size), Ledger()).ask, transport.send)
+    return LLMJudge("fake:model", ask, prompts, batch_size=batch_size, letters=letters)

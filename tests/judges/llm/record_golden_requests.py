@@ -1,8 +1,9 @@
 """Records golden requests and replies again: `python tests/judges/llm/record_golden_requests.py`.
 
 `golden_requests.json` holds fixed questions of every kind with the request that they become, without the words of the
-prompts, and fixed replies with the answers that are read from them. A request or an answer that changed is only written
-if the version of one of its kinds was raised in `ragtriage.judges.llm.kinds`.
+prompts, and fixed replies with the answers that are read from them; `golden_letters.json` the same where verdicts are
+letters. A request or an answer that changed is only written if the version of one of its kinds was raised in
+`ragtriage.judges.llm.kinds`, or that of letters in `ragtriage.judges.llm.letters`.
 """
 
 from __future__ import annotations
@@ -15,22 +16,54 @@ from typing import Any
 
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Failure, Verdict
+from ragtriage.judges.llm.json_form import JsonForm
 from ragtriage.judges.llm.kinds import ASKED_KINDS
-from ragtriage.judges.llm.messages import MalformedReply, Reply
+from ragtriage.judges.llm.letters import VERSION, LetterForm
+from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply
 from ragtriage.judges.llm.prompts import Prompts
-from ragtriage.judges.llm.requests import Request, group_questions, parse_reply, render
+from ragtriage.judges.llm.requests import Form, Request, group_questions
 
 GOLDEN = Path(__file__).with_name("golden_requests.json")
 PROMPTS = Prompts("The head.", {kind: f"How to answer {kind}." for kind in ASKED_KINDS})
 """In place of the project's own, whose digests are in the fingerprint."""
+JSON = JsonForm(PROMPTS)
+LETTERS = Path(__file__).with_name("golden_letters.json")
+LETTER_PROMPTS = Prompts(
+    "The head. `why`: in short.", {kind: f"How to answer {kind}. `quote`: the words." for kind in ASKED_KINDS}
+)
+FORMS = {
+    "doubtful explained": LetterForm(LETTER_PROMPTS, "doubtful"),
+    "all explained": LetterForm(LETTER_PROMPTS, "all"),
+    "singly": LetterForm(LETTER_PROMPTS, "none", single=True),
+}
 
 Row = dict[str, Any]
 """`questions`, their `requests`, `replies` with their answers, and the `versions` of the kinds of that time."""
 
 
-def rows() -> list[Row]:
-    found: list[Row] = json.loads(GOLDEN.read_text(encoding="utf-8"))
+def rows(file: Path = GOLDEN) -> list[Row]:
+    found: list[Row] = json.loads(file.read_text(encoding="utf-8"))
     return found
+
+
+def row_in_letters_of_today(row: Row) -> Row:
+    """The same as `row_of_today` where verdicts are letters; the replies are to the list."""
+    questions = [_question(fields) for fields in row["questions"]]
+    form = FORMS["doubtful explained"]
+    (request,) = group_questions(questions, 32)
+    return {
+        "questions": row["questions"],
+        "versions": _versions(questions) | {"letters": VERSION},
+        "requests": {
+            name: [_in_letters(one.render(asked)) for asked in group_questions(questions, 1 if one.single else 32)]
+            for name, one in FORMS.items()
+        },
+        "replies": _replies(form, request, row),
+    }
+
+
+def _in_letters(prompt: Prompt) -> Row:
+    return {"system": prompt.system, "user": prompt.user.split("\n"), "largest_reply": prompt.largest_reply}
 
 
 def row_of_today(row: Row) -> Row:
@@ -39,9 +72,9 @@ def row_of_today(row: Row) -> Row:
     requests = group_questions(questions, 32)
     return {
         "questions": row["questions"],
-        "versions": {question.kind: ASKED_KINDS[question.kind].version for question in questions},
+        "versions": _versions(questions),
         "requests": [_request(request) for request in requests],
-        "replies": [{"reply": one["reply"], "answers": _answers(requests[0], one["reply"])} for one in row["replies"]],
+        "replies": _replies(JSON, requests[0], row),
     }
 
 
@@ -62,7 +95,7 @@ def recorded_again(some: Sequence[Row], today: Sequence[Row]) -> list[Row]:
         if kinds := forgotten(old, new):
             raise ValueError(
                 f"the request or answers of {', '.join(kinds)} changed: raise the version in ASKED_KINDS of "
-                "ragtriage/judges/llm/kinds.py, then record again"
+                "ragtriage/judges/llm/kinds.py, or of letters in letters.py, then record again"
             )
     return list(today)
 
@@ -72,13 +105,21 @@ def _question(fields: Row) -> Question:
 
 
 def _request(request: Request) -> Row:
-    prompt = render(request, PROMPTS)
+    prompt = JSON.render(request)
     return {"user": prompt.user.split("\n"), "schema": json.dumps(prompt.schema)}
 
 
-def _answers(request: Request, reply: str) -> Any:
+def _versions(questions: Sequence[Question]) -> dict[str, int]:
+    return {question.kind: ASKED_KINDS[question.kind].version for question in questions}
+
+
+def _replies(form: Form, request: Request, row: Row) -> list[Row]:
+    return [{"reply": one["reply"], "answers": _answers(form, request, one["reply"])} for one in row["replies"]]
+
+
+def _answers(form: Form, request: Request, reply: str) -> Any:
     try:
-        return [_as_json(answer) for answer in parse_reply(request, Reply(reply)).values()]
+        return [_as_json(answer) for answer in form.read(request, Reply(reply)).answers.values()]
     except MalformedReply as error:
         return type(error).__name__
 
@@ -94,13 +135,15 @@ def _as_json(answer: Answer) -> Any:
 
 
 def main() -> None:
-    old = rows()
-    try:
-        new = recorded_again(old, [row_of_today(row) for row in old])
-    except ValueError as error:
-        sys.exit(str(error))
-    GOLDEN.write_text(json.dumps(new, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    sys.stdout.write(f"{sum(a != b for a, b in zip(old, new, strict=True))} of {len(old)} rows recorded again\n")
+    for file, of_today in ((GOLDEN, row_of_today), (LETTERS, row_in_letters_of_today)):
+        old = rows(file)
+        try:
+            new = recorded_again(old, [of_today(row) for row in old])
+        except ValueError as error:
+            sys.exit(str(error))
+        file.write_text(json.dumps(new, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        changed = sum(a != b for a, b in zip(old, new, strict=True))
+        sys.stdout.write(f"{file.name}: {changed} of {len(old)} rows recorded again\n")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.messages import MalformedReply, Prompt
 from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.llm.pending_requests import key_of
 
 NAME = "openai:gpt-5-mini"
 PRICE = Price(1.0, 10.0)
@@ -316,6 +317,20 @@ def test_a_request_without_a_usable_reply_is_given_up_after_three_batches(server
     assert re.fullmatch(rf"{cause} \(submitted 3 times\)", str(bad))
     assert [len(batch) for batch in server.batches] == [2, 1, 1]
     assert tickets.entries == {}
+
+
+def test_a_reply_that_is_read_by_token_counts_as_far_as_it_goes(server):
+    server.answer = lambda body: (200, replying('{"answer": "Y"}', **CUT))
+    one = prompt("one", by_token=True, largest_reply=1)
+    assert answers(queue_at(server, Kept()), [one]) == ["Y"]
+    assert key_of(NAME, LLMOptions(), one) != key_of(NAME, LLMOptions(), prompt("one", largest_reply=1))
+    assert server.batches[0][0]["max_output_tokens"] == 16
+
+
+def test_a_reply_by_token_of_which_nothing_can_be_read_gets_more_room(server):
+    server.answer = lambda body: (200, replying("{", **CUT)) if len(server.batches) == 1 else echo(body)
+    assert answers(queue_at(server, Kept()), [prompt("one", by_token=True)]) == ["ONE"]
+    assert [batch[0]["max_output_tokens"] for batch in server.batches] == [500, 1000]
 
 
 def test_tries_are_counted_over_commands(server):

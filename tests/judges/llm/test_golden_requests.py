@@ -5,18 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from record_golden_requests import PROMPTS, forgotten, recorded_again, row_of_today, rows
+from record_golden_requests import (
+    LETTERS,
+    PROMPTS,
+    forgotten,
+    recorded_again,
+    row_in_letters_of_today,
+    row_of_today,
+    rows,
+)
 
 from ragtriage.judges.llm.judge import fingerprint_of
 from ragtriage.judges.llm.kinds import ASKED_KINDS
 
 WHAT_TO_DO = (
     "a request or an answer of {kinds} changed. If that is meant, raise the version in ASKED_KINDS of "
-    "ragtriage/judges/llm/kinds.py, so that stored answers are asked again, and run "
+    "ragtriage/judges/llm/kinds.py (of letters in letters.py), so that stored answers are asked again, and run "
     "`python tests/judges/llm/record_golden_requests.py`. If not, find out what changed: {row}"
 )
 ROW = {"versions": {"claims": 1}, "requests": [{"user": ["one"]}], "replies": []}
-ROWS = rows()
+ROWS, IN_LETTERS = rows(), rows(LETTERS)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(row["versions"]))
@@ -25,6 +33,18 @@ def test_requests_and_answers_are_those_that_were_recorded(row: dict[str, Any]) 
 
     assert not forgotten(row, today), WHAT_TO_DO.format(kinds=", ".join(row["versions"]), row=today)
     assert row == today, "run python tests/judges/llm/record_golden_requests.py"
+
+
+@pytest.mark.parametrize("row", IN_LETTERS, ids=lambda row: "-".join(row["versions"]))
+def test_requests_for_letters_and_answers_are_those_that_were_recorded(row: dict[str, Any]) -> None:
+    today = row_in_letters_of_today(row)
+
+    assert not forgotten(row, today), WHAT_TO_DO.format(kinds=", ".join(row["versions"]), row=today)
+    assert row == today, "run python tests/judges/llm/record_golden_requests.py"
+
+
+def test_letters_are_recorded_for_every_kind() -> None:
+    assert {kind for row in IN_LETTERS for kind in row["versions"]} == {*ASKED_KINDS, "letters"}
 
 
 @pytest.mark.parametrize("kind", ASKED_KINDS)

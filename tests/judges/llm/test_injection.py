@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from contract import answers
 
-from fake_models import FENCED, PROMPTS, STRING, Answering, judge_of, lines_of, reply_to
+from fake_models import FENCED, JSON, PROMPTS, STRING, Answering, judge_of, lines_of, reply_to
 from ragtriage.core import questions as ask
 from ragtriage.core.case import Case, Source
 from ragtriage.core.verdicts import Component, Verdict
@@ -25,7 +25,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.llm.fencing import fence
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.prompts import ASKED
-from ragtriage.judges.llm.requests import group_questions, render, reply_names
+from ragtriage.judges.llm.requests import group_questions, reply_names
 from ragtriage.judges.wrappers import Routed
 from ragtriage.metrics import METRICS
 
@@ -129,7 +129,7 @@ def questions_about(place, texts):
 
 def prompts_about(place, texts, batch_size):
     requests = group_questions(questions_about(place, texts), batch_size)
-    return requests, [render(request, PROMPTS) for request in requests]
+    return requests, [JSON.render(request) for request in requests]
 
 
 def around(prompt):

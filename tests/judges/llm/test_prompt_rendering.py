@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_request_grouping import LONGER, POOL, QUERY, RESPONSE, SHORT, SOURCES, TURNS
 
-from fake_models import FENCED, PROMPTS, STRING, lines_of
+from fake_models import FENCED, JSON, PROMPTS, STRING, lines_of
 from ragtriage.core import questions as ask
 from ragtriage.judges.llm.fencing import fence, quoted
 from ragtriage.judges.llm.kinds import in_order
 from ragtriage.judges.llm.prompts import ASKED
-from ragtriage.judges.llm.requests import expected_reply_tokens, group_questions, render, reply_names
+from ragtriage.judges.llm.requests import group_questions, reply_names
 
 EVERYTHING = [*POOL, *(question for question in QUESTIONS if question.kind in ASKED)]
 several = st.lists(st.sampled_from(EVERYTHING), min_size=1, max_size=40)
@@ -22,13 +22,13 @@ sizes = st.sampled_from([1, 2, 5, 32])
 
 def prompt_of(*questions):
     (request,) = group_questions(questions, 32)
-    return render(request, PROMPTS)
+    return JSON.render(request)
 
 
 @given(several, sizes)
 def test_the_prompt_is_evidence_then_instructions_then_questions(questions, batch_size):
     for request in group_questions(questions, batch_size):
-        prompt = render(request, PROMPTS)
+        prompt = JSON.render(request)
         evidence, instructions, listed = FENCED.sub("[fence]", prompt.user).split("\n\n")
         kinds = list(dict.fromkeys(question.kind for question in request.questions))
         assert set(evidence.split("\n")) == {"[fence]"}
@@ -40,7 +40,7 @@ def test_the_prompt_is_evidence_then_instructions_then_questions(questions, batc
 @given(several, sizes)
 def test_every_question_has_a_line_and_a_member_of_the_reply(questions, batch_size):
     for request in group_questions(questions, batch_size):
-        prompt = render(request, PROMPTS)
+        prompt = JSON.render(request)
         names = [name for name, _ in reply_names(request)]
         lines = [STRING.sub("", line).split()[0].rstrip(":") for line in lines_of(prompt)]
         assert lines == list(dict.fromkeys(names))
@@ -53,7 +53,7 @@ def test_every_question_has_a_line_and_a_member_of_the_reply(questions, batch_si
 @given(several, sizes)
 def test_a_schema_is_strict_everywhere(questions, batch_size):
     for request in group_questions(questions, batch_size):
-        schema = render(request, PROMPTS).schema
+        schema = JSON.render(request).schema
         for form in (schema, *schema.get("$defs", {}).values()):
             assert form["additionalProperties"] is False
             assert form["required"] == list(form["properties"])
@@ -72,14 +72,12 @@ def test_the_explanation_and_the_quote_come_before_the_verdict():
 def test_the_evidence_is_the_same_bytes_at_the_start_of_every_request_about_it():
     evidence = "\n".join(fence("source", text) for text in in_order(SOURCES))
     requests = group_questions(POOL, 4)
-    about_all = [
-        render(r, PROMPTS).user for r in requests if r.evidence.label == "source" and len(r.evidence.texts) > 2
-    ]
+    about_all = [JSON.render(r).user for r in requests if r.evidence.label == "source" and len(r.evidence.texts) > 2]
     assert len(about_all) > 1
     assert all(user.startswith(evidence) for user in about_all)
     for text in SOURCES:
         about_one = [
-            render(r, PROMPTS).user for r in requests if r.evidence.label == "source" and r.evidence.texts == (text,)
+            JSON.render(r).user for r in requests if r.evidence.label == "source" and r.evidence.texts == (text,)
         ]
         assert len(about_one) > 1
         assert all(user.startswith(fence("source", text)) for user in about_one)
@@ -134,5 +132,5 @@ def test_questions_written_for_two_purposes_are_written_once():
 @given(several)
 def test_room_for_the_reply_grows_with_what_is_asked(questions):
     for request in group_questions(questions, 32):
-        assert render(request, PROMPTS).largest_reply >= 4_000 + 4 * expected_reply_tokens(request) - 4
-        assert expected_reply_tokens(request) >= 30 * len(request.questions)
+        assert JSON.render(request).largest_reply >= 4_000 + 4 * JSON.reply_tokens(request) - 4
+        assert JSON.reply_tokens(request) >= 30 * len(request.questions)

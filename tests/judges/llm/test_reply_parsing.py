@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_request_grouping import POOL, QUERY, SHORT
 
-from fake_models import PROMPTS, reply_to
+from fake_models import JSON, reply_to
 from ragtriage.core import questions as ask
 from ragtriage.core.questions import DECOMPOSITIONS
 from ragtriage.core.verdicts import Component, Verdict
 from ragtriage.judges.llm.kinds import ASKED_KINDS, quote_occurs
 from ragtriage.judges.llm.messages import MalformedReply, Reply
-from ragtriage.judges.llm.requests import group_questions, parse_reply, render, reply_names
+from ragtriage.judges.llm.requests import group_questions, reply_names
 
 CLAIM = ask.supported("The tower is tall.", (SHORT,))
 OTHER = ask.supported("The tower is short.", (SHORT,))
@@ -24,7 +24,7 @@ FITS = {"why": "It says so.", "quote": "38 metres tall", "verdict": "yes"}
 
 def reading(said, *questions):
     (request,) = group_questions(questions or (CLAIM,), 32)
-    return parse_reply(request, Reply(said if isinstance(said, str) else json.dumps(said)))
+    return JSON.read(request, Reply(said if isinstance(said, str) else json.dumps(said))).answers
 
 
 def value(said):
@@ -48,9 +48,10 @@ def test_whatever_fits_the_schema_is_read_as_it_was_meant(questions, batch_size,
             )
             return [*texts[member], "One more."]
 
-        prompt = render(request, PROMPTS)
+        prompt = JSON.render(request)
         said = reply_to(prompt, verdicts.__getitem__, written)
-        answers = parse_reply(request, Reply(json.dumps(said, ensure_ascii=data.draw(st.booleans()))), fewer=True)
+        reply = Reply(json.dumps(said, ensure_ascii=data.draw(st.booleans())))
+        answers = JSON.read(request, reply, fewer=True).answers
         assert list(answers) == list(request.questions)
         for name, question in reply_names(request):
             if question.kind not in DECOMPOSITIONS:
@@ -216,7 +217,7 @@ def test_one_question_that_is_missing_makes_the_whole_reply_malformed():
 def test_a_reply_that_was_cut_off_is_malformed_even_if_it_can_be_read():
     (request,) = group_questions([CLAIM], 32)
     with pytest.raises(MalformedReply, match="cut off"):
-        parse_reply(request, Reply(YES, truncated=True))
+        JSON.read(request, Reply(YES, truncated=True))
 
 
 def test_a_verdict_has_neither_score_nor_confidence():

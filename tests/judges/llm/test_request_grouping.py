@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fake_models import PROMPTS
+from fake_models import JSON
 from ragtriage.core import questions as ask
 from ragtriage.judges.llm.kinds import LONG, SharedEvidence, in_order
-from ragtriage.judges.llm.requests import group_questions, render
+from ragtriage.judges.llm.requests import group_questions
 
 QUERY = "How tall is the tower, and when was it built?"
 SUB_QUESTIONS = ("How tall is the tower?", "When was the tower built?", "Who built the tower?")
@@ -86,7 +86,7 @@ def test_leaving_out_whole_requests_changes_no_other(questions, batch_size, draw
     wanted = {question for request in left for question in request.questions}
     again = group_questions([question for question in questions if question in wanted], batch_size)
     assert set(again) == set(left)
-    assert {render(request, PROMPTS).user for request in again} == {render(request, PROMPTS).user for request in left}
+    assert {JSON.render(request).user for request in again} == {JSON.render(request).user for request in left}
 
 
 @given(st.permutations(SOURCES), sizes)
@@ -94,7 +94,7 @@ def test_the_order_of_the_sources_does_not_matter(sources, batch_size):
     def prompts(order):
         questions = [ask.supported(claim, order, QUERY, RESPONSE) for claim in CLAIMS]
         questions += [ask.answered(one, order, QUERY) for one in SUB_QUESTIONS]
-        return [render(request, PROMPTS) for request in group_questions(questions, batch_size)]
+        return [JSON.render(request) for request in group_questions(questions, batch_size)]
 
     assert prompts(tuple(sources)) == prompts(SOURCES)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from ragtriage.judges.llm.messages import (
     RateLimited,
     Reply,
     RequestRejected,
+    Token,
     TransientError,
 )
 from ragtriage.judges.llm.options import LLMOptions, Price
@@ -243,6 +245,74 @@ def test_tokens_are_guessed_where_a_server_does_not_count_them() -> None:
         reply = sent(transport_to(server))
 
     assert (reply.tokens_in, reply.tokens_out, reply.price) == (PROMPT.tokens, 100, None)
+
+
+LETTER = Prompt("You judge.", "Is it so?", {}, 1, by_token=True)
+
+
+def letter(text: str = "Y", finish: str = "length") -> Said:
+    """A reply with the probabilities of its one token."""
+    said = chat(text, finish)
+    likely = [{"token": "Y", "bytes": [89], "logprob": -0.5}, {"token": " N", "bytes": [32, 78], "logprob": -1.0}]
+    content = [{"token": text, "bytes": list(text.encode()), "logprob": -0.5, "top_logprobs": likely}]
+    said.body["choices"][0]["logprobs"] = {"content": content, "refusal": None}
+    return said
+
+
+def probabilities(server: Server) -> list[int | None]:
+    """How many of each token every request asked for."""
+    return [heard.body.get("top_logprobs") if heard.body.get("logprobs") else None for heard in server.heard]
+
+
+def test_the_probabilities_of_tokens_are_asked_for_where_letters_are() -> None:
+    with Server(letter()) as server:
+        transport = transport_to(server)
+        one, json_one = sent(transport, LETTER), sent(transport)
+
+    assert one.tokens == (Token(0, 1, (("Y", math.exp(-0.5)), (" N", math.exp(-1.0)))),)
+    assert (one.text, one.truncated) == ("Y", True)
+    assert json_one.tokens == ()
+    assert probabilities(server) == [20, None]
+    assert (server.heard[0].body["max_tokens"], "response_format" in server.heard[0].body) == (1, False)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        error(400, "top_logprobs must be at most 5"),
+        error(403, "You are not allowed to request logprobs from this model."),
+        error(500, "logprobs is not supported for models created with logits_all=False"),
+        Said({"detail": [{"loc": ["body", "top_logprobs"], "msg": "extra fields not permitted"}]}, 422),
+    ],
+)
+def test_fewer_probabilities_are_asked_for_or_none_where_a_server_refuses_and_that_is_kept(refusal: Said) -> None:
+    with Server(refusal, letter(), letter()) as server:
+        transport = transport_to(server)
+        found = [sent(transport, LETTER) for _ in range(2)]
+    assert probabilities(server) == [20, 5, 5]
+    assert all(reply.tokens for reply in found)
+
+    with Server(refusal, refusal, chat("Y"), chat("Y")) as server:
+        transport = transport_to(server)
+        found = [sent(transport, LETTER) for _ in range(2)]
+    assert probabilities(server) == [20, 5, None, None]
+    assert [(reply.text, reply.tokens) for reply in found] == [("Y", ())] * 2
+
+
+def test_a_server_that_gives_no_probabilities_gives_letters_all_the_same() -> None:
+    with Server(chat("1 Y")) as server:
+        reply = sent(transport_to(server), LETTER)
+
+    assert (reply.text, reply.tokens) == ("1 Y", ())
+    assert probabilities(server) == [20]
+
+
+@pytest.mark.filterwarnings("error")
+def test_models_that_take_no_such_settings_are_asked_without() -> None:
+    with Server(chat("Y")) as server:
+        sent(transport_to(server, "openai:gpt-5-mini"), LETTER)
+
+    assert probabilities(server) == [None]
 
 
 REFUSALS: Sequence[tuple[Said, type[ExchangeError], Sequence[str]]] = (

@@ -22,6 +22,7 @@ from ragtriage.judges.llm.messages import (
     Reply,
     RequestRejected,
     Send,
+    ThinksFirst,
     TransientError,
 )
 from ragtriage.judges.llm.options import LLMOptions, Price
@@ -34,6 +35,8 @@ READINGS = 5
 """Replies that don't fit after which a request is given up."""
 FIRST_READINGS = 10
 """If none of the first so many replies fits, none will."""
+FIRST_THOUGHTS = 5
+"""The same, of replies that are thoughts where one letter was asked for."""
 GROWTH = 4
 """How many times longer a reply may become than was asked for at first, where it is cut off."""
 PATIENCE = 900.0
@@ -108,28 +111,29 @@ class Channel:
         """Ask until the reply can be read.
 
         A reply that doesn't fit is asked for again, by turns with its fault and without; one that was cut off, with
-        twice the room.
+        twice the room, unless it can be read as far as it goes.
 
         What can't be read raises `MalformedReply`. `RetriesExhausted` if this request fails, a `JudgeError` if every
         one would, as the model's first replies show, or no further one may start.
         """
         longest, problem = GROWTH * prompt.largest_reply, ""
         for reading in range(1, READINGS + 1):
-            once, found = partial(send, prompt), _Reading(read)
+            once, found = partial(send, prompt), _Reading(read, prompt.by_token)
             reply = await self.run(
                 once, tokens_in=prompt.tokens, largest_reply=prompt.largest_reply, replied=found.take
             )
-            if reply.truncated:
+            if found.values:
+                self._misfits = None
+                return found.values[0]
+            fault = found.fault
+            if fault is None or (reply.truncated and fault.longer):
                 cause, problem = "truncated reply", f"it was cut off at {prompt.largest_reply} tokens"
                 if prompt.largest_reply == longest:
                     self._count_misfit(MalformedReply(problem))
                 prompt = replace(prompt, refused=None, largest_reply=min(2 * prompt.largest_reply, longest))
             else:
-                if found.fault is None:
-                    self._misfits = None
-                    return found.values[0]
-                cause, problem = "malformed reply", str(found.fault)
-                self._count_misfit(found.fault)
+                cause, problem = "malformed reply", str(fault)
+                self._count_misfit(fault)
                 prompt = replace(prompt, refused=(reply.text, problem) if reading % 2 else None)
             self.ledger.failed_requests += 1
             if reading < READINGS:
@@ -141,6 +145,12 @@ class Channel:
             self._misfits = None
             return
         self._misfits += 1
+        if isinstance(fault, ThinksFirst) and self._misfits >= FIRST_THOUGHTS:
+            self._close(
+                f"{self._name} thinks before it replies, so none of its first {self._misfits} replies begins with a "
+                "letter: switch its thinking off, or ask several questions in a request (--batch-size)",
+                fault,
+            )
         if self._misfits == FIRST_READINGS:
             self._close(
                 f"{self._name} writes nothing that fits: none of its first {FIRST_READINGS} replies did (of the last, "
@@ -242,12 +252,14 @@ class Channel:
 @dataclass(slots=True)
 class _Reading(Generic[T]):
     read: Callable[[Reply], T]
+    in_part: bool
+    """Whether a reply that was cut off is read as far as it goes."""
     values: list[T] = field(default_factory=list)
     fault: MalformedReply | None = None
 
     def take(self, reply: Reply) -> None:
-        """Read a reply, unless it was cut off."""
-        if reply.truncated:
+        """Read a reply, unless it was cut off and is of no use then."""
+        if reply.truncated and not self.in_part:
             return
         try:
             self.values.append(self.read(reply))

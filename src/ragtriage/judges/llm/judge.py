@@ -7,21 +7,16 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Protocol, TypeVar
 
-from ragtriage.core.questions import Kind, Question
+from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
 from ragtriage.judges.llm.channel import RetriesExhausted
+from ragtriage.judges.llm.json_form import JsonForm
 from ragtriage.judges.llm.kinds import ASKED_KINDS
+from ragtriage.judges.llm.letters import Explain, LetterForm
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.prompts import ASKED, Prompts
-from ragtriage.judges.llm.requests import (
-    Request,
-    TooFewQuestions,
-    expected_reply_tokens,
-    group_questions,
-    parse_reply,
-    render,
-)
+from ragtriage.judges.llm.requests import Form, ReadReply, Request, TooFewQuestions, group_questions
 from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate, merged
 
 T = TypeVar("T")
@@ -35,18 +30,26 @@ class AskModel(Protocol):
         ...
 
 
-def fingerprint_of(name: str, method: str, words: str, version: int) -> str:
+MOST_ROUNDS = 5
+"""Replies that leave questions out after which these are given up."""
+
+
+def fingerprint_of(name: str, method: str, words: str, version: int, by: str = "llm") -> str:
     """What identifies the answers of a model, asked with these parameters, words, and version of the kind.
 
     The first version isn't written: answers that were stored before there were versions are of the first.
     """
-    return f"llm:{name[:80]}:{method}:{words}" + (f".{version}" if version > 1 else "")
+    return f"{by}:{name[:80]}:{method}:{words}" + (f".{version}" if version > 1 else "")
 
 
 class LLMJudge:
     """Verdicts, decompositions and written questions by a language model, several questions in a request.
 
     It answers every kind of question but `sentences` and `similarity`, which no model need be asked, in any language.
+
+    A verdict is a letter if `letters` says where the model explains it (see `ragtriage.judges.llm.letters`): with its
+    probability as score, if the server gives one, and in a request of one token with a batch size of 1. Otherwise the
+    reply is JSON.
 
     The identity is what else the answers depend on: the server's address, parameters.
     """
@@ -57,16 +60,17 @@ class LLMJudge:
         ask: AskModel,
         prompts: Prompts,
         *,
+        letters: Explain | None = None,
         batch_size: int = 32,
         price: Price | None = None,
         identity: str = "",
     ) -> None:
         self._name = name
         self._ask = ask
-        self._prompts = prompts
+        self._form: Form = LetterForm(prompts, letters, single=batch_size == 1) if letters else JsonForm(prompts)
         self._batch_size = batch_size
         self._price = price
-        self._method = hashlib.blake2b(f"{name}\0{identity}".encode(), digest_size=6).hexdigest()
+        self._identity = identity
 
     def name(self) -> str:
         """`provider:model`."""
@@ -74,9 +78,12 @@ class LLMJudge:
 
     def fingerprint(self, kind: Kind) -> str:
         """Model, parameters and server, the head with the user's guidance, and this kind's prompt and version."""
+        form = self._form.identity(kind)
+        method = hashlib.blake2b(f"{self._name}\0{self._identity}{form}".encode(), digest_size=6).hexdigest()
         if kind not in ASKED:
-            return f"llm:{self._name[:80]}:{self._method}:-"
-        return fingerprint_of(self._name, self._method, self._prompts.digest(kind), ASKED_KINDS[kind].version)
+            return fingerprint_of(self._name, method, "-", 1)
+        by = "decide" if form and kind not in DECOMPOSITIONS else "llm"
+        return fingerprint_of(self._name, method, self._form.prompts.digest(kind), ASKED_KINDS[kind].version, by)
 
     def unsupported_reason(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002  # models know most languages
         """Everything but the kinds that no model is asked."""
@@ -86,7 +93,7 @@ class LLMJudge:
         """Requests, and tokens by their length: see `ragtriage.judges.llm.messages.tokens_of`."""
         total = Estimate(price=None if self._price is None else 0.0) if questions else Estimate()
         for request in group_questions([q for q in questions if q.kind in ASKED], self._batch_size):
-            sent, back = render(request, self._prompts).tokens, expected_reply_tokens(request)
+            sent, back = self._form.render(request).tokens, self._form.reply_tokens(request)
             total += Estimate(1, sent, back, self._price.of(sent, back) if self._price else None)
         return total
 
@@ -110,25 +117,38 @@ class LLMJudge:
     async def _stream(
         self, request: Request, arrived: Arrived | None
     ) -> AsyncIterator[tuple[int, tuple[str, Mapping[Question, Answer]]]]:
-        """One request's id and its answers, all at once."""
-        prompt = render(request, self._prompts)
-        request_id = hashlib.blake2b(prompt.user.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+        """The id of a request and its answers, all at once; then those of what its reply left out, asked again."""
+        waiting = [(request, 1)]
+        while waiting:
+            request, rounds = waiting.pop(0)
+            prompt = self._form.render(request)
+            request_id = hashlib.blake2b(prompt.user.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+            try:
+                found = await self._ask(prompt, self._reading(request, request_id, arrived))
+            except RetriesExhausted as error:
+                yield 0, (request_id, dict.fromkeys(request.questions, Failure(str(error))))
+                continue
+            yield 0, (request_id, found.answers)
+            if rounds < MOST_ROUNDS:
+                waiting += [(one, rounds + 1) for one in found.again]
+            else:
+                left = [question for one in found.again for question in one.questions]
+                yield 0, (request_id, dict.fromkeys(left, Failure(f"{MOST_ROUNDS} replies left it out")))
+
+    def _reading(self, request: Request, request_id: str, arrived: Arrived | None) -> Callable[[Reply], ReadReply]:
+        """What reads a reply, and has its answers kept in the same moment."""
         short = False
 
-        def parse(reply: Reply) -> Mapping[Question, Answer]:
+        def read(reply: Reply) -> ReadReply:
             """Too few written questions are asked for once more; then those that there are have to do."""
             nonlocal short
             try:
-                found = parse_reply(request, reply, fewer=short)
+                found = self._form.read(request, reply, fewer=short)
             except TooFewQuestions:
                 short = True
                 raise
             if arrived is not None:
-                arrived(found, request_id)
+                arrived(found.answers, request_id)
             return found
 
-        try:
-            answers = await self._ask(prompt, parse)
-        except RetriesExhausted as error:
-            answers = dict.fromkeys(request.questions, Failure(str(error)))
-        yield 0, (request_id, answers)
+        return read

@@ -52,6 +52,10 @@ class ReplyForm:
     """The parts of the schema that these refer to."""
     counted: bool = False
     """Whether as many texts are asked for as `Question.at` says."""
+    quotes: bool = False
+    """Whether a verdict comes with the words that decide it, which are looked up."""
+    cites: bool = False
+    """Whether these tell which of several texts says so, and are shown with a yes."""
 
 
 def object_schema(properties: Mapping[str, Any]) -> JsonSchema:
@@ -179,7 +183,9 @@ def _verdict_form(name: str, *words: str, quotes: bool = False, cites: bool = Fa
     texts: JsonSchema = {word: {"type": "string"} for word in words}
     schema = object_schema(texts | {"verdict": {"type": "string", "enum": ["yes", "no", "unknown"]}})
     read = partial(_verdict, quotes=quotes, cites=cites)
-    return ReplyForm(read, lambda question: {question: {"$ref": f"#/$defs/{name}"}}, {name: schema})
+    return ReplyForm(
+        read, lambda question: {question: {"$ref": f"#/$defs/{name}"}}, {name: schema}, quotes=quotes, cites=cites
+    )
 
 
 VERDICT = _verdict_form("V", "why")

@@ -21,12 +21,26 @@ class Prompt:
     """The most tokens that the reply may have."""
     refused: tuple[str, str] | None = None
     """A reply that didn't fit, and what was wrong with it: the model is asked to correct it."""
+    by_token: bool = False
+    """Whether the reply is read token by token: with their probabilities, where the server gives them, and as far as it
+    goes where it was cut off."""
 
     @property
     def tokens(self) -> int:
         """About how many tokens it has, the schema and a refused reply included; see `tokens_of`."""
         texts = (self.system, self.user, *(self.refused or ()))
         return sum(map(tokens_of, texts)) + (len(repr(self.schema)) // 4 if self.schema else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token of a reply, and what the model might have written in its place."""
+
+    start: int
+    """Where it begins in the reply's text, in characters; below 0 where the text leaves out its beginning."""
+    end: int
+    alternatives: tuple[tuple[str, float], ...]
+    """The likeliest tokens here, itself among them, each with its probability in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +56,8 @@ class Reply:
     """Whether it was cut off at the largest length."""
     model: str = ""
     """The model that it names, of a decision model; empty if none."""
+    tokens: tuple[Token, ...] = ()
+    """In the order of the text; empty where their probabilities weren't asked for, or the server gives none."""
 
 
 Send = Callable[[Prompt], Awaitable[Reply]]
@@ -80,12 +96,24 @@ class ModelUnusable(ExchangeError):
 
 
 class MalformedReply(Exception):
-    """A reply that doesn't fit its schema; the text says what is wrong with it."""
+    """A reply that doesn't fit its form; the text says what is wrong with it."""
 
     fits = False
     """Whether it could be read, but another try may do better."""
     advice = "name a larger model, or choose another form of replies, schema or text (--reply)"
     """What to do where no reply fits."""
+    longer = True
+    """Whether more room may help where it was cut off."""
+
+
+class NoLetter(MalformedReply):
+    """One letter was asked for, and the reply begins with something else."""
+
+    longer = False
+
+
+class ThinksFirst(NoLetter):
+    """It is a thought, or the beginning of one, where one letter was asked for."""
 
 
 def tokens_of(text: str) -> int:

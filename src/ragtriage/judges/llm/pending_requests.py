@@ -68,7 +68,7 @@ class Ticket:
 
 def key_of(name: str, options: LLMOptions, prompt: Prompt, trial: int = 0) -> bytes:
     """16 bytes that depend on the model, on everything that is sent to it, on the trial, and on nothing else."""
-    method = name, options.base_url, options.temperature, options.reply, trial
+    method = name, options.base_url, options.temperature, options.reply, trial, *("by token",) * prompt.by_token
     text = json.dumps([method, prompt.system, prompt.user, dict(prompt.schema), prompt.largest_reply, prompt.refused])
     return hashlib.blake2b(text.encode(), digest_size=KEY_SIZE).digest()
 
@@ -260,28 +260,32 @@ class PendingRequests:
         one.ticket = None
         self._ledger.end(one.price, outcome if isinstance(outcome, Reply) else None)
         match outcome:
-            case Reply(truncated=True):
-                longer = min(2 * one.sent.largest_reply, GROWTH * one.prompt.largest_reply)
-                problem = f"it was cut off at {one.sent.largest_reply} tokens"
-                self._misfit(one, replace(one.prompt, largest_reply=longer), "truncated reply", problem)
+            case Reply(truncated=True) if not one.prompt.by_token:
+                self._cut_off(one)
             case Reply():
-                try:
-                    answer = one.read(outcome)
-                except MalformedReply as error:
-                    corrected = replace(one.prompt, refused=(outcome.text, str(error)))
-                    self._misfit(one, corrected, "malformed reply", str(error))
-                except Exception as error:  # noqa: BLE001  # whoever asked has to hear of it
-                    self.fail(one, error)
-                else:
-                    self.leave(one)
-                    if not one.answer.done():
-                        one.answer.set_result(answer)
+                self._read(one, outcome)
             case RateLimited() | ModelUnusable():
                 pass  # no fault of this request: it waits for what becomes of all
             case TransientError():
                 self._again(one, "failed in its batch", str(outcome))
             case _:
                 self.fail(one, RetriesExhausted(str(outcome)))
+
+    def _read(self, one: Pending, reply: Reply) -> None:
+        try:
+            answer = one.read(reply)
+        except MalformedReply as error:
+            if reply.truncated and error.longer:
+                self._cut_off(one)
+            else:
+                corrected = replace(one.prompt, refused=(reply.text, str(error)))
+                self._misfit(one, corrected, "malformed reply", str(error))
+        except Exception as error:  # noqa: BLE001  # whoever asked has to hear of it
+            self.fail(one, error)
+        else:
+            self.leave(one)
+            if not one.answer.done():
+                one.answer.set_result(answer)
 
     def fail(self, one: Pending, error: Exception) -> None:
         """Raise this to whoever waits for it."""
@@ -308,6 +312,11 @@ class PendingRequests:
             f"{plural(sum(map(len, batches.values())), 'request')} to {self._name} {are} submitted and {have} not "
             f"ended ({names}): give the same command again to collect {them}"
         )
+
+    def _cut_off(self, one: Pending) -> None:
+        longer = min(2 * one.sent.largest_reply, GROWTH * one.prompt.largest_reply)
+        problem = f"it was cut off at {one.sent.largest_reply} tokens"
+        self._misfit(one, replace(one.prompt, largest_reply=longer), "truncated reply", problem)
 
     def _misfit(self, one: Pending, sent: Prompt, cause: str, problem: str) -> None:
         self._ledger.failed_requests += 1

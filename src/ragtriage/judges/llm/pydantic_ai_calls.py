@@ -24,6 +24,7 @@ from ragtriage.judges.llm.messages import (
 )
 from ragtriage.judges.llm.models import address_of, price_of_reply, public_address, split_name
 from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.llm.probabilities import tokens_of_reply
 from ragtriage.judges.llm.providers import PROVIDERS, ProviderRequirements
 
 if TYPE_CHECKING:
@@ -208,6 +209,11 @@ EMPTY_REPLY = "(nothing)"
 """Stands for an empty reply that is shown to the model again, as servers take no empty message."""
 REFUSING = (400, 422, 501)
 """The statuses by which servers refuse what they don't know."""
+MOST_ALTERNATIVES, FEWER_ALTERNATIVES = 20, 5
+"""Tokens whose probabilities are asked for at each place of a reply: what OpenAI gives at most, and others."""
+LEAST_BY_RESPONSES = 16
+"""Tokens that a reply must be allowed where OpenAI's Responses are asked."""
+_ABOUT_PROBABILITIES = re.compile("log.?prob", re.IGNORECASE)
 _ABOUT_SCHEMA = re.compile(
     r"response.?format|json.?schema|structured.?output|strict schema|text\.format|output.?(?:config|format)|"
     r"response.?schema|grammar|guided",
@@ -224,10 +230,16 @@ class RequestFormat(Flag):
     """The temperature is set."""
     MAX_TOKENS = auto()
     """The largest length of a reply has the name that the client gives it; else `max_completion_tokens`."""
+    PROBABILITIES = auto()
+    """Those of tokens are asked for, where a prompt wants them."""
+    TWENTY = auto()
+    """Of twenty at each place; else of five."""
 
 
 def without_refused_feature(form: RequestFormat, error: Exception, options: LLMOptions) -> RequestFormat | None:
     """The format that may work where this one met this error; None if there is none that the user allows."""
+    if RequestFormat.PROBABILITIES in form and _ABOUT_PROBABILITIES.search(_words_of_any_status(error)):
+        return form & ~(RequestFormat.TWENTY if RequestFormat.TWENTY in form else RequestFormat.PROBABILITIES)
     text = _refusal(error)
     if RequestFormat.TEMPERATURE in form and "temperature" in text.lower():
         return form & ~RequestFormat.TEMPERATURE
@@ -236,6 +248,13 @@ def without_refused_feature(form: RequestFormat, error: Exception, options: LLMO
     if RequestFormat.SCHEMA in form and options.reply != "schema" and _ABOUT_SCHEMA.search(text):
         return form & ~RequestFormat.SCHEMA
     return None
+
+
+def _words_of_any_status(error: Exception) -> str:
+    """A server's words: against probabilities they come with 400, 403 (OpenAI) and 500 (llama-cpp-python)."""
+    from pydantic_ai.exceptions import ModelHTTPError  # noqa: PLC0415  # optional package
+
+    return server_words(error) if isinstance(error, ModelHTTPError) else ""
 
 
 def _refusal(error: Exception) -> str:
@@ -265,7 +284,13 @@ def initial_format(name: str, model: Model, options: LLMOptions) -> RequestForma
     form = RequestFormat.MAX_TOKENS
     if schema:
         form |= RequestFormat.SCHEMA
+    if _speaks_openai(model) and takes_temperature(model):
+        form |= RequestFormat.PROBABILITIES | RequestFormat.TWENTY
     return form | RequestFormat.TEMPERATURE if options.temperature is not None and takes_temperature(model) else form
+
+
+def _speaks_openai(model: Model) -> bool:
+    return any(kind.__name__ in {"OpenAIChatModel", "OpenAIResponsesModel"} for kind in type(model).__mro__)
 
 
 def takes_temperature(model: Model) -> bool:
@@ -306,8 +331,12 @@ def _settings(
     prompt: Prompt, form: RequestFormat, fixed: Mapping[str, Any], temperature: float | None
 ) -> ModelSettings:
     settings: ModelSettings = {**fixed}  # type: ignore[typeddict-item]  # the settings of a provider have names of their own
+    if prompt.by_token and RequestFormat.PROBABILITIES in form:
+        most = MOST_ALTERNATIVES if RequestFormat.TWENTY in form else FEWER_ALTERNATIVES
+        settings |= {"openai_logprobs": True, "openai_top_logprobs": most}  # type: ignore[misc]  # as above
     if RequestFormat.MAX_TOKENS in form:
-        settings["max_tokens"] = prompt.largest_reply
+        least = LEAST_BY_RESPONSES if "openai_store" in fixed else 1
+        settings["max_tokens"] = max(prompt.largest_reply, least)
     else:
         settings["extra_body"] = {"max_completion_tokens": prompt.largest_reply}
     if RequestFormat.TEMPERATURE in form and temperature is not None:
@@ -358,4 +387,11 @@ def reply_of(response: ModelResponse, prompt: Prompt, price: Price | None, *, ow
     if not sent and not back:
         sent, back = prompt.tokens, tokens_of(text)
     cost = None if price is None else price_of_reply(response, price, sent, back, own=own_price)
-    return Reply(text, sent, back, cost, truncated=response.finish_reason == "length")
+    tokens = tokens_of_reply(_logprobs(response), text) if prompt.by_token else ()
+    return Reply(text, sent, back, cost, truncated=response.finish_reason == "length", tokens=tokens)
+
+
+def _logprobs(response: ModelResponse) -> Iterator[Mapping[str, Any]]:
+    """The tokens of a reply: chat completions give them beside its parts, Responses with each text."""
+    for one in (response, *response.parts):
+        yield from (one.provider_details or {}).get("logprobs") or ()

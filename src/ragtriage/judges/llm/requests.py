@@ -1,8 +1,7 @@
-"""Questions as requests: which share one, the request as text, and its reply as answers.
+"""Questions as requests: which share one, and what every form of asking does alike.
 
 Questions about the same evidence share a request, those of one kind or several. Its text is the evidence first, then
-what is asked about it, then the questions; and the schema of the reply. A reply is read by its schema and by nothing
-else, never guessed.
+what is asked about it, then the questions. A form says how the reply is to be written, and reads it.
 """
 
 from __future__ import annotations
@@ -10,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Protocol
 
-from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.llm.fencing import fence
 from ragtriage.judges.llm.kinds import (
     ASKED_KINDS,
-    JsonSchema,
     SharedEvidence,
     TextLabel,
-    object_schema,
     the_source_and_query,
 )
 from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply, tokens_of
 from ragtriage.judges.llm.prompts import Prompts
-from ragtriage.judges.llm.reply_json import json_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ def group_questions(questions: Sequence[Question], batch_size: int) -> list[Requ
     requests = []
     for evidence, asked in groups.items():
         asked.sort(key=lambda question: ASKED_KINDS[question.kind].joins != evidence.label)
-        requests += [Request(_shown(evidence, part), part) for part in _parts(asked, batch_size)]
+        requests += [asking(evidence, part) for part in _parts(asked, batch_size)]
     return requests
 
 
@@ -65,10 +62,10 @@ def _parts(asked: Sequence[Question], batch_size: int) -> Iterator[tuple[Questio
         start = end
 
 
-def _shown(evidence: SharedEvidence, part: Sequence[Question]) -> SharedEvidence:
-    """The evidence as these questions need it: a source without the query, if none of them is about the query."""
+def asking(evidence: SharedEvidence, part: tuple[Question, ...]) -> Request:
+    """A request about the evidence as these questions need it: a source without the query, if none is about that."""
     about_query = evidence.label != "source" or any(ASKED_KINDS[question.kind].about_query for question in part)
-    return evidence if about_query else SharedEvidence(evidence.label, evidence.texts)
+    return Request(evidence if about_query else SharedEvidence(evidence.label, evidence.texts), part)
 
 
 def _evidence_of_all(questions: Sequence[Question], *, alone: bool) -> list[SharedEvidence]:
@@ -98,22 +95,53 @@ def _joined(question: Question, evidence: SharedEvidence, shown: Collection[str]
     return the_source_and_query(question) if joins else evidence
 
 
-VERDICT_TOKENS = 60
-"""About what a verdict takes: an explanation of one sentence, a quote, the form around them."""
 LONGEST = 4.0
 """How many times its usual length a reply may have before it is cut off."""
 THOUGHT = 4_000
 """Tokens that a model may think before it replies; they count as part of the reply."""
 
 
-def render(request: Request, prompts: Prompts) -> Prompt:
-    """Write a request as a prompt."""
-    kinds = list(dict.fromkeys(question.kind for question in request.questions))
-    evidence = "\n".join(_fences(request.evidence))
-    instructions = "\n".join(f"{kind}: {prompts.kinds[kind]}" for kind in kinds)
-    items = "\n".join(_item(name, question, request.evidence) for name, question in _questions_by_name(request).items())
-    user = f"{evidence}\n\n{instructions}\n\nQuestions:\n{items}"
-    return Prompt(prompts.head, user, _schema(request), THOUGHT + int(LONGEST * expected_reply_tokens(request)))
+@dataclass(frozen=True, slots=True)
+class ReadReply:
+    """What was read from one reply."""
+
+    answers: Mapping[Question, Answer]
+    again: tuple[Request, ...] = ()
+    """What is to be asked in place of the rest of the request."""
+
+
+class Form(Protocol):
+    """How a request is written, and how its reply is read."""
+
+    @property
+    def prompts(self) -> Prompts:
+        """The words of its requests."""
+        ...
+
+    def identity(self, kind: Kind) -> str:
+        """What an answer depends on beside the words of its prompt and the version of its kind."""
+        ...
+
+    def render(self, request: Request) -> Prompt:
+        """Write a request as a prompt."""
+        ...
+
+    def reply_tokens(self, request: Request) -> int:
+        """About how many tokens the reply will have."""
+        ...
+
+    def read(self, request: Request, reply: Reply, *, fewer: bool = False) -> ReadReply:
+        """Read a reply.
+
+        With fewer written questions than were asked for, it is `TooFewQuestions` unless `fewer` is taken. None at all
+        are always taken: the response may answer nothing. Raises `MalformedReply`.
+        """
+        ...
+
+
+def written(evidence: SharedEvidence, *parts: str) -> str:
+    """The text of a request: the evidence, then the rest, a part each, with an empty line between."""
+    return "\n\n".join(("\n".join(_fences(evidence)), *parts))
 
 
 def reply_names(request: Request) -> list[tuple[str, Question]]:
@@ -129,12 +157,9 @@ def reply_names(request: Request) -> list[tuple[str, Question]]:
     return names
 
 
-def expected_reply_tokens(request: Request) -> int:
-    """About how many tokens the reply will have."""
-    return sum(
-        30 + tokens_of(question.subject) * 3 // 2 if question.kind in DECOMPOSITIONS else VERDICT_TOKENS
-        for question in request.questions
-    )
+def list_tokens(question: Question) -> int:
+    """About how many tokens the reply to a decomposition will have."""
+    return 30 + tokens_of(question.subject) * 3 // 2
 
 
 def _fences(about: SharedEvidence) -> list[str]:
@@ -146,7 +171,7 @@ def _fences(about: SharedEvidence) -> list[str]:
     return [query, *evidence] if about.label == "response" else [*evidence, query]
 
 
-def _questions_by_name(request: Request) -> dict[str, Question]:
+def questions_by_name(request: Request) -> dict[str, Question]:
     """One question a name: where questions are to be written for several purposes, the longest list serves all."""
     found: dict[str, Question] = {}
     for name, question in reply_names(request):
@@ -155,47 +180,14 @@ def _questions_by_name(request: Request) -> dict[str, Question]:
     return found
 
 
-def _item(name: str, question: Question, about: SharedEvidence) -> str:
-    what = ASKED_KINDS[question.kind].item(question, about)
-    return f"{name}{what}" if name == question.kind else f"{name} {question.kind}{what}"
-
-
-def _schema(request: Request) -> JsonSchema:
-    properties: JsonSchema = {}
-    definitions: JsonSchema = {}
-    for name, question in reply_names(request):
-        form = ASKED_KINDS[question.kind].reply
-        properties |= form.properties(name)
-        definitions |= form.definitions
-    found = object_schema(properties)
-    return found | {"$defs": definitions} if definitions else found
-
-
 class TooFewQuestions(MalformedReply):
     """A reply that fits, but has fewer questions than were to be written."""
 
     fits = True
 
 
-def parse_reply(request: Request, reply: Reply, *, fewer: bool = False) -> dict[Question, Answer]:
-    """The answers in a reply.
-
-    With fewer written questions than were asked for, it is `TooFewQuestions` unless `fewer` is taken. None at all are
-    always taken: the response may answer nothing.
-    """
-    if reply.truncated:
-        raise MalformedReply("the reply was cut off")
-    said = json_object(reply.text)
-    answers: dict[Question, Answer] = {}
-    for name, question in reply_names(request):
-        answers[question] = ASKED_KINDS[question.kind].reply.read(question, said, name)
-    if not fewer:
-        _all_written(answers)
-    return answers
-
-
-def _all_written(answers: Mapping[Question, Answer]) -> None:
-    """Check that as many questions were written as asked for, or none."""
+def check_all_written(answers: Mapping[Question, Answer]) -> None:
+    """Raise `TooFewQuestions` unless as many questions were written as asked for, or none."""
     for question, answer in answers.items():
         if ASKED_KINDS[question.kind].reply.counted and isinstance(answer, tuple):
             wanted = question.at or 0
