@@ -85,10 +85,10 @@ def test_keys_appear_nowhere(command, rows: Path, tmp_path: Path) -> None:
         return Said({"error": f"{told} isn't known"}, 400 if len(server.heard) % 2 else 401)
 
     with Server(leaks) as server:
-        refused = command("evaluate", rows.name, *METRICS, *judging(server))
+        refused = command("evaluate", rows.name, *LEAN, *judging(server))
         checked = command("judge", "check", f"systemone:m@{server.root}")
     with Server(Decider()) as server:
-        judged = command("evaluate", rows.name, *METRICS, *judging(server))
+        judged = command("evaluate", rows.name, *LEAN, *judging(server))
 
     assert (refused.code, checked.code, judged.code) == (3, 3, 0)
     assert "isn't known" in refused.err + checked.err
@@ -133,9 +133,9 @@ def test_a_plan_says_what_its_price_rests_on(
 
 def test_a_budget_holds_and_an_unknown_price_has_none(command, rows: Path) -> None:
     with Server(Decider()) as server:
-        unknown = command("evaluate", rows.name, *METRICS, "--judge", "systemone:m@https://example.org", "--budget", 1)
+        unknown = command("evaluate", rows.name, *LEAN, "--judge", "systemone:m@https://example.org", "--budget", 1)
         stopped = command(
-            "evaluate", rows.name, *METRICS, *judging(server, "--decide-price", "1000:0", "--budget", "0.9")
+            "evaluate", rows.name, *LEAN, *judging(server, "--decide-price", "1000:0", "--budget", "0.9")
         )
 
     assert (unknown.code, stopped.code) == (2, 3)
@@ -158,7 +158,7 @@ def test_ask_verdicts_for_rows(command, tmp_path: Path) -> None:
 def test_a_jury_asks_each_of_its_members(command, rows: Path) -> None:
     with Server(Decider()) as server:
         three = [one for name in "abc" for one in judging(server, model=name)]
-        said = command("evaluate", rows.name, *METRICS, *three, "--jury", "majority")
+        said = command("evaluate", rows.name, *LEAN, *three, "--jury", "majority")
 
     assert said.code == 0, said.err
     assert Counter(one.body["model"] for one in server.heard).keys() == {"a", "b", "c"}
@@ -178,7 +178,7 @@ def test_a_cascade_asks_what_the_embedded_judge_is_not_sure_of(command, rows: Pa
 
 def test_shipped_bands_are_not_for_a_decision_model_that_decides_first(command, rows: Path) -> None:
     judges = ("--judge", "systemone:m@http://127.0.0.1:9", "--judge", "systemone:n@http://127.0.0.1:9")
-    said = command("evaluate", rows.name, *METRICS, *judges, "--cascade", "shipped")
+    said = command("evaluate", rows.name, *LEAN, *judges, "--cascade", "shipped")
 
     assert said.code == 2
     assert "give a band, LOW:HIGH" in said.err
@@ -203,7 +203,7 @@ def test_shipped_bands_are_not_for_a_decision_model_that_decides_first(command, 
 def test_what_does_not_fit_together_is_refused_before_anything_is_asked(
     command, rows: Path, flags: tuple[str, ...], message: str
 ) -> None:
-    said = command("evaluate", rows.name, *METRICS, *flags)
+    said = command("evaluate", rows.name, *LEAN, *flags)
 
     assert said.code == 2
     assert message in said.err
@@ -284,9 +284,9 @@ def test_a_run_that_was_cut_off_repeats_at_most_what_was_in_flight(
 def test_processes_of_their_own_judge_alike_and_tell_what_they_saw(command, in_this_process, rows: Path) -> None:
     with Server(Decider(model="m-latest")) as server:
         apart = command(
-            "evaluate", rows.name, *METRICS, *judging(server, model="m-latest"), "--on", "local:1", "--out", "there"
+            "evaluate", rows.name, *LEAN, *judging(server, model="m-latest"), "--on", "local:1", "--out", "there"
         )
-        alone = command("evaluate", rows.name, *METRICS, *judging(server, model="m-latest"))
+        alone = command("evaluate", rows.name, *LEAN, *judging(server, model="m-latest"))
 
     assert (apart.code, alone.code) == (0, 0), apart.err
     assert {name: one["mean"] for name, one in apart.json["metrics"].items()} == {
@@ -330,7 +330,7 @@ def test_a_check_prints_a_line(command) -> None:
 
 def test_one_question_a_request(command, rows: Path) -> None:
     with Server(Decider()) as server:
-        said = command("evaluate", rows.name, *METRICS, *judging(server, "--batch-size", 1))
+        said = command("evaluate", rows.name, *LEAN, *judging(server, "--batch-size", 1))
 
     assert said.code == 0
     assert {len(one.body["questions"]) for one in server.heard} == {1}
@@ -340,7 +340,7 @@ def test_settings_of_a_file_name_the_decider_and_its_limits(command, rows: Path)
     with Server(Decider()) as server:
         settings = f'decide = "systemone:m@{server.root}"\n[llm]\nmax_body = 2000\ndecide_price = "1:0"\n'
         Path("ragtriage.toml").write_text(settings, "utf-8")
-        said = command("evaluate", rows.name, *METRICS)
+        said = command("evaluate", rows.name, *LEAN)
 
     assert said.json["judge"] == f"embedded+decide:systemone:m@{server.root}"
     assert max(int(one.headers["content-length"]) for one in server.heard) <= 2000

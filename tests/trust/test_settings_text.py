@@ -77,6 +77,42 @@ def test_a_table_that_goes_between_others_keeps_its_distance() -> None:
     )
 
 
+CURVE = {"chance_curves.supported": {"judge": "m", "points": [[0.0, 0.1], [1.0, 0.9]], "rate": 0.7}}
+OLD = {"decision_thresholds.supported": "m"}
+
+
+def test_a_table_that_is_replaced_goes_and_what_is_around_it_stays() -> None:
+    text = (
+        '# ours\n[decision_thresholds.supported]  # May\njudge = "m"\nyes = 0.6\nno = 0.4\n\n# of us\n[map]\nx = "y"\n'
+    )
+    new = '\n[chance_curves.supported]\njudge = "m"\npoints = [[0.0, 0.1], [1.0, 0.9]]\nrate = 0.7\n'
+
+    assert with_values(text, CURVE, OLD) == '# ours\n# of us\n[map]\nx = "y"\n' + new
+    assert with_values(text, CURVE, {"decision_thresholds.supported": "other"}) == text + new
+    assert with_values(text.replace("\n", "\r\n"), CURVE, OLD).startswith("# ours\r\n# of us\r\n[map]\r\n")
+    assert with_values("", CURVE, OLD) == new.lstrip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'decision_thresholds = {supported = {judge = "m", yes = 0.6, no = 0.4}}\n',
+        '[decision_thresholds.supported]\njudge = "m"\n# strict\nyes = 0.6\nno = 0.4\n',
+    ],
+)
+def test_a_table_whose_end_is_not_clear_is_left_and_said(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\[decision_thresholds.supported\] has to go, .*: take it out"):
+        with_values(text, CURVE, OLD)
+
+
+def test_a_table_that_names_a_judge_is_written_anew() -> None:
+    before = '[chance_curves.supported]\njudge = "old"\na = 1.0\nb = 0.0  # even\n'
+
+    assert tomllib.loads(with_values(before, CURVE)) == {
+        "chance_curves": {"supported": CURVE["chance_curves.supported"]}
+    }
+
+
 def test_line_ends_stay_as_they_are() -> None:
     assert with_values("[bands]\r\nsupported = '0.1:0.9'\r\n", {"bands": {"supported": "0.2:0.8"}}) == (
         '[bands]\r\nsupported = "0.2:0.8"\r\n'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import tomllib
 from collections.abc import Mapping, MutableMapping, Sequence
@@ -58,14 +59,15 @@ def with_values(text: str, tables: Tables, replaced: Mapping[str, str] = Mapping
     A table that names a judge is that judge's: what it held before goes.
 
     Raises:
-        ValueError: it isn't TOML, or holds something else in the place of a table.
+        ValueError: it isn't TOML, holds something else in the place of a table, or one that is to go can't be told
+            from the rest.
     """
     try:
+        for name, judge in replaced.items():
+            text = _without(text, name, judge)
         document = tomlkit.parse(text)
     except TOMLKitError as error:
         raise ValueError(str(error)) from error
-    for name, judge in replaced.items():
-        _take_out(document, name.split("."), judge)
     for name, values in tables.items():
         table: MutableMapping[str, Any] = document
         *outer, last = name.split(".")
@@ -86,15 +88,34 @@ def with_values(text: str, tables: Tables, replaced: Mapping[str, str] = Mapping
     return after
 
 
-def _take_out(inside: MutableMapping[str, Any], path: Sequence[str], judge: str) -> None:
+def _without(text: str, name: str, judge: str) -> str:
+    """The text without a table, if it is there and names this judge; comments around it stay."""
+    whole = tomllib.loads(text)
+    before = copy.deepcopy(whole)
+    _take_out(whole, name.split("."), judge)
+    if whole == before:
+        return text
+    lines = text.splitlines(keepends=True)
+    begin = next((at for at, line in enumerate(lines) if line.partition("#")[0].strip() == f"[{name}]"), len(lines))
+    end = begin + 1
+    while end < len(lines) and lines[end].strip() and not lines[end].lstrip().startswith(("#", "[")):
+        end += 1
+    end += end < len(lines) and not lines[end].strip()
+    after = "".join(lines[:begin] + lines[end:])
+    if tomllib.loads(after) != whole:
+        raise ValueError(f"[{name}] has to go, and it isn't clear where it ends: take it out")
+    return after
+
+
+def _take_out(inside: dict[str, Any], path: Sequence[str], judge: str) -> None:
+    """Take a table out that names this judge, and those around it that are empty then."""
     first, *rest = path
     found = inside.get(first)
-    if not isinstance(found, MutableMapping):
-        return
-    if rest:
-        _take_out(found, rest, judge)
-    elif found.get("judge") == judge:
-        del inside[first]
+    if isinstance(found, dict):
+        if rest:
+            _take_out(found, rest, judge)
+        if not found or (not rest and found.get("judge") == judge):
+            del inside[first]
 
 
 def _table(inside: MutableMapping[str, Any], key: str, empty: Table) -> MutableMapping[str, Any]:

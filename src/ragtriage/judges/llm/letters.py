@@ -40,7 +40,7 @@ VERSION = 1
 """Of everything but the words of the prompts: raise it when a request or how its reply is read changes."""
 LEAST_MASS = 0.5
 """How likely Y, N and U must be together where one of them was written."""
-LETTER_TOKENS, REASON_TOKENS = 5, 45
+LETTER_TOKENS, REASON_TOKENS = 4, 45
 """About what a line takes, and the reason behind its letter."""
 EXPLAINED = {"none": 0.0, "doubtful": 0.5, "all": 1.0}
 """About which share of the verdicts is explained."""

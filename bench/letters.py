@@ -1,0 +1,133 @@
+"""The forms of a language model's verdicts side by side, on labelled claims: JSON, a list of letters, single letters.
+
+    python bench/letters.py --judge openai:NAME --base-url http://127.0.0.1:8077/v1 [--passages 30]
+        [--forms json,list,explained,single]
+
+The claims are those of `tests/held_out/contrast.jsonl`, ten a passage, half of them with one detail changed; nothing
+was tuned on them. `right` is the share of the right verdicts among all claims, an *unsure* being none; `AUC` that a
+sound claim is likelier than a changed one, verdicts without a probability being 1, 0 or between; `as single` the share
+with the verdict of the single form. Requests are sent one after another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from ragtriage.core.questions import Question, supported
+from ragtriage.core.verdicts import Answer, Verdict
+from ragtriage.judges.budget import Ledger
+from ragtriage.judges.llm.channel import Channel
+from ragtriage.judges.llm.judge import LLMJudge
+from ragtriage.judges.llm.letters import Explain
+from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.prompts import read_prompts
+from ragtriage.judges.llm.transport import ModelTransport
+
+ROWS = Path(__file__).parents[1] / "tests" / "held_out" / "contrast.jsonl"
+FORMS: dict[str, tuple[Explain | None, int]] = {
+    "json": (None, 32),
+    "list": ("none", 32),
+    "explained": ("doubtful", 32),
+    "single": ("none", 1),
+}
+"""Name → which verdicts are explained, in letters; and questions in a request."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What one form came to."""
+
+    answers: Sequence[Answer]
+    ledger: Ledger
+    seconds: float
+
+
+def labelled(passages: int) -> list[tuple[list[Question], list[bool]]]:
+    """The claims on each passage, in an order that tells nothing, and whether they are supported."""
+    found = []
+    for row in [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()][:passages]:
+        claims = [(claim, label) for good, bad, _ in row["claims"] for claim, label in ((good, True), (bad, False))]
+        random.Random(row["id"]).shuffle(claims)
+        found.append(([supported(claim, (row["passage"],)) for claim, _ in claims], [label for _, label in claims]))
+    return found
+
+
+def judged(name: str, options: LLMOptions, form: str, asked: Sequence[Sequence[Question]]) -> Judged:
+    """Ask about every passage's claims."""
+    letters, size = FORMS[form]
+    ledger, transport = Ledger(), ModelTransport(name, options)
+    ask = partial(Channel(options, ledger, name=name).ask, transport.send)
+    judge = LLMJudge(name, ask, read_prompts(), letters=letters, batch_size=size)
+
+    async def answers() -> list[Answer]:
+        found: list[Answer] = []
+        for questions in asked:
+            some = {position: answer async for position, answer in judge.ask(questions)}
+            found += [some[position] for position in range(len(questions))]
+        return found
+
+    began = time.perf_counter()
+    return Judged(asyncio.run(answers()), ledger, time.perf_counter() - began)
+
+
+def likely(answer: Answer) -> float:
+    """The probability of yes, as far as the verdict says."""
+    if not isinstance(answer, Verdict):
+        return 0.5
+    return answer.score if answer.score is not None else {"yes": 1.0, "no": 0.0, "unknown": 0.5}[answer.value]
+
+
+def auc(scores: Sequence[float], labels: Sequence[bool]) -> float:
+    """How often a supported claim is likelier than one that isn't; a tie counts half."""
+    p, y = np.asarray(scores), np.asarray(labels)
+    good, bad = p[y][:, None], p[~y][None, :]
+    return float((good > bad).mean() + (good == bad).mean() / 2)
+
+
+def values(found: Judged) -> list[str]:
+    """The verdicts, `failed` where there is none."""
+    return [answer.value if isinstance(answer, Verdict) else "failed" for answer in found.answers]
+
+
+def main() -> None:
+    """Print a row a form."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--judge", required=True)
+    parser.add_argument("--base-url")
+    parser.add_argument("--passages", type=int, default=30)
+    parser.add_argument("--forms", default=",".join(FORMS))
+    given = parser.parse_args()
+    options = LLMOptions(base_url=given.base_url, timeout=600.0, concurrency=1)
+    rows = labelled(given.passages)
+    labels = [label for _, some in rows for label in some]
+    asked = [questions for questions, _ in rows]
+    print(f"{len(labels)} claims on {len(rows)} passages")
+    print("| form | right | unsure | failed | AUC | as single | requests | asked again | tokens in | out | seconds |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    single: list[str] = []
+    for form in sorted(given.forms.split(","), key=lambda form: form != "single"):
+        found = judged(given.judge, options, form, asked)
+        own, ledger = values(found), found.ledger
+        single = single or (own if form == "single" else [])
+        right = np.mean([one == ("yes" if label else "no") for one, label in zip(own, labels, strict=True)])
+        alike = f"{np.mean([a == b for a, b in zip(own, single, strict=True)]):.2f}" if single else ""
+        print(
+            f"| {form} | {right:.2f} | {own.count('unknown')} | {own.count('failed')} "
+            f"| {auc([likely(answer) for answer in found.answers], labels):.2f} | {alike} | {ledger.requests} "
+            f"| {sum(ledger.repeated.values())} | {ledger.tokens_in:,} | {ledger.tokens_out:,} | {found.seconds:.0f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
