@@ -50,7 +50,8 @@ class Settings:
     """In a file one needs no list."""
     decide: str | None = setting(
         "What gives the verdicts instead of the judge, which breaks texts up: a decision model (systemone:MODEL@URL, "
-        "typesafe:MODEL, openai-decisions:MODEL, openrouter-decisions:MODEL)"
+        "typesafe:MODEL, openai-decisions:MODEL, openrouter-decisions:MODEL), PROVIDER:MODEL for the letters of a "
+        "language model, or same for those of the judge's own"
     )
     reader: str | None = None
     """A hub model beside the embedded judge: a name of `ragtriage readers`, or a folder."""

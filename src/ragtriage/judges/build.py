@@ -18,6 +18,7 @@ from ragtriage.judges.hub_models.folder import open_model
 from ragtriage.judges.hub_models.judge import HubModelJudge, beside
 from ragtriage.judges.judge_config import (
     EMBEDDED,
+    SAME,
     SHIPPED,
     UNCALIBRATED,
     JudgeConfig,
@@ -133,8 +134,9 @@ def build_judge(
     def texts(name: str) -> Judge:
         """Who breaks texts up, and gives the verdicts that no decider gives."""
         if name not in local:
-            model = texts_judge(name)
-            return remembering(_routed(session.models[model], queues.get(model), session, embedded[0]), paid=True)
+            model = session.models[texts_judge(name)]
+            llm = _llm(model, session, queues.get(model.name), letters=decider_of(name) == SAME)
+            return remembering(_routed(llm, model, queues.get(model.name), session, embedded[0]), paid=True)
         hub_model = hub_models.get(name)
         if hub_model:
             by_kind = beside(hub_model, local[name], any_language=config.any_language)
@@ -148,8 +150,8 @@ def build_judge(
 
     def member(name: str) -> Judge:
         own, decider = texts(name), decider_of(name)
-        if decider is not None:
-            decided = remembering(_decider(decider, session), paid=True)
+        if decider not in {None, SAME}:
+            decided = remembering(_decider(str(decider), session), paid=True)
             own = Routed({**dict.fromkeys(KINDS, own), **dict.fromkeys(DECIDED, decided)}, name)
         return _changed(config, name, own)
 
@@ -239,16 +241,24 @@ def _ask(model: ModelConnection, queue: BatchQueue | None) -> AskModel:
     return queue.ask if queue else partial(model.channel.ask, model.transport.send)
 
 
-def _routed(model: ModelConnection, queue: BatchQueue | None, session: JudgeSession, comparing: Judge) -> Judge:
-    """A model for what models are asked, and who answers the rest beside it."""
-    llm = LLMJudge(
+def _llm(model: ModelConnection, session: JudgeSession, queue: BatchQueue | None = None, *, letters: bool) -> LLMJudge:
+    """A language model that gives its verdicts as letters, or in JSON."""
+    return LLMJudge(
         model.name,
         _ask(model, queue),
         session.prompts,
+        letters=(model.options.explain or "doubtful") if letters else None,
         batch_size=model.options.batch_size or LLM_BATCH,
         price=model.price,
         identity=model.identity,
+        warn=session.ledger.warn,
     )
+
+
+def _routed(
+    llm: LLMJudge, model: ModelConnection, queue: BatchQueue | None, session: JudgeSession, comparing: Judge
+) -> Judge:
+    """A model for what models are asked, and who answers the rest beside it."""
     splitting = EmbeddedJudge(any_language=True)  # sentences are split by their marks, in any language
     by_kind: dict[Kind, Judge] = {
         **dict.fromkeys(ASKED, llm),
@@ -265,7 +275,9 @@ def _routed(model: ModelConnection, queue: BatchQueue | None, session: JudgeSess
 
 
 def _decider(name: str, session: JudgeSession) -> Judge:
-    """What gives the verdicts: a decision model."""
+    """What gives the verdicts: a decision model, or a language model by its letters."""
+    if name in session.models:
+        return _llm(session.models[name], session, letters=True)
     one, options = session.deciders[name], session.config.options
     return DecisionJudge(
         one.model,

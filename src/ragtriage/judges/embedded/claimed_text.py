@@ -1,7 +1,7 @@
 """What is claimed, ready to be compared, and which claims a query needs whatever words they share with it.
 
-- A claim without its origin: "Based on the provided passages, the fee is 5 euros (Passage 2) [3]" claims that the fee is
-  5 euros; no passage contains the words about passages.
+- A claim without its origin: "Based on the provided passages, the fee is 5 euros (Passage 2) [3]" claims that the fee
+  is 5 euros; no passage contains the words about passages.
 - A short reply ("In 1912.", "Your line manager") with its question: it shares no word with the question and answers
   nothing when read alone. It counts as an answer if it can be of the kind that is asked for.
 - An item of a list with the words that lead in. A query that asks how to do something needs every numbered step, one

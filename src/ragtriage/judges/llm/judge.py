@@ -51,7 +51,8 @@ class LLMJudge:
     probability as score, if the server gives one, and in a request of one token with a batch size of 1. Otherwise the
     reply is JSON.
 
-    The identity is what else the answers depend on: the server's address, parameters.
+    The identity is what else the answers depend on: the server's address, parameters. `warn` is told once what whoever
+    reads the result should know.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class LLMJudge:
         batch_size: int = 32,
         price: Price | None = None,
         identity: str = "",
+        warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._name = name
         self._ask = ask
@@ -71,6 +73,7 @@ class LLMJudge:
         self._batch_size = batch_size
         self._price = price
         self._identity = identity
+        self._warn = warn
 
     def name(self) -> str:
         """`provider:model`."""
@@ -149,6 +152,8 @@ class LLMJudge:
                 raise
             if arrived is not None:
                 arrived(found.answers, request_id)
+            if isinstance(self._form, LetterForm) and not reply.tokens:
+                self._warn(f"{self._name}: its server gives letters without their probabilities")
             return found
 
         return read

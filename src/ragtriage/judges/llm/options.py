@@ -92,6 +92,9 @@ class LLMOptions:
         "IN:OUT, US dollars per million tokens, for a model that no price list has; IN:OUT,EMBEDDINGS also prices "
         "embeddings",
     )
+    explain: Literal["doubtful", "all", "none"] | None = setting(
+        "Which letters (--decide) get a reason: doubtful (no, unsure and cited), all or none [default: doubtful]"
+    )
     decide_price: Price | None = setting("IN:OUT, the same for a decision model (--decide)")
     max_body: int | None = setting(least=1_000)
     """Bytes of a request that the decision model's server takes; None for what is known of the service."""
