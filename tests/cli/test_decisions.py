@@ -134,9 +134,7 @@ def test_a_plan_says_what_its_price_rests_on(
 def test_a_budget_holds_and_an_unknown_price_has_none(command, rows: Path) -> None:
     with Server(Decider()) as server:
         unknown = command("evaluate", rows.name, *LEAN, "--judge", "systemone:m@https://example.org", "--budget", 1)
-        stopped = command(
-            "evaluate", rows.name, *LEAN, *judging(server, "--decide-price", "1000:0", "--budget", "0.9")
-        )
+        stopped = command("evaluate", rows.name, *LEAN, *judging(server, "--decide-price", "1000:0", "--budget", "0.9"))
 
     assert (unknown.code, stopped.code) == (2, 3)
     assert "--decide-price IN:OUT" in unknown.err
