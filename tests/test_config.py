@@ -90,6 +90,7 @@ tpm = 200_000
 budget = 2.5
 max_requests = 1000
 price = "0.25:2"
+explain = "all"
 decide_price = "0.1:0"
 max_body = 65_536
 prompts = "own"
@@ -116,6 +117,7 @@ headers = { X-Team = "red" }
         budget=2.5,
         max_requests=1000,
         price=Price(0.25, 2.0),
+        explain="all",
         decide_price=Price(0.1, 0.0),
         max_body=65_536,
         prompts=tmp_path / "own",

@@ -194,7 +194,7 @@ def test_shipped_bands_are_not_for_a_decision_model_that_decides_first(command, 
         (("--judge", "systemone:x@http://x.org", "--batch-api"), "a batch API is for language models"),
         (
             ("--judge", "systemone:x@http://127.0.0.1:9", "--base-rate", "supported=0.9"),
-            "--base-rate is for the embedded judge",
+            "--base-rate supported: there is no chance to move",
         ),
     ],
 )

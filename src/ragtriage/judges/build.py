@@ -150,8 +150,8 @@ def build_judge(
 
     def member(name: str) -> Judge:
         own, decider = texts(name), decider_of(name)
-        if decider not in {None, SAME}:
-            decided = remembering(_decider(str(decider), session), paid=True)
+        if decider is not None:
+            decided = own if decider == SAME else remembering(_decider(decider, session), paid=True)
             own = Routed({**dict.fromkeys(KINDS, own), **dict.fromkeys(DECIDED, decided)}, name)
         return _changed(config, name, own)
 

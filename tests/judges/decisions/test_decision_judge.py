@@ -409,7 +409,7 @@ def test_a_reply_that_names_another_model_is_warned_of() -> None:
 
 
 def test_a_server_that_never_answers_in_form_ends_the_run_with_advice() -> None:
-    with pytest.raises(JudgeError, match=r"the reply is no JSON; look at its address"):
+    with pytest.raises(JudgeError, match=r"the reply is no JSON\); look at its address"):
         answers(judge_of(Decider(lambda body, times: Said(")]}'"))), [*CLAIMS[:1], *ABOUT_QUERY])
 
 
