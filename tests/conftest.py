@@ -17,6 +17,11 @@ settings.load_profile("ragtriage")
 gc.set_threshold(50_000, 20, 20)
 
 
+def pytest_collection_finish() -> None:
+    """See above: what is there now is never looked at again."""
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What a store can't take isn't put into the developer's own folder."""
