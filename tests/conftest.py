@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-# How long an example takes says nothing on a busy machine; the whole suite has a limit of its own.
-settings.register_profile("ragtriage", deadline=None)
+# How long an example takes says nothing on a busy machine; the whole suite has a limit of its own. Few examples are
+# enough, since every run tries others.
+settings.register_profile("ragtriage", deadline=None, max_examples=50)
 settings.load_profile("ragtriage")
 
 # All tests, and all that they load, stay: to look for garbage among them again and again takes some time.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,11 @@ def answer(question: Question) -> Answer:
     return Verdict("yes" if score >= 0.5 else "no", score, max(score, 1 - score))
 
 
-@pytest.fixture
-def labelled(tmp_path: Path) -> Callable[..., Path]:
-    """A store with one run, and a file with labels of all its claims; `change` gets each as a row."""
-    rows = tmp_path / "rows.jsonl"
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a store with one run, made once."""
+    folder = tmp_path_factory.mktemp("judged")
+    rows = folder / "rows.jsonl"
     texts = [
         {"id": f"c{i}", "question": "q?", "contexts": ["s"], "answer": "; ".join(f"Claim {k} of {i}" for k in range(3))}
         for i in range(CASES)
@@ -45,8 +47,15 @@ def labelled(tmp_path: Path) -> Callable[..., Path]:
     rows.write_text("".join(json.dumps(row) + "\n" for row in texts), encoding="utf-8")
     config = EvaluationConfig(metrics_named(["groundedness", "answer_f1", "response_precision"]), thresholds_with({}))
     judge = FakeJudge(answer, name="embedded")
-    with open_store(tmp_path / ".ragtriage") as store:
+    with open_store(folder / ".ragtriage") as store:
         evaluate_file(open_cases(rows), judge, store, config, name="rows.jsonl")
+    return folder
+
+
+@pytest.fixture
+def labelled(judged: Path, tmp_path: Path) -> Callable[..., Path]:
+    """It for one test, and a file with labels of all its claims; `change` gets each as a row."""
+    shutil.copytree(judged, tmp_path, dirs_exist_ok=True)
 
     def write(change: Callable[[dict[str, Any]], dict[str, Any] | None] = lambda row: row) -> Path:
         found = []

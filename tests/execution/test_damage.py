@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -25,19 +26,25 @@ def evaluated(rows: Path, out: Path, **more: Any) -> JobOutcome:
     return evaluated_into([rows], out, size=10, **more)
 
 
-@pytest.fixture
-def rows(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An input of 40 cases, of which one repeats an id and one can't be used."""
     given: list[object] = [row(i) for i in range(40)]
     given[20], given[30] = row(3), "{broken"
-    return written(tmp_path / "rows.jsonl", given)
+    return written(tmp_path_factory.mktemp("given") / "rows.jsonl", given)
+
+
+@pytest.fixture(scope="module")
+def undamaged(rows: Path) -> Path:
+    """The folder that it was evaluated into, for all tests."""
+    assert evaluated(rows, rows.parent / "run").complete
+    return rows.parent / "run"
 
 
 @pytest.fixture
-def out(tmp_path: Path, rows: Path) -> Path:
-    """The folder that it was evaluated into."""
-    assert evaluated(rows, tmp_path / "run").complete
-    return tmp_path / "run"
+def out(tmp_path: Path, undamaged: Path) -> Path:
+    """One for this test."""
+    return shutil.copytree(undamaged, tmp_path / "run")
 
 
 def everything(out: Path) -> object:
@@ -136,7 +143,7 @@ def test_whatever_is_damaged_no_reader_breaks_off(tmp_path: Path, rows: Path, ou
     chance = Random(7)
     files = sorted(path for path in out.rglob("*") if path.is_file() and path.name != "progress.json")
     told: list[str] = []
-    times = 60
+    times = 30
     for _ in range(times):
         path = chance.choice([chance.choice(files), largest(out, "records/*.parquet")])
         whole = path.read_bytes()

@@ -254,6 +254,12 @@ def to_server(tmp_path) -> tuple[Place, Place]:
     return Place(str(tmp_path / "file")), Place(*new_schema())
 
 
+@pytest.fixture
+def to_file(tmp_path) -> tuple[Place, Place]:
+    """The same the other way round; tests of several transactions go one way, half of them each."""
+    return Place(*new_schema()), Place(str(tmp_path / "file"))
+
+
 def many(store: Store, cases: list[Case], version: str = "1") -> None:
     with store.begin(identity_of(cases, version), input="a", rows=len(cases), judge="f") as run:
         for record in evaluated(run.todo(cases)):
@@ -300,8 +306,8 @@ def test_nobody_waits_for_the_texts_of_a_copy(to_server):
         assert target.check().sound
 
 
-def test_texts_of_a_copy_stay_though_others_forget_theirs_meanwhile(two):
-    with open_store(two[0]) as source, open_store(two[1]) as target, open_store(two[1]) as other:
+def test_texts_of_a_copy_stay_though_others_forget_theirs_meanwhile(to_server):
+    with open_store(to_server[0]) as source, open_store(to_server[1]) as target, open_store(to_server[1]) as other:
         many(source, [case(i) for i in range(300)])
 
         @event.listens_for(target.database.engine, "before_cursor_execute")
@@ -313,16 +319,16 @@ def test_texts_of_a_copy_stay_though_others_forget_theirs_meanwhile(two):
         assert target.check().missing == {}
 
 
-def test_half_a_copy_is_nowhere_to_be_seen_and_the_next_one_goes_on_with_it(two):
+def test_half_a_copy_is_nowhere_to_be_seen_and_the_next_one_goes_on_with_it(to_server):
     all_of_them = [case(i) for i in range(300)]
-    with open_store(two[0], project="shop") as source:
+    with open_store(to_server[0], project="shop") as source:
         many(source, all_of_them)
-    open_store(two[1]).close()
-    with Child(two[0], two[1], folder=Path(__file__).parent, code=KILLED) as child:
+    open_store(to_server[1]).close()
+    with Child(to_server[0], to_server[1], folder=Path(__file__).parent, code=KILLED) as child:
         assert child.communicate() == ("", "")
         assert child.returncode == -9
-    with open_store(two[1]) as target:
-        assert 0 < two[1].sql("SELECT count(*) FROM cases")[0][0] < 300
+    with open_store(to_server[1]) as target:
+        assert 0 < to_server[1].sql("SELECT count(*) FROM cases")[0][0] < 300
         assert target.runs() == []
         for which in ("last", 2):
             with pytest.raises(NotStoredError, match="the store holds no run yet"):
@@ -331,29 +337,33 @@ def test_half_a_copy_is_nowhere_to_be_seen_and_the_next_one_goes_on_with_it(two)
         assert (target.newest(identity), target.unfinished(identity), target.scan("a").last_run) == (None, None, None)
         check = target.check()
         assert (check.runs, check.half_copied, check.unheld, check.sound) == (0, [1], 0, True)
-    with open_store(two[0]) as source:
+    with open_store(to_server[0]) as source:
         source.forget_texts(1, ["case 7"])  # which was copied before
-    assert copied(two, [1]) == [CopiedRun(1, 1, before=False, cases=300)]
-    with open_store(two[0]) as source, open_store(two[1]) as target:
+    assert copied(to_server, [1]) == [CopiedRun(1, 1, before=False, cases=300)]
+    with open_store(to_server[0]) as source, open_store(to_server[1]) as target:
         assert list(target.run().records()) == list(source.run().records())
         assert target.check().half_copied == []
         assert target.run().texts_deleted() == 1
 
 
-def test_half_a_copy_can_be_deleted(two):
-    with open_store(two[0]) as source:
+def test_half_a_copy_can_be_deleted(to_file):
+    with open_store(to_file[0]) as source:
         many(source, [case(i) for i in range(300)])
-    open_store(two[1]).close()
-    with Child(two[0], two[1], folder=Path(__file__).parent, code=KILLED) as child:
+    open_store(to_file[1]).close()
+    with Child(to_file[0], to_file[1], folder=Path(__file__).parent, code=KILLED) as child:
         child.communicate()
-    with open_store(two[1]) as target:
+    with open_store(to_file[1]) as target:
         target.delete(1)
         assert target.check().half_copied == []
-    assert [two[1].sql(f"SELECT count(*) FROM {table}") for table in ("cases", "texts")] == [[(0,)], [(0,)]]
+    assert [to_file[1].sql(f"SELECT count(*) FROM {table}") for table in ("cases", "texts")] == [[(0,)], [(0,)]]
 
 
-def test_a_run_that_is_changed_while_it_is_copied_is_not_listed(two):
-    with open_store(two[0]) as source, open_store(two[1]) as target, open_store(two[0]) as other:
+def test_a_run_that_is_changed_while_it_is_copied_is_not_listed(to_file):
+    with (
+        open_store(to_file[0]) as source,
+        open_store(to_file[1]) as target,
+        open_store(to_file[0]) as other,
+    ):
         many(source, [case(i) for i in range(300)])
         seen: list[int] = []
 

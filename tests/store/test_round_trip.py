@@ -311,7 +311,7 @@ def lasting(request, tmp_path_factory):
         yield opened
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(RECORD, max_size=4, unique_by=lambda record: record.case.id))
 def test_any_records_come_back(lasting, records):
     with lasting.begin(identity_of([]), input="a", rows=0, judge="fake") as run:

@@ -1,6 +1,6 @@
 """Models with safetensors: what is read of a tiny checkpoint is what transformers' own recipe gives.
 
-All tests that need torch stand in this file, so that one worker imports it once.
+All tests that need torch stand in this file, so that one worker imports it once, and no other does.
 """
 
 from __future__ import annotations
@@ -15,11 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import torch
-import transformers
 from contract import answers
-from safetensors.torch import load_file, save_file
-from tiny_torch import MAKERS, made
 
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, JudgeError
@@ -40,11 +36,14 @@ CLAIM = "A day ticket is valid until three in the morning."
 QUERY = "How long is a day ticket valid?"
 PAIRS = [(DOCUMENT, CLAIM), (DOCUMENT[:50], "Dogs travel free."), ("They cost six euros.", CLAIM)]
 CLOSE = {"abs": 2 * 10.0**-PLACES}
+TINY = ("deberta", "xlmr", "bert")
 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """A tiny model's folder, made once."""
+    from tiny_torch import made  # noqa: PLC0415  # it imports torch
+
     folder = tmp_path_factory.mktemp("models")
 
     def model(name: str) -> Path:
@@ -61,8 +60,11 @@ def built(folder: Path) -> BuiltJudge:
     return build_judge(JudgeSession.of(JudgeConfig((f"embedded+reader:{folder}",))))
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", TINY)
 def test_a_classifier_reads_premise_and_hypothesis(tiny: Callable[[str], Path], name: str) -> None:
+    import torch  # noqa: PLC0415  # a heavy package
+    import transformers  # noqa: PLC0415  # a heavy package
+
     folder = tiny(name)
     model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -88,7 +90,7 @@ def test_labels_are_found_by_their_names(tiny: Callable[[str], Path], tmp_path: 
     assert other.read([pair])[pair].against == opened(tiny("deberta")).read([pair])[pair].yes
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", TINY)
 def test_what_is_read_together_is_read_as_if_alone(tiny: Callable[[str], Path], name: str) -> None:
     pairs = [(DOCUMENT[:end], claim) for end in (20, 60, 110) for claim in ("Dogs travel free.", CLAIM)]
     model = opened(tiny(name))
@@ -98,7 +100,7 @@ def test_what_is_read_together_is_read_as_if_alone(tiny: Callable[[str], Path], 
 
 
 def test_models_may_be_the_first_to_import_transformers_at_once(tiny: Callable[[str], Path]) -> None:
-    folders = [str(tiny(name)) for name in MAKERS]
+    folders = [str(tiny(name)) for name in TINY]
     code = f"""
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -113,13 +115,13 @@ with ThreadPoolExecutor(3) as pool:
 
 
 def test_models_that_are_loaded_at_once_leave_each_other_alone(tiny: Callable[[str], Path]) -> None:
-    with ThreadPoolExecutor(len(MAKERS)) as pool:
-        found = list(pool.map(lambda folder: opened(folder).read(PAIRS), map(tiny, MAKERS)))
+    with ThreadPoolExecutor(len(TINY)) as pool:
+        found = list(pool.map(lambda folder: opened(folder).read(PAIRS), map(tiny, TINY)))
 
-    assert found == [opened(tiny(name)).read(PAIRS) for name in MAKERS]
+    assert found == [opened(tiny(name)).read(PAIRS) for name in TINY]
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", TINY)
 def test_a_judge_with_a_hub_model_answers_about_claims_by_it_and_the_rest_as_ever(
     tiny: Callable[[str], Path], name: str
 ) -> None:
@@ -149,6 +151,8 @@ def test_the_order_of_the_sources_changes_nothing(tiny: Callable[[str], Path]) -
 
 
 def test_weights_that_lack_a_layer_are_refused(tiny: Callable[[str], Path], tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file  # noqa: PLC0415  # it imports torch
+
     folder = shutil.copytree(tiny("xlmr"), tmp_path / "xlmr")
     weights = load_file(folder / "model.safetensors")
     weights.pop("classifier.out_proj.weight")
@@ -237,7 +241,7 @@ def without_spaces(parts: Iterable[str]) -> str:
 
 
 @pytest.mark.parametrize("source", HOSTILE)
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", TINY)
 def test_the_whole_source_is_read_beside_the_whole_claim(
     tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, name: str, source: str
 ) -> None:
@@ -254,7 +258,7 @@ def test_the_whole_source_is_read_beside_the_whole_claim(
         assert model.count(chunk) + model.count(claim) < model.pieces(chunk, claim) <= model.folder.length
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", TINY)
 def test_what_does_not_fit_beside_any_source_is_unknown_with_the_reason(tiny: Callable[[str], Path], name: str) -> None:
     long = "Day tickets are valid until three in the morning if they cost six euros and dogs travel free, and " * 60
     told = answers(built(tiny(name)).judge, [ask.supported(long, (DOCUMENT,), QUERY)])[0]

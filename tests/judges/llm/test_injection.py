@@ -127,8 +127,9 @@ def questions_about(place, texts):
             ]
 
 
-def prompts_about(place, texts, batch_size):
-    requests = group_questions(questions_about(place, texts), batch_size)
+def prompts_about(place, texts):
+    """Each question by itself, and as many together as may be."""
+    requests = [one for size in (1, 32) for one in group_questions(questions_about(place, texts), size)]
     return requests, [JSON.render(request) for request in requests]
 
 
@@ -152,11 +153,10 @@ def test_there_are_enough_families_of_enough_texts_in_every_place():
 
 
 @EACH
-@pytest.mark.parametrize("batch_size", [1, 32])
-def test_a_hostile_text_changes_nothing_outside_its_fences(row, batch_size):
+def test_a_hostile_text_changes_nothing_outside_its_fences(row):
     texts = texts_of(row)
-    requests, prompts = prompts_about(row["place"], texts, batch_size)
-    _, likewise = prompts_about(row["place"], harmless(texts), batch_size)
+    requests, prompts = prompts_about(row["place"], texts)
+    _, likewise = prompts_about(row["place"], harmless(texts))
     assert len(prompts) == len(likewise)
     for request, prompt, same in zip(requests, prompts, likewise, strict=True):
         assert prompt.system == same.system == PROMPTS.head
@@ -170,9 +170,8 @@ def test_a_hostile_text_changes_nothing_outside_its_fences(row, batch_size):
 
 
 @EACH
-@pytest.mark.parametrize("batch_size", [1, 32])
-def test_every_fence_opens_and_closes_once_and_holds_no_tag(row, batch_size):
-    for prompt in prompts_about(row["place"], texts_of(row), batch_size)[1]:
+def test_every_fence_opens_and_closes_once_and_holds_no_tag(row):
+    for prompt in prompts_about(row["place"], texts_of(row))[1]:
         fences = list(FENCED.finditer(prompt.user))
         tags = Counter(TAG.findall(prompt.user))
         assert tags == {tag: 1 for found in fences for tag in (f"<{found[1]}>", f"</{found[1]}>")}
@@ -182,9 +181,8 @@ def test_every_fence_opens_and_closes_once_and_holds_no_tag(row, batch_size):
 
 
 @EACH
-@pytest.mark.parametrize("batch_size", [1, 32])
-def test_no_special_token_and_nothing_hidden_gets_through(row, batch_size):
-    for prompt in prompts_about(row["place"], texts_of(row), batch_size)[1]:
+def test_no_special_token_and_nothing_hidden_gets_through(row):
+    for prompt in prompts_about(row["place"], texts_of(row))[1]:
         assert not SPECIAL.search(prompt.user)
         assert hidden(prompt.user) == []
         for line in lines_of(prompt):

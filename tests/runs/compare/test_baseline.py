@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +51,19 @@ def compared(folder: Path, base: str | Path, reading: EvaluationConfig | None = 
         return compare_chosen(before, choose_side(store, "2"), reading or config(folder), CompareOptions(**more))
 
 
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of two runs, made once."""
+    folder = tmp_path_factory.mktemp("two")
+    store_run(ROWS, folder=folder)
+    store_run(NEW, folder=folder)
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    store_run(ROWS, folder=tmp_path)
-    store_run(NEW, folder=tmp_path)
-    return tmp_path
+def folder(two_runs: Path, tmp_path: Path) -> Path:
+    """It, for one test."""
+    return shutil.copytree(two_runs, tmp_path, dirs_exist_ok=True)
 
 
 def alike(one: Comparison, other: Comparison) -> None:

@@ -49,7 +49,7 @@ PIECES = (
 TEXTS = st.one_of(st.lists(st.sampled_from(PIECES), max_size=25).map("".join), st.text(max_size=80))
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(text=TEXTS)
 @example(text="Apples are red\n> 【2†source】【1】: Apples are red")
 def test_segments_stand_in_order_inside_the_text_and_apart(text: str) -> None:
@@ -69,7 +69,7 @@ SHAPES = st.sampled_from(["{}", "- {}", "1. {}", "> {}", "| {} |", "{}:"])
 BLOCKS = st.lists(st.tuples(SHAPES, st.lists(SENTENCE, min_size=1, max_size=4)) | st.just("heading"), max_size=6)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(made=BLOCKS)
 def test_all_but_headings_and_marks_stands_in_exactly_one_segment(made: list[Any]) -> None:
     words, headings, parts = 0, 0, ["Word0 is cited [1]."]
