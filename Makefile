@@ -1,6 +1,8 @@
 # A bare machine with Python 3.11 and make is enough: everything is installed into .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+# One more than there are processors: some tests wait for servers and processes.
+WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 # The tests start many interpreters, which would compile the whole package each.
 test test-real: export PYTHONDONTWRITEBYTECODE =
 
@@ -12,7 +14,7 @@ demo: .venv/installed
 # In the order of the folders, small files come last, so that no worker ends long after the others.
 test: .venv/installed-dev
 	@command -v chromium >/dev/null || echo "note: there is no 'chromium' here, so the report's browser tests are skipped (Debian: apt-get install chromium)"
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # The LLM judge against real servers of its own, with a model that the tests write; llama-cpp-python may have to be compiled.
 test-real: .venv/installed-dev .venv/installed-real

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragtriage.core.verdicts import Components
@@ -34,6 +34,7 @@ JOINERS = frozenset(
 
 @pytest.mark.parametrize("split", SPLITS)
 @given(text=TEXTS)
+@example(text="||`")
 def test_spans_lie_in_the_text_and_in_order(split: Callable[[str], Components], text: str) -> None:
     at = 0
     for component in split(text):

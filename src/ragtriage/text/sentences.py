@@ -198,7 +198,8 @@ def split_facts(text: str) -> Components:
         if block.shape in {"heading", "header"}:
             continue
         if block.shape == "row":
-            found.append(Component(row_text(text, block), (block.start, block.end)))
+            if said := row_text(text, block):
+                found.append(Component(said, (block.start, block.end)))
             continue
         if fields := _fields(text, block):
             found.extend(Component(text[a:b].replace('"', ""), (a, b)) for a, b in fields)
