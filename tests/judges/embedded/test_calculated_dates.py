@@ -61,10 +61,10 @@ def test_what_is_worked_out_is_accounted_for() -> None:
 
 
 def test_time_grows_with_the_texts() -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     calculated_dates("It is on 5 May.", ("On 3 April, 10 days, " * 2000,), "On 4 May, 11 days, " * 2000)
 
-    assert time.perf_counter() - begin < 20, "less than a second on an idle machine"
+    assert time.process_time() - begin < 20, "less than a second on an idle machine"
 
 
 def test_the_order_of_the_sources_and_their_many_dates_dont_matter() -> None:
@@ -87,7 +87,7 @@ def test_letters_that_only_match_without_regard_to_case_are_no_date(text: str) -
 def test_many_dates_and_spans_take_little_time() -> None:
     days = " ".join(f"{1 + n} May {1900 + 8 * n}," for n in range(24))
     spans = " ".join(f"{30 + n} business days" for n in range(24))
-    begin = time.perf_counter()
+    begin = time.process_time()
     calculated_dates(days, (days.replace("May", "July"), spans, "q"), days + spans)
 
-    assert time.perf_counter() - begin < 20, "a second or two on an idle machine"
+    assert time.process_time() - begin < 20, "a second or two on an idle machine"

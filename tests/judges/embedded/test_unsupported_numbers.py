@@ -103,10 +103,10 @@ def test_a_wrong_one_or_one_of_made_up_numbers_is_not(
 
 @pytest.mark.parametrize("unit", ["1", "1,", "1 + ", "1 a-", "(1) "])
 def test_time_grows_with_the_response(unit: str) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     unsupported_numbers("It takes 99 days.", (), ["It takes 25 days."], unit * (20_000 // len(unit)))
 
-    assert time.perf_counter() - begin < 20, "less than a second on an idle machine"
+    assert time.process_time() - begin < 20, "less than a second on an idle machine"
 
 
 @pytest.mark.parametrize("claim", ["So 1 + 1 = " + "9" * 400 + " days", "9" * 5000 + ":30", "It costs " + "9" * 400])
@@ -134,7 +134,7 @@ def test_what_stands_nowhere_and_is_worked_out_is_derived(
 
 def test_totals_over_long_tables_take_little_time() -> None:
     claim = "In total " + " ".join(f"{n}.123" for n in range(20))
-    begin = time.perf_counter()
+    begin = time.process_time()
     unsupported_numbers(claim, (), [" ".join(str(100 + 3 * n) for n in range(3000)), "q"], "x")
 
-    assert time.perf_counter() - begin < 20, "a second or two on an idle machine"
+    assert time.process_time() - begin < 20, "a second or two on an idle machine"

@@ -109,11 +109,11 @@ def test_a_pattern_that_is_none_or_matches_nothing_or_has_no_group_is_refused(ow
     "piece", ["[", "[1", "[1, ", "a[1] ", "`", "【1", "[^a]: b\n  ", "Sources:\n- a\n", "| a |\n", "\\["]
 )
 def test_long_texts_are_cut_quickly(piece: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
 
     segments_of(case_of(piece * (40_000 // len(piece)) + " Apples are red [1]."))
 
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize(
