@@ -101,9 +101,9 @@ def test_a_server_without_probabilities_is_told_and_its_letters_count(command, r
 def test_reasons_are_asked_for_as_is_wanted_and_one_by_one_takes_a_token(command, rows: Path) -> None:
     with Server(Letters(0.9)) as server:
         given = (rows.name, *METRICS, "--decide", "openai:m", "--base-url", server.url)
-        command("evaluate", *given, "--explain", "none")
+        command("evaluate", *given, "--explain", "none", "--batch-size", 32)
         lists = [one.body for one in server.heard]
-        command("evaluate", *given, "--explain", "none", "--batch-size", 1)
+        command("evaluate", *given)
         singly = [one.body for one in server.heard[len(lists) :]]
 
     assert lists

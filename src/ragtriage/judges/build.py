@@ -41,6 +41,8 @@ from ragtriage.judges.wrappers import AnswerMemory, Cached, Cascade, InMemory, J
 
 RAW_SCORES = "uncalibrated"
 """Stands in `BuiltJudge.counting` before the kinds whose scores aren't calibrated chances."""
+ONE_BY_ONE = 1
+"""Questions in a request for letters beside another judge: their probabilities tell more than those of a list."""
 COMPARING_CACHE = 10_000
 """Word pieces that the embedded judge remembers where it only compares the sentences of a response."""
 
@@ -241,14 +243,21 @@ def _ask(model: ModelConnection, queue: BatchQueue | None) -> AskModel:
     return queue.ask if queue else partial(model.channel.ask, model.transport.send)
 
 
-def _llm(model: ModelConnection, session: JudgeSession, queue: BatchQueue | None = None, *, letters: bool) -> LLMJudge:
+def _llm(
+    model: ModelConnection,
+    session: JudgeSession,
+    queue: BatchQueue | None = None,
+    *,
+    letters: bool,
+    batch_size: int = LLM_BATCH,
+) -> LLMJudge:
     """A language model that gives its verdicts as letters, or in JSON."""
     return LLMJudge(
         model.name,
         _ask(model, queue),
         session.prompts,
         letters=(model.options.explain or "doubtful") if letters else None,
-        batch_size=model.options.batch_size or LLM_BATCH,
+        batch_size=model.options.batch_size or batch_size,
         price=model.price,
         identity=model.identity,
         warn=session.ledger.warn,
@@ -277,7 +286,7 @@ def _routed(
 def _decider(name: str, session: JudgeSession) -> Judge:
     """What gives the verdicts: a decision model, or a language model by its letters."""
     if name in session.models:
-        return _llm(session.models[name], session, letters=True)
+        return _llm(session.models[name], session, letters=True, batch_size=ONE_BY_ONE)
     one, options = session.deciders[name], session.config.options
     return DecisionJudge(
         one.model,

@@ -77,7 +77,9 @@ class LLMOptions:
     embeddings: str = setting("What measures repetition: embedded, or provider:model", default="embedded")
     """It is asked for the embedded judge, too."""
     batch_size: int | None = setting(
-        "Maximum number of questions in a request [default: 32; of a decision model 64]", least=1
+        "Maximum number of questions in a request [default: 32; of a decision model 64; of letters by --decide "
+        "PROVIDER:MODEL 1]",
+        least=1,
     )
     concurrency: int = setting("Maximum number of requests in flight", default=16, least=1)
     timeout: float = setting("Seconds after which a request is tried again", default=120.0, least=0.01)
