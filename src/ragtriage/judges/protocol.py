@@ -6,15 +6,15 @@ Every judge, embedded or behind an API, and every judge around judges (cached, b
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
 from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import Kind, Question
-from ragtriage.core.verdicts import Answer
+from ragtriage.core.verdicts import Answer, Failure
 
 TURN: ContextVar[int] = ContextVar("turn", default=0)
 """The place, in the order of the input, of the case that is being asked about. A judge whose questions must queue
@@ -108,6 +108,35 @@ async def closing_stream(answers: AsyncIterator[T]) -> AsyncGenerator[AsyncItera
     finally:
         if isinstance(answers, AsyncGenerator):
             await answers.aclose()
+
+
+RequestReply = tuple[str, Mapping[Question, Answer]]
+"""The short id of a request, and the answers that it brought."""
+
+
+async def by_requests(
+    questions: Sequence[Question],
+    asked: Collection[Kind],
+    who: str,
+    streams: Callable[[Sequence[Question]], Sequence[AsyncIterator[tuple[int, RequestReply]]]],
+) -> AsyncGenerator[tuple[int, Answer], None]:
+    """Yield (position, answer) where several questions share a request, whose answers come together.
+
+    Equal questions are asked once; those of kinds that aren't `asked` of `who` fail. `streams` makes a stream of
+    replies for each request, from the distinct questions.
+    """
+    places: dict[Question, list[int]] = {}
+    for position, question in enumerate(questions):
+        if question.kind in asked:
+            places.setdefault(question, []).append(position)
+        else:
+            yield position, Failure(f"{who} isn't asked for {question.kind}")
+    async with aclosing(merged(streams(list(places)))) as replies:
+        async for _, _, (request_id, answers) in replies:
+            for question, answer in answers.items():
+                for position in places[question]:
+                    REQUEST.set(request_id)
+                    yield position, answer
 
 
 async def merged(streams: Sequence[AsyncIterator[tuple[int, T]]]) -> AsyncGenerator[tuple[int, int, T], None]:

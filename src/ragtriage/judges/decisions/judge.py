@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -33,7 +32,7 @@ from ragtriage.judges.llm.channel import Channel, RetriesExhausted
 from ragtriage.judges.llm.messages import Prompt, Reply, Send, tokens_of
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.requests import Request, group_questions
-from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate, merged
+from ragtriage.judges.protocol import ARRIVED, Arrived, Estimate, RequestReply, by_requests
 
 T = TypeVar("T")
 
@@ -142,26 +141,15 @@ class DecisionJudge:
                 total += Estimate(1, tokens, 0, self._price.of(tokens, 0) if self._price else None)
         return total
 
-    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+    def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """See `ragtriage.judges.protocol.Judge.ask`; the answers of one request come together."""
-        places: dict[Question, list[int]] = {}
-        for position, question in enumerate(questions):
-            if question.kind in DECIDED:
-                places.setdefault(question, []).append(position)
-            else:
-                yield position, Failure(f"a decision model isn't asked for {question.kind}")
-        arrived = ARRIVED.get()
-        streams = [self._stream(written, arrived) for written in self._requests(list(places))]
-        async with aclosing(merged(streams)) as replies:
-            async for _, _, (request_id, answers) in replies:
-                for question, answer in answers.items():
-                    for position in places[question]:
-                        REQUEST.set(request_id)
-                        yield position, answer
+        return by_requests(questions, DECIDED, "a decision model", self._streams)
 
-    async def _stream(
-        self, written: _Written, arrived: Arrived | None
-    ) -> AsyncIterator[tuple[int, tuple[str, Mapping[Question, Answer]]]]:
+    def _streams(self, distinct: Sequence[Question]) -> list[AsyncIterator[tuple[int, RequestReply]]]:
+        arrived = ARRIVED.get()
+        return [self._stream(request, arrived) for request in self._requests(distinct)]
+
+    async def _stream(self, written: _Written, arrived: Arrived | None) -> AsyncIterator[tuple[int, RequestReply]]:
         """One request's id and its answers, all at once."""
         answers = await self._answered(written, arrived)
         yield 0, (written.id, answers)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol, TypeVar
 
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
@@ -17,7 +16,7 @@ from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.prompts import ASKED, Prompts
 from ragtriage.judges.llm.requests import Form, ReadReply, Request, TooFewQuestions, group_questions
-from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate, merged
+from ragtriage.judges.protocol import ARRIVED, Arrived, Estimate, RequestReply, by_requests
 
 T = TypeVar("T")
 
@@ -100,26 +99,15 @@ class LLMJudge:
             total += Estimate(1, sent, back, self._price.of(sent, back) if self._price else None)
         return total
 
-    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+    def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """See `ragtriage.judges.protocol.Judge.ask`; the answers of one request come together."""
-        places: dict[Question, list[int]] = {}
-        for position, question in enumerate(questions):
-            if question.kind in ASKED:
-                places.setdefault(question, []).append(position)
-            else:
-                yield position, Failure(f"a language model isn't asked for {question.kind}")
-        requests = group_questions(list(places), self._batch_size)
-        arrived = ARRIVED.get()
-        async with aclosing(merged([self._stream(request, arrived) for request in requests])) as replies:
-            async for _, _, (request_id, answers) in replies:
-                for question, answer in answers.items():
-                    for position in places[question]:
-                        REQUEST.set(request_id)
-                        yield position, answer
+        return by_requests(questions, ASKED, "a language model", self._streams)
 
-    async def _stream(
-        self, request: Request, arrived: Arrived | None
-    ) -> AsyncIterator[tuple[int, tuple[str, Mapping[Question, Answer]]]]:
+    def _streams(self, distinct: Sequence[Question]) -> list[AsyncIterator[tuple[int, RequestReply]]]:
+        arrived = ARRIVED.get()
+        return [self._stream(request, arrived) for request in group_questions(distinct, self._batch_size)]
+
+    async def _stream(self, request: Request, arrived: Arrived | None) -> AsyncIterator[tuple[int, RequestReply]]:
         """The id of a request and its answers, all at once; then those of what its reply left out, asked again."""
         waiting = [(request, 1)]
         while waiting:
