@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -164,6 +165,8 @@ def dev_double() -> Iterator[str]:
     listening = server.config.bind_socket()
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
+    while not server.started:
+        time.sleep(0.01)
     yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     server.should_exit = True
     thread.join()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from ragtriage.judges.llm.pydantic_ai_calls import NO_SUCH_MODEL
 from ragtriage.judges.llm.transport import PerEventLoop
 
 if TYPE_CHECKING:
-    import httpx
+    import aiohttp
 
 MOST_SAID = 240
 """Characters of a server's own words."""
@@ -37,6 +37,7 @@ _ABOUT_LIMIT = re.compile(
     re.IGNORECASE,
 )
 _WAITED_FOR = frozenset({408, 409, 425})
+_ELSEWHERE = frozenset({301, 302, 303, 307, 308})
 _NO_MODEL = frozenset({404, 405, 410})
 
 
@@ -54,53 +55,57 @@ class DecisionTransport:
 
     def __init__(self, model: DecisionModel, options: LLMOptions, price: Price | None) -> None:
         try:
-            import httpx  # noqa: F401, PLC0415  # an optional package
+            import aiohttp  # noqa: F401, PLC0415  # an optional package
         except ImportError:
             raise MissingExtraError("Decision models", "decisions") from None
         self._model = model
         self._options = options
         self._price = price
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"} | dict(model.authorization())
-        self._client = PerEventLoop(self._open, lambda client: client.aclose())
+        self._client = PerEventLoop(self._open, lambda client: client.close())
 
-    def _open(self) -> httpx.AsyncClient:
-        import httpx  # noqa: PLC0415  # an optional package
+    def _open(self) -> aiohttp.ClientSession:
+        import aiohttp  # noqa: PLC0415  # an optional package
 
-        most = max(100, self._options.concurrency)
-        # shorter than servers keep a connection that isn't used, so that none is closed while a request goes out on it
-        limits = httpx.Limits(max_connections=most, max_keepalive_connections=most, keepalive_expiry=4.0)
-        return httpx.AsyncClient(
-            limits=limits, timeout=self._options.timeout, follow_redirects=False, headers=self._headers
+        return aiohttp.ClientSession(
+            # shorter than servers keep a connection that isn't used, so that none is closed while a request goes out
+            connector=aiohttp.TCPConnector(limit=max(100, self._options.concurrency), keepalive_timeout=4.0),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=self._headers,
+            timeout=aiohttp.ClientTimeout(total=self._options.timeout),
+            trust_env=True,
         )
 
     async def send(self, prompt: Prompt) -> Reply:
         """Send the body that `prompt.user` is; see `ragtriage.judges.llm.messages.Send`."""
-        import httpx  # noqa: PLC0415  # an optional package
+        import aiohttp  # noqa: PLC0415  # an optional package
 
+        client, url = self._client.here(), self._model.url
         try:
-            async with asyncio.timeout(self._options.timeout):
-                reply = await self._client.here().post(self._model.url, content=prompt.user.encode())
+            # a redirect would carry the key to a place that nobody named
+            async with client.post(url, data=prompt.user.encode(), allow_redirects=False) as reply:
+                text = await reply.text(errors="replace")
         except TimeoutError:
             raise TransientError(f"no reply within {self._options.timeout:g} s") from None
-        except httpx.TransportError as error:
-            said = self._hide(str(error)) or type(error).__name__
-            raise TransientError(f"no connection to {public_address(self._model.url)}: {said}") from None
-        except httpx.HTTPError as error:
+        except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError) as error:
             raise TransientError(f"malformed response: {self._hide(str(error))}") from None
-        if not reply.is_success:
-            raise self._refusal(reply)
-        usage = usage_of(reply.text)
+        except (aiohttp.ClientError, OSError) as error:
+            said = self._hide(str(error)) or type(error).__name__
+            raise TransientError(f"no connection to {public_address(url)}: {said}") from None
+        if not 200 <= reply.status < 300:
+            raise self._refusal(reply.status, reply.headers, text)
+        usage = usage_of(text)
         tokens = usage.tokens_in or prompt.tokens
         price = self._price.of(tokens, 0) if self._price else None
-        return Reply(reply.text, tokens, 0, price, model=usage.model)
+        return Reply(text, tokens, 0, price, model=usage.model)
 
-    def _refusal(self, reply: httpx.Response) -> ExchangeError:
+    def _refusal(self, code: int, headers: Mapping[str, str], text: str) -> ExchangeError:
         """What a status means, with the server's words, which hold no key."""
-        code, said = reply.status_code, self._hide(_words(reply))
+        said = self._hide(_words(text))
         because = f" ({code})" + (f": {said}" if said else "")
-        if unusable := self._unusable(reply, said, because):
+        if unusable := self._unusable(code, said, because):
             return ModelUnusable(f"{self._model.name}: {unusable}")
-        wait = _asked_to_wait(reply.headers)
+        wait = _asked_to_wait(headers)
         if code in {429, 529}:
             return RateLimited(f"the server asks to slow down{because}", wait)
         if code in _WAITED_FOR or code >= 500:
@@ -109,10 +114,10 @@ class DecisionTransport:
             return TooLarge(f"the request is too large for the server{because}", alone=True)
         return RequestRejected(f"the server refused the request{because}")
 
-    def _unusable(self, reply: httpx.Response, said: str, because: str) -> str:
+    def _unusable(self, code: int, said: str, because: str) -> str:
         """Why every request would be refused; empty if others may not be."""
-        code, where = reply.status_code, public_address(self._model.url)
-        if reply.has_redirect_location:
+        where = public_address(self._model.url)
+        if code in _ELSEWHERE:
             return f"{where} sends requests elsewhere: give that address"
         if code in {401, 402, 403}:
             key = self._model.service.key
@@ -136,12 +141,12 @@ def _asked_to_wait(headers: Mapping[str, str]) -> float | None:
     return seconds_to_wait(headers.get("retry-after"))
 
 
-def _words(reply: httpx.Response) -> str:
+def _words(text: str) -> str:
     """A server's own words, wherever its reply has them."""
     try:
-        return " ".join(_texts(reply.json()))
+        return " ".join(_texts(json.loads(text)))
     except (ValueError, RecursionError):
-        return reply.text
+        return text
 
 
 def _texts(said: Any) -> list[str]:
