@@ -132,6 +132,12 @@ class Model:
         return reply_to(prompt, verdict, written, quote)
 
 
+def sometimes(said: Said, every: int = 6) -> Callable[[Heard, int], Said | None]:
+    """A fault in each so-manieth request, wherever that falls."""
+    count = iter(range(10_000))
+    return lambda heard, times: said if next(count) % every == every - 1 else None
+
+
 def _vector(text: str) -> list[float]:
     """The same direction for the same words."""
     return [byte - 127.5 for byte in hashlib.blake2b(" ".join(text.split()).encode("utf-8", "replace")).digest()[:16]]

@@ -3,33 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_models import KEY, judging
+from cli_models import KEY, judging, sometimes
 
+import batch_server
+from batch_server import BatchServer, replying
 from cli_rows import row, written
 from fake_models import Lettering
 from ragtriage import open_store
 from ragtriage.core.verdicts import Verdict, Verdicts
 from ragtriage.judges.llm.messages import Prompt
-from servers import Heard, Said, Server, chat
+from servers import Heard, Said, Server, chat, error
 
 pytestmark = pytest.mark.usefixtures("openai")
 METRICS = ("--metrics", "source_precision,groundedness", "--json")
 
 
 class Letters:
-    """A server's model that writes letters, with the probabilities of Y and N if it is given that of Y."""
+    """A server's model that writes letters, with the probabilities of Y and N if it is given that of Y.
 
-    def __init__(self, yes: float | None = None) -> None:
-        chances = None if yes is None else lambda prompt, item: {"Y": yes, "N": 1.0 - yes}
-        self._model = Lettering("Y" if yes is None or yes >= 0.5 else "N", chances)
+    Args:
+        yes: how likely Y is: always, or by question.
+        faults: given a request and 1, what is said instead; None for nothing.
+    """
+
+    def __init__(
+        self,
+        yes: float | Callable[[str], float] | None = None,
+        faults: Callable[[Heard, int], Said | None] = lambda heard, times: None,
+    ) -> None:
+        likely = yes if callable(yes) else lambda item: 1.0 if yes is None else yes
+        chances = None if yes is None else lambda prompt, item: {"Y": likely(item), "N": 1.0 - likely(item)}
+        self._model = Lettering(lambda prompt, item: "Y" if likely(item) >= 0.5 else "N", chances)
+        self._faults = faults
 
     def __call__(self, heard: Heard) -> Said:
         """One chat completion."""
+        if fault := self._faults(heard, 1):
+            return fault
         system, user = (one["content"] for one in heard.body["messages"][:2])
         reply = asyncio.run(self._model.send(Prompt(system, user, {}, 1)))
         said = chat(reply.text)
@@ -60,10 +77,10 @@ def rows(tmp_path: Path) -> Path:
     return written(tmp_path / "rows.jsonl", [row(i) for i in range(3)])
 
 
-def verdicts_of_run() -> list[Verdict]:
-    """All verdicts of run 1."""
+def verdicts_of_run(run: int = 1) -> list[Verdict]:
+    """All verdicts of a run."""
     with open_store() as store:
-        known = [one for record in store.run(1).records() for one in record.steps.values() if isinstance(one, Verdicts)]
+        known = [one for record in store.run(run).records() for one in record.steps.values() if isinstance(one, Verdicts)]
     cells = [cell for verdicts in known for line in verdicts.cells for cell in line]
     return [cell for cell in cells if isinstance(cell, Verdict)]
 
@@ -121,6 +138,66 @@ def test_letters_and_json_never_count_for_each_other(command, rows: Path) -> Non
 
     assert planned.json["most"]["requests"] > 0
     assert asked > 0
+
+
+def by_words(item: str) -> float:
+    """Another probability for each question, whatever travels with it."""
+    return 0.05 + hashlib.blake2b(item.encode()).digest()[0] / 300
+
+
+@pytest.mark.parametrize("decide", ["same", "openai:m"])
+@pytest.mark.parametrize(
+    ("said", "every"),
+    [
+        (error(500, "broken"), 10),
+        (Said(reset=True), 10),
+        (chat("I'd rather talk about ferries."), 10),
+        (error(429, "wait", headers={"retry-after-ms": "1"}), 3),
+    ],
+    ids=["500", "reset", "malformed", "429"],
+)
+def test_nothing_is_lost_by_failures(command, tmp_path: Path, said: Said, every: int, decide: str) -> None:
+    rows = written(tmp_path / "rows.jsonl", [row(i) for i in range(12)])
+
+    found = []
+    for faults in ({}, {"faults": sometimes(said, every)}):
+        with Server(Letters(by_words, **faults)) as server:
+            given = ("--judge", "openai:m") if decide == "same" else ()
+            ended = command("evaluate", rows.name, *METRICS, *given, "--decide", decide, "--base-url", server.url)
+            assert ended.code == 0, ended.err
+            assert ("sent again" in ended.err) == bool(faults)
+            found.append((ended.json["metrics"], verdicts_of_run(ended.json["run"])))
+
+    assert {one.value for one in found[0][1]} == {"yes", "no"}
+    assert found[1] == found[0]
+
+
+@pytest.mark.parametrize("flags", [("--judge", "{model}", "--decide", "same"), ("--decide", "{model}")])
+def test_letters_come_from_the_batch_api_too(
+    command, rows: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", batch_server.KEY)
+    model = Letters(by_words)
+
+    def answer(body: Any) -> tuple[int, Any]:
+        (said,) = model(Heard("/v1/chat/completions", {}, {"messages": body["input"], "logprobs": True})).body["choices"]
+        reply = replying(said["message"]["content"])
+        reply["output"][0]["content"][0]["logprobs"] = said.get("logprobs", {}).get("content", [])
+        return 200, reply
+
+    def given(name: str, address: str) -> tuple[object, ...]:
+        named = (flag.format(model=name) for flag in flags)
+        return (*METRICS, *named, "--base-url", address, "--price", "1:2")
+
+    with BatchServer(answer) as server:
+        said = command("evaluate", rows.name, *given("openai-responses:gpt-5-mini", server.address), "--batch-api", "--wait")
+    with Server(model) as live:
+        expected = command("evaluate", rows.name, *given("openai:m", live.url))
+
+    assert (said.code, expected.code) == (0, 0), said.err
+    assert server.batches
+    assert said.json["metrics"] == expected.json["metrics"]
+    assert verdicts_of_run(1) == verdicts_of_run(2)
 
 
 def test_several_deciders_and_unknown_ones_are_refused(command, rows: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_models import Model, chats, judging, kinds_in, same
+from cli_models import Model, chats, judging, kinds_in, same, sometimes
 
 from cli_rows import row, written
 from ragtriage import open_store
@@ -115,12 +115,6 @@ def test_a_server_that_nobody_reaches_is_told_with_its_address(command, rows: Pa
     assert said.code == 3
     assert f"ragtriage: openai:m gives no answer: no connection to {address}" in said.err
     assert kept_kinds() <= {"sentences", "similarity"}
-
-
-def sometimes(said: Said, every: int = 6) -> Callable[[Heard, int], Said | None]:
-    """A fault in each so-manieth request, wherever that falls."""
-    count = iter(range(10_000))
-    return lambda heard, times: said if next(count) % every == every - 1 else None
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def build_judge(
     def member(name: str) -> Judge:
         own, decider = texts(name), decider_of(name)
         if decider is not None:
-            decided = own if decider == SAME else remembering(_decider(decider, session), paid=True)
+            decided = own if decider == SAME else remembering(_decider(decider, session, queues.get(decider)), paid=True)
             own = Routed({**dict.fromkeys(KINDS, own), **dict.fromkeys(DECIDED, decided)}, name)
         return _changed(config, name, own)
 
@@ -283,10 +283,10 @@ def _routed(
     return Routed(by_kind, model.name)
 
 
-def _decider(name: str, session: JudgeSession) -> Judge:
+def _decider(name: str, session: JudgeSession, queue: BatchQueue | None) -> Judge:
     """What gives the verdicts: a decision model, or a language model by its letters."""
     if name in session.models:
-        return _llm(session.models[name], session, letters=True, batch_size=ONE_BY_ONE)
+        return _llm(session.models[name], session, queue, letters=True, batch_size=ONE_BY_ONE)
     one, options = session.deciders[name], session.config.options
     return DecisionJudge(
         one.model,

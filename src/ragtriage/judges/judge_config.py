@@ -193,7 +193,7 @@ class JudgeConfig:
             raise ConfigError("the paper's protocol is for language models: name one, PROVIDER:MODEL", "judge")
         if self.protocol == "paper" and self.options.prompts is not None:
             raise ConfigError("the paper's protocol has prompts of its own: leave yours out", "prompts", "protocol")
-        if (self.batch_api or self.wait) and self.models != self.names:
+        if (self.batch_api or self.wait) and (self.deciders or self.local):
             raise ConfigError("a batch API is for language models: name one, PROVIDER:MODEL", "judge")
         if self.wait and not self.batch_api:
             raise ConfigError("only a batch API is waited for: ask for it too", "wait", "batch_api")
