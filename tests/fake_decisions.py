@@ -39,6 +39,7 @@ class Decider:
 
     Attributes:
         bodies: the requests that it answered, in order.
+        model: the model that its replies name.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Decider:
         self.bodies: list[Any] = []
         self._faults = faults
         self._decides = decides or _digested
-        self._model = model
+        self.model = model
         self._times: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -74,7 +75,7 @@ class Decider:
         """What it says."""
         found = {name: self._answer(body["state"], question) for name, question in body["questions"].items()}
         usage = {"input_tokens": len(json.dumps(body, ensure_ascii=False).encode()) // 4, "output_tokens": len(found)}
-        return {"model": self._model, "answers": found, "usage": usage}
+        return {"model": self.model, "answers": found, "usage": usage}
 
     def _next(self, body: Mapping[str, Any]) -> Said | ExchangeError | None:
         with self._lock:

@@ -67,6 +67,20 @@ def test_a_decision_model_judges_and_what_it_took_is_told_and_stored(command, ro
     assert "yes from .5 on, which nobody measured" in page
 
 
+def test_a_model_that_was_replaced_since_the_last_run_is_told_with_both_names(command, tmp_path: Path) -> None:
+    files = [written(tmp_path / f"{number}.jsonl", [row(number)]).name for number in range(3)]
+    decider = Decider()
+    with Server(decider) as server:
+        command("evaluate", files[0], *METRICS, *judging(server))
+        same = command("evaluate", files[1], *METRICS, *judging(server))
+        decider.model = "m-2"
+        other = command("evaluate", files[2], *METRICS, *judging(server))
+
+    assert "replies name" not in " ".join(same.json.get("warnings", ()))
+    (told,) = [one for one in other.json["warnings"] if "replies name" in one]
+    assert told == f"systemone:m@{server.root}: replies name the model m-2, earlier ones m-1"
+
+
 def test_verdicts_have_probabilities_and_passages(command, rows: Path) -> None:
     with Server(Decider()) as server:
         command("evaluate", rows.name, *METRICS, *judging(server))

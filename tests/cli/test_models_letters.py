@@ -80,7 +80,9 @@ def rows(tmp_path: Path) -> Path:
 def verdicts_of_run(run: int = 1) -> list[Verdict]:
     """All verdicts of a run."""
     with open_store() as store:
-        known = [one for record in store.run(run).records() for one in record.steps.values() if isinstance(one, Verdicts)]
+        known = [
+            one for record in store.run(run).records() for one in record.steps.values() if isinstance(one, Verdicts)
+        ]
     cells = [cell for verdicts in known for line in verdicts.cells for cell in line]
     return [cell for cell in cells if isinstance(cell, Verdict)]
 
@@ -180,7 +182,9 @@ def test_letters_come_from_the_batch_api_too(
     model = Letters(by_words)
 
     def answer(body: Any) -> tuple[int, Any]:
-        (said,) = model(Heard("/v1/chat/completions", {}, {"messages": body["input"], "logprobs": True})).body["choices"]
+        (said,) = model(Heard("/v1/chat/completions", {}, {"messages": body["input"], "logprobs": True})).body[
+            "choices"
+        ]
         reply = replying(said["message"]["content"])
         reply["output"][0]["content"][0]["logprobs"] = said.get("logprobs", {}).get("content", [])
         return 200, reply
@@ -190,7 +194,9 @@ def test_letters_come_from_the_batch_api_too(
         return (*METRICS, *named, "--base-url", address, "--price", "1:2")
 
     with BatchServer(answer) as server:
-        said = command("evaluate", rows.name, *given("openai-responses:gpt-5-mini", server.address), "--batch-api", "--wait")
+        said = command(
+            "evaluate", rows.name, *given("openai-responses:gpt-5-mini", server.address), "--batch-api", "--wait"
+        )
     with Server(model) as live:
         expected = command("evaluate", rows.name, *given("openai:m", live.url))
 

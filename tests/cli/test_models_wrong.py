@@ -6,7 +6,6 @@ import json
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 

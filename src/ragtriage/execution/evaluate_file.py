@@ -40,7 +40,14 @@ from ragtriage.planning.relations import REPLACING_KINDS
 from ragtriage.readers import CaseFile
 from ragtriage.runs.about import NOTHING_SAID, About
 from ragtriage.runs.case_row import CaseHeading
-from ragtriage.runs.evaluation_config import WARNINGS, EvaluationConfig, judging_stored, to_stored
+from ragtriage.runs.evaluation_config import (
+    WARNINGS,
+    EvaluationConfig,
+    answering_before,
+    judging_stored,
+    to_stored,
+    told_by,
+)
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.repeats.counting import repeats_of
 from ragtriage.runs.repeats.summary import RepeatSummary
@@ -121,6 +128,8 @@ def prepare(job: FileJob, trial: int, first: int | None) -> PreparedRun:
     """
     built = job.build_judge(trial)
     built.open()
+    if built.ledger:
+        built.ledger.answering |= answering_before(job.store.runs())
     cases, counts = SelectedCases(job.file, job.selection), RowCounts()
     hashed = job.store.scan(job.name)
     for case in cases.counted(counts):
@@ -274,8 +283,8 @@ def _run_trial(job: FileJob, trial: int, first: int | None) -> TrialResult:
         tally = SlicedTally(job.config, job.by)
         reason = _execute(job, ready, tally)
         job.notify(RunStopped(run.number, reason) if reason else RunFinished(run.number))
-    if ready.built.ledger and ready.built.ledger.warnings:
-        job.store.add_to_configuration(run.number, WARNINGS, ready.built.ledger.warnings)
+    for key, value in told_by(ready.built.ledger).items() if ready.built.ledger else ():
+        job.store.add_to_configuration(run.number, key, value)
     stored = job.store.run(run.number)
     cascade = ready.built.cascade
     saved = (cascade.first_name, cascade.decided, cascade.passed_on, cascade.saved.requests) if cascade else None

@@ -307,6 +307,8 @@ class Ledger:
     """Cause in few words → how many requests were sent again for it."""
     warnings: list[str] = field(default_factory=list, init=False)
     """What the replies show that whoever reads the result should know, each once."""
+    answering: dict[str, str] = field(default_factory=dict, init=False)
+    """A judge's model → the model that its replies name, these and those of earlier runs."""
     in_flight: int = field(default=0, init=False)
     stopped: str | None = field(default=None, init=False)
     """Why no further request may start; None while they may."""
@@ -384,6 +386,14 @@ class Ledger:
         """Have something told at the end, once."""
         if text not in self.warnings:
             self.warnings.append(text)
+
+    def answers_as(self, asked: str, model: str) -> None:
+        """A reply names its model, empty if it doesn't; another one than before is told."""
+        before = self.answering.get(asked)
+        if before and model and before != model:
+            self.warn(f"{asked}: replies name the model {model}, earlier ones {before}")
+        if model:
+            self.answering[asked] = model
 
     def stop(self, reason: str) -> None:
         """Let no further request start; the first reason stays."""

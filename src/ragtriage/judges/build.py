@@ -153,7 +153,8 @@ def build_judge(
     def member(name: str) -> Judge:
         own, decider = texts(name), decider_of(name)
         if decider is not None:
-            decided = own if decider == SAME else remembering(_decider(decider, session, queues.get(decider)), paid=True)
+            queue = queues.get(decider)
+            decided = own if decider == SAME else remembering(_decider(decider, session, queue), paid=True)
             own = Routed({**dict.fromkeys(KINDS, own), **dict.fromkeys(DECIDED, decided)}, name)
         return _changed(config, name, own)
 

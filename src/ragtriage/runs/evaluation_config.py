@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -12,6 +12,7 @@ from ragtriage.core.steps import Match, Step
 from ragtriage.diagnosis.findings import Assessment, Finding, assess
 from ragtriage.diagnosis.headline import headline
 from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule, needs_of
+from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import BuiltJudge
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import definition_of, metric_by_name_alone, metric_from
@@ -31,6 +32,8 @@ ARITHMETIC = "arithmetic"
 it is more than one."""
 WARNINGS = "warnings"
 """Under which a run's stored configuration has what the judge's replies show that a reader should know."""
+ANSWERING = "answering"
+"""Under which a run's stored configuration has the models that the replies of each judge's model name."""
 CORRECTIONS = "corrections"
 """Under which a run's stored configuration has the means that were corrected by labels."""
 
@@ -105,6 +108,20 @@ def judging_stored(config: EvaluationConfig, built: BuiltJudge) -> dict[str, str
     """What is stored with a run of its judge beside the name, where there is something to say."""
     found = {COUNTING: built.counting, EMBEDDINGS: config.embeddings_of(built)}
     return {key: value for key, value in found.items() if value}
+
+
+def told_by(ledger: Ledger) -> dict[str, Any]:
+    """What is stored with a run of what its replies showed."""
+    found = {WARNINGS: ledger.warnings, ANSWERING: ledger.answering}
+    return {key: value for key, value in found.items() if value}
+
+
+def answering_before(runs: Iterable[RunInfo]) -> dict[str, str]:
+    """A judge's model → the model that its replies named last, of runs with the newest first."""
+    found: dict[str, str] = {}
+    for info in runs:
+        found = {**info.configuration.get(ANSWERING, {}), **found}
+    return found
 
 
 def config_of(info: RunInfo, thresholds: Mapping[str, float] | None = None) -> EvaluationConfig:

@@ -25,7 +25,7 @@ from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.runs.about import NOTHING_SAID, About, commit_in
 from ragtriage.runs.case_row import RowsHash
-from ragtriage.runs.evaluation_config import WARNINGS, EvaluationConfig, judging_stored, to_stored
+from ragtriage.runs.evaluation_config import EvaluationConfig, answering_before, judging_stored, to_stored, told_by
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import MADE_BY, TESTS, Run
 from ragtriage.runs.selection import ALL_ROWS
@@ -99,6 +99,7 @@ def judge_cases(
         stopped: str | None = None
         if built.ledger is not None:
             judges.budget.leave_room(built.ledger, store, session)
+            built.ledger.answering |= answering_before(store.runs())
         with run:
             try:
                 without_event_loop(lambda: _write(run, cases, missing, built, config, answers))
@@ -108,8 +109,8 @@ def judge_cases(
             if len(held) == len(cases):
                 run.finish()
         if built.ledger is not None:
-            if built.ledger.warnings:
-                store.add_to_configuration(run.number, WARNINGS, built.ledger.warnings)
+            for key, value in told_by(built.ledger).items():
+                store.add_to_configuration(run.number, key, value)
             judges.budget.count_own(spent.cost, spent.requests)
     return spent.on(run.number, len(missing & held), stopped)
 

@@ -401,7 +401,7 @@ def test_a_reply_that_names_another_model_is_warned_of() -> None:
     ledger, decider = Ledger(), Decider()
     judge = judge_of(decider, ledger=ledger)
     answers(judge, ABOUT_QUERY[:1])
-    decider._model = "m-2"
+    decider.model = "m-2"
     answers(judge, ABOUT_QUERY[1:2])
 
     (told,) = ledger.warnings

@@ -78,7 +78,7 @@ def test_a_prompt_goes_out_in_the_schema_mode_and_the_reply_comes_back() -> None
     with Server(chat('{"q1": 1}', usage=(1_000_000, 2_000_000))) as server:
         reply = sent(transport_to(server, price=Price(1.0, 2.0)))
 
-    assert reply == Reply('{"q1": 1}', 1_000_000, 2_000_000, 5.0)
+    assert reply == Reply('{"q1": 1}', 1_000_000, 2_000_000, 5.0, model="m")
     (heard,) = server.heard
     assert heard.path == "/v1/chat/completions"
     assert heard.headers["authorization"] == f"Bearer {KEY}"
@@ -465,7 +465,7 @@ def test_anthropic_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch) ->
         transport = transport_to(server.root, "anthropic:claude-sonnet-4-6", headers={"X-Team": "red"})
         reply, limited, overloaded = sent(transport), failed(transport), failed(transport)
 
-    assert reply == Reply("{}", 10, 5, None)
+    assert reply == Reply("{}", 10, 5, None, model="claude")
     assert isinstance(limited, RateLimited)
     assert limited.after == 4.0
     assert isinstance(overloaded, TransientError)
@@ -486,7 +486,7 @@ def test_google_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> No
         transport = transport_to(server.root, "google:gemini-2.5-flash", headers={"X-Team": "red"})
         reply, limited = sent(transport), failed(transport)
 
-    assert reply == Reply("{}", 10, 5, None)
+    assert reply == Reply("{}", 10, 5, None, model="gemini")
     assert isinstance(limited, RateLimited)
     assert server.heard[0].headers["x-team"] == "red"
     assert server.heard[0].body["generationConfig"]["responseMimeType"] == "application/json"
@@ -509,7 +509,7 @@ def test_bedrock_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> N
         transport = transport_to(server.root, "bedrock:us.amazon.nova-lite-v1:0", headers={"X-Team": "red"})
         reply, limited, failure = sent(transport), failed(transport), failed(transport)
 
-    assert reply == Reply("{}", 10, 5, None)
+    assert reply == Reply("{}", 10, 5, None, model="us.amazon.nova-lite-v1:0")
     assert isinstance(limited, RateLimited)
     assert isinstance(failure, TransientError)
     assert server.heard[0].headers["x-team"] == "red"

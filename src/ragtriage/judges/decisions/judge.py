@@ -116,8 +116,6 @@ class DecisionJudge:
         self._method = hashlib.blake2b(f"{model.name}\0{model.url}".encode(), digest_size=6).hexdigest()
         self._turned = False
         """Whether a request was sent in reverse, too."""
-        self._answering = ""
-        """The model that the replies name."""
 
     def name(self) -> str:
         """`SERVICE:MODEL`, with its address if that was the user's choice."""
@@ -262,7 +260,6 @@ class DecisionJudge:
             found = verdicts(asked, answers)
             if not found:
                 raise NoDecisions("the reply has no probability that can be read")
-            self._look_at_model(reply.model)
             if arrived is not None:
                 arrived(found, written.id)
             return answers, found
@@ -288,7 +285,6 @@ class DecisionJudge:
             known = (one.is_choice or answer == REFUSED or readable(answer) for one, answer in pairs)
             if not all(known):
                 raise NoDecisions("the reply has no probability that can be read")
-            self._look_at_model(reply.model)
             return answers
 
         return await self._channel.ask(self._send, Prompt("", self._body(part), {}, 0), read)
@@ -309,15 +305,9 @@ class DecisionJudge:
         moved = sum(readable(a) and readable(b) and abs(a - b) > MOVED for a, b in pairs)
         if moved:
             answered = f"{moved} of {plural(len(again), 'answer')}"
-            self._warn(f"{answered} moved by over {MOVED:.2f} beside other questions: try --batch-size 1")
-
-    def _look_at_model(self, model: str) -> None:
-        if model and self._answering and model != self._answering:
-            self._warn(f"replies name the model {model}, earlier ones {self._answering}")
-        self._answering = model or self._answering
-
-    def _warn(self, text: str) -> None:
-        self._channel.ledger.warn(f"{self._model.name}: {text}")
+            self._channel.ledger.warn(
+                f"{self._model.name}: {answered} moved by over {MOVED:.2f} beside other questions: try --batch-size 1"
+            )
 
 
 def _halves(request: Request) -> tuple[Request, Request]:

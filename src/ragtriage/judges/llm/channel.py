@@ -189,6 +189,7 @@ class Channel:
                 wait = self._wait_after(error, past, slot.number)
             else:
                 self._replies += 1
+                self.ledger.answers_as(self._name, reply.model)
                 self.concurrency.replied()
                 took = (reply.tokens_in + reply.tokens_out) or tokens
                 if price and reply.price:

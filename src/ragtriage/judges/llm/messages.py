@@ -55,7 +55,7 @@ class Reply:
     truncated: bool = False
     """Whether it was cut off at the largest length."""
     model: str = ""
-    """The model that it names, of a decision model; empty if none."""
+    """The model that it names; empty if none."""
     tokens: tuple[Token, ...] = ()
     """In the order of the text; empty where their probabilities weren't asked for, or the server gives none."""
 

@@ -263,6 +263,7 @@ class PendingRequests:
             case Reply(truncated=True) if not one.prompt.by_token:
                 self._cut_off(one)
             case Reply():
+                self._ledger.answers_as(self._name, outcome.model)
                 self._read(one, outcome)
             case RateLimited() | ModelUnusable():
                 pass  # no fault of this request: it waits for what becomes of all

@@ -388,7 +388,8 @@ def reply_of(response: ModelResponse, prompt: Prompt, price: Price | None, *, ow
         sent, back = prompt.tokens, tokens_of(text)
     cost = None if price is None else price_of_reply(response, price, sent, back, own=own_price)
     tokens = tokens_of_reply(_logprobs(response), text) if prompt.by_token else ()
-    return Reply(text, sent, back, cost, truncated=response.finish_reason == "length", tokens=tokens)
+    cut_off, model = response.finish_reason == "length", response.model_name or ""
+    return Reply(text, sent, back, cost, truncated=cut_off, model=model, tokens=tokens)
 
 
 def _logprobs(response: ModelResponse) -> Iterator[Mapping[str, Any]]:
