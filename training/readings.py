@@ -37,6 +37,12 @@ BUDGETS = (40, 60, 80, 110)
 """Words of evidence beside a claim, one of these by chance, so that the reader knows short and long passages."""
 FEW = 0.3
 """The weight of a sentence that isn't essential; of a passage most sentences aren't."""
+TOLD = {"healthy", "unsupported_claims", "repetition", "extraneous_information", "unused_information"}
+"""Truths of cases whose sentences are supported, but for those that are marked."""
+ANSWERING = {"healthy", "repetition", "extraneous_information"}
+DECLINING = {"needless_refusal", "right_refusal"}
+FEWEST = 3
+"""Words that a supported sentence shares with the sources."""
 SINGLE = 0.25
 """Share of the sentences of natural cases that are also read by themselves."""
 TWINS_OF_SENTENCES = 0.45
@@ -327,6 +333,30 @@ def remarks(path: Path) -> Iterator[Pair]:
         )
 
 
+def judged(path: Path) -> Iterator[Pair]:
+    """The cases of a file of `authored/cases`: sentences of the response, sources, and whether the query is answered."""
+    for case in items(path):
+        more = {"origin": f"cases-{path.stem}", "kind": case.get("kind") or case["truth"]}
+        query, response, truth = case["query"], case["response"], case["truth"]
+        there = [s for source in case["sources"] for s in sentences(source)]
+        known = frozenset(word for sentence in there for word in keys(sentence))
+        bad = [(at, at + len(text)) for text in case["bad"] if (at := response.find(text)) >= 0]
+        end = 0
+        for sentence in sentences(response):
+            start = max(response.find(sentence, end), end)
+            end = start + len(sentence)
+            altered = any(a < end and start < b for a, b in bad)
+            # what shares little with the sources is no claim about them, or isn't known to be supported
+            if altered or (truth in TOLD and len(keys(sentence) & known) >= FEWEST):
+                near = " ".join(nearest(sentence, there, BUDGETS[-1]))
+                yield whole(without_attribution(sentence), near, "supported", not altered, **more)
+        if truth in ANSWERING | DECLINING and (query.count("?") < 2 or truth in DECLINING):
+            said = " ".join(nearest(query, sentences(response), 140)) or response
+            yield whole(query, said, "answered", truth in ANSWERING, **more)
+        for number, source in enumerate(case["sources"]):
+            yield whole(query, " ".join(sentences(source)), "essential", number in case["needed"], **more)
+
+
 def items(path: Path) -> list[dict[str, Any]]:
     """The objects of a file."""
     with path.open(encoding="utf-8") as lines:
@@ -368,6 +398,8 @@ def pairs(train: Path, agreement: Path) -> Iterator[Pair]:
     draw = random.Random(7)
     for path in sorted((AUTHORED / "contrast").glob("*.jsonl")):
         yield from written(path, draw)
+    for path in sorted((AUTHORED / "cases").glob("*.jsonl")):
+        yield from judged(path)
     for path in sorted((AUTHORED / "claims").glob("*.jsonl")):
         yield from marked(path)
     for path in sorted((AUTHORED / "remarks").glob("*.jsonl")):
