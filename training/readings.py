@@ -25,7 +25,7 @@ from typing import Any
 from marks import parsed
 from pairs import Pair
 from rows import Row, agreement_questions, agreement_rows, authored_rows, kept_questions, natural_rows, public_rows
-from splits import AKIN, GROUPS, PUBLIC, split_of
+from splits import AKIN, CHOOSING, GROUPS, PUBLIC, split_of
 from twins import twins
 
 from ragtriage.judges.embedded.claimed_text import without_attribution
@@ -334,7 +334,7 @@ def remarks(path: Path) -> Iterator[Pair]:
 
 
 def judged(path: Path) -> Iterator[Pair]:
-    """The cases of a file of `authored/cases`: sentences of the response, sources, and whether the query is answered."""
+    """The cases of a file of `authored/cases`: sentences of responses, sources, and whether queries are answered."""
     for case in items(path):
         more = {"origin": f"cases-{path.stem}", "kind": case.get("kind") or case["truth"]}
         query, response, truth = case["query"], case["response"], case["truth"]
@@ -399,7 +399,8 @@ def pairs(train: Path, agreement: Path) -> Iterator[Pair]:
     for path in sorted((AUTHORED / "contrast").glob("*.jsonl")):
         yield from written(path, draw)
     for path in sorted((AUTHORED / "cases").glob("*.jsonl")):
-        yield from judged(path)
+        if path.stem not in CHOOSING:
+            yield from judged(path)
     for path in sorted((AUTHORED / "claims").glob("*.jsonl")):
         yield from marked(path)
     for path in sorted((AUTHORED / "remarks").glob("*.jsonl")):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from ragtriage.text.value_relations import relation
@@ -157,3 +159,10 @@ def related(claimed: str, told: str) -> str:
     """The nearest relation that a claimed value has to those that are told."""
     found = {relation(one, other) for one in values(claimed) for other in values(told)}
     return next(name for name in ("same", "within", "unsure", "other", "") if name in found)
+
+
+@pytest.mark.parametrize("dose", ["5 µg", "5 \N{GREEK SMALL LETTER MU}g", "5 ΜG"])  # people type all three
+def test_a_unit_is_known_by_each_way_of_writing_its_letters(dose: str) -> None:
+    (one,) = values(f"Take {dose} a day.")
+
+    assert (one.kind, one.readings[0].value) == ("mass", Decimal("0.000005"))

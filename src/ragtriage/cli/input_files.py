@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from ragtriage.cli.console import tell
-from ragtriage.cli.flags import parse_pairs
+from ragtriage.cli.flags import parse_names, parse_pairs
 from ragtriage.config import Settings
 from ragtriage.core.display import about, plural
 from ragtriage.core.errors import InputError
@@ -21,6 +22,8 @@ from ragtriage.metrics import GROUPS
 from ragtriage.metrics.names import metrics_note
 from ragtriage.readers import CaseFile, Rejected, RowLimits, open_cases
 from ragtriage.readers.files import STDIN, InputPath, OpenedFile, input_file
+from ragtriage.readers.json_objects import lines_by_id
+from ragtriage.readers.traces.tree import TraceOptions
 from ragtriage.runs.manifest import ReadOptions
 from ragtriage.runs.selection import QUOTED, RowCounts, too_many_rejected
 
@@ -35,6 +38,11 @@ class CaseFlags:
     file_format: str | None = None
     max_text: int = 1_000_000
     max_sources: int = 1_000
+    question: str | None = None
+    sources: Literal["retrieved", "prompted"] = "retrieved"
+    source_tools: str | None = None
+    source_texts: Path | None = None
+    history: Literal["messages", "session", "off"] = "messages"
 
     def open(self, path: InputPath, settings: Settings) -> CaseFile:
         """Open a file of answered questions."""
@@ -60,7 +68,22 @@ class CaseFlags:
             limits=self._limits,
             format=file_format,
             citation_mark=settings.citation_mark if self.citation_mark is None else self.citation_mark,
+            traces=self.traces,
         )
+
+    @property
+    def traces(self) -> TraceOptions:
+        """What is taken for what in traces.
+
+        Raises:
+            InputError: the file of texts can't be read.
+        """
+        texts = (
+            {}
+            if self.source_texts is None
+            else {name: str(row.get("text", "")) for _, name, row in lines_by_id(self.source_texts)}
+        )
+        return TraceOptions(self.question, self.sources, frozenset(parse_names(self.source_tools)), texts, self.history)
 
     def reading(self, settings: Settings) -> ReadOptions:
         """The same for processes that open the files themselves."""

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from ragtriage.core.case import Case
@@ -17,7 +18,6 @@ from ragtriage.readers.case_rows import RowReader
 from ragtriage.readers.columns import Layout, find_layout
 from ragtriage.readers.field_values import ALIASES, kind_of
 from ragtriage.readers.files import (
-    Format,
     InputPath,
     OpenedFile,
     RowRange,
@@ -32,6 +32,9 @@ from ragtriage.readers.files import (
 from ragtriage.readers.json_files import DrawnRows
 from ragtriage.readers.paths import path_from
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowLimits
+from ragtriage.readers.traces.files import MAPPING, TraceRows, files_in, rows_of, with_places
+from ragtriage.readers.traces.formats import format_of
+from ragtriage.readers.traces.tree import TraceOptions
 from ragtriage.text.citation_marks import pattern_of
 
 HEAD = 100
@@ -61,6 +64,7 @@ def open_cases(
     format: str | None = None,  # noqa: A002 - the word that users know
     citation_mark: str | None = None,
     questions: bool = False,
+    traces: TraceOptions = TraceOptions(),  # noqa: B008 - frozen
 ) -> CaseFile:
     r"""Open a file of cases and find our fields in it; only its first hundred rows are read.
 
@@ -78,6 +82,7 @@ def open_cases(
         citation_mark: a regular expression for the application's own citation marks: see `Case.citation_mark`.
         questions: the file is to be asked: only the query is needed, and neither sources nor a response are looked
             for, so that columns of these names stay tags.
+        traces: what is taken for what in a file or folder of traces, which is told from its content.
 
     Raises:
         InputError: the file can't be used: it doesn't exist, is empty, isn't UTF-8, or no column holds the query or
@@ -90,6 +95,14 @@ def open_cases(
     if citation_mark is not None:
         pattern_of(citation_mark)
     wanted = dict(mapping or {})
+    if file.opener is None and file.path and Path(file.path).is_dir():
+        files = files_in(Path(file.path))
+        form_of_traces = format_of([row.values for row in islice(rows_of(files, limits), HEAD) if row.values])
+        if form_of_traces is None:
+            open_bytes(file)  # says what to do with a folder
+        else:
+            made = TraceRows(rows_of(files, limits), form_of_traces, with_places(wanted, traces))
+            return _of_traces(file, made, context, citation_mark)
     nested = path_from(rows_at, "--map rows") if (rows_at := wanted.pop(ROWS, "")) else None
     stream = open_bytes(file)
     again = can_be_read_again(file)
@@ -104,6 +117,10 @@ def open_cases(
         rest.close()
     usable = _usable(head, file.name)
     rows_of_head = [row.values for row in usable if row.values is not None]
+    form_of_traces = None if nested or questions else format_of(rows_of_head)
+    if form_of_traces is not None:
+        whole = raw_rows(file, form, limits) if again else chain(head, rest)
+        return _of_traces(file, TraceRows(whole, form_of_traces, with_places(wanted, traces)), context, citation_mark)
     layout = find_layout(rows_of_head, wanted, file.name, first_row=usable[0].row, questions=questions)
     if usable[0].within is not None:
         layout = replace(layout, notes=(usable[0].within, *layout.notes))
@@ -112,6 +129,16 @@ def open_cases(
     drawing = partial(drawn_rows, file, limits) if again and form == "jsonl" and nested is None else None
     within = partial(rows_in, file, form, limits, nested) if again else None
     return CaseFile(file, form, layout, reader, rows, head, is_all=is_all, drawing=drawing, within=within)
+
+
+def _of_traces(file: OpenedFile, made: TraceRows, context: RowContext, citation_mark: str | None) -> CaseFile:
+    """The cases of traces."""
+    head, is_all = _read_head(made.rows())
+    usable = _usable(head, file.name)
+    rows = [row.values for row in usable if row.values is not None]
+    layout = find_layout(rows, MAPPING, file.name, first_row=usable[0].row)
+    reader = partial(RowReader, layout, context, file.name, empty_is_missing=False, citation_mark=citation_mark)
+    return CaseFile(file, made.form.name, layout, reader, made.rows, head, is_all=is_all, traces=made)
 
 
 def _read_head(rest: Iterator[RawRow]) -> tuple[list[RawRow], bool]:
@@ -165,7 +192,7 @@ class CaseFile:
     def __init__(  # noqa: PLR0913  # what was found in the file, and the ways to read it
         self,
         file: OpenedFile,
-        form: Format,
+        form: str,
         layout: Layout,
         new_reader: Callable[[], RowReader],
         raw: Callable[[], Iterator[RawRow]],
@@ -174,13 +201,16 @@ class CaseFile:
         is_all: bool,
         drawing: Callable[[int, Callable[[int], None]], DrawnRows | None] | None = None,
         within: Callable[[RowRange, Callable[[int], None]], Iterator[RawRow]] | None = None,
+        traces: TraceRows | None = None,
     ) -> None:
         self.path = file.path
         """Where the file is; `-` is the standard input."""
         self.name = file.name
         """What messages call it."""
-        self.format: str = form
-        """`jsonl`, `json`, `csv` or `parquet`."""
+        self.format = form
+        """`jsonl`, `json`, `csv`, `parquet`, or the format of its traces."""
+        self.traces = traces
+        """The traces that it holds; None for a file of cases."""
         self.mapping: Mapping[str, str] = layout.mapping
         """Our field to the column that it was found under."""
         self.tags: tuple[str, ...] = layout.tags
@@ -258,6 +288,8 @@ class CaseFile:
         Raises:
             InputError: the file is gone, or can be read only once.
         """
+        if self.traces is not None:
+            raise InputError(f"{self.name}: traces have no parts: make cases of them first (ragtriage traces FILE -o)")
         if self._within is None:
             raise InputError(f"{self.name}: a pipe can be read only once: save it to a file")
         reader = self._reader = self._new_reader()
@@ -284,11 +316,14 @@ class CaseFile:
     def describe(self) -> list[str]:
         """What was found, in lines for people, to be shown before anything is judged."""
         lines = [f"the rows are {shape.name}" for shape in self._layout.shapes]
-        lines += [
-            f"{field} ← {one_line(self.mapping[field], 60)}{self._sources if field == 'sources' else ''}"
-            for field in ALIASES
-            if field in self.mapping
-        ]
+        if self.traces is None:
+            lines += [
+                f"{field} ← {one_line(self.mapping[field], 60)}{self._sources if field == 'sources' else ''}"
+                for field in ALIASES
+                if field in self.mapping
+            ]
+        else:
+            lines += self.traces.lines()
         names = [one_line(tag, 60) for tag in self.tags]
         more = f" and {len(names) - 40} more" if len(names) > 40 else ""
         lines.append(f"tags: {', '.join(names[:40])}{more}" if names else "tags: none")

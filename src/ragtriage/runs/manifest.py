@@ -103,7 +103,7 @@ class ReadOptions:
         """Open a file; its first rows are read."""
         path = address.partition("?")[0] if REMOTE in address else address
         opener = partial(open_input, address) if REMOTE in address else None
-        return open_cases(
+        opened = open_cases(
             OpenedFile(path, name, opener),
             mapping=self.mapping,
             split_sources=self.split_sources,
@@ -111,6 +111,10 @@ class ReadOptions:
             format=self.format,
             citation_mark=self.citation_mark,
         )
+        if opened.traces is not None:
+            told = "are traces, whose spans stand all over the file: make cases of them first"
+            raise InputError(f"{name}: {told} (ragtriage traces {name} -o cases.jsonl)")
+        return opened
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class Value:
 
 
 _WEEKDAY = re.compile(rf"\b({'|'.join(sorted(WEEKDAYS))})s?\b", re.IGNORECASE)
-_CURRENCIES = {form: names[0] for names in map(str.split, DETAILS.lines("currencies")) for form in names}
+_CURRENCIES = {form.casefold(): names[0] for names in map(str.split, DETAILS.lines("currencies")) for form in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def _units() -> Iterator[tuple[str, _Unit]]:
         kind, by, zero, *rest = line.split(maxsplit=3)
         for form in rest[0].split(","):
             dimension, _, unit = kind.partition(".")
-            yield form.strip(), _Unit(dimension, Decimal(by), Decimal(zero), unit)
+            yield form.strip().casefold(), _Unit(dimension, Decimal(by), Decimal(zero), unit)
 
 
 _UNITS = dict(_units())
@@ -325,7 +325,7 @@ def _money(text: str, figure: Figure, span: Span) -> Value | None:
     if scale := _SCALE.match(text, end):
         readings = (_scaled(figure, Decimal(10) ** _POWERS[scale["scale"].lower()]),)
         end = scale.end()
-    return Value(MONEY, readings, text[first:end], (first, end), _CURRENCIES[before[0].strip().lower()])
+    return Value(MONEY, readings, text[first:end], (first, end), _CURRENCIES[before[0].strip().casefold()])
 
 
 def _per_cent(text: str, figure: Figure, span: Span) -> Value | None:
@@ -355,7 +355,7 @@ def _measure(text: str, figure: Figure, span: Span) -> Value | None:
     if not match:
         return None
     start, end = span[0], match.end()
-    form = re.sub(r"[\s-]+", " ", (match["unit"] or match["money"]).lower())
+    form = re.sub(r"[\s-]+", " ", (match["unit"] or match["money"]).casefold())
     if match["unit"] is None or (form in _CURRENCIES and not _POUNDS_OF_MASS.search(text)):
         return Value(MONEY, _grouped(figure, text[slice(*span)]), text[start:end], (start, end), _CURRENCIES[form])
     if form.isalpha() and len(form) == 1 and text[match.start()] == "-":

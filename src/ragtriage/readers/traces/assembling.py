@@ -1,0 +1,162 @@
+"""One trace → the cases in it, as rows under our field names, with the reason for every choice.
+
+A text that wasn't recorded is never an empty one.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from ragtriage.readers.traces.attributes import (
+    Asked,
+    Found,
+    all_found,
+    found,
+    is_recorded,
+    kind_of,
+    query_in,
+    response_in,
+)
+from ragtriage.readers.traces.pieces import ROOT
+from ragtriage.readers.traces.retrieved import finds, retrieved
+from ragtriage.readers.traces.spans import Span, Trace
+from ragtriage.readers.traces.tags import tags_of
+from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree
+
+NO_QUESTION = "the question wasn't recorded (is content capture on in the application?)"
+MASKED = "its texts were masked before they were recorded"
+MOST_TURNS = 20
+
+
+def assembled(tree: Tree, options: TraceOptions) -> list[Assembled]:
+    """Every question of a trace as a row, or why it is none; one of these at least."""
+    questions = tree.questions(options)
+    if not questions:
+        return [Assembled(problem=NotUsable("query", _why_no_question(tree.trace)))]
+    several = len(questions) > 1
+    return [_of_question(tree, span, options, several=several) for span in questions]
+
+
+def _why_no_question(trace: Trace) -> str:
+    masked = any((given := found(span, "input")) and not is_recorded(given.value) for span in trace.spans)
+    if any(span.attributes.get("inputs_s3_urls") for span in trace.spans):
+        return "its texts lie in object storage (inputs_s3_urls): export them with the runs"
+    return f"{NO_QUESTION[:-1]}: {MASKED})" if masked else NO_QUESTION
+
+
+def _of_question(tree: Tree, span: Span, options: TraceOptions, *, several: bool) -> Assembled:
+    made = Assembled()
+    trace = tree.trace
+    scope = list(tree.under(span))
+    if tree.kinds[span.id] == "model" and span.id in tree.parents and not finds(tree, scope):
+        # a model that is asked beside a retrieval: what was found before belongs to it
+        scope = [one for one in tree.under(tree.parents[span.id]) if (one.start or 0) < (span.start or 0)]
+        if several:
+            made.notes.append(
+                "questions stand beside the retrievals: what began before a question counts as found for it"
+            )
+    try:
+        query, before = _query(tree, span, options, made)
+        known = retrieved(tree, span, scope, options, made)
+        response, tags = _response(tree, span, options, made)
+    except NotUsable as problem:
+        made.problem = problem
+        return made
+    models = [one for one in scope if tree.kinds[one.id] == "model"]
+    tools = [one.name for one in scope if tree.kinds[one.id] == "tool"]
+    tags |= {**known.tags, "steps": len(models), "tools": tools}
+    tags |= tags_of(span, tree, models)
+    if span.id != ROOT:
+        tags["span_id"] = span.id
+    tags["source_spans"] = known.places
+    history = [
+        {"role": one.role, "content": one.text}
+        for one in before[-MOST_TURNS:]
+        if one.text and one.role not in {"system", "tool", "developer"}
+    ]
+    made.values = {
+        "query": query,
+        "sources": known.sources,
+        "response": response,
+        "id": f"{trace.id}/{span.id}" if several else trace.id,
+        "trace_id": trace.id,
+        "time": _iso(span.start),
+        "weight": _weight(span.state),
+        "history": history if options.history == "messages" else [],
+        **{name: value for name, value in tags.items() if value not in (None, "", [], {})},
+    }
+    made.notes += [note for note in ("spans are parents of each other: all of them count as roots",) if tree.circle]
+    made.notes += trace.remarks
+    return made
+
+
+def _query(tree: Tree, span: Span, options: TraceOptions, made: Assembled) -> Asked:
+    place = options.places.get("query")
+    if place is not None:
+        value = place.of(span, tree.trace)
+        there = None if value is None else query_in(value)
+        if there is None:
+            raise NotUsable("query", f"has no text at {place.text}")
+        made.taken["query"] = place.text
+        return there
+    known = tree.asked(span)
+    if known is None:
+        raise NotUsable("query", _why_no_question(tree.trace))
+    made.choose(known.span, f"question: {known.name}")
+    made.taken["query"] = f"{known.name} of {_said(known.span)}"
+    return known.text, known.before
+
+
+def _said(span: Span) -> str:
+    kind = kind_of(span)
+    return f"the {kind} span" if kind != "other" else "the span"
+
+
+def _response(tree: Tree, span: Span, options: TraceOptions, made: Assembled) -> tuple[str | None, dict[str, Any]]:
+    """The answer and what is to be said of it: `failure`, `not_recorded`."""
+    place = options.places.get("response")
+    if place is not None:
+        value = place.of(span, tree.trace)
+        made.taken["response"] = place.text
+        return (None if value is None else response_in(value)), {}
+    if own := _given(span):
+        made.choose(span, f"response: {own.name}")
+        made.taken["response"] = f"{own.name} of {_said(span)}"
+        return own.value, {}
+    models = [(one, said) for one in tree.under(span) if tree.kinds[one.id] == "model" and (said := _given(one))]
+    if models:
+        last, said = max(models, key=lambda pair: (pair[0].end or 0, pair[0].start or 0))
+        made.choose(last, f"response: {said.name}, of the model that ended last, since the question's span has none")
+        made.taken["response"] = f"{said.name} of the last model span"
+        return said.value, {}
+    if span.status == "error":
+        return None, {"failure": True}
+    if any(is_recorded(one.value) and response_in(one.value) == "" for one in all_found(span, "output")):
+        made.taken["response"] = "an empty text"
+        return "", {}
+    return None, {"not_recorded": "response"}
+
+
+def _given(span: Span) -> Found | None:
+    """The answer in a span's output; None if it has none, or calls a tool."""
+    outputs = (one for one in all_found(span, "output") if is_recorded(one.value))
+    return next((Found(said, one.name) for one in outputs if (said := response_in(one.value))), None)
+
+
+def _iso(start: int | None) -> str | None:
+    return None if start is None else datetime.fromtimestamp(start / 1e9, UTC).isoformat()
+
+
+def _weight(state: str) -> float:
+    """What sampling upstream says of a span: `ot=th:T`, the share that was thrown away as a part of 2^56.
+
+    OpenTelemetry's specification of trace state and probability sampling.
+    """
+    own = next((part.strip()[3:] for part in state.split(",") if part.strip().startswith("ot=")), "")
+    threshold = next((part[3:] for part in own.split(";") if part.startswith("th:")), "")
+    try:
+        thrown = int(threshold.ljust(14, "0")[:14], 16) / 2**56 if threshold else 0.0
+    except ValueError:
+        thrown = 0.0
+    return 1.0 / (1.0 - thrown) if thrown < 1.0 else 1.0

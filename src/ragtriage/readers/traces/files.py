@@ -1,0 +1,243 @@
+"""A file or folder of traces, read as rows of cases, and what was taken for what."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ragtriage.core.display import one_line, plural
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.readers.field_values import ALIASES
+from ragtriage.readers.files import OpenedFile, detect_format, open_bytes, raw_rows
+from ragtriage.readers.problems import RawRow, RowLimits
+from ragtriage.readers.traces.assembling import MOST_TURNS, assembled
+from ragtriage.readers.traces.attributes import kind_of
+from ragtriage.readers.traces.index import MOST_BYTES, MOST_SPANS, TooLarge, TraceIndex
+from ragtriage.readers.traces.pieces import TraceFormat
+from ragtriage.readers.traces.places import span_place
+from ragtriage.readers.traces.spans import Span, Trace
+from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree
+
+ENDINGS = (".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".json.gz", ".jsonl.gz")
+"""Of the files in a folder of traces."""
+FIELDS = ("query", "sources", "response", "id", "trace_id", "time", "weight", "history")
+"""Our fields that a row of a trace has."""
+CONVERSATIONS = 10_000
+"""Of which earlier turns are kept at once."""
+CUT_FROM, CUT_MANY = 100, 5
+"""So many texts of one and the same length, from this on, that is the longest there is, were probably cut."""
+
+
+def with_places(mapping: Mapping[str, str], options: TraceOptions) -> TraceOptions:
+    """What `--map` says of traces.
+
+    Raises:
+        ConfigError: it names another field than the question, the response or the sources, or none that can be read.
+    """
+    places = dict(options.places)
+    for name, text in mapping.items():
+        if name == "sources" and not text:
+            options = replace(options, sources="off")
+        elif name in {"query", "response"} and text:
+            places[name] = span_place(name, text)
+        else:
+            raise ConfigError(
+                f"--map {name}={text}: of traces only query and response can be named, and sources= left out"
+            )
+    return replace(options, places=places)
+
+
+MAPPING = {name: name if name in FIELDS else "" for name in ALIASES}
+"""Our fields to the columns of a trace's row, so that no tag is taken for a field."""
+
+
+def files_in(folder: Path) -> list[OpenedFile]:
+    """The files of a folder that may hold traces, by name; folders in it are looked into.
+
+    Raises:
+        InputError: there is none.
+    """
+    found = sorted(path for path in folder.rglob("*") if path.is_file() and path.name.lower().endswith(ENDINGS))
+    if not found:
+        raise InputError(f"{folder}: is a folder without a JSON or Parquet file: name a file, or a folder of traces")
+    return [OpenedFile(str(path), str(path)) for path in found]
+
+
+def rows_of(files: Iterable[OpenedFile], limits: RowLimits) -> Iterator[RawRow]:
+    """The rows of several files, as of one; what is wrong with a row names its file."""
+    for file in files:
+        try:
+            stream = open_bytes(file)
+            form = detect_format(file, stream, None)
+        except InputError as error:
+            yield RawRow(1, problem=str(error))
+            continue
+        for row in raw_rows(file, form, limits, stream):
+            yield row if row.problem is None else replace(row, problem=f"{file.name}: {row.problem}")
+
+
+@dataclass(slots=True)
+class TraceSummary:
+    """What was taken for what, counted."""
+
+    traces: int = 0
+    spans: int = 0
+    taken: dict[str, Counter[str]] = field(default_factory=dict)
+    notes: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    lengths: Counter[int] = field(default_factory=Counter)
+
+    def count(self, one: Assembled) -> None:
+        """Count one question."""
+        for name, where in one.taken.items():
+            self.taken.setdefault(name, Counter())[where] += 1
+        self.notes.update(one.notes)
+        if one.values is None:
+            if one.problem is not None:
+                self.rejected[one.problem.reason] += 1
+            return
+        if "sources" not in one.taken:
+            self.taken.setdefault("sources", Counter())["left out"] += 1
+        if one.values["response"] is None:
+            self.taken.setdefault("response", Counter())["failed" if one.values.get("failure") else "not recorded"] += 1
+        texts = (one.values["query"], one.values["response"], *(s["text"] for s in one.values["sources"] or ()))
+        self.lengths.update(len(text) for text in texts if text and len(text) >= CUT_FROM)
+
+    @property
+    def cut(self) -> str:
+        """That texts were probably cut when they were recorded; empty if there is no sign of it."""
+        longest = max(self.lengths, default=0)
+        if not longest or self.lengths[longest] < CUT_MANY:
+            return ""
+        limit = "the application's OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT"
+        return f"{self.lengths[longest]} texts have {longest:,} characters and none has more: probably cut by {limit}"
+
+
+class TraceRows:
+    """The traces of a file as rows; they may be read again and again.
+
+    Args:
+        rows: as they stand in the file, or in several.
+        form: their format.
+        options: what the user says of traces.
+
+    Attributes:
+        index: all traces.
+        summary: of what was read last.
+    """
+
+    def __init__(self, rows: Iterable[RawRow], form: TraceFormat, options: TraceOptions) -> None:
+        self.form = form
+        self.options = options
+        self.index = TraceIndex(rows, form)
+        self.summary = TraceSummary()
+
+    def rows(self) -> Iterator[RawRow]:
+        """Every question of every trace, by when the traces began; first the rows that can't be read."""
+        summary = self.summary = TraceSummary()
+        number = 0
+        for problem in self.index.problems:
+            number += 1
+            yield replace(problem, row=number)
+        before: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
+        for trace in self.index.traces():
+            summary.traces += 1
+            summary.spans += len(trace.spans) if isinstance(trace, Trace) else trace.spans
+            for one in self._questions(trace):
+                summary.count(one)
+                number += 1
+                if one.values is None:
+                    reason = one.problem.reason if one.problem else ""
+                    yield RawRow(number, problem=f"trace {trace.id}: {reason}")
+                    continue
+                if self.options.history == "session":
+                    _with_turns(one.values, before)
+                yield RawRow(number, values=one.values)
+
+    def _questions(self, trace: Trace | TooLarge) -> list[Assembled]:
+        if isinstance(trace, TooLarge):
+            most = f"at most {MOST_SPANS:,} spans and {MOST_BYTES // 10**6} MB are read"
+            return [Assembled(problem=NotUsable("query", f"has {trace.spans:,} spans in {trace.size:,} bytes: {most}"))]
+        return assembled(Tree(trace), self.options)
+
+    def lines(self) -> list[str]:
+        """What was taken for what, in lines for people; of what was read so far."""
+        summary = self.summary
+        whole = plural(len(self.index), "trace")
+        read = whole if summary.traces == len(self.index) else f"the first {summary.traces:,} of {whole}"
+        lines = [f"{self.form.title} · {read}, {plural(summary.spans, 'span')}"]
+        for name, shown in (("query", "question"), ("sources", "sources"), ("response", "response")):
+            counts = summary.taken.get(name, Counter())
+            if counts:
+                lines.append(f"{shown} ← " + " · ".join(f"{where} {n:,}" for where, n in counts.most_common(4)))
+        lines += [f"note: in {plural(n, 'trace')}: {note}" for note, n in summary.notes.most_common()]
+        if summary.cut:
+            lines.append(f"note: {summary.cut}")
+        for reason, n in [*summary.rejected.most_common(6), *self.index.refused.most_common(3)]:
+            lines.append(f"unusable: {n:,}: {one_line(reason, 200)}")
+        return lines
+
+
+def _with_turns(values: dict[str, Any], before: OrderedDict[str, list[dict[str, Any]]]) -> None:
+    """Put the earlier traces of the conversation before a question, and it behind them."""
+    conversation = values.get("conversation")
+    if not conversation:
+        return
+    turns = before.setdefault(str(conversation), [])
+    before.move_to_end(str(conversation))
+    values["history"] = list(turns[-MOST_TURNS:])
+    turns.append({"role": "user", "content": values["query"]})
+    if values["response"]:
+        turns.append({"role": "assistant", "content": values["response"]})
+    del turns[:-MOST_TURNS]
+    while len(before) > CONVERSATIONS:
+        before.popitem(last=False)
+
+
+def case_rows(held: TraceRows) -> Iterator[dict[str, Any]]:
+    """The rows that are cases, as a file of cases has them."""
+    for row in held.rows():
+        if row.values is not None:
+            yield {name: value for name, value in row.values.items() if value not in (None, [])}
+
+
+def explained(trace: Trace, options: TraceOptions) -> list[str]:
+    """A trace as a tree, with what was taken from each span and why."""
+    tree = Tree(trace)
+    found = assembled(tree, options)
+    chosen: dict[str, list[str]] = {}
+    for one in found:
+        for span_id, said in one.chosen.items():
+            chosen.setdefault(span_id, []).extend(said)
+    lines = [f"trace {trace.id} · {plural(len(trace.spans), 'span')}"]
+    tops = [span for span in trace.spans if span.id not in tree.parents]
+    for top in tops:
+        lines += _branch(tree, top, chosen, 1)
+    for one in found:
+        if one.values is None:
+            lines.append(f"no case: {one.problem.reason if one.problem else ''}")
+            continue
+        lines.append(f"case {one.values['id']}")
+        lines.append(f"  question: {one_line(one.values['query'], 100)}")
+        lines += [f"  source: {one_line(str(source['text']), 100)}" for source in one.values["sources"] or ()]
+        response = one.values["response"]
+        lines.append(f"  response: {'not recorded' if response is None else one_line(response, 100)}")
+        lines += [f"  note: {note}" for note in one.notes]
+    return lines
+
+
+def _branch(tree: Tree, span: Span, chosen: Mapping[str, list[str]], depth: int) -> Iterator[str]:
+    kind = kind_of(span)
+    took = f" {(span.end - span.start) / 1e9:.2f} s" if span.start is not None and span.end is not None else ""
+    failed = " · failed" if span.status == "error" else ""
+    yield f"{'  ' * depth}{kind} {one_line(span.name, 60)}{took}{failed}"
+    for said in chosen.get(span.id, ()):
+        yield f"{'  ' * depth}  → {said}"
+    if span.id not in chosen and kind in {"retrieval", "rerank", "agent", "chain", "model"}:
+        keys = [name for name in span.attributes if "." in name or name in {"input", "output", "inputs", "outputs"}]
+        yield f"{'  ' * depth}  nothing taken; it has {', '.join(sorted(keys)[:8]) or 'no attributes'}"
+    for below in tree.below.get(span.id, ()):
+        yield from _branch(tree, below, chosen, depth + 1)

@@ -1,0 +1,157 @@
+"""All traces of an input of any size, in the order in which they began, in bounded memory.
+
+A trace's spans may stand anywhere in a file, so everything is put aside by trace first, in a temporary database beside
+the system's other temporary files, readable by its owner alone, and gone when the input is closed. It takes about as
+much room as the input.
+"""
+
+from __future__ import annotations
+
+import marshal
+import sqlite3
+import tempfile
+import weakref
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragtriage.core.errors import InputError
+from ragtriage.readers.problems import RawRow
+from ragtriage.readers.traces.pieces import TraceFormat
+from ragtriage.readers.traces.spans import Trace
+
+MOST_SPANS, MOST_BYTES = 5_000, 256_000_000
+"""Of one trace; a larger one is rejected."""
+_AT_ONCE = 2_000
+_TABLES = """
+create table pieces (trace text not null, start integer not null, size integer not null, data blob not null);
+create table traces (trace text primary key, start integer not null, pieces integer not null, size integer not null);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TooLarge:
+    """A trace that is larger than one may be."""
+
+    id: str
+    spans: int
+    size: int
+    """Bytes."""
+
+
+class TraceIndex:
+    """The traces of some rows. Reading them may be repeated.
+
+    Args:
+        rows: of one or several files.
+        form: their format.
+
+    Attributes:
+        refused: why how many spans or traces can't be used.
+        problems: the rows that can't be read.
+
+    Raises:
+        InputError: there is no room for the temporary database.
+    """
+
+    def __init__(self, rows: Iterable[RawRow], form: TraceFormat) -> None:
+        self._form = form
+        self.refused: Counter[str] = Counter()
+        self.problems: list[RawRow] = []
+        folder = tempfile.TemporaryDirectory(prefix="ragtriage-traces-", ignore_cleanup_errors=True)
+        self._database = sqlite3.connect(Path(folder.name) / "traces.sqlite", isolation_level=None)
+        self._closing = weakref.finalize(self, _close, self._database, folder)
+        try:
+            self._fill(rows)
+        except sqlite3.Error as error:
+            self._closing()
+            raise InputError(
+                f"the traces can't be put in order in {tempfile.gettempdir()}: {error}: make room there, or set TMPDIR"
+            ) from None
+
+    def __len__(self) -> int:
+        count: int = self._database.execute("select count(*) from traces").fetchone()[0]
+        return count
+
+    def _fill(self, rows: Iterable[RawRow]) -> None:
+        database = self._database
+        database.execute("pragma journal_mode = off")
+        database.execute("pragma synchronous = off")
+        database.executescript(_TABLES)
+        database.execute("begin")
+        waiting: list[tuple[str, int, int, bytes]] = []
+        for row in rows:
+            if row.values is None:
+                self.problems.append(row)
+                continue
+            try:
+                pieces = list(self._form.pieces(row.values, self._refuse))
+            except (AttributeError, TypeError, ValueError):
+                self.problems.append(RawRow(row.row, row.line, problem=f"is no row of {self._form.title}"))
+                continue
+            for trace, start, piece in pieces:
+                data = _bytes(piece)
+                waiting.append((trace, start, len(data), data))
+            if len(waiting) >= _AT_ONCE:
+                self._write(waiting)
+        self._write(waiting)
+        database.execute("create index by_trace on pieces (trace)")
+        # a piece that has no time says nothing of when its trace began
+        database.execute(
+            "insert into traces select trace, coalesce(min(nullif(start, 0)), 0), count(*), sum(size) from pieces "
+            "group by trace"
+        )
+        database.execute("commit")
+
+    def _write(self, waiting: list[tuple[str, int, int, bytes]]) -> None:
+        self._database.executemany("insert into pieces values (?, ?, ?, ?)", waiting)
+        waiting.clear()
+
+    def _refuse(self, reason: str) -> None:
+        self.refused[reason] += 1
+
+    def traces(self) -> Iterator[Trace | TooLarge]:
+        """Every trace, by when it began, then by its id."""
+        found = self._database.execute("select trace, pieces, size from traces order by start, trace")
+        for trace, count, size in found:
+            yield self._whole(trace, count, size)
+
+    def trace(self, trace_id: str) -> Trace | TooLarge | None:
+        """One trace, by its id, or by how that begins if that tells it; None if there is none."""
+        known = "select trace, pieces, size from traces where trace = ? or substr(trace, 1, ?) = ? limit 2"
+        rows = self._database.execute(known, (trace_id, len(trace_id), trace_id)).fetchall()
+        exact = [row for row in rows if row[0] == trace_id] or rows
+        return self._whole(*exact[0]) if len(exact) == 1 else None
+
+    def _whole(self, trace: str, count: int, size: int) -> Trace | TooLarge:
+        if count > MOST_SPANS or size > MOST_BYTES:
+            return TooLarge(trace, count, size)
+        held = self._database.execute("select data from pieces where trace = ? order by rowid", (trace,))
+        return self._form.trace(trace, [marshal.loads(data) for (data,) in held])  # noqa: S302  # written above
+
+
+def _bytes(piece: Any) -> bytes:
+    try:
+        return marshal.dumps(piece)
+    except ValueError:  # rows of a table hold times and arrays
+        return marshal.dumps(_plain(piece))
+
+
+def _plain(value: Any) -> Any:
+    """A value of which only what JSON has is left: times as texts, arrays as lists."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _close(database: sqlite3.Connection, folder: tempfile.TemporaryDirectory[str]) -> None:
+    database.close()
+    folder.cleanup()

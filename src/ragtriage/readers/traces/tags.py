@@ -1,0 +1,90 @@
+"""What a trace says beside its texts, as tags to slice by: who, which version, what it cost, others' scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ragtriage.readers.traces.attributes import decoded, found, numbered
+from ragtriage.readers.traces.pieces import ROOT
+from ragtriage.readers.traces.spans import Span
+from ragtriage.readers.traces.tree import Tree
+
+
+def tags_of(span: Span, tree: Tree, models: Sequence[Span]) -> dict[str, Any]:
+    """What the question's span, what it is part of, the trace and the process say, for slicing."""
+    whole = Span(tree.trace.id, ROOT, attributes=tree.trace.attributes)
+    process = Span(tree.trace.id, ROOT, attributes=span.resource)
+    above = [span, *tree.above(span), whole, process]
+    tags: dict[str, Any] = {}
+    for holder in reversed(above):
+        metadata = found(holder, "metadata")
+        held = decoded(metadata.value) if metadata else None
+        tags |= held if isinstance(held, Mapping) else {}
+        for name, value in holder.attributes.items():
+            for start in ("metadata.", "langfuse.trace.metadata.", "mlflow.traceTag."):
+                if name.startswith(start):
+                    tags[name.removeprefix(start)] = decoded(value)
+    for what in ("conversation", "user", "version", "environment", "service", "agent", "tags"):
+        given = next((one for holder in above if (one := found(holder, what))), None)
+        if given is not None:
+            tags[what] = decoded(given.value)
+    named = [one for model in models or [span] if (one := found(model, "model"))]
+    tags["model"] = named[-1].value if named else None
+    costs = [one for one in map(_cost, models or [span]) if one is not None]
+    if costs:
+        tags["cost_usd"] = round(sum(costs), 10)
+    if span.start is not None and span.end is not None:
+        tags["seconds"] = (span.end - span.start) / 1e9
+    tags |= _scores([holder for holder in above if holder is not process])
+    return tags
+
+
+def _cost(model: Span) -> float | None:
+    whole = found(model, "cost")
+    parts = [whole.value] if whole else [model.attributes.get(f"llm.cost.{part}") for part in ("prompt", "completion")]
+    known = [float(one) for one in parts if isinstance(one, int | float) and not isinstance(one, bool)]
+    return sum(known) if known else None
+
+
+def _scores(spans: Iterable[Span]) -> dict[str, Any]:
+    """`score.NAME` → a number or a label, of these spans, the first one that has it."""
+    made: dict[str, Any] = {}
+    for span in spans:
+        for name, value in _of_span(span):
+            if name and value is not None:
+                made.setdefault(f"score.{name}", value)
+    return made
+
+
+def _of_span(span: Span) -> Iterator[tuple[str, Any]]:
+    attributes = span.attributes
+    for prefix in ("", "trace.", "session."):
+        for one in numbered(attributes, f"{prefix}annotations") or ():
+            yield _named(one.get("annotation", one) if isinstance(one, Mapping) else {})
+        yield from _evaluations(attributes, f"{prefix}evaluation.")
+    for event in span.events:
+        if event.name == "gen_ai.evaluation.result":
+            held = event.attributes
+            label = held.get("gen_ai.evaluation.score.label")
+            yield str(held.get("gen_ai.evaluation.name") or ""), held.get("gen_ai.evaluation.score.value", label)
+    for name in ("scores", "assessments", "feedback_scores"):
+        for one in decoded(attributes.get(name)) or ():
+            yield _named(one if isinstance(one, Mapping) else {})
+    stats = decoded(attributes.get("feedback_stats"))
+    for name, one in stats.items() if isinstance(stats, Mapping) else ():
+        yield str(name), one.get("avg", one.get("mean")) if isinstance(one, Mapping) else one
+
+
+def _named(one: Mapping[str, Any]) -> tuple[str, Any]:
+    feedback = one.get("feedback")
+    value = feedback.get("value") if isinstance(feedback, Mapping) else one.get("score", one.get("value"))
+    named = one.get("name", one.get("assessment_name", ""))
+    return str(named), one.get("label", one.get("string_value")) if value is None else value
+
+
+def _evaluations(attributes: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """`evaluation.NAME.score`, `evaluation.NAME.label`."""
+    for key, value in attributes.items():
+        if key.startswith(prefix) and key.endswith((".score", ".label")):
+            yield key[len(prefix) :].rpartition(".")[0], value

@@ -1,0 +1,148 @@
+"""The spans of a trace by what they are part of, what the user says of traces, and what is taken from one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ragtriage.readers.traces.attributes import NAMES, Message, all_found, is_recorded, kind_of, query_in
+from ragtriage.readers.traces.places import SpanPlace
+from ragtriage.readers.traces.spans import Span, Trace
+
+ASKING = frozenset({"agent", "chain", "model"})
+"""Kinds of spans that may hold the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceOptions:
+    """What the user says of traces."""
+
+    question: str | None = None
+    """The name of the spans that hold the questions."""
+    sources: Literal["retrieved", "prompted", "off"] = "retrieved"
+    """All retrieved texts, those that stand in the prompt, or none."""
+    source_tools: frozenset[str] = frozenset()
+    """Tools whose outputs are sources."""
+    source_texts: Mapping[str, str] = field(default_factory=dict)
+    """Id → the text of a document that was recorded without."""
+    history: Literal["messages", "session", "off"] = "messages"
+    places: Mapping[str, SpanPlace] = field(default_factory=dict)
+    """Our field → where it stands, in place of where it is looked for."""
+
+
+class NotUsable(Exception):
+    """Why a trace, or a question in it, is no case: the field and the reason."""
+
+    def __init__(self, field_name: str, reason: str) -> None:
+        super().__init__(reason)
+        self.field = field_name
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Assembled:
+    """One question of a trace."""
+
+    values: dict[str, Any] | None = None
+    """The row; None if it can't be used."""
+    problem: NotUsable | None = None
+    chosen: dict[str, list[str]] = field(default_factory=dict)
+    """The id of a span → what was taken from it, and why."""
+    taken: dict[str, str] = field(default_factory=dict)
+    """Our field → from where, in words that are counted."""
+    notes: list[str] = field(default_factory=list)
+
+    def choose(self, span: Span, said: str) -> None:
+        """Note what was taken from a span."""
+        self.chosen.setdefault(span.id, []).append(said)
+
+
+class Tree:
+    """The spans of a trace by what they are part of."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        by_id = {span.id: span for span in trace.spans}
+        self.kinds = {span.id: kind_of(span) for span in trace.spans}
+        in_circle = {span.id for span in trace.spans if _is_in_circle(span, by_id)}
+        self.circle = bool(in_circle)
+        self.below: dict[str, list[Span]] = {}
+        self.parents: dict[str, Span] = {}
+        tops = []
+        for span in trace.spans:
+            parent = by_id.get(span.parent_id)
+            if parent is None or span.id in in_circle:
+                tops.append(span)
+            else:
+                self.below.setdefault(parent.id, []).append(span)
+                self.parents[span.id] = parent
+        own = [span for span in trace.spans if any(span.attributes.get(name) for name in NAMES["app_root"])]
+        self.roots = own or tops
+
+    def under(self, span: Span) -> Iterator[Span]:
+        """All spans below one, in the order in which they began."""
+        ids = {span.id}
+        found_ids = [span.id]
+        while found_ids:
+            found_ids = [one.id for parent in found_ids for one in self.below.get(parent, ())]
+            ids.update(found_ids)
+        return (one for one in self.trace.spans if one.id in ids and one.id != span.id)
+
+    def above(self, span: Span) -> Iterator[Span]:
+        """What a span is part of, from the nearest on."""
+        while span.id in self.parents:
+            span = self.parents[span.id]
+            yield span
+
+    def questions(self, options: TraceOptions) -> list[Span]:
+        """The spans that hold the questions: of each root the highest, siblings each for itself."""
+        if options.question is not None:
+            return [span for span in self.trace.spans if span.name == options.question]
+        return [one for root in self.roots for one in self._highest(root)]
+
+    def _highest(self, root: Span) -> list[Span]:
+        level = [root]
+        while level:
+            asking = [span for span in level if self.kinds[span.id] in ASKING and self._may_ask(span)]
+            if asking:
+                return [span for span in asking if span.parent_id == asking[0].parent_id]
+            below = (one for span in level for one in self.below.get(span.id, ()))
+            level = sorted(below, key=lambda one: one.start or 0)
+        return []
+
+    def _may_ask(self, span: Span) -> bool:
+        """Whether it has a question, or had one before that was masked: what is below is no question of the user's."""
+        masked = any(not is_recorded(one.value) for one in all_found(span, "input"))
+        return masked or self.asked(span) is not None
+
+    def asked(self, span: Span) -> AskedIn | None:
+        """The question in a span's input; of a step whose input is recorded but no text, that of the first model in it.
+
+        None if it has none.
+        """
+        given = [one for one in all_found(span, "input") if is_recorded(one.value)]
+        own = next((AskedIn(span, *asked, one.name) for one in given if (asked := query_in(one.value))), None)
+        if own is not None or not given or self.kinds[span.id] == "model":
+            return own
+        models = (one for one in self.under(span) if self.kinds[one.id] == "model")
+        return next((known for one in models if (known := self.asked(one))), None)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedIn:
+    """A question, and where it stands."""
+
+    span: Span
+    text: str
+    before: Sequence[Message]
+    name: str
+
+
+def _is_in_circle(span: Span, by_id: Mapping[str, Span]) -> bool:
+    seen: set[str] = set()
+    at: Span | None = span
+    while at is not None and at.id not in seen:
+        seen.add(at.id)
+        at = by_id.get(at.parent_id)
+    return at is not None and at.id == span.id
