@@ -3,8 +3,8 @@
     python bench/traces/million.py [--spans 1000000]
 
 Writes a file of OTLP JSON with so many spans of some 1.8 kB, 512 a line: traces of ten (a chain, two retrievals with
-four texts each, a model, HTTP and database spans), whose spans lie up to 2,000 spans apart. `first` is when the first case
-is there, which is when judging begins; `cases` all of them; both in a process of its own.
+four texts each, a model, HTTP and database spans), whose spans lie up to 2,000 spans apart. The first case is there
+when judging can begin. It is read in a process of its own.
 """
 
 from __future__ import annotations
@@ -111,10 +111,11 @@ def main() -> None:
             [sys.executable, __file__, "--measure", path], check=True, capture_output=True, text=True
         )
     found = json.loads(ended.stdout)
+    rate = flags.spans / found["processor"]
     print(
         f"{flags.spans:,} spans of {size / flags.spans:,.0f} bytes, {found['cases']:,} cases: first after "
-        f"{found['first']:.1f} s ({found['first_processor']:.1f} s of the processor), {flags.spans / found['processor']:,.0f} "
-        f"spans a second of the processor, peak {found['peak']:.0f} MB"
+        f"{found['first']:.1f} s ({found['first_processor']:.1f} s of the processor), {rate:,.0f} spans a second of "
+        f"the processor, peak {found['peak']:.0f} MB"
     )
 
 
