@@ -154,7 +154,6 @@ ASKED, SAID, TEXTS = "Which bulb fits the lamp?", "It takes an E14 bulb.", ["The
             r"--map query=run.user.said --map response=run.bot.reply --map 'sources=run.bot.hits\[\*\].para'",
         ),
         ({"query": ASKED, "gold_contexts": TEXTS, "result": SAID}, "Say which one it is: --map sources=COLUMN"),
-        ({"resourceSpans": [{"scopeSpans": [{"spans": []}]}]}, "OpenTelemetry traces .*: traces aren't read yet"),
     ],
 )
 def test_all_that_is_missing_is_told_with_the_place_that_is_likely_meant(

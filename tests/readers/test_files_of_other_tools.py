@@ -17,7 +17,8 @@ from ragtriage.readers.field_values import ALIASES
 
 FOLDER = Path(__file__).parent / "other_tools"
 CASES: list[dict[str, Any]] = json.loads((FOLDER / "cases.json").read_text("utf-8"))
-REFUSED = {"phoenix-documents.csv": "Phoenix documents", "phoenix-spans.csv": "Phoenix spans"}
+REFUSED = {"phoenix-documents.csv": "Phoenix documents"}
+TRACES = {"phoenix-spans.csv"}
 
 
 def mapping(query: str, response: str, sources: str, **others: str) -> dict[str, str]:
@@ -89,6 +90,15 @@ def test_what_holds_no_questions_is_refused_with_what_to_write_instead(name: str
         open_cases(FOLDER / name)
 
 
+def test_a_frame_of_spans_is_read_as_traces() -> None:
+    file = open_cases(FOLDER / "phoenix-spans.csv")
+    first, second = (row for row in file.rows() if isinstance(row, Case))
+
+    assert file.format == "openinference"
+    assert (first.query, first.response) == ("How long does the crossing take?", "The crossing takes 40 minutes.")
+    assert (second.query, len(second.known_sources)) == ("Can I pay on board by card?", 1)
+
+
 def test_every_file_is_known_with_the_version_of_its_tool() -> None:
     versions = json.loads((FOLDER / "versions.json").read_text("utf-8"))
     assert set(versions) == {path.name for path in FOLDER.iterdir()} - {"cases.json", "versions.json"}
@@ -96,7 +106,7 @@ def test_every_file_is_known_with_the_version_of_its_tool() -> None:
 
 def test_shapes_are_told_apart_by_what_only_they_have() -> None:
     for path in FOLDER.iterdir():
-        if path.name in {"cases.json", "versions.json"} | set(REFUSED) or path.suffix == ".parquet":
+        if path.name in {"cases.json", "versions.json"} | set(REFUSED) | TRACES or path.suffix == ".parquet":
             continue
         assert sum(line.startswith("the rows are ") for line in open_cases(path).describe()) == 1, path.name
 

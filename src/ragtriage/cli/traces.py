@@ -14,7 +14,7 @@ from ragtriage.core.errors import InputError
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.readers.json_objects import write_lines
 from ragtriage.readers.traces.files import TraceRows, case_rows, explained
-from ragtriage.readers.traces.index import TooLarge
+from ragtriage.readers.traces.index import LargeTrace
 
 
 @command("traces")
@@ -72,6 +72,6 @@ def tell_tree(held: TraceRows, trace_id: str) -> None:
     trace = held.index.trace(trace_id)
     if trace is None:
         raise InputError(f"--explain {trace_id}: no trace has this id, or several begin so: give the whole id")
-    if isinstance(trace, TooLarge):
+    if isinstance(trace, LargeTrace):
         raise InputError(f"--explain {trace_id}: the trace has {trace.spans:,} spans: too many to be read")
     sys.stdout.write("\n".join([*explained(trace, held.options), ""]))

@@ -95,12 +95,9 @@ def open_cases(
     if citation_mark is not None:
         pattern_of(citation_mark)
     wanted = dict(mapping or {})
-    if file.opener is None and file.path and Path(file.path).is_dir():
-        files = files_in(Path(file.path))
+    if files := _files_in(file):
         form_of_traces = format_of([row.values for row in islice(rows_of(files, limits), HEAD) if row.values])
-        if form_of_traces is None:
-            open_bytes(file)  # says what to do with a folder
-        else:
+        if form_of_traces is not None:
             made = TraceRows(rows_of(files, limits), form_of_traces, with_places(wanted, traces))
             return _of_traces(file, made, context, citation_mark)
     nested = path_from(rows_at, "--map rows") if (rows_at := wanted.pop(ROWS, "")) else None
@@ -120,6 +117,8 @@ def open_cases(
     form_of_traces = None if nested or questions else format_of(rows_of_head)
     if form_of_traces is not None:
         whole = raw_rows(file, form, limits) if again else chain(head, rest)
+        if form == "csv":  # an empty cell holds nothing, rather than an empty text
+            whole = (replace(row, values=_filled(row.values)) for row in whole)
         return _of_traces(file, TraceRows(whole, form_of_traces, with_places(wanted, traces)), context, citation_mark)
     layout = find_layout(rows_of_head, wanted, file.name, first_row=usable[0].row, questions=questions)
     if usable[0].within is not None:
@@ -129,6 +128,18 @@ def open_cases(
     drawing = partial(drawn_rows, file, limits) if again and form == "jsonl" and nested is None else None
     within = partial(rows_in, file, form, limits, nested) if again else None
     return CaseFile(file, form, layout, reader, rows, head, is_all=is_all, drawing=drawing, within=within)
+
+
+def _files_in(file: OpenedFile) -> list[OpenedFile]:
+    """The files of a folder that may hold traces; none if it is no folder of this machine."""
+    try:
+        return files_in(Path(file.path)) if file.opener is None and file.path and Path(file.path).is_dir() else []
+    except OSError:  # told when it is opened
+        return []
+
+
+def _filled(values: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return None if values is None else {name: value for name, value in values.items() if value != ""}
 
 
 def _of_traces(file: OpenedFile, made: TraceRows, context: RowContext, citation_mark: str | None) -> CaseFile:

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ragtriage.readers.traces.attributes import (
-    Asked,
-    Found,
+    FoundValue,
+    UserQuestion,
     all_found,
     found,
     is_recorded,
@@ -20,7 +20,7 @@ from ragtriage.readers.traces.attributes import (
 )
 from ragtriage.readers.traces.pieces import ROOT
 from ragtriage.readers.traces.retrieved import finds, retrieved
-from ragtriage.readers.traces.spans import Span, Trace
+from ragtriage.readers.traces.spans import Trace, TraceSpan
 from ragtriage.readers.traces.tags import tags_of
 from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree
 
@@ -45,7 +45,7 @@ def _why_no_question(trace: Trace) -> str:
     return f"{NO_QUESTION[:-1]}: {MASKED})" if masked else NO_QUESTION
 
 
-def _of_question(tree: Tree, span: Span, options: TraceOptions, *, several: bool) -> Assembled:
+def _of_question(tree: Tree, span: TraceSpan, options: TraceOptions, *, several: bool) -> Assembled:
     made = Assembled()
     trace = tree.trace
     scope = list(tree.under(span))
@@ -91,7 +91,7 @@ def _of_question(tree: Tree, span: Span, options: TraceOptions, *, several: bool
     return made
 
 
-def _query(tree: Tree, span: Span, options: TraceOptions, made: Assembled) -> Asked:
+def _query(tree: Tree, span: TraceSpan, options: TraceOptions, made: Assembled) -> UserQuestion:
     place = options.places.get("query")
     if place is not None:
         value = place.of(span, tree.trace)
@@ -108,12 +108,12 @@ def _query(tree: Tree, span: Span, options: TraceOptions, made: Assembled) -> As
     return known.text, known.before
 
 
-def _said(span: Span) -> str:
+def _said(span: TraceSpan) -> str:
     kind = kind_of(span)
     return f"the {kind} span" if kind != "other" else "the span"
 
 
-def _response(tree: Tree, span: Span, options: TraceOptions, made: Assembled) -> tuple[str | None, dict[str, Any]]:
+def _response(tree: Tree, span: TraceSpan, options: TraceOptions, made: Assembled) -> tuple[str | None, dict[str, Any]]:
     """The answer and what is to be said of it: `failure`, `not_recorded`."""
     place = options.places.get("response")
     if place is not None:
@@ -138,10 +138,10 @@ def _response(tree: Tree, span: Span, options: TraceOptions, made: Assembled) ->
     return None, {"not_recorded": "response"}
 
 
-def _given(span: Span) -> Found | None:
+def _given(span: TraceSpan) -> FoundValue | None:
     """The answer in a span's output; None if it has none, or calls a tool."""
     outputs = (one for one in all_found(span, "output") if is_recorded(one.value))
-    return next((Found(said, one.name) for one in outputs if (said := response_in(one.value))), None)
+    return next((FoundValue(said, one.name) for one in outputs if (said := response_in(one.value))), None)
 
 
 def _iso(start: int | None) -> str | None:

@@ -15,16 +15,17 @@ from itertools import chain
 from typing import Any, Literal, TypeVar
 
 from ragtriage.readers.field_values import ALIASES, KEYS
-from ragtriage.readers.traces.spans import Attributes, Span
+from ragtriage.readers.text_values import NotALiteral, parse_literal
+from ragtriage.readers.traces.spans import Attributes, TraceSpan
 
 T = TypeVar("T")
-Kind = Literal["retrieval", "rerank", "model", "tool", "agent", "chain", "ignored", "other"]
+SpanKind = Literal["retrieval", "rerank", "model", "tool", "agent", "chain", "ignored", "other"]
 
 _TABLE = tomllib.loads(files(__package__).joinpath("attributes.toml").read_text("utf-8"))
 NAMES: Mapping[str, tuple[str, ...]] = {of: tuple(names) for of, names in _TABLE.items() if isinstance(names, list)}
 """What is looked for → under which names."""
-_KINDS: Mapping[str, Kind] = {name: kind for kind, names in _TABLE["kinds"].items() for name in names}
-_ENDS: Mapping[str, Kind] = {end: kind for kind, end in _TABLE["ends"].items()}
+_KINDS: Mapping[str, SpanKind] = {name: kind for kind, names in _TABLE["kinds"].items() for name in names}
+_ENDS: Mapping[str, SpanKind] = {end: kind for kind, end in _TABLE["ends"].items()}
 _QUERY = (*ALIASES["query"], *_TABLE["keys"]["query"])
 _RESPONSE = (*ALIASES["response"], *_TABLE["keys"]["response"])
 _ID, _SCORE = _TABLE["keys"]["id"], _TABLE["keys"]["score"]
@@ -41,7 +42,7 @@ USER = frozenset({"user", "human"})
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundValue:
     """A value, and the name under which it was found."""
 
     value: Any
@@ -63,7 +64,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class FoundDocument:
     """One retrieved text."""
 
     text: str | None
@@ -72,7 +73,7 @@ class Document:
     score: float | None = None
 
 
-def kind_of(span: Span) -> Kind:
+def kind_of(span: TraceSpan) -> SpanKind:
     """What kind of span it is; `other` if no convention says."""
     for name in NAMES["kind"]:
         value = decoded(span.attributes.get(name))
@@ -87,20 +88,20 @@ def kind_of(span: Span) -> Kind:
     return "other"
 
 
-def found(span: Span, what: str) -> Found | None:
+def found(span: TraceSpan, what: str) -> FoundValue | None:
     """The first value that the span has under the names for this."""
     return next(all_found(span, what), None)
 
 
-def all_found(span: Span, what: str) -> Iterator[Found]:
+def all_found(span: TraceSpan, what: str) -> Iterator[FoundValue]:
     """Every value that the span has under the names for this, in their order."""
     for name in NAMES[what]:
         value = _under(span, name)
         if value is not None:
-            yield Found(value, name.removesuffix(".*").removeprefix("@"))
+            yield FoundValue(value, name.removesuffix(".*").removeprefix("@"))
 
 
-def _under(span: Span, name: str) -> Any:
+def _under(span: TraceSpan, name: str) -> Any:
     if name.startswith("@"):
         return [event.attributes for event in span.events if event.name == name[1:]] or None
     if name.endswith(".*"):
@@ -152,13 +153,23 @@ def _lists(value: Any) -> Any:
 
 
 def decoded(value: Any) -> Any:
-    """What a text in JSON holds; any other value as it is."""
+    """What a text in JSON, or in Python's notation, holds; any other value as it is."""
     if isinstance(value, str) and value.lstrip()[:1] in {"{", "[", '"'}:
         try:
             return json.loads(value)
         except (ValueError, RecursionError):
-            return value
+            return _literal(value)
     return value
+
+
+def _literal(text: str) -> Any:
+    """What a list or object in Python's notation holds, as tables print it; any other text as it is."""
+    if not text.lstrip().startswith(("[{'", "{'", "[['")):
+        return text
+    try:
+        return parse_literal(text)
+    except (NotALiteral, ValueError, RecursionError):
+        return text
 
 
 def is_masked(text: str) -> bool:
@@ -235,11 +246,11 @@ def _joined(parts: Any) -> str | None:
     return "\n".join(texts) if texts else None
 
 
-Asked = tuple[str, Sequence[Message]]
+UserQuestion = tuple[str, Sequence[Message]]
 """A question, and the messages before it."""
 
 
-def query_in(value: Any, depth: int = 0) -> Asked | None:
+def query_in(value: Any, depth: int = 0) -> UserQuestion | None:
     """The question that an input holds; None if there is none.
 
     Of a conversation it is the last message of the user's; of an object the text under the first known name.
@@ -291,7 +302,7 @@ def _under_name(
     return held[0] if held and all(one == held[0] for one in held) else None
 
 
-def documents_of(span: Span, what: str = "documents") -> tuple[list[Document], str] | None:
+def documents_of(span: TraceSpan, what: str = "documents") -> tuple[list[FoundDocument], str] | None:
     """The documents of a retrieval or a rerank, and the name under which they stand; None if none were recorded.
 
     Raises:
@@ -314,7 +325,7 @@ def documents_of(span: Span, what: str = "documents") -> tuple[list[Document], s
     return None if listed is None else (listed, output.name)
 
 
-def documents_in(value: Any) -> list[Document] | None:
+def documents_in(value: Any) -> list[FoundDocument] | None:
     """The documents that the output of a retrieval holds, as a list or under `documents`; None if it holds none."""
     value = decoded(value)
     if isinstance(value, Mapping):
@@ -332,13 +343,13 @@ def documents_in(value: Any) -> list[Document] | None:
     return made if all(one.text is not None for one in made) else None
 
 
-def _document(item: Any) -> Document:
+def _document(item: Any) -> FoundDocument:
     """One document of any convention."""
     item = decoded(item) if isinstance(item, str) and item.lstrip()[:1] == "{" else item
     if isinstance(item, str):
-        return Document(None if is_masked(item) else item)
+        return FoundDocument(None if is_masked(item) else item)
     if not isinstance(item, Mapping):
-        return Document(None)
+        return FoundDocument(None)
     for wrapper in ("document", "node", "kwargs", "db.query.result"):
         inner = item.get(wrapper)
         if isinstance(inner, Mapping):
@@ -355,7 +366,7 @@ def _document(item: Any) -> Document:
     own = next(
         (str(one) for one in ids if isinstance(one, str | int) and not isinstance(one, bool) and one != ""), None
     )
-    return Document(None if text is None or is_masked(text) else text, own, number)
+    return FoundDocument(None if text is None or is_masked(text) else text, own, number)
 
 
 def _scores(item: Mapping[str, Any]) -> Iterator[float | None]:

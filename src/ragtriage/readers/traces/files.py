@@ -15,10 +15,10 @@ from ragtriage.readers.files import OpenedFile, detect_format, open_bytes, raw_r
 from ragtriage.readers.problems import RawRow, RowLimits
 from ragtriage.readers.traces.assembling import MOST_TURNS, assembled
 from ragtriage.readers.traces.attributes import kind_of
-from ragtriage.readers.traces.index import MOST_BYTES, MOST_SPANS, TooLarge, TraceIndex
+from ragtriage.readers.traces.index import MOST_BYTES, MOST_SPANS, LargeTrace, TraceIndex
 from ragtriage.readers.traces.pieces import TraceFormat
 from ragtriage.readers.traces.places import span_place
-from ragtriage.readers.traces.spans import Span, Trace
+from ragtriage.readers.traces.spans import Trace, TraceSpan
 from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree
 
 ENDINGS = (".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".json.gz", ".jsonl.gz")
@@ -55,14 +55,8 @@ MAPPING = {name: name if name in FIELDS else "" for name in ALIASES}
 
 
 def files_in(folder: Path) -> list[OpenedFile]:
-    """The files of a folder that may hold traces, by name; folders in it are looked into.
-
-    Raises:
-        InputError: there is none.
-    """
-    found = sorted(path for path in folder.rglob("*") if path.is_file() and path.name.lower().endswith(ENDINGS))
-    if not found:
-        raise InputError(f"{folder}: is a folder without a JSON or Parquet file: name a file, or a folder of traces")
+    """The files of a folder that may hold traces, by name; folders in it are looked into."""
+    found = sorted(path for path in folder.rglob("*") if path.name.lower().endswith(ENDINGS) and path.is_file())
     return [OpenedFile(str(path), str(path)) for path in found]
 
 
@@ -157,8 +151,8 @@ class TraceRows:
                     _with_turns(one.values, before)
                 yield RawRow(number, values=one.values)
 
-    def _questions(self, trace: Trace | TooLarge) -> list[Assembled]:
-        if isinstance(trace, TooLarge):
+    def _questions(self, trace: Trace | LargeTrace) -> list[Assembled]:
+        if isinstance(trace, LargeTrace):
             most = f"at most {MOST_SPANS:,} spans and {MOST_BYTES // 10**6} MB are read"
             return [Assembled(problem=NotUsable("query", f"has {trace.spans:,} spans in {trace.size:,} bytes: {most}"))]
         return assembled(Tree(trace), self.options)
@@ -229,7 +223,7 @@ def explained(trace: Trace, options: TraceOptions) -> list[str]:
     return lines
 
 
-def _branch(tree: Tree, span: Span, chosen: Mapping[str, list[str]], depth: int) -> Iterator[str]:
+def _branch(tree: Tree, span: TraceSpan, chosen: Mapping[str, list[str]], depth: int) -> Iterator[str]:
     kind = kind_of(span)
     took = f" {(span.end - span.start) / 1e9:.2f} s" if span.start is not None and span.end is not None else ""
     failed = " · failed" if span.status == "error" else ""

@@ -32,7 +32,7 @@ create table traces (trace text primary key, start integer not null, pieces inte
 
 
 @dataclass(frozen=True, slots=True)
-class TooLarge:
+class LargeTrace:
     """A trace that is larger than one may be."""
 
     id: str
@@ -112,22 +112,22 @@ class TraceIndex:
     def _refuse(self, reason: str) -> None:
         self.refused[reason] += 1
 
-    def traces(self) -> Iterator[Trace | TooLarge]:
+    def traces(self) -> Iterator[Trace | LargeTrace]:
         """Every trace, by when it began, then by its id."""
         found = self._database.execute("select trace, pieces, size from traces order by start, trace")
         for trace, count, size in found:
             yield self._whole(trace, count, size)
 
-    def trace(self, trace_id: str) -> Trace | TooLarge | None:
+    def trace(self, trace_id: str) -> Trace | LargeTrace | None:
         """One trace, by its id, or by how that begins if that tells it; None if there is none."""
         known = "select trace, pieces, size from traces where trace = ? or substr(trace, 1, ?) = ? limit 2"
         rows = self._database.execute(known, (trace_id, len(trace_id), trace_id)).fetchall()
         exact = [row for row in rows if row[0] == trace_id] or rows
         return self._whole(*exact[0]) if len(exact) == 1 else None
 
-    def _whole(self, trace: str, count: int, size: int) -> Trace | TooLarge:
+    def _whole(self, trace: str, count: int, size: int) -> Trace | LargeTrace:
         if count > MOST_SPANS or size > MOST_BYTES:
-            return TooLarge(trace, count, size)
+            return LargeTrace(trace, count, size)
         held = self._database.execute("select data from pieces where trace = ? order by rowid", (trace,))
         return self._form.trace(trace, [marshal.loads(data) for (data,) in held])  # noqa: S302  # written above
 

@@ -8,10 +8,10 @@ from typing import Any
 from ragtriage.readers.traces.attributes import decoded
 from ragtriage.readers.traces.pieces import (
     NO_IDS,
-    Piece,
     Refuse,
-    Row,
     TraceFormat,
+    TracePiece,
+    TraceRow,
     has,
     is_there,
     nanoseconds,
@@ -19,10 +19,10 @@ from ragtriage.readers.traces.pieces import (
     times,
     with_root,
 )
-from ragtriage.readers.traces.spans import Span, Trace
+from ragtriage.readers.traces.spans import Trace, TraceSpan
 
 
-def _pieces(row: Row, refuse: Refuse) -> Iterator[Piece]:
+def _pieces(row: TraceRow, refuse: Refuse) -> Iterator[TracePiece]:
     own = snake(row)
     observations = decoded(own.pop("observations", None))
     if "type" in own and "trace_id" in own and observations is None:
@@ -46,7 +46,7 @@ _OWN |= {"output", "timestamp", "is_trace", "level", "status_message", "model", 
 
 
 def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
-    whole: Row = next((one for one in pieces if one.get("is_trace")), {})
+    whole: TraceRow = next((one for one in pieces if one.get("is_trace")), {})
     spans = []
     for row in pieces:
         if row.get("is_trace"):
@@ -63,7 +63,7 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
         if isinstance(costs, Mapping):
             attributes["cost_details.total"] = costs.get("total")
         spans.append(
-            Span(
+            TraceSpan(
                 trace_id,
                 str(row["id"]),
                 str(row.get("parent_observation_id") or ""),
@@ -78,7 +78,7 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
     return with_root(trace_id, spans, kept, whole.get("timestamp"), None)
 
 
-def _fits(row: Row) -> bool:
+def _fits(row: TraceRow) -> bool:
     return has(row, "trace_id", "type", "start_time") or isinstance(decoded(row.get("observations")), list)
 
 

@@ -8,20 +8,20 @@ from typing import Any
 from ragtriage.readers.traces.attributes import decoded
 from ragtriage.readers.traces.pieces import (
     NO_IDS,
-    Piece,
     Refuse,
-    Row,
     TraceFormat,
+    TracePiece,
+    TraceRow,
     has,
     nanoseconds,
     one_trace,
     snake,
     times,
 )
-from ragtriage.readers.traces.spans import Span, Trace
+from ragtriage.readers.traces.spans import Trace, TraceSpan
 
 
-def _pieces(row: Row, refuse: Refuse) -> Iterator[Piece]:
+def _pieces(row: TraceRow, refuse: Refuse) -> Iterator[TracePiece]:
     own = snake(row)
     order = str(own.get("dotted_order") or "")
     trace_id = own.get("trace_id") or _run_in(order.partition(".")[0])
@@ -55,7 +55,7 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
             attributes[f"metadata.{key}"] = value
         before = str(row.get("dotted_order") or "").split(".")[:-1]
         spans.append(
-            Span(
+            TraceSpan(
                 trace_id,
                 str(row["id"]),
                 str(row.get("parent_run_id") or (_run_in(before[-1]) if before else "")),
@@ -69,7 +69,7 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
     return one_trace(trace_id, spans, {})
 
 
-def _fits(row: Row) -> bool:
+def _fits(row: TraceRow) -> bool:
     return has(row, "run_type", "inputs") and (has(row, "trace_id") or has(row, "dotted_order"))
 
 

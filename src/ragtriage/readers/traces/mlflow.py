@@ -8,11 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ragtriage.readers.traces.attributes import decoded
-from ragtriage.readers.traces.pieces import Piece, Refuse, Row, TraceFormat, nanoseconds, one_trace, status_of, times
-from ragtriage.readers.traces.spans import Span, SpanEvent, Trace
+from ragtriage.readers.traces.pieces import (
+    Refuse,
+    TraceFormat,
+    TracePiece,
+    TraceRow,
+    nanoseconds,
+    one_trace,
+    status_of,
+    times,
+)
+from ragtriage.readers.traces.spans import SpanEvent, Trace, TraceSpan
 
 
-def _pieces(row: Row, refuse: Refuse) -> Iterator[Piece]:
+def _pieces(row: TraceRow, refuse: Refuse) -> Iterator[TracePiece]:
     info = row.get("info") or {}
     trace_id = info.get("trace_id") or info.get("request_id")
     if not trace_id:
@@ -41,7 +50,7 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
         )
         status = one.get("status")
         spans.append(
-            Span(
+            TraceSpan(
                 trace_id,
                 _base64_hex(one.get("span_id")) if newer else str(context.get("span_id")),
                 _base64_hex(one.get("parent_span_id")) if newer else str(one.get("parent_id") or ""),
@@ -65,7 +74,7 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
     return one_trace(trace_id, spans, kept)
 
 
-def _fits(row: Row) -> bool:
+def _fits(row: TraceRow) -> bool:
     return isinstance(row.get("info"), Mapping) and isinstance(row.get("data"), Mapping) and "spans" in row["data"]
 
 

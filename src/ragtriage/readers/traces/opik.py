@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ragtriage.readers.traces.pieces import Piece, Refuse, Row, TraceFormat, nanoseconds, times, with_root
-from ragtriage.readers.traces.spans import Span, Trace
+from ragtriage.readers.traces.pieces import Refuse, TraceFormat, TracePiece, TraceRow, nanoseconds, times, with_root
+from ragtriage.readers.traces.spans import Trace, TraceSpan
 
 
-def _pieces(row: Row, refuse: Refuse) -> Iterator[Piece]:
+def _pieces(row: TraceRow, refuse: Refuse) -> Iterator[TracePiece]:
     trace = row.get("trace") or {}
     if not trace.get("id"):
         refuse("a trace has no id")
@@ -34,7 +34,7 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
             "feedback_scores": one.get("feedback_scores"),
         }
         spans.append(
-            Span(
+            TraceSpan(
                 trace_id,
                 str(one.get("id")),
                 str(one.get("parent_span_id") or ""),
@@ -49,7 +49,7 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
     return with_root(trace_id, spans, kept, whole.get("start_time"), whole.get("end_time"))
 
 
-def _fits(row: Row) -> bool:
+def _fits(row: TraceRow) -> bool:
     return isinstance(row.get("trace"), Mapping) and "spans" in row
 
 

@@ -8,16 +8,16 @@ from typing import Any
 from ragtriage.readers.field_values import normalized
 from ragtriage.readers.traces.pieces import (
     NO_IDS,
-    Piece,
     Refuse,
-    Row,
     TraceFormat,
+    TracePiece,
+    TraceRow,
     nanoseconds,
     one_trace,
     status_of,
     times,
 )
-from ragtriage.readers.traces.spans import Span, SpanEvent, Trace
+from ragtriage.readers.traces.spans import SpanEvent, Trace, TraceSpan
 
 
 def _either(row: Any, camel: str, snake: str) -> Any:
@@ -25,7 +25,7 @@ def _either(row: Any, camel: str, snake: str) -> Any:
     return row.get(snake) if found is None and isinstance(row, Mapping) else found
 
 
-def _pieces(row: Row, refuse: Refuse) -> Iterator[Piece]:
+def _pieces(row: TraceRow, refuse: Refuse) -> Iterator[TracePiece]:
     for of_resource in _either(row, "resourceSpans", "resource_spans") or ():
         resource = (_either(of_resource, "resource", "resource") or {}).get("attributes") or []
         scopes = _either(of_resource, "scopeSpans", "scope_spans")
@@ -73,7 +73,7 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
             _either(span, "endTimeUnixNano", "end_time_unix_nano"),
         )
         spans.append(
-            Span(
+            TraceSpan(
                 trace_id,
                 str(_either(span, "spanId", "span_id")).lower(),
                 str(_either(span, "parentSpanId", "parent_span_id") or "").lower().strip("0")
@@ -94,8 +94,8 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
     return one_trace(trace_id, spans, {})
 
 
-def _fits(row: Row) -> bool:
-    return bool({"resourceSpans", "resource_spans"} & row.keys())
+def _fits(row: TraceRow) -> bool:
+    return isinstance(_either(row, "resourceSpans", "resource_spans"), list)
 
 
 OTLP = TraceFormat("otlp", "OTLP JSON", _fits, _pieces, _trace)

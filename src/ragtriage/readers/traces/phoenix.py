@@ -8,20 +8,20 @@ from typing import Any
 from ragtriage.readers.traces.attributes import decoded
 from ragtriage.readers.traces.pieces import (
     NO_IDS,
-    Piece,
     Refuse,
-    Row,
     TraceFormat,
+    TracePiece,
+    TraceRow,
     is_there,
     nanoseconds,
     one_trace,
     status_of,
     times,
 )
-from ragtriage.readers.traces.spans import Span, SpanEvent, Trace
+from ragtriage.readers.traces.spans import SpanEvent, Trace, TraceSpan
 
 
-def _pieces(row: Row, refuse: Refuse) -> Iterator[Piece]:
+def _pieces(row: TraceRow, refuse: Refuse) -> Iterator[TracePiece]:
     trace_id, span_id = row.get("context.trace_id"), row.get("context.span_id")
     if not trace_id or not span_id:
         refuse(NO_IDS)
@@ -42,7 +42,7 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
         events = decoded(row.get("events"))
         events = events if isinstance(events, list | tuple) else ()
         spans.append(
-            Span(
+            TraceSpan(
                 trace_id,
                 str(row["context.span_id"]).lower(),
                 str(row.get("parent_id") or "").lower(),
@@ -61,8 +61,8 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
     return one_trace(trace_id, spans, {})
 
 
-def _fits(row: Row) -> bool:
-    return {"context.trace_id", "context.span_id"} <= row.keys()
+def _fits(row: TraceRow) -> bool:
+    return {"context.trace_id", "context.span_id", "span_kind"} <= row.keys()
 
 
 PHOENIX = TraceFormat("openinference", "Phoenix's frame of spans", _fits, _pieces, _trace)

@@ -13,10 +13,10 @@ from typing import Any
 
 from ragtriage.readers.field_values import normalized
 from ragtriage.readers.traces.attributes import decoded
-from ragtriage.readers.traces.spans import Attributes, Span, Status, Trace
+from ragtriage.readers.traces.spans import Attributes, Status, Trace, TraceSpan
 
-Row = Mapping[str, Any]
-Piece = tuple[str, int, Any]
+TraceRow = Mapping[str, Any]
+TracePiece = tuple[str, int, Any]
 """The id of a trace, when this part of it began (nanoseconds since 1970, 0 if it isn't known), and the part."""
 Refuse = Callable[[str], None]
 """Counts a span or trace that can't be used, by the reason."""
@@ -32,9 +32,9 @@ class TraceFormat:
     name: str
     """As `--format` and messages call it."""
     title: str
-    fits: Callable[[Row], bool]
+    fits: Callable[[TraceRow], bool]
     """Whether a row of the file is one of this format."""
-    pieces: Callable[[Row, Refuse], Iterator[Piece]]
+    pieces: Callable[[TraceRow, Refuse], Iterator[TracePiece]]
     trace: Callable[[str, Sequence[Any]], Trace]
     """The id of a trace and all its pieces → the trace."""
 
@@ -69,9 +69,9 @@ def times(start: Any, end: Any) -> tuple[int | None, int | None]:
     return began, ended
 
 
-def one_trace(trace_id: str, spans: Sequence[Span], attributes: Attributes, remarks: Sequence[str] = ()) -> Trace:
+def one_trace(trace_id: str, spans: Sequence[TraceSpan], attributes: Attributes, remarks: Sequence[str] = ()) -> Trace:
     """The trace with each span once; of two with the same id the one that ends later."""
-    kept: dict[str, Span] = {}
+    kept: dict[str, TraceSpan] = {}
     notes = list(remarks)
     for span in spans:
         other = kept.setdefault(span.id, span)
@@ -96,12 +96,12 @@ def is_there(value: Any) -> bool:
     return value is not None and not (isinstance(value, float) and math.isnan(value))  # a frame's missing value
 
 
-def snake(row: Row) -> dict[str, Any]:
+def snake(row: TraceRow) -> dict[str, Any]:
     """The row with its columns in one spelling: `startTime` as `start_time`."""
     return {normalized(str(key)): value for key, value in row.items()}
 
 
-def with_root(trace_id: str, spans: list[Span], whole: Mapping[str, Any], start: Any, end: Any) -> Trace:
+def with_root(trace_id: str, spans: list[TraceSpan], whole: Mapping[str, Any], start: Any, end: Any) -> Trace:
     """The trace; where it has an input of its own, that is a span above all others."""
     given = decoded(whole.get("input"))
     if given is None:
@@ -115,7 +115,7 @@ def with_root(trace_id: str, spans: list[Span], whole: Mapping[str, Any], start:
     name = str(whole.get("name") or "trace")
     if began is None and tops:
         began, ended = tops[0].start, tops[-1].end
-    root = Span(
+    root = TraceSpan(
         trace_id, ROOT, "", name, began, ended, status, {key: one for key, one in held.items() if one is not None}
     )
     made = one_trace(trace_id, [*below, *(replace(one, parent_id=ROOT) for one in tops)], whole)
@@ -126,6 +126,6 @@ ROOT = "\0trace"
 """The id of the span that stands for a trace which has an input of its own; no tool knows it."""
 
 
-def has(row: Row, *names: str) -> bool:
+def has(row: TraceRow, *names: str) -> bool:
     """Whether the row has these columns, however they are spelled."""
     return set(names) <= {normalized(str(key)) for key in row}

@@ -8,7 +8,7 @@ from typing import Any
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.readers.traces.attributes import numbered
-from ragtriage.readers.traces.spans import Span, Trace
+from ragtriage.readers.traces.spans import Trace, TraceSpan
 
 _OF_QUESTION = re.compile(r"""attributes\[(["'])(.+)\1\]""")
 _OF_SPAN = re.compile(r"span\[name=([^\]]+)\]\.(.+)")
@@ -24,7 +24,7 @@ class SpanPlace:
     span: str | None = None
     """The name of the span; None for the question's."""
 
-    def of(self, question: Span, trace: Trace) -> Any:
+    def of(self, question: TraceSpan, trace: Trace) -> Any:
         """What stands there; None if nothing does."""
         spans = [question] if self.span is None else [span for span in trace.spans if span.name == self.span]
         held = (span.attributes.get(self.attribute, numbered(span.attributes, self.attribute)) for span in spans[::-1])

@@ -8,7 +8,7 @@ from typing import Any
 
 from ragtriage.core.display import plural
 from ragtriage.readers.traces.attributes import (
-    Document,
+    FoundDocument,
     decoded,
     documents_in,
     documents_of,
@@ -17,7 +17,7 @@ from ragtriage.readers.traces.attributes import (
     query_in,
     response_in,
 )
-from ragtriage.readers.traces.spans import Span
+from ragtriage.readers.traces.spans import TraceSpan
 from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree
 
 STANDS = 200
@@ -27,7 +27,7 @@ NO_RETRIEVAL = "no retrieval was recorded (--map sources= judges without)"
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    document: Document
+    document: FoundDocument
     place: str
     """Its span, and which document of that it is, from 0."""
 
@@ -43,12 +43,14 @@ class Retrieved:
     tags: dict[str, Any]
 
 
-def finds(tree: Tree, scope: Sequence[Span]) -> bool:
+def finds(tree: Tree, scope: Sequence[TraceSpan]) -> bool:
     """Whether there is a retrieval or a rerank among these spans."""
     return any(tree.kinds[one.id] in {"retrieval", "rerank"} for one in scope)
 
 
-def retrieved(tree: Tree, span: Span, scope: Sequence[Span], options: TraceOptions, made: Assembled) -> Retrieved:
+def retrieved(
+    tree: Tree, span: TraceSpan, scope: Sequence[TraceSpan], options: TraceOptions, made: Assembled
+) -> Retrieved:
     """The sources of the question in this span, found by what is in `scope`.
 
     Raises:
@@ -85,7 +87,7 @@ def retrieved(tree: Tree, span: Span, scope: Sequence[Span], options: TraceOptio
     return Retrieved(rows, [one.place for one in kept], tags)
 
 
-def _of_searches(tree: Tree, searches: Sequence[Span], made: Assembled) -> list[_Source] | None:
+def _of_searches(tree: Tree, searches: Sequence[TraceSpan], made: Assembled) -> list[_Source] | None:
     """The documents of retrievals, each rerank's in place of those that it was given; None if none were recorded."""
     kept: list[_Source] | None = None
     for one in searches:
@@ -105,7 +107,9 @@ def _of_searches(tree: Tree, searches: Sequence[Span], made: Assembled) -> list[
     return kept
 
 
-def _tools(tree: Tree, scope: Sequence[Span], options: TraceOptions, made: Assembled, *, alone: bool) -> list[Span]:
+def _tools(
+    tree: Tree, scope: Sequence[TraceSpan], options: TraceOptions, made: Assembled, *, alone: bool
+) -> list[TraceSpan]:
     """The tools whose outputs are sources: those that the user names, or the only one where nothing else finds any."""
     tools = [one for one in scope if tree.kinds[one.id] == "tool"]
     if options.source_tools:
@@ -116,32 +120,32 @@ def _tools(tree: Tree, scope: Sequence[Span], options: TraceOptions, made: Assem
     return []
 
 
-def _of_tools(tools: Sequence[Span], made: Assembled) -> list[_Source] | None:
+def _of_tools(tools: Sequence[TraceSpan], made: Assembled) -> list[_Source] | None:
     kept: list[_Source] | None = None
     for one in tools:
         output = found(one, "output")
         if output is None or not is_recorded(output.value):
             continue
-        texts = documents_in(output.value) or [Document(response_in(output.value) or str(output.value))]
+        texts = documents_in(output.value) or [FoundDocument(response_in(output.value) or str(output.value))]
         made.choose(one, "sources: the output of a tool")
         made.taken.setdefault("sources", "the output of a tool")
         kept = [*(kept or ()), *(_Source(document, f"{one.id}:{at}") for at, document in enumerate(texts))]
     return kept
 
 
-def _documents(span: Span) -> tuple[list[Document], str] | None:
+def _documents(span: TraceSpan) -> tuple[list[FoundDocument], str] | None:
     try:
         return documents_of(span)
     except ValueError as error:
         raise NotUsable("sources", str(error)) from None
 
 
-def _within(tree: Tree, span: Span) -> bool:
+def _within(tree: Tree, span: TraceSpan) -> bool:
     """Whether it is part of a retrieval that has documents of its own."""
     return any(tree.kinds[one.id] == "retrieval" and _documents(one) is not None for one in tree.above(span))
 
 
-def _without_fed(rerank: Span, kept: Sequence[_Source]) -> list[_Source]:
+def _without_fed(rerank: TraceSpan, kept: Sequence[_Source]) -> list[_Source]:
     """What wasn't given to a rerank; everything was where it doesn't say."""
     fed = documents_of(rerank, "reranked")
     if fed is None:
@@ -172,7 +176,9 @@ def _with_texts(kept: Sequence[_Source], options: TraceOptions) -> list[_Source]
     return made
 
 
-def _prompted(tree: Tree, span: Span, kept: list[_Source], options: TraceOptions, made: Assembled) -> list[_Source]:
+def _prompted(
+    tree: Tree, span: TraceSpan, kept: list[_Source], options: TraceOptions, made: Assembled
+) -> list[_Source]:
     """With `prompted` only those that stand in the last model's prompt; else it is noted if one doesn't."""
     models = [one for one in (*tree.under(span), span) if tree.kinds[one.id] == "model"]
     last = max(models, key=lambda one: one.start or 0, default=None)

@@ -20,7 +20,7 @@ class SpanEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TraceSpan:
     """One operation of an application."""
 
     trace_id: str
@@ -46,7 +46,7 @@ class Trace:
     """All spans of one request, in the order in which they began."""
 
     id: str
-    spans: tuple[Span, ...]
+    spans: tuple[TraceSpan, ...]
     attributes: Attributes = field(default_factory=dict)
     """What the tool keeps of the trace as a whole."""
     remarks: tuple[str, ...] = ()

@@ -7,14 +7,14 @@ from typing import Any
 
 from ragtriage.readers.traces.attributes import decoded, found, numbered
 from ragtriage.readers.traces.pieces import ROOT
-from ragtriage.readers.traces.spans import Span
+from ragtriage.readers.traces.spans import TraceSpan
 from ragtriage.readers.traces.tree import Tree
 
 
-def tags_of(span: Span, tree: Tree, models: Sequence[Span]) -> dict[str, Any]:
+def tags_of(span: TraceSpan, tree: Tree, models: Sequence[TraceSpan]) -> dict[str, Any]:
     """What the question's span, what it is part of, the trace and the process say, for slicing."""
-    whole = Span(tree.trace.id, ROOT, attributes=tree.trace.attributes)
-    process = Span(tree.trace.id, ROOT, attributes=span.resource)
+    whole = TraceSpan(tree.trace.id, ROOT, attributes=tree.trace.attributes)
+    process = TraceSpan(tree.trace.id, ROOT, attributes=span.resource)
     above = [span, *tree.above(span), whole, process]
     tags: dict[str, Any] = {}
     for holder in reversed(above):
@@ -40,14 +40,14 @@ def tags_of(span: Span, tree: Tree, models: Sequence[Span]) -> dict[str, Any]:
     return tags
 
 
-def _cost(model: Span) -> float | None:
+def _cost(model: TraceSpan) -> float | None:
     whole = found(model, "cost")
     parts = [whole.value] if whole else [model.attributes.get(f"llm.cost.{part}") for part in ("prompt", "completion")]
     known = [float(one) for one in parts if isinstance(one, int | float) and not isinstance(one, bool)]
     return sum(known) if known else None
 
 
-def _scores(spans: Iterable[Span]) -> dict[str, Any]:
+def _scores(spans: Iterable[TraceSpan]) -> dict[str, Any]:
     """`score.NAME` → a number or a label, of these spans, the first one that has it."""
     made: dict[str, Any] = {}
     for span in spans:
@@ -57,7 +57,7 @@ def _scores(spans: Iterable[Span]) -> dict[str, Any]:
     return made
 
 
-def _of_span(span: Span) -> Iterator[tuple[str, Any]]:
+def _of_span(span: TraceSpan) -> Iterator[tuple[str, Any]]:
     attributes = span.attributes
     for prefix in ("", "trace.", "session."):
         for one in numbered(attributes, f"{prefix}annotations") or ():

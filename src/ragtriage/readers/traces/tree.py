@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ragtriage.readers.traces.attributes import NAMES, Message, all_found, is_recorded, kind_of, query_in
 from ragtriage.readers.traces.places import SpanPlace
-from ragtriage.readers.traces.spans import Span, Trace
+from ragtriage.readers.traces.spans import Trace, TraceSpan
 
 ASKING = frozenset({"agent", "chain", "model"})
 """Kinds of spans that may hold the question."""
@@ -53,7 +53,7 @@ class Assembled:
     """Our field → from where, in words that are counted."""
     notes: list[str] = field(default_factory=list)
 
-    def choose(self, span: Span, said: str) -> None:
+    def choose(self, span: TraceSpan, said: str) -> None:
         """Note what was taken from a span."""
         self.chosen.setdefault(span.id, []).append(said)
 
@@ -67,8 +67,8 @@ class Tree:
         self.kinds = {span.id: kind_of(span) for span in trace.spans}
         in_circle = {span.id for span in trace.spans if _is_in_circle(span, by_id)}
         self.circle = bool(in_circle)
-        self.below: dict[str, list[Span]] = {}
-        self.parents: dict[str, Span] = {}
+        self.below: dict[str, list[TraceSpan]] = {}
+        self.parents: dict[str, TraceSpan] = {}
         tops = []
         for span in trace.spans:
             parent = by_id.get(span.parent_id)
@@ -80,7 +80,7 @@ class Tree:
         own = [span for span in trace.spans if any(span.attributes.get(name) for name in NAMES["app_root"])]
         self.roots = own or tops
 
-    def under(self, span: Span) -> Iterator[Span]:
+    def under(self, span: TraceSpan) -> Iterator[TraceSpan]:
         """All spans below one, in the order in which they began."""
         ids = {span.id}
         found_ids = [span.id]
@@ -89,19 +89,19 @@ class Tree:
             ids.update(found_ids)
         return (one for one in self.trace.spans if one.id in ids and one.id != span.id)
 
-    def above(self, span: Span) -> Iterator[Span]:
+    def above(self, span: TraceSpan) -> Iterator[TraceSpan]:
         """What a span is part of, from the nearest on."""
         while span.id in self.parents:
             span = self.parents[span.id]
             yield span
 
-    def questions(self, options: TraceOptions) -> list[Span]:
+    def questions(self, options: TraceOptions) -> list[TraceSpan]:
         """The spans that hold the questions: of each root the highest, siblings each for itself."""
         if options.question is not None:
             return [span for span in self.trace.spans if span.name == options.question]
         return [one for root in self.roots for one in self._highest(root)]
 
-    def _highest(self, root: Span) -> list[Span]:
+    def _highest(self, root: TraceSpan) -> list[TraceSpan]:
         level = [root]
         while level:
             asking = [span for span in level if self.kinds[span.id] in ASKING and self._may_ask(span)]
@@ -111,12 +111,12 @@ class Tree:
             level = sorted(below, key=lambda one: one.start or 0)
         return []
 
-    def _may_ask(self, span: Span) -> bool:
+    def _may_ask(self, span: TraceSpan) -> bool:
         """Whether it has a question, or had one before that was masked: what is below is no question of the user's."""
         masked = any(not is_recorded(one.value) for one in all_found(span, "input"))
         return masked or self.asked(span) is not None
 
-    def asked(self, span: Span) -> AskedIn | None:
+    def asked(self, span: TraceSpan) -> AskedIn | None:
         """The question in a span's input; of a step whose input is recorded but no text, that of the first model in it.
 
         None if it has none.
@@ -133,15 +133,15 @@ class Tree:
 class AskedIn:
     """A question, and where it stands."""
 
-    span: Span
+    span: TraceSpan
     text: str
     before: Sequence[Message]
     name: str
 
 
-def _is_in_circle(span: Span, by_id: Mapping[str, Span]) -> bool:
+def _is_in_circle(span: TraceSpan, by_id: Mapping[str, TraceSpan]) -> bool:
     seen: set[str] = set()
-    at: Span | None = span
+    at: TraceSpan | None = span
     while at is not None and at.id not in seen:
         seen.add(at.id)
         at = by_id.get(at.parent_id)
