@@ -1,12 +1,14 @@
 """The forms of a language model's verdicts side by side, on labelled claims: JSON, a list of letters, single letters.
 
     python bench/letters.py --judge openai:NAME --base-url http://127.0.0.1:8077/v1 [--passages 30]
-        [--forms json,list,explained,single]
+        [--forms json,list,explained,single] [--bare]
 
 The claims are those of `tests/held_out/contrast.jsonl`, ten a passage, half of them with one detail changed; nothing
 was tuned on them. `right` is the share of the right verdicts among all claims, an *unsure* being none; `AUC` that a
 sound claim is likelier than a changed one, verdicts without a probability being 1, 0 or between; `as single` the share
-with the verdict of the single form. Requests are sent one after another.
+with the verdict of the single form. Requests are sent one after another. `--bare` sends those of the single form
+again by a client that does nothing else, on other passages than the form itself, and tells which share of their prompt
+tokens the server had kept; both one passage after the other.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import asyncio
 import json
 import random
 import time
+import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -28,9 +31,10 @@ from ragtriage.core.verdicts import Answer, Verdict
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.judge import LLMJudge
-from ragtriage.judges.llm.letters import Explain
+from ragtriage.judges.llm.letters import Explain, LetterForm
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.prompts import read_prompts
+from ragtriage.judges.llm.requests import group_questions
 from ragtriage.judges.llm.transport import ModelTransport
 
 ROWS = Path(__file__).parents[1] / "tests" / "held_out" / "contrast.jsonl"
@@ -80,6 +84,26 @@ def judged(name: str, options: LLMOptions, form: str, asked: Sequence[Sequence[Q
     return Judged(asyncio.run(answers()), ledger, time.perf_counter() - began)
 
 
+def by_client(address: str, name: str, asked: Sequence[Sequence[Question]]) -> tuple[float, float]:
+    """Requests a second of a bare client with the requests of the single form, and the share of kept prompt tokens."""
+    form = LetterForm(read_prompts(), "none", single=True)
+    prompts = [form.render(request) for questions in asked for request in group_questions(questions, 1)]
+    kept = sent = 0
+    began = time.perf_counter()
+    for prompt in prompts:
+        messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
+        body = {"model": name, "messages": messages, "max_tokens": 1, "logprobs": True, "top_logprobs": 20}
+        body["temperature"] = 0
+        request = urllib.request.Request(
+            f"{address}/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request) as reply:
+            usage = json.load(reply)["usage"]
+        sent += usage["prompt_tokens"]
+        kept += (usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
+    return len(prompts) / (time.perf_counter() - began), kept / sent
+
+
 def likely(answer: Answer) -> float:
     """The probability of yes, as far as the verdict says."""
     if not isinstance(answer, Verdict):
@@ -105,6 +129,7 @@ def main() -> None:
     parser.add_argument("--judge", required=True)
     parser.add_argument("--base-url")
     parser.add_argument("--passages", type=int, default=30)
+    parser.add_argument("--bare", action="store_true")
     parser.add_argument("--forms", default=",".join(FORMS))
     given = parser.parse_args()
     options = LLMOptions(base_url=given.base_url, timeout=600.0, concurrency=1)
@@ -126,6 +151,15 @@ def main() -> None:
             f"| {auc([likely(answer) for answer in found.answers], labels):.2f} | {alike} | {ledger.requests} "
             f"| {sum(ledger.repeated.values())} | {ledger.tokens_in:,} | {ledger.tokens_out:,} | {found.seconds:.0f} |",
             flush=True,
+        )
+    if given.bare:
+        half = len(asked) // 2
+        found = judged(given.judge, options, "single", asked[:half])
+        own = found.ledger.requests / found.seconds
+        bare, kept = by_client(given.base_url, given.judge.partition(":")[2], asked[half:])
+        print(
+            f"single letters: {own:.2f} requests a second, a bare client's {bare:.2f} ({own / bare:.2f}), "
+            f"{kept:.0%} of the prompt tokens kept"
         )
 
 
