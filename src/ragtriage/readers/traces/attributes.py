@@ -326,12 +326,12 @@ def documents_of(span: TraceSpan, what: str = "documents") -> tuple[list[FoundDo
 
 
 def documents_in(value: Any) -> list[FoundDocument] | None:
-    """The documents that the output of a retrieval holds, as a list or under `documents`; None if it holds none."""
+    """The documents that an output holds, as a list or under `documents` or `nodes`; None if it holds none."""
     value = decoded(value)
     if isinstance(value, Mapping):
         by_name = {str(key).lower(): one for key, one in value.items()}
-        if "documents" in by_name:
-            return documents_in(by_name["documents"])
+        if (listed := by_name.get("documents", by_name.get("nodes"))) is not None:
+            return documents_in(listed)
         if len(value) == 1:
             return documents_in(next(iter(value.values())))
         return None

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ragtriage.readers.traces.attributes import documents_in
 from ragtriage.readers.traces.pieces import Refuse, TraceFormat, TracePiece, TraceRow, nanoseconds, times, with_root
 from ragtriage.readers.traces.spans import Trace, TraceSpan
+
+SAID = frozenset({"replies", "messages", "answers", "generations"})
+"""What a list under these names holds was said, and not found."""
 
 
 def _pieces(row: TraceRow, refuse: Refuse) -> Iterator[TracePiece]:
@@ -24,7 +28,7 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
     for one in row.get("spans") or ():
         start, end = times(one.get("start_time"), one.get("end_time"))
         attributes = {
-            "opik.type": one.get("type") or "general",
+            "opik.type": "retrieval" if _retrieves(one) else one.get("type") or "general",
             "input": one.get("input"),
             "output": one.get("output"),
             "model": one.get("model"),
@@ -47,6 +51,15 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
         )
     kept = {name: value for name, value in whole.items() if value is not None}
     return with_root(trace_id, spans, kept, whole.get("start_time"), whole.get("end_time"))
+
+
+def _retrieves(span: Mapping[str, Any]) -> bool:
+    """Whether a span is a retrieval, for which Opik has no type: its output is a list of documents, or only that."""
+    output = span.get("output")
+    while isinstance(output, Mapping) and len(output) == 1 and not SAID & output.keys():
+        (output,) = output.values()
+    objects = isinstance(output, list) and bool(output) and all(isinstance(one, Mapping) for one in output)
+    return span.get("type") in {"general", "tool", None} and objects and documents_in(output) is not None
 
 
 def _fits(row: TraceRow) -> bool:

@@ -22,7 +22,7 @@ def tags_of(span: TraceSpan, tree: Tree, models: Sequence[TraceSpan]) -> dict[st
         held = decoded(metadata.value) if metadata else None
         tags |= held if isinstance(held, Mapping) else {}
         for name, value in holder.attributes.items():
-            for start in ("metadata.", "langfuse.trace.metadata.", "mlflow.traceTag."):
+            for start in ("metadata.", "langfuse.trace.metadata.", "langsmith.metadata.", "mlflow.traceTag."):
                 if name.startswith(start):
                     tags[name.removeprefix(start)] = decoded(value)
     for what in ("conversation", "user", "version", "environment", "service", "agent", "tags"):
