@@ -6,6 +6,7 @@ A text that wasn't recorded is never an empty one.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 from ragtriage.readers.traces.attributes import (
@@ -140,7 +141,8 @@ def _response(tree: Tree, span: TraceSpan, options: TraceOptions, made: Assemble
 
 def _given(span: TraceSpan) -> FoundValue | None:
     """The answer in a span's output; None if it has none, or calls a tool."""
-    outputs = (one for one in all_found(span, "output") if is_recorded(one.value))
+    first = all_found(span, "said") if kind_of(span) == "model" else iter(())
+    outputs = (one for one in chain(first, all_found(span, "output")) if is_recorded(one.value))
     return next((FoundValue(said, one.name) for one in outputs if (said := response_in(one.value))), None)
 
 
