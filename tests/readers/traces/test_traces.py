@@ -222,10 +222,12 @@ def test_earlier_messages_or_traces_are_the_history(path: Path) -> None:
     spans += [span("a", trace="c" * 32, attributes=conversation, input="And long?", output="Ten.")]
     spans += [span("b", "a", kind="RETRIEVER", trace="c" * 32, documents=["x"])]
     file_of(path, *spans)
+    beside = {"input": QUERY, "chat_history": [["human", "Hello"], ["ai", "Hi!"]]}
 
     by_messages, by_session = read(path), read(path, traces=TraceOptions(history="session"))
     assert [[turn.text for turn in case.history] for case in by_messages] == [["Hello", "Hi!"], []]
     assert [[turn.text for turn in case.history] for case in by_session] == [[], [QUERY, ANSWER]]
+    assert [turn.text for turn in alone(file_of(path, *chain(input=json.dumps(beside)))).history] == ["Hello", "Hi!"]
 
 
 def test_sampling_upstream_is_a_weight(path: Path) -> None:

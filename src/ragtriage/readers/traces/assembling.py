@@ -26,7 +26,7 @@ from ragtriage.readers.traces.tags import tags_of
 from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree
 
 NO_QUESTION = "the question wasn't recorded (is content capture on in the application?)"
-MASKED = "its texts were masked before they were recorded"
+MASKED = "the question wasn't recorded: it was masked before"
 MOST_TURNS = 20
 
 
@@ -43,7 +43,7 @@ def _why_no_question(trace: Trace) -> str:
     masked = any((given := found(span, "input")) and not is_recorded(given.value) for span in trace.spans)
     if any(span.attributes.get("inputs_s3_urls") for span in trace.spans):
         return "its texts lie in object storage (inputs_s3_urls): export them with the runs"
-    return f"{NO_QUESTION[:-1]}: {MASKED})" if masked else NO_QUESTION
+    return MASKED if masked else NO_QUESTION
 
 
 def _of_question(tree: Tree, span: TraceSpan, options: TraceOptions, *, several: bool) -> Assembled:

@@ -262,7 +262,10 @@ def query_in(value: Any, depth: int = 0) -> UserQuestion | None:
         last = max((at for at, one in enumerate(messages) if one.role in USER and one.text), default=None)
         return None if last is None else (messages[last].text or "", messages[:last])
     if isinstance(value, Mapping) and depth < DEEPEST:
-        return _under_name(value, _QUERY, query_in, depth)
+        asked = _under_name(value, _QUERY, query_in, depth)
+        earlier = (messages_in(one) for name, one in value.items() if str(name).lower() in ALIASES["history"])
+        before = next(filter(None, earlier), ())
+        return asked if asked is None or asked[1] else (asked[0], before)
     texts = [one for one in value if isinstance(one, str)] if isinstance(value, list | tuple) else []
     return (texts[0], ()) if len(texts) == 1 else None
 
