@@ -1,4 +1,7 @@
-"""Traces that the tools themselves wrote: what is right is known from the applications that were run (`bench/traces`)."""
+"""Traces that the tools themselves wrote: what is right is known from the applications that were run.
+
+The scripts that recorded them are in `bench/traces`.
+"""
 
 from __future__ import annotations
 
@@ -15,26 +18,42 @@ from ragtriage.readers import open_cases
 
 FOLDER = Path(__file__).parent / "recorded"
 EXPECTED: Mapping[str, Sequence[Mapping[str, Any]]] = json.loads((FOLDER / "expected.json").read_text("utf-8"))
-NO_FIXTURES = {"expected.json", "README.md"}
+UNUSABLE = [name for name, traces in EXPECTED.items() if all("rejected" in one for one in traces)]
+NAMED = {"service.version": "version", "tag.tags": "tags"}
+"""What a recorded tag is called here."""
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", [name for name in EXPECTED if name not in UNUSABLE])
 def test_a_recorded_trace_is_read_as_its_application_answered(name: str) -> None:
-    expected = EXPECTED[name]
-    try:
-        rows = list(open_cases(FOLDER / name).rows())
-    except InputError as error:
-        assert all(one.get("rejected") for one in expected), error
-        return
-    used = [row for row in rows if isinstance(row, Case)]
+    rows = list(open_cases(FOLDER / name).rows())
+    used = [told(row) for row in rows if isinstance(row, Case)]
     reasons = [str(row) for row in rows if not isinstance(row, Case)]
+    usable = [one for one in EXPECTED[name] if "rejected" not in one]
 
-    assert sorted(map(told, used), key=str) == sorted(
-        (right(one) for one in expected if "rejected" not in one), key=str
-    )
-    for one in expected:
-        if "rejected" in one:
-            assert any(one["trace_id"] in reason for reason in reasons)
+    assert sorted(used, key=str) == sorted(map(right, usable), key=str)
+    assert all(any(one["trace_id"] in reason for reason in reasons) for one in EXPECTED[name] if "rejected" in one)
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_a_recorded_file_without_what_is_needed_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=r"weren't recorded|wasn't recorded|no retrieval|without their documents"):
+        open_cases(FOLDER / name)
+
+
+@pytest.mark.parametrize("name", [name for name in EXPECTED if name not in UNUSABLE])
+def test_what_a_recorded_trace_says_beside_its_texts_becomes_tags(name: str) -> None:
+    found = {(row.trace_id, row.query): row for row in open_cases(FOLDER / name).rows() if isinstance(row, Case)}
+    for one in EXPECTED[name]:
+        case = found.get((one["trace_id"], one["query"]))
+        if case is None:
+            continue
+        tags = {tag: case.tags.get(NAMED.get(tag, tag)) for tag in one["tags"]}
+        scores = {tag.removeprefix("score."): value for tag, value in case.tags.items() if tag.startswith("score.")}
+        assert tags == one["tags"]
+        assert case.tags.get("retrieval_scores") == one.get("scores", case.tags.get("retrieval_scores"))
+        assert case.tags.get("cost_usd") == one.get("cost_usd", case.tags.get("cost_usd"))
+        assert case.tags.get("top_k") == one.get("top_k", case.tags.get("top_k"))
+        assert scores == one.get("annotations", scores)
 
 
 def told(case: Case) -> dict[str, Any]:
@@ -51,4 +70,4 @@ def right(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def test_every_recorded_file_has_its_expectation() -> None:
-    assert {path.name for path in FOLDER.iterdir()} - NO_FIXTURES == set(EXPECTED)
+    assert {path.name for path in FOLDER.iterdir()} - {"expected.json", "README.md"} == set(EXPECTED)
