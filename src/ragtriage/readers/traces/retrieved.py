@@ -67,7 +67,7 @@ def retrieved(
     tools = _tools(tree, scope, options, made, alone=not searches)
     found_by_search, found_by_tools = _of_searches(tree, searches, made), _of_tools(tools, made)
     if found_by_search is None and found_by_tools is None:
-        left = f"{plural(len(searches), "retrieval")} recorded without their documents" if searches else NO_RETRIEVAL
+        left = f"{plural(len(searches), 'retrieval')} recorded without their documents" if searches else NO_RETRIEVAL
         raise NotUsable("sources", left)
     kept = _with_texts([*(found_by_search or ()), *(found_by_tools or ())], options)
     kept = _prompted(tree, span, kept, options, made)
