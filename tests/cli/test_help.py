@@ -18,7 +18,7 @@ from ragtriage.cli.flags import GROUPS, TABLES
 from ragtriage.testset.generation.phrasing import NAMES
 
 EXPECTED = [
-    "evaluate", "collect", "plan", "demo", "report", "show", "compare", "baseline", "export", "runs", "store", "forget",
+    "evaluate", "collect", "plan", "demo", "report", "show", "compare", "baseline", "export", "watch", "windows", "runs", "store", "forget",
     "testset", "readers", "judge", "trust",
 ]  # fmt: skip
 

@@ -31,6 +31,7 @@ from ragtriage.readers.files import (
 )
 from ragtriage.readers.json_files import DrawnRows
 from ragtriage.readers.paths import path_from
+from ragtriage.readers.private_cases import AS_IT_IS, Privacy
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowLimits
 from ragtriage.text.citation_marks import pattern_of
 
@@ -61,6 +62,7 @@ def open_cases(
     format: str | None = None,  # noqa: A002 - the word that users know
     citation_mark: str | None = None,
     questions: bool = False,
+    privacy: Privacy = AS_IT_IS,
 ) -> CaseFile:
     r"""Open a file of cases and find our fields in it; only its first hundred rows are read.
 
@@ -78,6 +80,7 @@ def open_cases(
         citation_mark: a regular expression for the application's own citation marks: see `Case.citation_mark`.
         questions: the file is to be asked: only the query is needed, and neither sources nor a response are looked
             for, so that columns of these names stay tags.
+        privacy: what is done to every case before anything of it is shown or written.
 
     Raises:
         InputError: the file can't be used: it doesn't exist, is empty, isn't UTF-8, or no column holds the query or
@@ -107,7 +110,15 @@ def open_cases(
     layout = find_layout(rows_of_head, wanted, file.name, first_row=usable[0].row, questions=questions)
     if usable[0].within is not None:
         layout = replace(layout, notes=(usable[0].within, *layout.notes))
-    reader = partial(RowReader, layout, context, file.name, empty_is_missing=form == "csv", citation_mark=citation_mark)
+    reader = partial(
+        RowReader,
+        layout,
+        context,
+        file.name,
+        empty_is_missing=form == "csv",
+        citation_mark=citation_mark,
+        privacy=privacy,
+    )
     rows = partial(raw_rows, file, form, limits, nested=nested) if again else _once(file.name, chain(head, rest))
     drawing = partial(drawn_rows, file, limits) if again and form == "jsonl" and nested is None else None
     within = partial(rows_in, file, form, limits, nested) if again else None

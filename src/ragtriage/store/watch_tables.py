@@ -152,7 +152,7 @@ class WatchTables:
             here = cases.c.run.in_(overlapping) & cases.c.id_digest.in_(some)
             wanted = select(cases.c.id_digest, cases.c.run).where(here)
             rows = self._database.read(lambda connection, wanted=wanted: connection.execute(wanted).all())  # type: ignore[misc]  # bound now
-            found |= {one: run for one, run in rows}
+            found |= {row.id_digest: row.run for row in rows}
         return found
 
     def _mine(self, table: Any) -> Iterable[Any]:
