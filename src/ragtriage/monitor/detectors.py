@@ -78,8 +78,11 @@ class Detector:
     values: list[float] = field(default_factory=lambda: [0.0] * len(STEPS))
     cases: int = 0
     """That have moved it."""
+    evidence: list[float] = field(default_factory=lambda: [0.0] * len(STEPS))
+    """Like the values, but of the likeliest beginning of a fall alone: max(W, 1) · (1 + λ (m − x)), a CUSUM."""
     since: str | None = None
-    """The time, or the window, of the last case after which it stood below 1; None before the first."""
+    """The time, or the window, of the last case after which there was no evidence of a fall, W ≤ 1 as the mean over the
+    stakes; None before the first. M itself doesn't tell: it sums over all beginnings, and seldom gets below 1 again."""
     below: int = 0
     """How many cases came since then."""
     worst: list[tuple[float, str]] = field(default_factory=list)
@@ -107,12 +110,15 @@ class Detector:
         """
         staked = stakes(self.least)
         self.values = [float(value) for value in moved(np.array(self.values), staked, self.least, score)]
+        # `moved` adds 1 before it multiplies
+        likeliest = np.maximum(np.array(self.evidence), 1.0) - 1.0
+        self.evidence = [float(value) for value in moved(likeliest, staked, self.least, score)]
         self.cases += 1
         window, n, mean, spread = self.window if self.window[0] == run else (run, 0, 0.0, 0.0)
         n, step = n + 1, score - mean
         mean += step / n
         self.window = (window, n, mean, spread + step * (score - mean))
-        if self.value < 1:
+        if float(np.mean(self.evidence)) <= 1:
             self.since, self.below, self.worst, self.blamed = when, 0, [], {}
             return
         self.below += 1
@@ -134,6 +140,6 @@ class Detector:
 
 
 AT_START: Mapping[str, Any] = {
-    "values": [0.0] * len(STEPS), "since": None, "below": 0, "worst": [], "blamed": {},
+    "values": [0.0] * len(STEPS), "evidence": [0.0] * len(STEPS), "since": None, "below": 0, "worst": [], "blamed": {},
 }  # fmt: skip
 """What the state of a detector has where it starts anew, after its alarm was acknowledged."""

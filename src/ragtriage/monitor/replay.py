@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ragtriage.core.case import Case
-from ragtriage.core.display import listed
 from ragtriage.execution.evaluate_file import PreparedRun, fingerprints_of, judge_for, write_run
 from ragtriage.execution.evaluating import CaseDone, Event, RunResumed, RunStarted, RunStopped
 from ragtriage.judges.build import BuiltJudge
@@ -155,14 +154,13 @@ class _Replay:
         return self._write(run, start, row, marks, _Cases(window, cases, elsewhere))
 
     def _writer(self, identity: RunIdentity, number: int | None, rows: int) -> RunWriter:
-        files = self.traffic.files
-        configuration = to_stored(self.config, ALL_ROWS, files[0].mapping) | judging_stored(self.config, self.built)
+        mapping = self.traffic.files[0].mapping
+        configuration = to_stored(self.config, ALL_ROWS, mapping) | judging_stored(self.config, self.built)
         configuration[MADE_BY] = f"watch: {self.options.name}"
         if number is not None:
             return self.store.resume(number, configuration=configuration)
-        name = listed([file.name for file in files], "and")
         judge = self.built.judge.name()
-        return self.store.begin(identity, input=name, rows=rows, judge=judge, configuration=configuration)
+        return self.store.begin(identity, input=self.traffic.name, rows=rows, judge=judge, configuration=configuration)
 
     def _write(
         self, run: RunWriter, start: RunStarted | RunResumed, row: WindowRow, marks: bytes, cases: _Cases

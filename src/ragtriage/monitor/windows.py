@@ -116,6 +116,12 @@ class Traffic:
     _behind: list[Rejected] = field(default_factory=list)
     """Rows that can't be used behind the last case."""
 
+    @property
+    def name(self) -> str:
+        """What messages and lists call the files."""
+        first, more = self.files[0].name, len(self.files) - 1
+        return f"{first} and {more} more" if more else first
+
     def look(self) -> None:
         """Read the files once, and cut them into windows.
 
@@ -124,12 +130,11 @@ class Traffic:
             ConfigError: windows are to have a length in time, and no case has a time.
         """
         self._read_times()
-        name = self.files[0].name if len(self.files) == 1 else f"{self.files[0].name} and {len(self.files) - 1} more"
-        self.counts.require_some(name)
+        self.counts.require_some(self.name)
         times = np.frombuffer(self._times, dtype=np.float64)
         timed = ~np.isnan(times)
         if self.size.seconds and not timed.any():
-            raise ConfigError(f"{name}: no case has a time: give windows of so many cases, for example --window 500")
+            raise ConfigError(f"{self.name}: no case has a time: give windows of so many cases, for example --window 500")
         # a case without a time stands where it arrived, behind the one before it, or before the first that has one
         last = np.maximum.accumulate(np.where(timed, np.arange(len(times)), -1))
         first = int(np.argmax(timed)) if timed.any() else 0
