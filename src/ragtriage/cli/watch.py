@@ -92,7 +92,7 @@ def watch(  # noqa: PLR0913  # one parameter a flag
         tolerance,
         alarm_every,
         tuple(one.strip() for one in (baseline or "").split(",") if one.strip()),
-        Keeping.parse(privacy_flags.keep_texts, privacy_flags.keep_runs),
+        keeping=Keeping.parse(privacy_flags.keep_texts, privacy_flags.keep_runs),
     )
     settings = judge_flags.settings(threshold, metrics)
     session = judge_flags.session(settings)

@@ -16,7 +16,7 @@ from ragtriage.core.display import listed, one_line, plural
 from ragtriage.execution.evaluating import CaseDone, RunFinished, RunResumed, RunStarted, RunStopped
 from ragtriage.judges.session import JudgeSession
 from ragtriage.monitor.alarms import Alarm, Watch
-from ragtriage.monitor.baseline import FEW, FIRST, Watched
+from ragtriage.monitor.baseline import FEW, Watched
 from ragtriage.monitor.replay import TrafficRead, WatchBegun, WatchEvent, WatchResult
 from ragtriage.monitor.windows import Traffic
 from ragtriage.report.words import DASH, full_title, two_places
@@ -83,7 +83,7 @@ def _days(days: float) -> str:
 def detector_lines(watch: Watch) -> Iterator[str]:
     """How many detectors there are, against which baseline, and which strata have none."""
     if watch.gathered is not None:
-        yield f"no alarms yet: the baseline has {len(watch.gathered)} of {FIRST} drawn cases"
+        yield f"no alarms yet: the baseline has {len(watch.gathered)} of {watch.criteria.first} drawn cases"
         return
     yield f"{plural(len(watch.detectors), 'detector')} against {watch.baseline}"
     if watch.without:
@@ -193,7 +193,7 @@ def watch_json(result: WatchResult, means: Mapping[int, Mapping[str, float]]) ->
     told = {
         "windows": [window_json(one.row, one.info, means[one.row.run]) for one in result.windows],
         "baseline": watch.baseline,
-        "baseline_cases_missing": 0 if watch.gathered is None else FIRST - len(watch.gathered),
+        "baseline_cases_missing": 0 if watch.gathered is None else watch.criteria.first - len(watch.gathered),
         "detectors": detectors,
         "strata_without_detectors": watch.without,
         "alarms": [alarm.as_json() for alarm in result.alarms],

@@ -25,7 +25,6 @@ APART = 10_000
 """Judged cases that pass on average before a false alarm of a watch, at least."""
 TOLERANCE = 0.02
 """How far below the baseline's interval a mean still counts as unchanged."""
-FIRST_CASES = f"the first {FIRST} drawn cases"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,8 @@ class Criteria:
     stratify: str | None = None
     tolerance: float = TOLERANCE
     apart: int = APART
+    first: int = FIRST
+    """Drawn cases that are the baseline where none is named."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.tolerance < 1:
@@ -99,7 +100,7 @@ class Watch:
     tables: WatchTables
     criteria: Criteria
     observer: Observer
-    baseline: str = FIRST_CASES
+    baseline: str
     detectors: dict[tuple[str, str], Detector] = field(default_factory=dict)
     values: tuple[str, ...] = ()
     """Of the tag, those that are told apart."""
@@ -130,9 +131,8 @@ class Watch:
             if not same:
                 raise ConfigError(_other(known["criteria"], stored))
             return cls._known(tables, criteria, observer, known)
-        watch = cls(tables, criteria, observer)
+        watch = cls(tables, criteria, observer, named if baseline else f"the first {criteria.first} drawn cases")
         if baseline:
-            watch.baseline = named
             watch._detect(observer.baseline(baseline, criteria.metrics, criteria.fingerprints))
         else:
             watch.gathered = []
@@ -223,7 +223,7 @@ class Watch:
     def _move(self, seen: Observation, run: int, position: int) -> None:
         if self.gathered is not None:
             self.gathered.append(seen)
-            if len(self.gathered) == FIRST:
+            if len(self.gathered) == self.criteria.first:
                 self._detect(self.gathered)
             return
         stratum = seen.value if seen.value in self.values else OTHER

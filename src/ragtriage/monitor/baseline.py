@@ -21,13 +21,14 @@ from ragtriage.runs.run import Run
 UNDEFINED, FAILING = "undefined", "failing"
 """The scores beside the metrics: whether one of them is undefined or failed, whether a case has a failing finding."""
 FIRST = 500
-"""Drawn cases that are the baseline where none is named."""
+"""Drawn cases that are the baseline where none is named; see `ragtriage.monitor.replay.WatchOptions`."""
 FEW = 50
 """With fewer cases a stratum has no detector, and a window no more than a hint."""
 MOST_STRATA = 50
 OTHER = "other"
 """All values of the tag but the `MOST_STRATA` most frequent ones of the baseline."""
-_OBSERVED = Columns(scores=True, headings=True)
+_OBSERVED = Columns(scores=True, steps=True, headings=True)
+"""Without the steps neither times nor which cases failed are read."""
 
 
 @dataclass(frozen=True, slots=True)

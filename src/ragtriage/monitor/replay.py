@@ -13,7 +13,7 @@ from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.monitor.alarms import APART, TOLERANCE, Alarm, Criteria, Watch, open_alarms
-from ragtriage.monitor.baseline import Observer
+from ragtriage.monitor.baseline import FIRST, Observer
 from ragtriage.monitor.keeping import Keeping
 from ragtriage.monitor.lots import Lots
 from ragtriage.monitor.windows import COUNTS, Traffic, Window, WindowSize
@@ -43,6 +43,8 @@ class WatchOptions:
     apart: int = APART
     baseline: tuple[str, ...] = ()
     """Runs; none stands for the first drawn cases."""
+    first: int = FIRST
+    """How many these are."""
     keeping: Keeping = field(default_factory=Keeping)
 
 
@@ -239,9 +241,8 @@ def replay(
         tables = WatchTables(store.database, store.project or "", options.name)
         observer = Observer(config.metrics, config.rules, options.stratify)
         named = tuple(m.name for m in config.metrics)
-        criteria = Criteria(
-            named, fingerprints_of(config, built.judge), options.stratify, options.tolerance, options.apart
-        )
+        fingerprints = fingerprints_of(config, built.judge)
+        criteria = Criteria(named, fingerprints, options.stratify, options.tolerance, options.apart, options.first)
         watch = Watch.begin(tables, criteria, observer, [store.run(one) for one in options.baseline])
         notify(WatchBegun(watch, _per_day(traffic)))
         call = _Replay(store, config, options, answers, built, watch, observer, tables, traffic, notify)
@@ -266,5 +267,6 @@ def replay(
 
 def _per_day(traffic: Traffic) -> float | None:
     """Cases a day that detectors look at."""
-    counted = sum(window.marks.count(COUNTS) for window in traffic.windows)
-    return counted / traffic.days if traffic.days else None
+    counted, cases = sum(window.marks.count(COUNTS) for window in traffic.windows), traffic.counts.selected
+    between = (cases - 1) / cases  # so many cases have fewer stretches between them, one less
+    return counted * between / traffic.days if traffic.days else None

@@ -134,7 +134,9 @@ class Traffic:
         times = np.frombuffer(self._times, dtype=np.float64)
         timed = ~np.isnan(times)
         if self.size.seconds and not timed.any():
-            raise ConfigError(f"{self.name}: no case has a time: give windows of so many cases, for example --window 500")
+            raise ConfigError(
+                f"{self.name}: no case has a time: give windows of so many cases, for example --window 500"
+            )
         # a case without a time stands where it arrived, behind the one before it, or before the first that has one
         last = np.maximum.accumulate(np.where(timed, np.arange(len(times)), -1))
         first = int(np.argmax(timed)) if timed.any() else 0

@@ -77,11 +77,14 @@ class RowReader:
         try:
             case = self._case(row.values, context)
             self._check_first(case, row.row)
-            case = self._privacy.of(case)
         except RowProblem as problem:
             return row.rejected(problem.field, self._privacy.reason(problem.reason), self._name, problem.twin_of)
         except RecursionError:
             return row.rejected(None, "is nested too deeply: flatten it", self._name)
+        try:
+            case = self._privacy.of(case)
+        except RowProblem as problem:
+            return row.rejected(problem.field, problem.reason, self._name)
         self._remarks.update(dict.fromkeys(context.remarks, 1))
         return case
 
