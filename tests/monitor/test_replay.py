@@ -19,7 +19,7 @@ from ragtriage.core.case import LEAST_WEIGHT
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.monitor.alarms import close_alarm, open_alarms
+from ragtriage.monitor.alarms import close_alarm, open_alarms, watching
 from ragtriage.monitor.keeping import Keeping
 from ragtriage.monitor.lots import KeepRule, Lots
 from ragtriage.monitor.replay import WatchOptions
@@ -245,6 +245,8 @@ def test_an_alarm_stays_open_until_it_is_acknowledged_then_its_detector_starts_a
     assert close_alarm(store, numbers["groundedness"]).row.metric == "groundedness"
     close_alarm(store, numbers["groundedness"])  # once more is harmless
     assert numbers["groundedness"] not in [alarm.row.number for alarm in open_alarms(store)]
+    with watching(store, "traffic"), pytest.raises(StoreError, match="the watch 'traffic' is being done by process"):
+        close_alarm(store, 1)
     with pytest.raises(NotStoredError, match="there is no alarm 99"):
         close_alarm(store, 99)
     path = written(tmp_path / "v.jsonl", [row(i, "yyyy") for i in range(280, 283)])
@@ -277,7 +279,7 @@ def test_texts_and_windows_are_kept_as_long_as_is_said(store, tmp_path):
 def test_another_process_on_the_same_watch_is_named(store, tmp_path):
     path = written(tmp_path / "t.jsonl", STEADY[:10])
     with (
-        store.exclusive("the watch 'traffic'", party="another", patience=0),
+        watching(store, "traffic"),
         pytest.raises(StoreError, match="the watch 'traffic' is being done by process"),
     ):
         watched(store, path)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -283,4 +285,12 @@ def close_alarm(store: Store, number: int) -> Alarm:
         NotStoredError: there is no such alarm.
         StoreError: a process works on its watch.
     """
-    return Alarm.of(acknowledge(store.database, number, store.project, AT_START))
+    known = next((one for one in read_alarms(store.database, store.project) if one.number == number), None)
+    with watching(store, known.watch) if known else nullcontext():
+        return Alarm.of(acknowledge(store.database, number, store.project, AT_START))
+
+
+def watching(store: Store, name: str) -> AbstractContextManager[None]:
+    """Nobody else moves the detectors of a watch meanwhile; raises a StoreError where somebody does."""
+    what = f"the watch {name!r}" + (f" of {store.project}" if store.project else "")
+    return store.exclusive(what, party=secrets.token_hex(8), patience=0)

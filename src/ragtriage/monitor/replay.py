@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,7 +11,7 @@ from ragtriage.execution.evaluating import CaseDone, Event, RunResumed, RunStart
 from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
-from ragtriage.monitor.alarms import APART, TOLERANCE, Alarm, Criteria, Watch, open_alarms
+from ragtriage.monitor.alarms import APART, TOLERANCE, Alarm, Criteria, Watch, open_alarms, watching
 from ragtriage.monitor.baseline import FIRST, Observer
 from ragtriage.monitor.keeping import Keeping
 from ragtriage.monitor.lots import Lots
@@ -233,7 +232,7 @@ def replay(
     traffic.look()
     notify(TrafficRead(traffic))
     with (
-        store.exclusive(f"the watch {options.name!r}", party=secrets.token_hex(8), patience=0),
+        watching(store, options.name),
         open_answers(store.database) as answers,
     ):
         built = judge_for(judge, answers)
