@@ -74,7 +74,7 @@ class Alarm:
     worst: tuple[str, ...]
     """Ids of the three worst cases since then."""
     blamed: str
-    """The component most cases since then are counted under; empty if nothing is wrong with any."""
+    """The component that is blamed for most cases since then; empty if none is for any."""
 
     @classmethod
     def of(cls, row: AlarmRow) -> Alarm:

@@ -11,7 +11,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.core.verdicts import Outcome, Score
-from ragtriage.diagnosis.headline import NONE
+from ragtriage.diagnosis.headline import NONE, UNDETERMINED
 from ragtriage.diagnosis.rules import Rule
 from ragtriage.monitor.detectors import Baseline, Detector, interval
 from ragtriage.monitor.lots import CONVERSATION, NOT_RECORDED, as_text, is_drawn, stratum_of
@@ -84,7 +84,7 @@ class Observation:
     scores: tuple[float | None, ...]
     """As `Watched.seen`, one for each score that is watched; None where it is undefined."""
     component: str
-    """Under which it is counted; empty where nothing is wrong."""
+    """Under which it is counted; empty where nothing is wrong, or it can't be told which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Observer:
         scores = [one.seen(v.value) if isinstance(v, Score) else None for one, v in zip(watched, values, strict=False)]
         failing = {rule.name for rule in self.rules if rule.kind == "failure"}
         shares = (float(all(score is not None for score in scores)), float(failing.isdisjoint(found)))
-        named = "" if component == NONE else component
+        named = "" if component in {NONE, UNDETERMINED} else component
         return Observation(case, time, stratum_of(tags, time, self.stratify), (*scores, *shares), named)
 
     def observe_row(self, row: CaseRow) -> Observation:

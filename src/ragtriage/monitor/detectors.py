@@ -105,7 +105,7 @@ class Detector:
             score: in [0, 1], higher is better.
             case: its id.
             when: its time, or how its window is called.
-            component: under which it is counted; empty where nothing is wrong.
+            component: that is blamed; empty where none is.
             run: its window's.
         """
         staked = stakes(self.least)
