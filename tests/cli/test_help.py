@@ -18,7 +18,8 @@ from ragtriage.cli.flags import GROUPS, TABLES
 from ragtriage.testset.generation.phrasing import NAMES
 
 EXPECTED = [
-    "evaluate", "collect", "plan", "demo", "report", "show", "compare", "baseline", "export", "runs", "store", "forget",
+    "evaluate", "collect", "plan", "traces", "demo", "report", "show", "compare", "baseline", "export", "watch", "windows",
+    "runs", "store", "forget",
     "testset", "readers", "judge", "trust",
 ]  # fmt: skip
 
@@ -101,7 +102,7 @@ def test_a_long_help_lists_its_options_in_groups_and_a_short_one_in_one(command)
     said = command("evaluate", "--help").out
     sections = re.findall(r"^([A-Z][A-Za-z ]+):$", said, re.MULTILINE)
 
-    others = {"Pairs"}  # only compare has these
+    others = {"Pairs", "Watch", "Privacy"}  # only compare and watch have these
     assert sections == ["Arguments", *dict.fromkeys(g for g in GROUPS.values() if g not in others), "Options"]
     assert "--base-url" in said.partition("Language model:")[2].partition("Application:")[0]
     assert re.findall(r"^([A-Z][A-Za-z ]+):$", command("runs", "--help").out, re.MULTILINE) == ["Options", "Commands"]

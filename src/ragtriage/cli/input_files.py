@@ -23,6 +23,7 @@ from ragtriage.metrics.names import metrics_note
 from ragtriage.readers import CaseFile, Rejected, RowLimits, open_cases
 from ragtriage.readers.files import STDIN, InputPath, OpenedFile, input_file
 from ragtriage.readers.json_objects import lines_by_id
+from ragtriage.readers.private_cases import AS_IT_IS, Privacy
 from ragtriage.readers.traces.tree import TraceOptions
 from ragtriage.runs.manifest import ReadOptions
 from ragtriage.runs.selection import QUOTED, RowCounts, too_many_rejected
@@ -44,9 +45,10 @@ class CaseFlags:
     source_texts: Path | None = None
     history: Literal["messages", "session", "off"] = "messages"
 
-    def open(self, path: InputPath, settings: Settings) -> CaseFile:
+    def open(self, path: InputPath, settings: Settings, privacy: Privacy = AS_IT_IS) -> CaseFile:
         """Open a file of answered questions."""
-        return self._open(path, settings, {**settings.map, **parse_pairs(self.mapping, "--map")}, self.file_format)
+        mapping = {**settings.map, **parse_pairs(self.mapping, "--map")}
+        return self._open(path, settings, mapping, self.file_format, privacy)
 
     def open_collected(self, path: InputPath, settings: Settings, columns: Mapping[str, str]) -> CaseFile:
         """Open what was collected from an application: JSONL with these columns."""
@@ -59,7 +61,12 @@ class CaseFlags:
         return open_cases(path, mapping=mapping, limits=self._limits, format=self.file_format, questions=True)
 
     def _open(
-        self, path: InputPath, settings: Settings, mapping: Mapping[str, str], file_format: str | None
+        self,
+        path: InputPath,
+        settings: Settings,
+        mapping: Mapping[str, str],
+        file_format: str | None,
+        privacy: Privacy = AS_IT_IS,
     ) -> CaseFile:
         return open_cases(
             path,
@@ -69,6 +76,7 @@ class CaseFlags:
             format=file_format,
             citation_mark=settings.citation_mark if self.citation_mark is None else self.citation_mark,
             traces=self.traces,
+            privacy=privacy,
         )
 
     @property

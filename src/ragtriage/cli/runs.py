@@ -15,7 +15,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.report.words import full_title, shown_time, two_places
 from ragtriage.runs.about import ABOUT
 from ragtriage.runs.repeats.counting import trials_of
-from ragtriage.runs.run import RunInfo
+from ragtriage.runs.run import MADE_BY, RunInfo
 
 runs = new_typer(
     help="List the stored runs, the newest first; or give one a name or a note.",
@@ -59,10 +59,11 @@ def _run_line(info: RunInfo) -> str:
     cost = dollars(info.cost) if info.cost else ""
     trial = f"trial {info.trial + 1} of run {info.repeats}" if info.repeats else ""
     maker = "by tests" if info.by_tests else f"by {one_line(info.author, 60)}" if info.author else ""
+    watch = "" if info.by_tests else one_line(info.configuration.get(MADE_BY, ""), 60)
     project = one_line(info.project, 60) if info.author else ""  # on a server, which projects share
     name, commit = info.about.facts
     judged = one_line(info.judge, 120), one_line(info.input, 120)
-    facts = (name, info.state, done, *judged, commit, cost, trial, project, maker)
+    facts = (name, info.state, done, *judged, commit, cost, trial, project, maker, watch)
     return "  ".join((f"{info.number:>4}", shown_time(info.created), *filter(None, facts)))
 
 

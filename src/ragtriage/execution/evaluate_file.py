@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import Protocol
 
 from ragtriage.core.amount import NOTHING
 from ragtriage.core.case import Case, Record
@@ -37,7 +38,7 @@ from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.planning.relations import REPLACING_KINDS
-from ragtriage.readers import CaseFile
+from ragtriage.readers import CaseFile, Rejected
 from ragtriage.runs.about import NOTHING_SAID, About
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import (
@@ -100,12 +101,19 @@ class FileJob:
     about: About
     notify: Listener
 
-    def build_judge(self, trial: int) -> BuiltJudge:
-        """The judge of one trial, whose answers are remembered."""
-        memory = self.answers
-        if isinstance(self.judge, JudgeSession):
-            return build_judge(self.judge, memory, free=memory.free, tickets=memory.tickets(), trial=trial)
-        return BuiltJudge(Cached(self.judge, memory, trial=trial), memory)
+
+def judge_for(judge: Judge | JudgeSession, answers: Answers, trial: int = 0) -> BuiltJudge:
+    """The judge of one trial, whose answers are remembered."""
+    if isinstance(judge, JudgeSession):
+        return build_judge(judge, answers, free=answers.free, tickets=answers.tickets(), trial=trial)
+    return BuiltJudge(Cached(judge, answers, trial=trial), answers)
+
+
+class CaseStream(Protocol):
+    """The cases of a run."""
+
+    def read(self, on_rejected: Callable[[Rejected], None]) -> Iterable[Case]:
+        """Stream them in the order of their places; rows that can't be used go to `on_rejected` as they come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +122,18 @@ class PreparedRun:
 
     run: RunWriter
     built: BuiltJudge
-    cases: SelectedCases
-    rows: RowCounts
+    cases: CaseStream
     start: RunStarted | RunResumed
 
 
-def prepare(job: FileJob, trial: int, first: int | None) -> PreparedRun:
+def prepare(job: FileJob, trial: int, first: int | None) -> tuple[PreparedRun, RowCounts]:
     """Read the file once, and begin a run or resume the one that was cut off.
 
     Raises:
         ConfigError: a hub model can't be loaded.
         InputError: no row can be used.
     """
-    built = job.build_judge(trial)
+    built = judge_for(job.judge, job.answers, trial)
     built.open()
     if built.ledger:
         built.ledger.answering |= answering_before(job.store.runs())
@@ -147,7 +154,7 @@ def prepare(job: FileJob, trial: int, first: int | None) -> PreparedRun:
             built.ledger.warnings += before.configuration.get(WARNINGS, ())
         run = job.store.resume(number, configuration=configuration | job.about.over(before.about).stored())
         done = job.store.run(number).info.done
-        return PreparedRun(run, built, cases, counts, RunResumed(number, counts.selected, done, trial))
+        return PreparedRun(run, built, cases, RunResumed(number, counts.selected, done, trial)), counts
     changed = hashed.changed_since_last()
     run = job.store.begin(
         identity,
@@ -159,7 +166,7 @@ def prepare(job: FileJob, trial: int, first: int | None) -> PreparedRun:
         repeats=first,
     )
     start = RunStarted(run.number, counts.selected, changed, hashed.last_run, trial)
-    return PreparedRun(run, built, cases, counts, start)
+    return PreparedRun(run, built, cases, start), counts
 
 
 def fingerprints_of(config: EvaluationConfig, judge: Judge) -> Mapping[str, str]:
@@ -274,14 +281,14 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
 
 def _run_trial(job: FileJob, trial: int, first: int | None) -> TrialResult:
     """Prepare, execute and count one run; `first` is the number of the first trial's."""
-    ready = prepare(job, trial, first)
+    ready, rows = prepare(job, trial, first)
     with ready.run as run:
         if trial == 0:
             ignored = any(ready.built.judge.unsupported_reason(kind, "en") for kind in REPLACING_KINDS)
-            job.notify(RowsRead(ready.rows, ignored))
+            job.notify(RowsRead(rows, ignored))
         job.notify(ready.start)
         tally = SlicedTally(job.config, job.by)
-        reason = _execute(job, ready, tally)
+        reason = write_run(ready, tally, job.config, job.store, job.answers, job.notify)
         job.notify(RunStopped(run.number, reason) if reason else RunFinished(run.number))
     for key, value in told_by(ready.built.ledger).items() if ready.built.ledger else ():
         job.store.add_to_configuration(run.number, key, value)
@@ -289,32 +296,38 @@ def _run_trial(job: FileJob, trial: int, first: int | None) -> TrialResult:
     cascade = ready.built.cascade
     saved = (cascade.first_name, cascade.decided, cascade.passed_on, cascade.saved.requests) if cascade else None
     if reason is None:
-        return TrialResult(stored, tally, ready.rows, cascade=saved)
+        return TrialResult(stored, tally, rows, cascade=saved)
     remaining = _remaining(job, ready.built.judge, trial) if reason != INTERRUPTED else None
     # it may have stopped between keeping a case and counting it: the store is right
-    return TrialResult(stored, tally_of(stored, job.config, job.by), ready.rows, reason, remaining, saved)
+    return TrialResult(stored, tally_of(stored, job.config, job.by), rows, reason, remaining, saved)
 
 
-def _execute(job: FileJob, ready: PreparedRun, tally: SlicedTally) -> str | None:
-    """Evaluate what is left, counting every record, those of an earlier start first.
+def write_run(
+    ready: PreparedRun, tally: SlicedTally, config: EvaluationConfig, store: Store, answers: Answers, notify: Listener
+) -> str | None:
+    """Evaluate what is left of a run, counting every record, those of an earlier start first, and finish it.
 
     Returns:
         None if it came to its end; else why it stopped.
+
+    Raises:
+        JudgeError: the judge can't work at all. What was kept before stays; so with a StoreError.
+        StoreError: the store can't be written.
     """
-    run, built, answers = ready.run, ready.built, job.answers
+    run, built = ready.run, ready.built
     ledger = built.ledger or Ledger()
     ledger.spent_before += run.cost
     spending = RunSpending(run, ledger.spent)
     stop = lambda error: ledger.stop(str(error))  # noqa: E731  # short
-    evaluation = Evaluation(built, job.config, run, tally, stop)
+    evaluation = Evaluation(built, config, run, tally, stop)
 
     def done(record: Record, findings: tuple[Finding, ...]) -> None:
         spending.count(ledger.spent)
-        job.notify(CaseDone(record, findings))
+        notify(CaseDone(record, findings))
 
     try:
         if isinstance(ready.start, RunResumed) and ready.start.done:
-            run.head_anew(_headed_anew(job.store.run(run.number), job.config, tally))
+            run.head_anew(_headed_anew(store.run(run.number), config, tally))
         if built.ledger:
             answers.payer = spending  # a kill must not lose what the answers that are kept have cost
             answers.on_failure = stop

@@ -21,6 +21,7 @@ from ragtriage.readers.field_values import (
     sources_of,
 )
 from ragtriage.readers.paths import FieldPlace, NotThere, column_place, is_missing
+from ragtriage.readers.private_cases import AS_IT_IS, Privacy
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowProblem
 from ragtriage.readers.text_values import as_json_value, clean, described, text_of
 from ragtriage.text.thoughts import thought_spans
@@ -39,13 +40,21 @@ class RowReader:
     """Turns the rows of one pass over a file into cases; a text file's empty cells may be missing values."""
 
     def __init__(
-        self, layout: Layout, context: RowContext, name: str, *, empty_is_missing: bool, citation_mark: str | None
+        self,
+        layout: Layout,
+        context: RowContext,
+        name: str,
+        *,
+        empty_is_missing: bool,
+        citation_mark: str | None,
+        privacy: Privacy = AS_IT_IS,
     ) -> None:
         self._layout = layout
         self._context = context
         self._name = name
         self._empty_is_missing = empty_is_missing
         self._citation_mark = citation_mark
+        self._privacy = privacy
         self._head = frozenset(layout.columns)
         self._whole = layout.left_out.union(*(place.columns for place in layout.places.values()))
         self._unread = tuple(one for shape in layout.shapes for one in shape.unread.items())
@@ -64,14 +73,18 @@ class RowReader:
             self._first_repeated = self._first_repeated or f"row {row.row}, key {one_line(row.repeated, 40)!r}"
         context = RowContext(self._context.limits, self._context.split)
         if row.values is None:
-            return row.rejected(None, row.problem or "unreadable", self._name)
+            return row.rejected(None, self._privacy.reason(row.problem or "unreadable"), self._name)
         try:
             case = self._case(row.values, context)
             self._check_first(case, row.row)
         except RowProblem as problem:
-            return row.rejected(problem.field, problem.reason, self._name, problem.twin_of)
+            return row.rejected(problem.field, self._privacy.reason(problem.reason), self._name, problem.twin_of)
         except RecursionError:
             return row.rejected(None, "is nested too deeply: flatten it", self._name)
+        try:
+            case = self._privacy.of(case)
+        except RowProblem as problem:
+            return row.rejected(problem.field, problem.reason, self._name)
         self._remarks.update(dict.fromkeys(context.remarks, 1))
         return case
 

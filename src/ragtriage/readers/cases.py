@@ -31,6 +31,7 @@ from ragtriage.readers.files import (
 )
 from ragtriage.readers.json_files import DrawnRows
 from ragtriage.readers.paths import path_from
+from ragtriage.readers.private_cases import AS_IT_IS, Privacy
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowLimits
 from ragtriage.readers.traces.files import MAPPING, TraceRows, files_in, rows_of, with_places
 from ragtriage.readers.traces.formats import format_of
@@ -55,7 +56,7 @@ class CaseSample:
     """In random order, the same whatever order the rows of the file are in."""
 
 
-def open_cases(
+def open_cases(  # noqa: PLR0913  # how a file is read
     path: InputPath,
     *,
     mapping: Mapping[str, str] | None = None,
@@ -65,6 +66,7 @@ def open_cases(
     citation_mark: str | None = None,
     questions: bool = False,
     traces: TraceOptions = TraceOptions(),  # noqa: B008 - frozen
+    privacy: Privacy = AS_IT_IS,
 ) -> CaseFile:
     r"""Open a file of cases and find our fields in it; only its first hundred rows are read.
 
@@ -83,6 +85,7 @@ def open_cases(
         questions: the file is to be asked: only the query is needed, and neither sources nor a response are looked
             for, so that columns of these names stay tags.
         traces: what is taken for what in a file or folder of traces, which is told from its content.
+        privacy: what is done to every case before anything of it is shown or written.
 
     Raises:
         InputError: the file can't be used: it doesn't exist, is empty, isn't UTF-8, or no column holds the query or
@@ -99,7 +102,7 @@ def open_cases(
         form_of_traces = format_of([row.values for row in islice(rows_of(files, limits), HEAD) if row.values])
         if form_of_traces is not None:
             made = TraceRows(rows_of(files, limits), form_of_traces, with_places(wanted, traces))
-            return _of_traces(file, made, context, citation_mark)
+            return _of_traces(file, made, context, citation_mark, privacy)
     nested = path_from(rows_at, "--map rows") if (rows_at := wanted.pop(ROWS, "")) else None
     stream = open_bytes(file)
     again = can_be_read_again(file)
@@ -119,11 +122,20 @@ def open_cases(
         whole = raw_rows(file, form, limits) if again else chain(head, rest)
         if form == "csv":  # an empty cell holds nothing, rather than an empty text
             whole = (replace(row, values=_filled(row.values)) for row in whole)
-        return _of_traces(file, TraceRows(whole, form_of_traces, with_places(wanted, traces)), context, citation_mark)
+        made = TraceRows(whole, form_of_traces, with_places(wanted, traces))
+        return _of_traces(file, made, context, citation_mark, privacy)
     layout = find_layout(rows_of_head, wanted, file.name, first_row=usable[0].row, questions=questions)
     if usable[0].within is not None:
         layout = replace(layout, notes=(usable[0].within, *layout.notes))
-    reader = partial(RowReader, layout, context, file.name, empty_is_missing=form == "csv", citation_mark=citation_mark)
+    reader = partial(
+        RowReader,
+        layout,
+        context,
+        file.name,
+        empty_is_missing=form == "csv",
+        citation_mark=citation_mark,
+        privacy=privacy,
+    )
     rows = partial(raw_rows, file, form, limits, nested=nested) if again else _once(file.name, chain(head, rest))
     drawing = partial(drawn_rows, file, limits) if again and form == "jsonl" and nested is None else None
     within = partial(rows_in, file, form, limits, nested) if again else None
@@ -142,13 +154,23 @@ def _filled(values: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return None if values is None else {name: value for name, value in values.items() if value != ""}
 
 
-def _of_traces(file: OpenedFile, made: TraceRows, context: RowContext, citation_mark: str | None) -> CaseFile:
+def _of_traces(
+    file: OpenedFile, made: TraceRows, context: RowContext, citation_mark: str | None, privacy: Privacy
+) -> CaseFile:
     """The cases of traces."""
     head, is_all = _read_head(made.rows())
     usable = _usable(head, file.name)
     rows = [row.values for row in usable if row.values is not None]
     layout = find_layout(rows, MAPPING, file.name, first_row=usable[0].row)
-    reader = partial(RowReader, layout, context, file.name, empty_is_missing=False, citation_mark=citation_mark)
+    reader = partial(
+        RowReader,
+        layout,
+        context,
+        file.name,
+        empty_is_missing=False,
+        citation_mark=citation_mark,
+        privacy=privacy,
+    )
     return CaseFile(file, made.form.name, layout, reader, made.rows, head, is_all=is_all, traces=made)
 
 

@@ -21,6 +21,7 @@ from ragtriage.store.schema import (
     case_texts,
     cases,
     claims,
+    detectors,
     meta,
     metadata,
     readings,
@@ -171,6 +172,32 @@ def _to_version_2(connection: Connection, database: Database) -> None:
         _make_forget_texts(connection, database)
 
 
+def _to_version_3(connection: Connection, database: Database) -> None:
+    """Windows of a watch, its detectors and alarms."""
+    named, kind = database.named, " WITHOUT ROWID" if database.is_sqlite else ""
+    watch = "project TEXT NOT NULL, watch TEXT NOT NULL"
+    detector = f"{watch}, metric TEXT NOT NULL, stratum TEXT NOT NULL"
+    for statement in (
+        f"CREATE TABLE {named('watches')} ({watch}, state TEXT NOT NULL, PRIMARY KEY (project, watch)){kind}",
+        (
+            f"CREATE TABLE {named('windows')} (run INTEGER NOT NULL, {watch}, starts TEXT, ends TEXT, arrivals BIGINT "
+            "NOT NULL, drawn BIGINT NOT NULL, counted BIGINT NOT NULL, versions TEXT NOT NULL, PRIMARY KEY (run), "
+            f"FOREIGN KEY(run) REFERENCES {named('runs')} (number) ON DELETE CASCADE){kind}"
+        ),
+        f"CREATE INDEX windows_watch ON {named('windows')} (project, watch, run)",
+        (
+            f"CREATE TABLE {named('detectors')} ({detector}, state TEXT NOT NULL, "
+            f"PRIMARY KEY (project, watch, metric, stratum)){kind}"
+        ),
+        (
+            f"CREATE TABLE {named('alarms')} (number BIGINT NOT NULL, {detector}, run BIGINT NOT NULL, position BIGINT "
+            "NOT NULL, closed TEXT, told TEXT NOT NULL, PRIMARY KEY (number), "
+            f"UNIQUE (run, position, metric, stratum)){kind}"
+        ),
+    ):
+        connection.exec_driver_sql(statement)
+
+
 def _make_forget_texts(connection: Connection, database: Database) -> None:
     """The one way in which a writer of a server store may delete texts and answers: those that nobody holds any more.
 
@@ -190,7 +217,7 @@ def _make_forget_texts(connection: Connection, database: Database) -> None:
     connection.exec_driver_sql(f"REVOKE ALL ON FUNCTION {function}(bytea[], boolean) FROM PUBLIC")
 
 
-MIGRATIONS: tuple[Migration, ...] = (_to_version_2,)
+MIGRATIONS: tuple[Migration, ...] = (_to_version_2, _to_version_3)
 """What leads from each version to the next, beginning with version 1."""
 
 _VERSIONS = tuple(str(number + 1) for number in range(len(MIGRATIONS)))
@@ -239,8 +266,9 @@ HIDDEN = (texts_table, case_texts, answers)
 HIDDEN_COLUMNS = {cases.name: {"steps"}, readings.name: {"head"}, rejected.name: {"reason"}, scores.name: {"reason"}}
 """The same by column, of tables that hold numbers beside it. A reason may quote a case."""
 
-DELETED_FROM = (claims, tickets, meta)
-"""Tables of which a writer deletes rows itself: locks, tickets and notes, which hold no text and no result."""
+DELETED_FROM = (claims, tickets, meta, detectors)
+"""Tables of which a writer deletes rows itself: locks, tickets, notes and what a new baseline replaces, which hold no
+text and no result."""
 
 
 def roles_sql(schema: str) -> str:

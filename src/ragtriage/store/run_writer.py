@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -101,6 +101,9 @@ class RunWriter:
         """What was spent so far, in US dollars; the judge's owner counts it up, and it is stored with every flush. So
         are the requests that were paid for, and the tokens of both directions."""
         self.requests, self.tokens_in, self.tokens_out = info.requests, info.tokens_in, info.tokens_out
+        self.beside: Callable[[Connection], None] = _nothing
+        """Writes what records have moved in their transaction, so that a kill leaves both or neither. It may be called
+        again with the same, where a server broke a transaction off."""
         self._heartbeat = Heartbeat(self._beat)
 
     def _take(self, connection: Connection) -> tuple[RunInfo, int | None]:
@@ -305,6 +308,7 @@ class RunWriter:
         # these come last, as whoever stores one of them too waits for the end of the transaction
         held = [{"hash": own, "text": text} for own, text in waiting.texts.items()]
         database.insert(connection, texts, held, replace=False)
+        self.beside(connection)
 
     def _delete_others(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Delete what stands at the places that are written again, and isn't written over."""
@@ -317,6 +321,10 @@ class RunWriter:
             if tuple(found) not in written:
                 mine = (key == value for key, value in zip(keys, found, strict=True))
                 connection.execute(delete(table).where(*mine))
+
+
+def _nothing(_: Connection) -> None:
+    """Nothing stands beside the records."""
 
 
 def raise_spending(connection: Connection, spent: Mapping[int, Mapping[str, float]]) -> None:

@@ -17,7 +17,7 @@ from ragtriage.runs.run import COPYING, MADE_BY, TESTS
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
 
-SCHEMA_VERSION = "2"
+SCHEMA_VERSION = "3"
 """Raise it whenever a table or what stands in one changes, with a function in `migrations` that makes the change."""
 
 VERSION_KEY = "version"
@@ -247,3 +247,57 @@ claims = sa.Table(
     sa.Column("heartbeat", sa.Float, nullable=False),
 )
 """Questions that are being asked now: the key of the answer → who asks, and when it last gave a sign of life."""
+
+watches = sa.Table(
+    "watches",
+    metadata,
+    sa.Column("project", LosslessText, primary_key=True),  # empty in a file that is one folder's
+    sa.Column("watch", LosslessText, primary_key=True),
+    sa.Column("state", JsonText, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""A watch: what its detectors have in common, and the cases of its baseline while that is gathered."""
+
+windows = sa.Table(
+    "windows",
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
+    sa.Column("project", LosslessText, nullable=False),
+    sa.Column("watch", LosslessText, nullable=False),
+    sa.Column("starts", sa.Text),  # ISO 8601, UTC; NULL where no case has a time, as is `ends`
+    sa.Column("ends", sa.Text),
+    sa.Column("arrivals", sa.BigInteger, nullable=False),
+    sa.Column("drawn", sa.BigInteger, nullable=False),  # of its cases those whose lot was drawn
+    sa.Column("counted", sa.BigInteger, nullable=False),  # cases, from the first on, that have moved the detectors
+    sa.Column("versions", JsonText, nullable=False),  # of the application, in the order in which they came
+    sa.Index("windows_watch", "project", "watch", "run"),
+    sqlite_with_rowid=False,
+)
+"""The runs that are windows of a watch."""
+
+detectors = sa.Table(
+    "detectors",
+    metadata,
+    sa.Column("project", LosslessText, primary_key=True),
+    sa.Column("watch", LosslessText, primary_key=True),
+    sa.Column("metric", sa.Text, primary_key=True),
+    sa.Column("stratum", LosslessText, primary_key=True),
+    sa.Column("state", JsonText, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+alarms = sa.Table(
+    "alarms",
+    metadata,
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("project", LosslessText, nullable=False),
+    sa.Column("watch", LosslessText, nullable=False),
+    sa.Column("metric", sa.Text, nullable=False),
+    sa.Column("stratum", LosslessText, nullable=False),
+    sa.Column("run", sa.BigInteger, nullable=False),  # the window in which it opened; may be deleted since
+    sa.Column("position", sa.BigInteger, nullable=False),
+    sa.Column("closed", sa.Text),  # when it was acknowledged; NULL: it is open
+    sa.Column("told", JsonText, nullable=False),
+    sa.UniqueConstraint("run", "position", "metric", "stratum"),
+    sqlite_with_rowid=False,
+)

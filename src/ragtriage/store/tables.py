@@ -29,6 +29,7 @@ from ragtriage.store.schema import (
     runs,
     scores,
     texts,
+    windows,
 )
 
 CHUNK = 64
@@ -294,7 +295,8 @@ class InputScan(RowsHash):
         self._unchanged = 0
         self._waiting: list[tuple[bytes, bytes]] = []
         same = (runs.c.input == input) & (runs.c.state == FINISHED) & not_by_tests() & listed_for(project)
-        last = select(func.max(runs.c.number)).where(same)
+        a_part = runs.c.number.in_(select(windows.c.run))  # of the file, as a watch read it
+        last = select(func.max(runs.c.number)).where(same, ~a_part)
         self.last_run: int | None = database.read(lambda connection: connection.execute(last).scalar())
         """The newest finished run of the same file, None if there is none."""
 

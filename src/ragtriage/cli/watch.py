@@ -1,0 +1,116 @@
+"""`ragtriage watch`: traffic, judged window by window, and alarms where answers get worse."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from ragtriage.cli.console import exit_if, tell
+from ragtriage.cli.evaluation_flags import requested_metrics
+from ragtriage.cli.flags import command
+from ragtriage.cli.input_files import CaseFlags, print_columns, print_counts, rereadable
+from ragtriage.cli.judge import JudgeFlags
+from ragtriage.cli.opened_stores import open_named_store
+from ragtriage.cli.watch_output import print_watch, printer, watch_json
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.files import state_folder
+from ragtriage.monitor.alarms import APART, TOLERANCE
+from ragtriage.monitor.keeping import Keeping
+from ragtriage.monitor.lots import KeepRule, Lots
+from ragtriage.monitor.replay import DAY, NAME, WatchOptions, replay
+from ragtriage.monitor.windows import WindowSize
+from ragtriage.readers.private_cases import Privacy, UserDigests, redaction_named
+from ragtriage.store import Store
+
+
+@dataclass(frozen=True)
+class SamplingFlags:
+    """Which cases are judged."""
+
+    sample: float = 1.0
+    seed: int = 0
+    keep: list[str] | None = None
+
+    def lots(self) -> Lots:
+        """The lots, checked."""
+        return Lots(self.sample, self.seed, [KeepRule.parse(one) for one in self.keep or ()])
+
+
+@dataclass(frozen=True)
+class PrivacyFlags:
+    """What of customers' texts is stored, and for how long."""
+
+    redact: str | None = None
+    plain_users: bool = False
+    keep_texts: str | None = None
+    keep_runs: str | None = None
+
+    def privacy(self, store: Store) -> Privacy:
+        """What is done to a case first. The key for users stands beside the store, a server's in this user's folder."""
+        file = store.database.file
+        folder = state_folder() if file is None else file.path.parent
+        digests = None if self.plain_users else UserDigests(folder)
+        return Privacy(digests, redaction_named(self.redact) if self.redact else None)
+
+
+@command("watch")
+def watch(  # noqa: PLR0913  # one parameter a flag
+    files: list[str] | None = None,
+    *,
+    replay_files: bool = False,
+    case_flags: CaseFlags,
+    metrics: str | None = None,
+    threshold: list[str] | None = None,
+    window: str = DAY,
+    sampling: SamplingFlags,
+    stratify: str | None = None,
+    baseline: str | None = None,
+    tolerance: float = TOLERANCE,
+    alarm_every: int = APART,
+    name: str = NAME,
+    privacy_flags: PrivacyFlags,
+    project: str | None = None,
+    as_json: bool = False,
+    judge_flags: JudgeFlags,
+) -> None:
+    """Judge traffic window by window, and raise an alarm where answers get worse.
+
+    With --replay, FILES are judged in the order of their cases' times; the same command goes on where it was cut off,
+    and judges nothing twice. Exit codes: 0; 1 an alarm is open; 2 usage or input; 3 incomplete (failures, too many
+    unusable rows, interrupted).
+    """
+    if not replay_files:
+        raise ConfigError("there is no live receiver yet: give files of traffic, ragtriage watch --replay FILE")
+    if not files:
+        raise ConfigError("name the files to replay: ragtriage watch --replay FILE")
+    options = WatchOptions(
+        name,
+        sampling.lots(),
+        WindowSize.parse(window),
+        stratify,
+        tolerance,
+        alarm_every,
+        tuple(one.strip() for one in (baseline or "").split(",") if one.strip()),
+        keeping=Keeping.parse(privacy_flags.keep_texts, privacy_flags.keep_runs),
+    )
+    settings = judge_flags.settings(threshold, metrics)
+    session = judge_flags.session(settings)
+    with ExitStack() as stack:
+        store = stack.enter_context(open_named_store(judge_flags.store, project, settings, create=True))
+        privacy = privacy_flags.privacy(store)
+        opened = [case_flags.open(stack.enter_context(rereadable(file)), settings, privacy) for file in files]
+        requested = requested_metrics(settings, metrics, opened[0].mapping, paid=bool(session.config.models))
+        for one in opened:
+            print_columns(one)
+        tell(*(f"note: {note}" for note in requested.notes))
+        told = printer(stack, session, print_counts)
+        result = replay(opened, session, store, requested.config, options, told)
+        means = store.means([one.row.run for one in result.windows])
+        if as_json:
+            sys.stdout.write(watch_json(result, means))
+        else:
+            print_watch(result, means)
+    if result.stopped:
+        tell(result.stopped)
+    exit_if(incomplete=result.incomplete, gate_failed=result.alarms)

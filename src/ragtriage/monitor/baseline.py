@@ -1,0 +1,189 @@
+"""What the detectors look at in a case, and the baseline that they compare with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.metric import Better, Metric
+from ragtriage.core.statistics import IntervalEstimate
+from ragtriage.core.verdicts import Outcome, Score
+from ragtriage.diagnosis.headline import NONE, UNDETERMINED
+from ragtriage.diagnosis.rules import Rule
+from ragtriage.monitor.detectors import Baseline, Detector, interval
+from ragtriage.monitor.lots import CONVERSATION, NOT_RECORDED, as_text, is_drawn, stratum_of
+from ragtriage.runs.case_row import CaseRow, Columns
+from ragtriage.runs.run import Run
+
+UNDEFINED, FAILING = "undefined", "failing"
+"""The scores beside the metrics: whether one of them is undefined or failed, whether a case has a failing finding."""
+FIRST = 500
+"""Drawn cases that are the baseline where none is named; see `ragtriage.monitor.replay.WatchOptions`."""
+FEW = 50
+"""With fewer cases a stratum has no detector, and a window no more than a hint."""
+MOST_STRATA = 50
+OTHER = "other"
+"""All values of the tag but the `MOST_STRATA` most frequent ones of the baseline."""
+_OBSERVED = Columns(scores=True, steps=True, headings=True)
+"""Without the steps neither times nor which cases failed are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A score that is watched. Detectors see it as a number in [0, 1] of which higher is better."""
+
+    name: str
+    title: str
+    better: Better
+    range: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def is_share(self) -> bool:
+        """Whether a case has all of it or nothing."""
+        return self.name in {UNDEFINED, FAILING}
+
+    def seen(self, value: float) -> float:
+        """A score as detectors see it."""
+        low, high = self.range
+        part = min(1.0, max(0.0, (value - low) / (high - low)))
+        return part if self.better == "higher" else 1.0 - part
+
+    def shown(self, seen: float) -> float:
+        """Undo `seen`."""
+        low, high = self.range
+        return low + (high - low) * (seen if self.better == "higher" else 1.0 - seen)
+
+    def interval_shown(self, found: Baseline | IntervalEstimate) -> tuple[float, float]:
+        """The ends of an interval of what detectors see, as people see them, the lower first."""
+        low, high = (self.shown(0.0 if end is None else end) for end in (found.low, found.high))
+        return min(low, high), max(low, high)
+
+
+def watched_of(metrics: Sequence[Metric]) -> tuple[Watched, ...]:
+    """What is watched where these metrics are computed."""
+    own = (Watched(m.name, m.title, m.better, m.range) for m in metrics)
+    shares = (
+        Watched(UNDEFINED, "share of cases with an undefined or failed score", "lower"),
+        Watched(FAILING, "share of cases with a failing finding", "lower"),
+    )
+    return (*own, *shares)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One case as detectors see it."""
+
+    case: str
+    """Its id."""
+    when: str | None
+    value: str
+    """Of the tag that cases are parted by; empty where they aren't."""
+    scores: tuple[float | None, ...]
+    """As `Watched.seen`, one for each score that is watched; None where it is undefined."""
+    component: str
+    """Under which it is counted; empty where nothing is wrong, or it can't be told which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """Turns judged cases into observations.
+
+    Args:
+        metrics: that are computed.
+        rules: by which there are findings.
+        stratify: the tag that cases are parted by; None where they aren't.
+    """
+
+    metrics: Sequence[Metric]
+    rules: Sequence[Rule]
+    stratify: str | None = None
+
+    def observe(
+        self,
+        case: str,
+        tags: Mapping[str, Any],
+        time: str | None,
+        outcomes: Mapping[str, Outcome],
+        found: Iterable[str],
+        component: str,
+    ) -> Observation:
+        """One case, with the rules of its findings and the component under which it is counted."""
+        watched = watched_of(self.metrics)
+        values = [outcomes.get(m.name) for m in self.metrics]
+        scores = [one.seen(v.value) if isinstance(v, Score) else None for one, v in zip(watched, values, strict=False)]
+        failing = {rule.name for rule in self.rules if rule.kind == "failure"}
+        shares = (float(all(score is not None for score in scores)), float(failing.isdisjoint(found)))
+        named = "" if component in {NONE, UNDETERMINED} else component
+        return Observation(case, time, stratum_of(tags, time, self.stratify), (*scores, *shares), named)
+
+    def observe_row(self, row: CaseRow) -> Observation:
+        """A stored case."""
+        rules, component = (row.heading.rules, row.heading.component) if row.heading else ((), NONE)
+        return self.observe(row.id, row.tags, row.time, row.outcomes, rules, component)
+
+    def stored(self, run: Run, positions: range | None = None) -> Iterator[tuple[int, bool, Observation]]:
+        """The cases of a run: their place, whether one failed, and what is seen of it."""
+        for row in run.place.read(_OBSERVED, positions):
+            yield row.position, row.failed, self.observe_row(row)
+
+    def baseline(
+        self, runs: Iterable[Run], metrics: Sequence[str], fingerprints: Mapping[str, str]
+    ) -> list[Observation]:
+        """The cases of runs that detectors would look at: drawn by lot, one a conversation, with what was recorded.
+
+        Raises:
+            ConfigError: a run was judged differently.
+        """
+        found: list[Observation] = []
+        conversations: set[str] = set()
+        for run in runs:
+            if run.info.fingerprints != fingerprints or not set(metrics) <= set(run.info.metrics):
+                raise ConfigError(f"run {run.number} was judged differently: give a new baseline, judged as this is")
+            for row in run.place.read(_OBSERVED):
+                if not is_drawn(row.weight) or row.tags.get(NOT_RECORDED):
+                    continue
+                conversation = as_text(row.tags.get(CONVERSATION) or "")
+                if conversation not in conversations or not conversation:
+                    conversations.add(conversation)
+                    found.append(self.observe_row(row))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Strata:
+    """The parts of the traffic that have detectors."""
+
+    values: tuple[str, ...]
+    """Values of the tag that are told apart; all others are `OTHER`."""
+    detectors: Mapping[tuple[str, str], Detector]
+    """By the name of what is watched, and the stratum."""
+    without: Mapping[str, int]
+    """Stratum without a detector, as it has too few cases in the baseline → how many it has."""
+
+    @classmethod
+    def of(cls, cases: Sequence[Observation], watched: Sequence[Watched], tolerance: float) -> Strata:
+        """The detectors that a baseline allows.
+
+        A score that too few cases of a stratum have, or that can't get worse by more than the tolerance, has none.
+        """
+        counted = Counter(one.value for one in cases)
+        values = tuple(sorted(counted, key=lambda value: (-counted[value], value))[:MOST_STRATA])
+        parted: dict[str, list[Observation]] = {}
+        for one in cases:
+            parted.setdefault(one.value if one.value in values else OTHER, []).append(one)
+        detectors: dict[tuple[str, str], Detector] = {}
+        for stratum, own in sorted(parted.items()):
+            for i, what in enumerate(watched if len(own) >= FEW else ()):
+                scores = [score for one in own if (score := one.scores[i]) is not None]
+                found = interval(scores, share=what.is_share)
+                if found.n < FEW or found.value is None or found.low is None or found.high is None:
+                    continue
+                least = found.low - tolerance
+                if least > 0:
+                    baseline = Baseline(found.value, found.low, found.high, found.n)
+                    detectors[what.name, stratum] = Detector(baseline, least)
+        few = {stratum: len(own) for stratum, own in sorted(parted.items()) if len(own) < FEW}
+        return cls(values, detectors, few)

@@ -1,0 +1,136 @@
+"""Which cases are judged: by lot, the same in every process, and those that are always wanted.
+
+A case's weight says how many it stands for: 1/p times what sampling upstream made of it where its lot was drawn. One
+that was only kept stands for nobody else and has the least weight there is, so that it is next to nothing in any mean,
+and isn't looked at by detectors: a stream of complaints must not look like a fall of quality.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, Case
+from ragtriage.core.errors import ConfigError
+
+CONVERSATION, NOT_RECORDED, KEPT, VERSION = "conversation", "not_recorded", "kept", "version"
+"""Tags: the conversation that a case belongs to; that its response wasn't recorded; by which rule it was kept; the
+version of the application."""
+HOUR = "hour"
+"""What cases are parted by where no tag has this name: the hour of their time, UTC."""
+NO_VALUE = "(none)"
+_SIZE = 16
+_RULE = re.compile(r"\s*(?P<tag>[^<>=]+?)\s*(?P<sign><=|>=|<|>|=)\s*(?P<value>.+?)\s*")
+_COMPARED: Mapping[str, Callable[[float, float], bool]] = {
+    "<": float.__lt__, ">": float.__gt__, "<=": float.__le__, ">=": float.__ge__,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class KeepRule:
+    """Cases that are always judged: by the value of a tag, or by a number that it is below or above."""
+
+    text: str
+    """As it was given."""
+    tag: str
+    sign: str
+    value: str
+
+    @classmethod
+    def parse(cls, text: str) -> KeepRule:
+        """`tenant=acme`, `seconds>10`, `score.user<0`.
+
+        Raises:
+            ConfigError: it is none of these.
+        """
+        found = _RULE.fullmatch(text)
+        if not found or (found["sign"] != "=" and _number(found["value"]) is None):
+            raise ConfigError(f"--keep {text!r}: write TAG=VALUE, or TAG<NUMBER or TAG>NUMBER, as in 'seconds>10'")
+        return cls(text.strip(), found["tag"], found["sign"], found["value"])
+
+    def holds(self, tags: Mapping[str, Any]) -> bool:
+        """Whether a case has to be kept; one without the tag hasn't."""
+        there = tags.get(self.tag)
+        if there is None:
+            return False
+        number, limit = _number(there), _number(self.value)
+        if self.sign != "=":
+            return number is not None and limit is not None and _COMPARED[self.sign](number, limit)
+        return as_text(there) == self.value or (number is not None and number == limit)
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return None if isinstance(value, bool | Mapping | list) else float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def as_text(value: Any) -> str:
+    """A tag's value as people write it: `true`, `acme`."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Lots:
+    """Draws cases.
+
+    Args:
+        share: of the lots that are drawn, in [0, 1].
+        seed: other seeds draw others.
+        keep: cases that are judged in any case.
+    """
+
+    share: float = 1.0
+    seed: int = 0
+    keep: Sequence[KeepRule] = field(default=())
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise ConfigError(f"--sample {self.share:g}: give a share from 0 to 1, for example 0.1")
+
+    def choose(self, case: Case) -> Case | None:
+        """The case as it is judged, with its weight and why it was kept; None if it isn't judged."""
+        drawn = lot_of(case, self.seed) < self.share
+        kept = next((rule for rule in self.keep if rule.holds(case.tags)), None)
+        if not (drawn or kept):
+            return None
+        weight = min(case.weight / self.share, MOST_WEIGHT) if drawn else LEAST_WEIGHT
+        return replace(case, weight=weight, tags={**case.tags, KEPT: kept.text} if kept else case.tags)
+
+
+def lot_of(case: Case, seed: int) -> float:
+    """A case's lot, in [0, 1): all cases of a conversation have the same, all of a trace too."""
+    named = case.tags.get(CONVERSATION) or case.trace_id or case.id
+    told = hashlib.blake2b(f"{seed}:{named}".encode("utf-8", "surrogatepass"), digest_size=_SIZE).digest()
+    return (int.from_bytes(told, "big") >> 75) / 2**53  # so many bits a float holds, so that none becomes 1
+
+
+def is_drawn(weight: float) -> bool:
+    """Whether a case's lot was drawn, by the case's weight: it wasn't only kept."""
+    return weight > LEAST_WEIGHT
+
+
+def stratum_of(tags: Mapping[str, Any], time: str | None, tag: str | None) -> str:
+    """The part of the traffic that a case belongs to, by a tag; empty where all traffic is one."""
+    if tag is None:
+        return ""
+    value = tags.get(tag)
+    if value is None and tag == HOUR and (moment := moment_of(time)):
+        return f"{moment:%H}"
+    return NO_VALUE if value is None or value == "" else as_text(value)
+
+
+def moment_of(time: str | None) -> datetime | None:
+    """A case's time, UTC; a time without zone is taken for UTC."""
+    if time is None:
+        return None
+    try:
+        found = datetime.fromisoformat(time)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

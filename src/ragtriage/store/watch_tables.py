@@ -1,0 +1,225 @@
+"""What is kept of a watch beside its windows' runs: their bounds, the states of its detectors, its alarms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select, update
+
+from ragtriage.core.errors import NotStoredError
+from ragtriage.runs.manifest import now
+from ragtriage.store.database import Database, in_chunks
+from ragtriage.store.schema import alarms, cases, detectors, watches, windows
+
+DetectorKey = tuple[str, str]
+"""Metric and stratum."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRow:
+    """One window of a watch, beside its run."""
+
+    run: int
+    starts: str | None
+    """When it begins, ISO 8601 in UTC; None where no case has a time, as is `ends`."""
+    ends: str | None
+    """When it ends; that moment belongs to the next window where windows have a length in time."""
+    arrivals: int
+    """Usable cases that came in it, whether judged or not."""
+    drawn: int
+    """Of its cases those whose lot was drawn."""
+    counted: int = 0
+    """How many of its cases, from the first on, have moved the detectors."""
+    versions: tuple[str, ...] = ()
+    """Of the application, in the order in which they came."""
+    watch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmRow:
+    """One alarm."""
+
+    number: int
+    """0 before it is stored."""
+    metric: str
+    stratum: str
+    run: int
+    """The window in which it opened; its run may be deleted since."""
+    position: int
+    """The case of that window with which it opened."""
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """Numbers and ids for people; see `ragtriage.monitor.alarms.Alarm`."""
+    closed: str | None = None
+    """When it was acknowledged, ISO 8601 in UTC; None while it is open."""
+    watch: str = ""
+
+
+class WatchTables:
+    """The rows of one watch in a store.
+
+    Args:
+        database: the store's.
+        project: the store's project; empty for a file that is one folder's.
+        watch: its name.
+    """
+
+    def __init__(self, database: Database, project: str, watch: str) -> None:
+        self._database = database
+        self._key = {"project": project, "watch": watch}
+
+    def state(self) -> dict[str, Any] | None:
+        """What the watch's detectors have in common; None where nothing was watched under this name yet."""
+        wanted = select(watches.c.state).where(*self._mine(watches))
+        return self._database.read(lambda connection: connection.execute(wanted).scalar())
+
+    def detectors(self) -> dict[DetectorKey, dict[str, Any]]:
+        """The states of the detectors."""
+        wanted = select(detectors.c.metric, detectors.c.stratum, detectors.c.state).where(*self._mine(detectors))
+        rows = self._database.read(lambda connection: connection.execute(wanted).all())
+        return {(row.metric, row.stratum): row.state for row in rows}
+
+    def windows(self) -> list[WindowRow]:
+        """The windows whose runs are still there, in the order of their runs."""
+        return read_windows(self._database, self._key["project"], self._key["watch"])
+
+    def alarms(self) -> list[AlarmRow]:
+        """The open alarms."""
+        found = read_alarms(self._database, self._key["project"])
+        return [one for one in found if one.watch == self._key["watch"] and one.closed is None]
+
+    def begin(self, state: Mapping[str, Any], states: Mapping[DetectorKey, Mapping[str, Any]]) -> None:
+        """Put other detectors in the place of those that there are, as for a new baseline; their alarms stay."""
+
+        def write(connection: Connection) -> None:
+            connection.execute(delete(detectors).where(*self._mine(detectors)))
+            self.keep(connection, state, states)
+
+        self._database.write(write)
+
+    def keep(
+        self,
+        connection: Connection,
+        state: Mapping[str, Any],
+        states: Mapping[DetectorKey, Mapping[str, Any]],
+        window: WindowRow | None = None,
+        opened: Iterable[AlarmRow] = (),
+    ) -> None:
+        """Write, in the transaction of the records, what they have moved; the same again is harmless.
+
+        Args:
+            connection: in that transaction.
+            state: see `state`.
+            states: those of the detectors that have moved.
+            window: the window of these records.
+            opened: alarms that have opened; one that is stored already stays as it is.
+        """
+        database = self._database
+        database.insert(connection, watches, [self._key | {"state": dict(state)}], replace=True)
+        rows = [
+            self._key | {"metric": metric, "stratum": stratum, "state": dict(one)}
+            for (metric, stratum), one in states.items()
+        ]
+        database.insert(connection, detectors, rows, replace=True)
+        if window:
+            named = ("run", "starts", "ends", "arrivals", "drawn", "counted")
+            row = {name: getattr(window, name) for name in named} | {"versions": list(window.versions)}
+            database.insert(connection, windows, [self._key | row], replace=True)
+        for alarm in opened:
+            self._open(connection, alarm)
+
+    def _open(self, connection: Connection, alarm: AlarmRow) -> None:
+        where = {"metric": alarm.metric, "stratum": alarm.stratum, "run": alarm.run, "position": alarm.position}
+        self._database.lock(connection, "begin")  # of two watches on a server each takes another number
+        same = (alarms.c[name] == value for name, value in where.items())
+        if connection.execute(select(alarms.c.number).where(*same)).first() is None:
+            number = 1 + (connection.execute(select(func.max(alarms.c.number))).scalar() or 0)
+            row = self._key | where | {"number": number, "closed": None, "told": dict(alarm.told)}
+            self._database.insert(connection, alarms, [row], replace=True)
+
+    def judged_before(self, ids: Sequence[bytes], starts: str | None, ends: str | None) -> dict[bytes, int]:
+        """Those of these cases that a window of the same time holds already: digest of the id → its run.
+
+        Args:
+            ids: digests of the ids of cases, 16 bytes each.
+            starts: when their window begins.
+            ends: when it ends.
+        """
+        overlapping = [one.run for one in self.windows() if _overlap((one.starts, one.ends), (starts, ends))]
+        found: dict[bytes, int] = {}
+        for some in in_chunks(ids if overlapping else ()):
+            here = cases.c.run.in_(overlapping) & cases.c.id_digest.in_(some)
+            wanted = select(cases.c.id_digest, cases.c.run).where(here)
+            rows = self._database.read(lambda connection, wanted=wanted: connection.execute(wanted).all())  # type: ignore[misc]  # bound now
+            found |= {row.id_digest: row.run for row in rows}
+        return found
+
+    def _mine(self, table: Any) -> Iterable[Any]:
+        return (table.c[name] == value for name, value in self._key.items())
+
+
+def _overlap(one: tuple[str | None, str | None], other: tuple[str | None, str | None]) -> bool:
+    """Whether two stretches of time, each as texts of one form, have a moment in common."""
+    (a, b), (c, d) = one, other
+    if a is None or b is None or c is None or d is None:
+        return a is None and c is None
+    return a <= d and c <= b
+
+
+def read_windows(database: Database, project: str | None, watch: str | None = None) -> list[WindowRow]:
+    """The windows of a project, of every one if None, in the order of their runs; only those of one watch, if named."""
+    wanted = select(windows).order_by(windows.c.run)
+    for column, value in ((windows.c.project, project), (windows.c.watch, watch)):
+        wanted = wanted if value is None else wanted.where(column == value)
+    rows = database.read(lambda connection: connection.execute(wanted).mappings().all())
+    return [
+        WindowRow(**{key: value for key, value in row.items() if key != "project"} | {"versions": (*row["versions"],)})
+        for row in rows
+    ]
+
+
+def read_alarms(database: Database, project: str | None) -> list[AlarmRow]:
+    """The alarms of a project, of every one if None, in their order, closed ones too."""
+    wanted = select(alarms).order_by(alarms.c.number)
+    wanted = wanted if project is None else wanted.where(alarms.c.project == project)
+    rows = database.read(lambda connection: connection.execute(wanted).mappings().all())
+    return [AlarmRow(**{key: value for key, value in row.items() if key != "project"}) for row in rows]
+
+
+def acknowledge(database: Database, number: int, project: str | None, at_start: Mapping[str, Any]) -> AlarmRow:
+    """Close an alarm, whose detector starts anew.
+
+    Args:
+        database: the store's.
+        number: the alarm's.
+        project: whose alarms are meant; None for those of all.
+        at_start: what the state of a detector has at its start, in the place of what it has now.
+
+    Returns:
+        The alarm; it may have been closed before.
+
+    Raises:
+        NotStoredError: there is no such alarm; says which are open.
+    """
+    known = {one.number: one for one in read_alarms(database, project)}
+    if number not in known:
+        still = [str(one.number) for one in known.values() if one.closed is None]
+        which = f"open are {', '.join(still)}" if still else "none is open"
+        raise NotStoredError(f"there is no alarm {number}: {which}")
+    alarm = known[number]
+
+    def close(connection: Connection) -> None:
+        this = alarms.c.number == number
+        owner = connection.execute(select(alarms.c.project, alarms.c.closed).where(this)).one()
+        if owner.closed is not None:
+            return
+        connection.execute(update(alarms).where(this).values(closed=now()))
+        key = {"project": owner.project, "watch": alarm.watch, "metric": alarm.metric, "stratum": alarm.stratum}
+        mine = [detectors.c[name] == value for name, value in key.items()]
+        state = connection.execute(select(detectors.c.state).where(*mine)).scalar()
+        if state is not None:
+            connection.execute(update(detectors).where(*mine).values(state={**state, **at_start}))
+
+    database.write(close)
+    return alarm

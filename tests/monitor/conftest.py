@@ -1,0 +1,16 @@
+"""Where the tests of the monitor keep their stores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from places import Place
+from postgresql_server import new_schema
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """A place for a store, of either kind of database."""
+    return Place(*new_schema()) if request.param == "postgresql" else Place(str(tmp_path / "store"))

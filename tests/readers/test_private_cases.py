@@ -1,0 +1,63 @@
+"""What is hidden of a case before anything of it is written, and what isn't."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragtriage.core.case import Case, Source, Turn
+from ragtriage.readers.private_cases import Privacy, UserDigests, hide_known_forms
+from ragtriage.readers.problems import RowProblem
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("Write to a.b+c@mail.example.org, please.", "Write to [e-mail], please."),
+        ("Paid with 4111 1111 1111 1111.", "Paid with [card]."),
+        ("Paid with 4111-1111-1111-1111.", "Paid with [card]."),
+        ("Order 4111 1111 1111 1112 came.", "Order 4111 1111 1111 1112 came."),
+        ("Call 0041 44 123 45 67.", "Call 0041 44 123 45 67."),
+        ("To DE89 3704 0044 0532 0130 00 or GB82WEST12345698765432.", "To [IBAN] or [IBAN]."),
+        ("Not DE88 3704 0044 0532 0130 00.", "Not DE88 3704 0044 0532 0130 00."),
+        ("The date is 2026-11-01, the price 1,000,000.", "The date is 2026-11-01, the price 1,000,000."),
+    ],
+)
+def test_known_forms(text: str, hidden: str):
+    assert hide_known_forms("query", text) == hidden
+
+
+def test_every_text_of_a_case_is_redacted_with_its_key():
+    case = Case(
+        "x",
+        "q",
+        (Source("s", "id"),),
+        "r",
+        reference="f",
+        history=(Turn("user", "h"),),
+        samples=("m",),
+        tags={"user": "u", "note": ["n", {"deep": "d", "number": 4}], "seconds": 1.5},
+    )
+    found = Privacy(redact=lambda key, text: f"{key}:{text}").of(case)
+    assert (found.query, found.response, found.reference) == ("query:q", "response:r", "reference:f")
+    assert found.sources == (Source("source:s", "id"),)
+    assert (found.history, found.samples) == ((Turn("user", "history:h"),), ("sample:m",))
+    assert found.tags == {"user": "u", "note": ["note:n", {"deep": "note:d", "number": 4}], "seconds": 1.5}
+    assert Privacy(redact=lambda *_: "").of(Case("x", "q", None)).sources is None
+
+
+def test_a_case_whose_redaction_fails_is_never_let_through():
+    def fails(_: str, text: str) -> str:
+        raise KeyError(text)
+
+    with pytest.raises(RowProblem, match="KeyError") as caught:
+        Privacy(redact=fails).of(Case("x", "anna@example.org"))
+    assert "anna" not in str(caught.value)
+    assert "anna" not in Privacy(redact=fails).reason("anna@example.org is no number")
+
+
+def test_a_case_without_a_user_needs_no_key(tmp_path):
+    digests = UserDigests(tmp_path / "store")
+    case = Case("x", "q", tags={"user": ""})
+    assert Privacy(digests).of(case) is case
+    assert not (tmp_path / "store").exists()
+    assert digests("u") == UserDigests(tmp_path / "store")("u") != digests("v")
