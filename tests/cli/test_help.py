@@ -18,9 +18,8 @@ from ragtriage.cli.flags import GROUPS, TABLES
 from ragtriage.testset.generation.phrasing import NAMES
 
 EXPECTED = [
-    "evaluate", "collect", "plan", "traces", "demo", "report", "show", "compare", "baseline", "export", "watch", "windows",
-    "runs", "store", "forget",
-    "testset", "readers", "judge", "trust",
+    "evaluate", "collect", "plan", "traces", "demo", "report", "show", "compare", "baseline", "export", "watch",
+    "windows", "runs", "store", "forget", "testset", "readers", "judge", "trust",
 ]  # fmt: skip
 
 
