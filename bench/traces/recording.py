@@ -1,0 +1,136 @@
+"""Spans as OpenTelemetry's collector writes them into a file, and what is known about each recorded trace."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parents[2] / "tests" / "readers" / "traces" / "recorded"
+EXPECTED = FOLDER / "expected.json"
+BATCH = 5  # spans a line: small, so that a trace's spans stand in several lines as they do in production
+
+
+def expected(
+    trace_id: str,
+    query: str | None,
+    sources: Sequence[tuple[str | None, str]] | None,
+    response: str | None,
+    **known: Any,
+) -> dict[str, Any]:
+    """What is right for a case of a trace, by knowledge of the application.
+
+    `known` holds what else is: `conversation`, `user`, `tags`, `rejected`, `note`, `span` (the name of the question's
+    span, where a trace holds several questions), `scores` (one a source), `annotations` (others' scores).
+    """
+    row = {
+        "trace_id": trace_id,
+        "query": query,
+        "sources": None if sources is None else [list(one) for one in sources],
+        "response": response,
+        "conversation": None,
+        "user": None,
+        "tags": {},
+    }
+    return row | known
+
+
+def keep(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Put what is known about one fixture into `expected.json`."""
+    known = json.loads(EXPECTED.read_text("utf-8")) if EXPECTED.exists() else {}
+    known[name] = list(rows)
+    text = json.dumps(dict(sorted(known.items())), ensure_ascii=False, indent=1)
+    EXPECTED.write_text(text + "\n", "utf-8")
+
+
+def write_lines(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write a fixture of one JSON object a line."""
+    write_text(name, "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows))
+
+
+def write_text(name: str, text: str) -> None:
+    """Write a fixture, this machine's folders replaced in it."""
+    (FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
+    (FOLDER / name).write_text(without_places(text), "utf-8")
+    print(name, (FOLDER / name).stat().st_size, "bytes")
+
+
+def without_places(text: str) -> str:
+    """A text without the folders of this machine: stack traces name them."""
+    for place, name in ((sys.prefix, "/app/venv"), (sys.base_prefix, "/app/python"), (str(FOLDER.parents[3]), "/app")):
+        text = text.replace(place, name)
+    return text
+
+
+class Recording:
+    """A tracer provider whose spans are kept, and the expectations about them.
+
+    Args:
+        name: the fixture's name; also what the ids of traces and spans are drawn from, so that they stay the same.
+        resource: attributes of the application.
+    """
+
+    def __init__(self, name: str, **resource: str) -> None:
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+        from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+        from opentelemetry.sdk.trace.id_generator import IdGenerator
+
+        drawn = random.Random(name)
+
+        class Seeded(IdGenerator):
+            def generate_span_id(self) -> int:
+                return drawn.getrandbits(64) or 1
+
+            def generate_trace_id(self) -> int:
+                return drawn.getrandbits(128) or 1
+
+        self.name = name
+        self.exporter = InMemorySpanExporter()
+        attributes = {"service.name": "ferry-answers", "service.instance.id": "instance-1"}
+        attributes |= {key.replace("__", "."): value for key, value in resource.items()}
+        self.provider = TracerProvider(resource=Resource.create(attributes), id_generator=Seeded())
+        self.provider.add_span_processor(SimpleSpanProcessor(self.exporter))
+        self.rows: list[dict[str, Any]] = []
+
+    @contextmanager
+    def trace(self, query: str | None, sources: Sequence[tuple[str | None, str]] | None, response: str | None, **known: Any) -> Iterator[None]:
+        """What is recorded inside is one trace, of which this is known."""
+        before = len(self.exporter.get_finished_spans())
+        yield
+        ids = {f"{span.context.trace_id:032x}" for span in self.exporter.get_finished_spans()[before:]}
+        if len(ids) != 1:
+            raise RuntimeError(f"{self.name}: {len(ids)} traces were recorded where one was expected")
+        self.rows.append(expected(ids.pop(), query, sources, response, **known))
+
+    def also(self, query: str | None, sources: Sequence[tuple[str | None, str]] | None, response: str | None, **known: Any) -> None:
+        """Another question of the trace that was recorded last."""
+        self.rows.append(expected(self.rows[-1]["trace_id"], query, sources, response, **known))
+
+    def write(self) -> None:
+        """Write the fixture in the collector's file exporter's form, and what is known about it."""
+        spans = self.exporter.get_finished_spans()
+        write_lines(self.name, [traces_data(spans[at : at + BATCH]) for at in range(0, len(spans), BATCH)])
+        keep(self.name, self.rows)
+
+
+def traces_data(spans: Sequence[Any]) -> dict[str, Any]:
+    """Spans as one `TracesData` in OTLP's JSON: ids in hex, as the specification wants and the collector writes."""
+    from google.protobuf.json_format import MessageToDict
+    from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+
+    data = MessageToDict(encode_spans(spans), use_integers_for_enums=True)
+    for resource in data["resourceSpans"]:
+        for scope in resource["scopeSpans"]:
+            for span in scope["spans"]:
+                for holder in (span, *span.get("links", ())):
+                    for key in ("traceId", "spanId", "parentSpanId"):
+                        if key in holder:
+                            holder[key] = base64.b64decode(holder[key]).hex()
+    return data
