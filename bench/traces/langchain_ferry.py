@@ -59,7 +59,9 @@ class Assistant(BaseChatModel):
             return AIMessage("", tool_calls=[call], usage_metadata=usage)
         content = messages[-1].content if not self.calls else messages[0].content
         human = next((one.content for one in reversed(messages) if one.type == "human"), content)
-        return AIMessage(ferry.asked(str(human)).answer, usage_metadata=usage, response_metadata={"model_name": "ferry-model-1"})
+        return AIMessage(
+            ferry.asked(str(human)).answer, usage_metadata=usage, response_metadata={"model_name": "ferry-model-1"}
+        )
 
     def _generate(
         self,
@@ -94,7 +96,11 @@ class Last(BaseDocumentCompressor):
 
     def compress_documents(self, documents: Any, query: str, callbacks: Any = None) -> list[Document]:
         """The last document alone."""
-        return [Document(page_content=documents[-1].page_content, metadata=documents[-1].metadata | {"relevance_score": 0.91})]
+        return [
+            Document(
+                page_content=documents[-1].page_content, metadata=documents[-1].metadata | {"relevance_score": 0.91}
+            )
+        ]
 
 
 PROMPT = ChatPromptTemplate.from_messages(

@@ -41,7 +41,12 @@ def chains() -> None:
     with instrumented("chain", **resource) as recording:
         attributes = {"session_id": "conversation-7", "user_id": "user-3", "tags": ["web", "beta"]}
         known = {"conversation": "conversation-7", "user": "user-3"}
-        tags = {"tenant": "norrhamn", "tag.tags": ["web", "beta"], "service.version": "2.4.0", "environment": "production"}
+        tags = {
+            "tenant": "norrhamn",
+            "tag.tags": ["web", "beta"],
+            "service.version": "2.4.0",
+            "environment": "production",
+        }
         with (
             recording.trace(PRICE.query, PRICE.files, PRICE.answer, **known, tags=tags),
             using_attributes(**attributes, metadata={"tenant": "norrhamn"}),
@@ -86,7 +91,9 @@ def reranked() -> None:
         best = [STORM.files[-1]]
         note = "a retrieval inside a retrieval: the outermost counts, which gives what its reranker left"
         with recording.trace(STORM.query, best, STORM.answer, note=note):
-            retriever = ContextualCompressionRetriever(base_retriever=application.Leaflets(), base_compressor=application.Last())
+            retriever = ContextualCompressionRetriever(
+                base_retriever=application.Leaflets(), base_compressor=application.Last()
+            )
             application.chain(retriever=retriever).invoke({"input": STORM.query})
 
 
@@ -109,7 +116,9 @@ def nested() -> None:
     """A question below another service's span and HTTP and database spans; several questions in one trace."""
     with instrumented("service", service__namespace="ferry") as recording:
         tracer = recording.provider.get_tracer("opentelemetry.instrumentation.fastapi", "0.66b2")
-        away = SpanContext(0x5B8AA5A2D2C872E8321CF37308D69DF2, 0x051581BF3CB55C13, is_remote=True, trace_flags=TraceFlags(1))
+        away = SpanContext(
+            0x5B8AA5A2D2C872E8321CF37308D69DF2, 0x051581BF3CB55C13, is_remote=True, trace_flags=TraceFlags(1)
+        )
         above = otel.set_span_in_context(NonRecordingSpan(away))
         http = {"http.request.method": "POST", "url.path": "/ask", "http.response.status_code": 200}
         note = "the parent is in another service; HTTP and database spans stand above the question and beside it"

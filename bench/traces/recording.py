@@ -100,7 +100,9 @@ class Recording:
         self.rows: list[dict[str, Any]] = []
 
     @contextmanager
-    def trace(self, query: str | None, sources: Sequence[tuple[str | None, str]] | None, response: str | None, **known: Any) -> Iterator[None]:
+    def trace(
+        self, query: str | None, sources: Sequence[tuple[str | None, str]] | None, response: str | None, **known: Any
+    ) -> Iterator[None]:
         """What is recorded inside is one trace, of which this is known."""
         before = len(self.exporter.get_finished_spans())
         yield
@@ -109,7 +111,9 @@ class Recording:
             raise RuntimeError(f"{self.name}: {len(ids)} traces were recorded where one was expected")
         self.rows.append(expected(ids.pop(), query, sources, response, **known))
 
-    def also(self, query: str | None, sources: Sequence[tuple[str | None, str]] | None, response: str | None, **known: Any) -> None:
+    def also(
+        self, query: str | None, sources: Sequence[tuple[str | None, str]] | None, response: str | None, **known: Any
+    ) -> None:
         """Another question of the trace that was recorded last."""
         self.rows.append(expected(self.rows[-1]["trace_id"], query, sources, response, **known))
 
