@@ -12,7 +12,7 @@ import os
 os.environ["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] = "SPAN_ONLY"
 
 import langchain_ferry as application
-from ferry import PRICE, QUAY
+from ferry import PRICE
 from opentelemetry.instrumentation.genai.langchain import LangChainInstrumentor
 from recording import Recording
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import random
+import re
 import sys
+import tempfile
+import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +70,7 @@ def without_places(text: str) -> str:
     """A text without the folders of this machine: stack traces name them."""
     for place, name in ((sys.prefix, "/app/venv"), (sys.base_prefix, "/app/python"), (str(FOLDER.parents[3]), "/app")):
         text = text.replace(place, name)
-    return text
+    return re.sub(re.escape(tempfile.gettempdir()) + r"/tmp\w+", "/app/store", text)
 
 
 class Recording:
@@ -125,11 +131,17 @@ class Recording:
 
 
 def traces_data(spans: Sequence[Any]) -> dict[str, Any]:
-    """Spans as one `TracesData` in OTLP's JSON: ids in hex, as the specification wants and the collector writes."""
-    from google.protobuf.json_format import MessageToDict
+    """Spans as one `TracesData` in OTLP's JSON."""
     from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 
-    data = MessageToDict(encode_spans(spans), use_integers_for_enums=True)
+    return in_json(encode_spans(spans))
+
+
+def in_json(request: Any) -> dict[str, Any]:
+    """A message of spans in OTLP's JSON: ids in hex, as the specification wants and the collector writes."""
+    from google.protobuf.json_format import MessageToDict
+
+    data = MessageToDict(request, use_integers_for_enums=True)
     for resource in data["resourceSpans"]:
         for scope in resource["scopeSpans"]:
             for span in scope["spans"]:
@@ -138,3 +150,79 @@ def traces_data(spans: Sequence[Any]) -> dict[str, Any]:
                         if key in holder:
                             holder[key] = base64.b64decode(holder[key]).hex()
     return data
+
+
+class Received:
+    """What a receiver on this machine was sent by an application's own OTLP exporter, in the order of arrival."""
+
+    def __init__(self, name: str, address: str) -> None:
+        self.name = name
+        self.address = address
+        self.lines: list[dict[str, Any]] = []
+
+    def roots(self) -> list[str]:
+        """The traces whose root has come, in the order of their roots' starts."""
+        spans = [
+            span
+            for line in self.lines
+            for resource in line["resourceSpans"]
+            for scope in resource["scopeSpans"]
+            for span in scope["spans"]
+            if not span.get("parentSpanId")
+        ]
+        return [span["traceId"] for span in sorted(spans, key=lambda span: int(span["startTimeUnixNano"]))]
+
+    def wait(self, count: int, seconds: float = 30) -> list[str]:
+        """The ids of so many traces, once their roots have come.
+
+        Raises:
+            TimeoutError: they didn't come in time.
+        """
+        end = time.monotonic() + seconds
+        while len(self.roots()) < count:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{self.name}: {len(self.roots())} of {count} traces came")
+            time.sleep(0.05)
+        return self.roots()
+
+    def write(self) -> None:
+        """Write the fixture, a request a line."""
+        for line in self.lines:
+            for resource in line["resourceSpans"]:
+                kept = [one for one in resource["resource"].get("attributes", ()) if one["key"] not in OF_MACHINES]
+                resource["resource"]["attributes"] = kept
+        write_lines(self.name, self.lines)
+
+
+OF_MACHINES = ("host.name", "process.pid", "process.command_args", "process.executable.path", "process.owner")
+
+
+@contextmanager
+def collecting(name: str, path: str = "/v1/traces", port: int = 14318) -> Iterator[Received]:
+    """A receiver of OTLP in protobuf, as the collector is one, for applications that bring their own exporter."""
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+    received = Received(name, f"http://127.0.0.1:{port}{path}")
+
+    class Takes(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if self.headers.get("Content-Encoding") == "gzip":
+                body = gzip.decompress(body)
+            if self.path == path:
+                received.lines.append(in_json(ExportTraceServiceRequest.FromString(body)))
+            self.send_response(200)
+            self.send_header("Content-Type", "application/x-protobuf")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", port), Takes)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield received
+    finally:
+        server.shutdown()
+        server.server_close()
