@@ -13,10 +13,8 @@ import contextlib
 import json
 import os
 import sys
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 os.environ |= {"LANGCHAIN_REVISION_ID": "2.4.0", "LANGSMITH_TRACING": "true", "LANGSMITH_PROJECT": "ferry-answers"}
@@ -26,7 +24,7 @@ import langchain_ferry as application
 from ferry import DOGS, PRICE, QUAY, STORM, Asked
 from langchain_core.tracers import LangChainTracer
 from langsmith import Client, traceable
-from recording import FOLDER, Recording, expected, keep, write_lines
+from recording import FOLDER, Recording, expected, keep, taking, write_lines
 
 PROJECT = "7d1b2c5e-0c52-4f8e-9a53-3a9d6f1e2b40"
 KNOWN = {
@@ -94,34 +92,19 @@ def applications(client: Client) -> list[dict[str, Any]]:
 
 
 @contextlib.contextmanager
-def taking() -> Iterator[tuple[str, dict[str, dict[str, Any]]]]:
-    """A server on this machine that keeps created and updated runs, by their ids."""
+def kept() -> Iterator[tuple[str, dict[str, dict[str, Any]]]]:
+    """A server's address, and the runs that it is sent (created, then updated) by their ids."""
     runs: dict[str, dict[str, Any]] = {}
 
-    class Takes(BaseHTTPRequestHandler):
-        def take(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
-            key = body.get("id") or self.path.rpartition("/")[2]
-            if "runs" in self.path:
-                runs.setdefault(key, {}).update({name: held for name, held in body.items() if held is not None})
-            self.send_response(202)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", "2")
-            self.end_headers()
-            self.wfile.write(b"{}")
+    def take(asked: str, body: bytes) -> bytes:
+        if "/runs" in asked:
+            sent = json.loads(body)
+            key = sent.get("id") or asked.rpartition("/")[2]
+            runs.setdefault(key, {}).update({name: held for name, held in sent.items() if held is not None})
+        return b"{}"
 
-        do_POST = do_PATCH = do_GET = take
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 14319), Takes)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield "http://127.0.0.1:14319", runs
-    finally:
-        server.shutdown()
-        server.server_close()
+    with taking(14319, take) as address:
+        yield address, runs
 
 
 def row(run: dict[str, Any]) -> dict[str, Any]:
@@ -144,7 +127,7 @@ def row(run: dict[str, Any]) -> dict[str, Any]:
 
 def files() -> None:
     """Runs as lines, as Parquet, and lines without parents and with inputs that lie elsewhere."""
-    with taking() as (address, runs):
+    with kept() as (address, runs):
         client = Client(api_url=address, api_key="none", auto_batch_tracing=False)
         known = applications(client)
     rows = sorted((row(run) for run in runs.values()), key=lambda run: str(run["dotted_order"]))

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -202,19 +202,38 @@ def collecting(name: str, path: str = "/v1/traces", port: int = 14318) -> Iterat
     """A receiver of OTLP in protobuf, as the collector is one, for applications that bring their own exporter."""
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-    received = Received(name, f"http://127.0.0.1:{port}{path}")
+    received = Received(name, "")
+
+    def take(asked: str, body: bytes) -> bytes:
+        if asked == f"POST {path}":
+            received.lines.append(in_json(ExportTraceServiceRequest.FromString(body)))
+        return b""
+
+    with taking(port, take, "application/x-protobuf") as address:
+        received.address = address + path
+        yield received
+
+
+@contextmanager
+def taking(port: int, take: Callable[[str, bytes], bytes], kind: str = "application/json") -> Iterator[str]:
+    """The address of a server on this machine that answers every request with what `take` makes of it.
+
+    `take` is given the method with the path, and the unpacked body.
+    """
 
     class Takes(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+        def answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             if self.headers.get("Content-Encoding") == "gzip":
                 body = gzip.decompress(body)
-            if self.path == path:
-                received.lines.append(in_json(ExportTraceServiceRequest.FromString(body)))
+            said = take(f"{self.command} {self.path}", body)
             self.send_response(200)
-            self.send_header("Content-Type", "application/x-protobuf")
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(said)))
             self.end_headers()
+            self.wfile.write(said)
+
+        do_GET = do_POST = do_PUT = do_PATCH = answer  # noqa: N815 - the server's own names
 
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
@@ -222,7 +241,7 @@ def collecting(name: str, path: str = "/v1/traces", port: int = 14318) -> Iterat
     server = ThreadingHTTPServer(("127.0.0.1", port), Takes)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield received
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.shutdown()
         server.server_close()
