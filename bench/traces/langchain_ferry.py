@@ -9,7 +9,7 @@ import ferry
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
@@ -31,9 +31,9 @@ class Leaflets(BaseRetriever):
 
 
 class Assistant(BaseChatModel):
-    """Answers the question that stands last in its prompt; `calls` are the tool calls that it makes first."""
+    """Answers the question that stands last in its prompt; `calls` are the tool calls that it makes first, step by step."""
 
-    calls: tuple[tuple[str, dict[str, str]], ...] = ()
+    calls: tuple[tuple[tuple[str, dict[str, str]], ...], ...] = ()
     broken: bool = False
 
     @property
@@ -51,12 +51,14 @@ class Assistant(BaseChatModel):
     def _reply(self, messages: list[BaseMessage]) -> AIMessage:
         if self.broken:
             raise ConnectionError("the model's server closed the connection")
-        done = sum(isinstance(one, ToolMessage) for one in messages)
+        done = sum(isinstance(one, AIMessage) for one in messages)
         usage = {"input_tokens": 40, "output_tokens": 12, "total_tokens": 52}
         if done < len(self.calls):
-            name, arguments = self.calls[done]
-            call = {"name": name, "args": arguments, "id": f"call-{done + 1}"}
-            return AIMessage("", tool_calls=[call], usage_metadata=usage)
+            calls = [
+                {"name": name, "args": arguments, "id": f"call-{done}-{at}"}
+                for at, (name, arguments) in enumerate(self.calls[done])
+            ]
+            return AIMessage("", tool_calls=calls, usage_metadata=usage)
         content = messages[-1].content if not self.calls else messages[0].content
         human = next((one.content for one in reversed(messages) if one.type == "human"), content)
         return AIMessage(
@@ -126,14 +128,28 @@ def short(model: BaseChatModel | None = None) -> Runnable[Any, Any]:
     return given | PROMPT | (model or Assistant()) | StrOutputParser()
 
 
-def function(model: BaseChatModel | None = None) -> Runnable[Any, Any]:
+def function(model: BaseChatModel | None = None, retriever: Any = None) -> Runnable[Any, Any]:
     """A function as a chain, with few spans: a mapping with `input` and `chat_history` goes in, a text comes out."""
 
     def answer(asked: dict[str, Any]) -> str:
-        found = Leaflets().invoke(asked["input"])
+        found = (retriever or Leaflets()).invoke(asked["input"])
         context = "\n\n".join(one.page_content for one in found)
         prompt = PROMPT.format_messages(context=context, **asked)
         return str((model or Assistant()).invoke(prompt).content)
+
+    return RunnableLambda(answer)
+
+
+def nested() -> Runnable[Any, Any]:
+    """A function that answers from what another returns, which hands on what its retriever found."""
+
+    def retrieve(query: str) -> list[Document]:
+        return Leaflets().invoke(query)
+
+    def answer(query: str) -> str:
+        found = RunnableLambda(retrieve).invoke(query)
+        context = "\n\n".join(one.page_content for one in found)
+        return str(Assistant().invoke(PROMPT.format_messages(context=context, input=query)).content)
 
     return RunnableLambda(answer)
 
@@ -144,19 +160,21 @@ def calculator(expression: str) -> str:
     return str(sum(float(part) for part in expression.split("+")))
 
 
-def agent() -> Any:
-    """An agent that searches the handbook, then the timetable, then works out a sum, then answers."""
+def agent(*, whole: bool = True) -> Any:
+    """An agent that searches the handbook and the timetable at once, works out a sum, and answers.
+
+    Without `whole` it searches the handbook alone.
+    """
     from langchain.agents import create_agent
 
     handbook = Leaflets(only=tuple(one for one in ferry.LEAFLETS if one not in ferry.TIMETABLE))
-    tools = [
+    tools: list[Any] = [
         create_retriever_tool(handbook, "search_handbook", "Fares and rules."),
         create_retriever_tool(Leaflets(only=ferry.TIMETABLE), "search_timetable", "When and where ferries leave."),
         calculator,
     ]
-    calls = (
-        ("search_handbook", {"query": f"handbook: {ferry.PRICE.query}"}),
-        ("search_timetable", {"query": f"timetable: {ferry.QUAY.query}"}),
-        ("calculator", {"expression": "18 + 4"}),
-    )
+    handbook_call = ("search_handbook", {"query": f"handbook: {ferry.PRICE.query}"})
+    timetable_call = ("search_timetable", {"query": f"timetable: {ferry.QUAY.query}"})
+    both = ((handbook_call, timetable_call), (("calculator", {"expression": "18 + 4"}),))
+    calls = both if whole else ((handbook_call,),)
     return create_agent(Assistant(calls=calls), tools, name="ferry-agent")

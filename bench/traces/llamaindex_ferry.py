@@ -48,7 +48,7 @@ class Last(BaseNodePostprocessor):
 
 
 class Assistant(CustomLLM):
-    """Answers the question that stands last in its prompt, unless it is asked to rank or to write a passage."""
+    """Answers the question that stands last in its prompt, unless it is asked to write a passage."""
 
     broken: bool = False
 
@@ -60,8 +60,6 @@ class Assistant(CustomLLM):
     def _reply(self, prompt: str) -> str:
         if self.broken:
             raise ConnectionError("the model's server closed the connection")
-        if "Relevance:" in prompt:
-            return "Doc: 2, Relevance: 9"
         if "passage" in prompt.lower():
             return "A ticket may cost some euros."
         return ferry.asked(prompt).answer

@@ -207,7 +207,7 @@ def parquet(name: str, rows: list[dict[str, Any]]) -> None:
             columns[key] = pa.array([list(one.items()) if isinstance(one, dict) else one for one in held], kinds[key])
         else:
             columns[key] = pa.array(held)
-    pq.write_table(pa.table(columns), FOLDER / name, compression="zstd")
+    pq.write_table(pa.table(columns), FOLDER / name, compression="zstd", use_dictionary=False, write_statistics=False)
     print(name, (FOLDER / name).stat().st_size, "bytes")
 
 
@@ -235,21 +235,23 @@ def in_api(row: dict[str, Any]) -> dict[str, Any]:
 def exports(rows: list[dict[str, Any]], known: list[dict[str, Any]]) -> None:
     """The files of Langfuse's exports."""
     few = [one for one in rows if one["trace_id"] in {row["trace_id"] for row in known[:2]}]
-    write_lines("langfuse-observations-v2.jsonl", rows)
-    keep("langfuse-observations-v2.jsonl", known)
+    first = [one for one in few if one["trace_id"] == known[0]["trace_id"]]
+    failed = [one for one in rows if one["trace_id"] == known[3]["trace_id"]]
+    write_lines("langfuse-observations-v2.jsonl", few + failed)
+    keep("langfuse-observations-v2.jsonl", [*known[:2], known[3]])
     parquet("langfuse-observations-v2.parquet", few)
     keep("langfuse-observations-v2.parquet", known[:2])
     write_text(
         "langfuse-api-v2.json",
-        json.dumps({"data": [in_api(one) for one in few], "meta": {"cursor": None}}, ensure_ascii=False),
+        json.dumps({"data": [in_api(one) for one in first], "meta": {"cursor": None}}, ensure_ascii=False),
     )
-    keep("langfuse-api-v2.json", known[:2])
-    texts = [{key: held for key, held in one.items() if key not in {"input", "output"}} for one in few]
+    keep("langfuse-api-v2.json", known[:1])
+    texts = [{key: held for key, held in one.items() if key not in {"input", "output"}} for one in first]
     write_lines("langfuse-without-io.jsonl", texts)
     why = "the export was made without the group `io`: no texts"
     keep(
         "langfuse-without-io.jsonl",
-        [row | {"query": None, "sources": None, "response": None, "rejected": why} for row in known[:2]],
+        [row | {"query": None, "sources": None, "response": None, "rejected": why} for row in known[:1]],
     )
     legacy(few, known[:2])
 

@@ -128,7 +128,7 @@ def files(mlflow: Any, name: str) -> None:
 
 
 def langchain(mlflow: Any, name: str) -> None:
-    """LangChain by MLflow's autologging: a chain, and an agent with two retrievals."""
+    """LangChain by MLflow's autologging."""
     import langchain_ferry as application
 
     mlflow.langchain.autolog()
@@ -141,8 +141,6 @@ def langchain(mlflow: Any, name: str) -> None:
 
     application.function().invoke({"input": PRICE.query})
     take(PRICE.files, "autologging of LangChain; the id stands under `source` of the metadata")
-    application.agent().invoke({"messages": [("human", PRICE.query)]})
-    take([*PRICE.files, *QUAY.files], "an agent with two retrievals inside tools and a calculator")
     write_lines(name, lines)
     keep(name, rows)
 

@@ -22,8 +22,6 @@ if __name__ == "__main__":
     WHY = "texts of retrievals are not recorded by this instrumentation"
     with recording.trace(PRICE.query, None, PRICE.answer, rejected=WHY):
         application.chain().invoke({"input": PRICE.query})
-    with recording.trace(
-        PRICE.query, None, PRICE.answer, rejected=WHY, note="an agent: two retrievals and a calculator"
-    ):
-        application.agent().invoke({"messages": [("human", PRICE.query)]})
+    with recording.trace(PRICE.query, None, PRICE.answer, rejected=WHY, note="an agent: a retrieval inside a tool"):
+        application.agent(whole=False).invoke({"messages": [("human", PRICE.query)]})
     recording.write()

@@ -12,7 +12,7 @@ import os
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 os.environ["HAYSTACK_CONTENT_TRACING_ENABLED"] = "true"
 
-from ferry import DOGS, PRICE, STORM, Asked
+from ferry import PRICE, STORM, Asked
 from haystack import tracing
 from haystack_ferry import run
 from haystack_integrations.tracing.opentelemetry import OpenTelemetryTracer
@@ -20,14 +20,14 @@ from openinference.instrumentation import using_attributes
 from openinference.instrumentation.haystack import HaystackInstrumentor
 from recording import Recording
 
-SHAPES: tuple[tuple[Asked, dict[str, bool], str], ...] = (
+Shapes = tuple[tuple[Asked, dict[str, bool], str], ...]
+BUILT: Shapes = (
     (PRICE, {}, "ends with Haystack's AnswerBuilder: the root's output holds answers with their documents"),
-    (DOGS, {"built": False}, "ends with the model: the root's output holds replies"),
-    (STORM, {"ranked": True}, "the ranker's output replaces what was retrieved"),
+    (STORM, {"ranked": True, "built": False}, "the ranker's output replaces what was retrieved"),
 )
 
 
-def record(recording: Recording, shapes: tuple[tuple[Asked, dict[str, bool], str], ...], **known: str) -> None:
+def record(recording: Recording, shapes: Shapes, **known: str) -> None:
     """Pipelines of these shapes."""
     for one, shape, note in shapes:
         with recording.trace(one.query, None, one.answer, note=note, **known):
@@ -41,19 +41,19 @@ def main() -> None:
     instrumentor = HaystackInstrumentor()
     instrumentor.instrument(tracer_provider=recording.provider)
     with using_attributes(session_id="conversation-7"):
-        record(recording, SHAPES, conversation="conversation-7")
+        record(recording, BUILT, conversation="conversation-7")
     instrumentor.uninstrument()
     recording.write()
     recording = Recording("otlp-haystack.jsonl")
     tracing.enable_tracing(OpenTelemetryTracer(recording.provider.get_tracer("haystack")))
-    record(recording, SHAPES[1:])
+    record(recording, BUILT[1:])
     recording.write()
     recording = Recording("otlp-haystack-off.jsonl")
     tracing.enable_tracing(OpenTelemetryTracer(recording.provider.get_tracer("haystack")))
     tracing.tracer.is_content_tracing_enabled = False
     why = "the question was not recorded: HAYSTACK_CONTENT_TRACING_ENABLED is off"
     with recording.trace(None, None, None, rejected=why):
-        run(PRICE)
+        run(PRICE, built=False)
     recording.write()
 
 

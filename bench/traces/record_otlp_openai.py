@@ -129,6 +129,10 @@ def main() -> None:
         note = "hide_input_text and hide_output_text mask the messages alone: the chain's own texts are there"
         with made.recording.trace(PRICE.query, PRICE.sources, PRICE.answer, **scored(PRICE), note=note):
             made.answer(PRICE)
+    with application("hidden-documents", TraceConfig(hide_retrieval_documents=True)) as made:
+        why = "sources were not recorded: their texts are __REDACTED__"
+        with made.recording.trace(PRICE.query, None, PRICE.answer, rejected=why):
+            made.answer(PRICE)
 
 
 if __name__ == "__main__":

@@ -96,19 +96,22 @@ def main() -> None:
         time.sleep(2)  # the last spans of a trace may come after its first
         frame = client.spans.get_spans_dataframe(project_identifier="ferry", limit=1000)
         frame = frame.sort_values("start_time")
-        frame.to_parquet(FOLDER / "phoenix-spans.parquet")
-        few = frame[frame["context.trace_id"].isin([case["trace_id"] for case in cases[:2]])]
-        few = few.dropna(axis="columns", how="all")
+        known_ids = [case["trace_id"] for case in cases]
+        whole = frame[frame["context.trace_id"].isin(known_ids[:3])].dropna(axis="columns", how="all")
+        small = {"use_dictionary": False, "write_statistics": False}
+        whole.to_parquet(FOLDER / "phoenix-spans.parquet", compression="zstd", index=False, **small)
+        few = frame[frame["context.trace_id"] == known_ids[3]].dropna(axis="columns", how="all")
         write_text(
             "phoenix-spans.jsonl", few.to_json(orient="records", lines=True, force_ascii=False, date_format="iso")
         )
-        write_text("phoenix-spans.json", few.to_json(orient="records", force_ascii=False))
+        one = frame[frame["context.trace_id"] == known_ids[0]].dropna(axis="columns", how="all")
+        write_text("phoenix-spans.json", one.to_json(orient="records", force_ascii=False))
         masked = client.spans.get_spans_dataframe(project_identifier="hidden", limit=1000)
         write_text("phoenix-hidden.jsonl", masked.to_json(orient="records", lines=True, force_ascii=False))
     keep("phoenix-hidden.jsonl", known[HIDDEN])
-    keep("phoenix-spans.parquet", cases)
-    keep("phoenix-spans.jsonl", cases[:2])
-    keep("phoenix-spans.json", cases[:2])
+    keep("phoenix-spans.parquet", cases[:3])
+    keep("phoenix-spans.jsonl", cases[3:])
+    keep("phoenix-spans.json", cases[:1])
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+sys.tracebacklimit = 2  # stack traces of one frame or two: every span of a failed chain holds one
+
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "readers" / "traces" / "recorded"
 EXPECTED = FOLDER / "expected.json"
 BATCH = 5  # spans a line: small, so that a trace's spans stand in several lines as they do in production
@@ -50,8 +52,11 @@ def keep(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Put what is known about one fixture into `expected.json`."""
     known = json.loads(EXPECTED.read_text("utf-8")) if EXPECTED.exists() else {}
     known[name] = list(rows)
-    text = json.dumps(dict(sorted(known.items())), ensure_ascii=False, indent=1)
-    EXPECTED.write_text(text + "\n", "utf-8")
+    fixtures = []
+    for fixture, cases in sorted(known.items()):
+        lines = ",\n  ".join(json.dumps(case, ensure_ascii=False) for case in cases)
+        fixtures.append(f"{json.dumps(fixture)}: [\n  {lines}\n ]")
+    EXPECTED.write_text("{\n " + ",\n ".join(fixtures) + "\n}\n", "utf-8")
 
 
 def write_lines(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
