@@ -161,7 +161,7 @@ def calculator(expression: str) -> str:
 
 
 def agent(*, whole: bool = True) -> Any:
-    """An agent that searches the handbook and the timetable at once, works out a sum, and answers.
+    """An agent that searches the handbook and the timetable and works out a sum, all at once, then answers.
 
     Without `whole` it searches the handbook alone.
     """
@@ -175,6 +175,6 @@ def agent(*, whole: bool = True) -> Any:
     ]
     handbook_call = ("search_handbook", {"query": f"handbook: {ferry.PRICE.query}"})
     timetable_call = ("search_timetable", {"query": f"timetable: {ferry.QUAY.query}"})
-    both = ((handbook_call, timetable_call), (("calculator", {"expression": "18 + 4"}),))
-    calls = both if whole else ((handbook_call,),)
+    sum_call = ("calculator", {"expression": "18 + 4"})
+    calls = ((handbook_call, timetable_call, sum_call),) if whole else ((handbook_call,),)
     return create_agent(Assistant(calls=calls), tools, name="ferry-agent")

@@ -12,7 +12,7 @@ import os
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 os.environ["HAYSTACK_CONTENT_TRACING_ENABLED"] = "true"
 
-from ferry import PRICE, STORM, Asked
+from ferry import DOGS, PRICE, STORM, Asked
 from haystack import tracing
 from haystack_ferry import run
 from haystack_integrations.tracing.opentelemetry import OpenTelemetryTracer
@@ -22,7 +22,7 @@ from recording import Recording
 
 Shapes = tuple[tuple[Asked, dict[str, bool], str], ...]
 BUILT: Shapes = (
-    (PRICE, {}, "ends with Haystack's AnswerBuilder: the root's output holds answers with their documents"),
+    (DOGS, {}, "ends with Haystack's AnswerBuilder: the root's output holds answers with their documents"),
     (STORM, {"ranked": True, "built": False}, "the ranker's output replaces what was retrieved"),
 )
 

@@ -21,7 +21,7 @@ sys.tracebacklimit = 2  # stack traces of one frame or two: every span of a fail
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "readers" / "traces" / "recorded"
 EXPECTED = FOLDER / "expected.json"
-BATCH = 5  # spans a line: small, so that a trace's spans stand in several lines as they do in production
+BATCH = 8  # spans a line: few, so that the spans of larger traces stand in several lines as they do in production
 
 
 def expected(
