@@ -15,7 +15,6 @@ import ferry
 from ferry import DOGS, PRICE, STORM, Asked
 from llama_index.core import PromptTemplate, Settings
 from llama_index.core.callbacks import CallbackManager
-from llama_index.core.chat_engine import ContextChatEngine
 from llama_index.core.query_engine import RetrieverQueryEngine, TransformQueryEngine
 from llama_index.core.response_synthesizers import ResponseMode
 from llamaindex_ferry import Assistant, Last, Leaflets
@@ -24,7 +23,7 @@ from openinference.instrumentation.llama_index import LlamaIndexInstrumentor
 from recording import Recording
 
 PROMPT = PromptTemplate("Write a passage: {context_str}")
-PLAIN = {  # short prompts and few spans; the conversation has the defaults
+PLAIN = {  # short prompts and few spans
     "response_mode": ResponseMode.SIMPLE_SUMMARIZE,
     "text_qa_template": PromptTemplate("{context_str}\n{query_str}"),
 }
@@ -79,21 +78,12 @@ def engines() -> None:
 
 
 def streamed() -> None:
-    """A streamed answer that is read to its end, a chat whose second turn is recorded."""
+    """A streamed answer that is read to its end."""
     with instrumented("streamed") as recording:
         with recording.trace(DOGS.query, DOGS.sources, DOGS.answer, **scored(DOGS), note="streamed"):
             engine = RetrieverQueryEngine.from_args(Leaflets(), llm=Assistant(), **PLAIN, streaming=True)
             for _ in engine.query(DOGS.query).response_gen:
                 pass
-    chat = ContextChatEngine.from_defaults(retriever=Leaflets(), llm=Assistant())
-    chat.chat(STORM.query)
-    with instrumented("conversation") as recording:
-        history = [["user", STORM.query], ["assistant", STORM.answer]]
-        note = "the first turn isn't in the file; it stands in the model's messages"
-        known = {"conversation": "conversation-9", "history": history, "note": note}
-        with recording.trace(PRICE.query, PRICE.sources, PRICE.answer, **known, **scored(PRICE)):
-            with using_attributes(session_id="conversation-9"):
-                chat.chat(PRICE.query)
 
 
 def agents() -> None:
