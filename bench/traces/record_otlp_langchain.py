@@ -124,8 +124,17 @@ def nested() -> None:
                 pass
             application.function().invoke({"input": QUAY.query})
         first, *others = (PRICE, DOGS)
-        with recording.trace(first.query, first.files, first.answer, note="first of two siblings"):
-            with tracer.start_as_current_span("POST /batch", kind=SpanKind.SERVER, attributes=http):
+        with recording.trace(
+            first.query,
+            first.files,
+            first.answer,
+            note="first of two siblings; the gateway's span is of another service, in this file",
+        ):
+            gateway = recording.gateway.get_tracer("opentelemetry.instrumentation.httpx", "0.66b2")
+            with (
+                gateway.start_as_current_span("POST", kind=SpanKind.CLIENT, attributes={"http.request.method": "POST"}),
+                tracer.start_as_current_span("POST /batch", kind=SpanKind.SERVER, attributes=http),
+            ):
                 for one in (first, *others):
                     application.function().invoke({"input": one.query})
         for one in others:

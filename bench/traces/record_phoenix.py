@@ -27,6 +27,7 @@ SENT = (
     "otlp-openinference-openai-chain.jsonl",
     "otlp-openinference-llamaindex-reranker.jsonl",
 )
+# The failed trace goes into Parquet, since pandas writes no column of events without attributes.
 HIDDEN = "otlp-openinference-langchain-hidden-outputs.jsonl"  # apart: pandas writes no Parquet of masks beside mappings
 
 
@@ -97,7 +98,7 @@ def main() -> None:
         frame = client.spans.get_spans_dataframe(project_identifier="ferry", limit=1000)
         frame = frame.sort_values("start_time")
         known_ids = [case["trace_id"] for case in cases]
-        whole = frame[frame["context.trace_id"].isin(known_ids[:2])].dropna(axis="columns", how="all")
+        whole = frame[frame["context.trace_id"].isin([known_ids[0], known_ids[2]])].dropna(axis="columns", how="all")
         small = {"use_dictionary": False, "write_statistics": False}
         whole.to_parquet(FOLDER / "phoenix-spans.parquet", compression="zstd", index=False, **small)
         few = frame[frame["context.trace_id"] == known_ids[3]].dropna(axis="columns", how="all")
@@ -109,7 +110,7 @@ def main() -> None:
         masked = client.spans.get_spans_dataframe(project_identifier="hidden", limit=1000)
         write_text("phoenix-hidden.jsonl", masked.to_json(orient="records", lines=True, force_ascii=False))
     keep("phoenix-hidden.jsonl", known[HIDDEN])
-    keep("phoenix-spans.parquet", cases[:2])
+    keep("phoenix-spans.parquet", [cases[0], cases[2]])
     keep("phoenix-spans.jsonl", cases[3:])
     keep("phoenix-spans.json", cases[:1])
 

@@ -106,8 +106,12 @@ class Recording:
         self.exporter = InMemorySpanExporter()
         attributes = {"service.name": "ferry-answers", "service.instance.id": "instance-1"}
         attributes |= {key.replace("__", "."): value for key, value in resource.items()}
-        self.provider = TracerProvider(resource=Resource.create(attributes), id_generator=Seeded())
-        self.provider.add_span_processor(SimpleSpanProcessor(self.exporter))
+        ids, processor = Seeded(), SimpleSpanProcessor(self.exporter)
+        self.provider = TracerProvider(resource=Resource.create(attributes), id_generator=ids)
+        self.provider.add_span_processor(processor)
+        gateway = Resource.create({"service.name": "gateway", "service.instance.id": "instance-2"})
+        self.gateway = TracerProvider(resource=gateway, id_generator=ids)  # another service
+        self.gateway.add_span_processor(processor)
         self.rows: list[dict[str, Any]] = []
 
     @contextmanager
