@@ -120,9 +120,9 @@ def files(mlflow: Any, name: str) -> None:
     if not two:
         list(made.streamed(DOGS.query))
         take(DOGS, DOGS.files, DOGS.answer, note="streamed: put together by the reducer that the application names")
-    with contextlib.suppress(ConnectionError):
-        made.answer(QUAY.query, broken=True)
-    take(QUAY, QUAY.files, None, note="failed: no response, tag failure")
+        with contextlib.suppress(ConnectionError):
+            made.answer(QUAY.query, broken=True)
+        take(QUAY, QUAY.files, None, note="failed: no response, tag failure")
     write_lines(name, lines)
     keep(name, rows)
 

@@ -21,7 +21,7 @@ sys.tracebacklimit = 2  # stack traces of one frame or two: every span of a fail
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "readers" / "traces" / "recorded"
 EXPECTED = FOLDER / "expected.json"
-BATCH = 8  # spans a line: few, so that the spans of larger traces stand in several lines as they do in production
+BATCH = 10  # spans a line: few, so that the spans of larger traces stand in several lines as they do in production
 
 
 def expected(
@@ -33,8 +33,9 @@ def expected(
 ) -> dict[str, Any]:
     """What is right for a case of a trace, by knowledge of the application.
 
-    `known` holds what else is: `conversation`, `user`, `tags`, `rejected`, `note`, `span` (the name of the question's
-    span, where a trace holds several questions), `scores` (one a source), `annotations` (others' scores).
+    `known` holds what else is: `conversation`, `user`, `tags`, `rejected` (why the trace can't be used), `note`,
+    `scores` (the retrieval's, one a source), `annotations` (others' scores), `history` (role and text a message),
+    `ids` (of sources whose texts weren't recorded), `top_k`, `cost_usd`.
     """
     row = {
         "trace_id": trace_id,
@@ -54,7 +55,7 @@ def keep(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
     known[name] = list(rows)
     fixtures = []
     for fixture, cases in sorted(known.items()):
-        lines = ",\n  ".join(json.dumps(case, ensure_ascii=False) for case in cases)
+        lines = ",\n  ".join(json.dumps(case, ensure_ascii=False, separators=(",", ":")) for case in cases)
         fixtures.append(f"{json.dumps(fixture)}: [\n  {lines}\n ]")
     EXPECTED.write_text("{\n " + ",\n ".join(fixtures) + "\n}\n", "utf-8")
 
