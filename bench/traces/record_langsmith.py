@@ -24,7 +24,7 @@ import langchain_ferry as application
 from ferry import DOGS, PRICE, QUAY, STORM, Asked
 from langchain_core.tracers import LangChainTracer
 from langsmith import Client, traceable
-from recording import FOLDER, Recording, expected, keep, taking, write_lines
+from recording import FOLDER, Recording, expected, keep, taking, without_places, write_lines
 
 PROJECT = "7d1b2c5e-0c52-4f8e-9a53-3a9d6f1e2b40"
 KNOWN = {
@@ -132,7 +132,8 @@ def files() -> None:
     with kept() as (address, runs):
         client = Client(api_url=address, api_key="none", auto_batch_tracing=False)
         known = applications(client)
-    rows = sorted((row(run) for run in runs.values()), key=lambda run: str(run["dotted_order"]))
+    cleaned = json.loads(without_places(json.dumps(list(runs.values()), ensure_ascii=False)))
+    rows = sorted((row(run) for run in cleaned), key=lambda run: str(run["dotted_order"]))
     roots = [run for run in rows if not run.get("parent_run_id")]
     for case, root in zip(known, roots, strict=True):
         case["trace_id"] = root["trace_id"]
