@@ -196,7 +196,7 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judge", default="embedded")
-    parser.add_argument("--cases", nargs="+", default=["cases-1.jsonl", "cases-2.jsonl", "cases-3.jsonl"])
+    parser.add_argument("--cases", nargs="+", default=sorted(path.name for path in FOLDER.glob("cases-*.jsonl")))
     parser.add_argument("--list", action="store_true", help="name the cases and claims that were judged wrongly")
     args = parser.parse_args()
     judge = judge_named(args.judge)
