@@ -36,6 +36,8 @@ _OBJECT = re.compile(r"<[\w. ]+(?: at 0x[0-9a-f]+)?>|[A-Z]\w*\(\w+=.*", re.DOTAL
 """How Python prints an object."""
 _REASONED = re.compile(r"\s*Thought:.*?^Answer:\s*(.+)", re.DOTALL | re.MULTILINE)
 """The reply of an agent that reasons aloud (ReAct) before it answers."""
+VAGUE = frozenset({"task"})
+"""What Traceloop calls any step, a retrieval too: another convention on the same span may say more."""
 DEEPEST = 6
 """Levels of a value that are looked into."""
 USER = frozenset({"user", "human"})
@@ -75,17 +77,16 @@ class FoundDocument:
 
 def kind_of(span: TraceSpan) -> SpanKind:
     """What kind of span it is; `other` if no convention says."""
-    for name in NAMES["kind"]:
-        value = decoded(span.attributes.get(name))
-        if isinstance(value, str) and value.strip():
-            said = value.strip().lower()
-            known = _KINDS.get(said) or next((kind for end, kind in _ENDS.items() if said.endswith(end)), None)
-            return known or "other"
+    values = (decoded(span.attributes.get(name)) for name in NAMES["kind"])
+    said = [value.strip().lower() for value in values if isinstance(value, str) and value.strip()]
+    clear = [one for one in said if one not in VAGUE]
+    if clear or said:
+        first = (clear or said)[0]
+        by_end: SpanKind = next((known for end, known in _ENDS.items() if first.endswith(end)), "other")
+        return _KINDS.get(first, by_end)
     if found(span, "documents"):
         return "retrieval"
-    if any(name.startswith("haystack.pipeline.") for name in span.attributes):
-        return "chain"
-    return "other"
+    return "chain" if any(name.startswith("haystack.pipeline.") for name in span.attributes) else "other"
 
 
 def found(span: TraceSpan, what: str) -> FoundValue | None:
@@ -170,6 +171,14 @@ def _literal(text: str) -> Any:
         return parse_literal(text)
     except (NotALiteral, ValueError, RecursionError):
         return text
+
+
+def mapping_in(value: Any) -> Mapping[str, Any]:
+    """The object that a value holds, also as JSON or as a list of pairs; empty if it holds none."""
+    value = decoded(value)
+    if isinstance(value, list | tuple) and all(isinstance(one, list | tuple) and len(one) == 2 for one in value):
+        value = {str(name): one for name, one in value}
+    return value if isinstance(value, Mapping) else {}
 
 
 def is_masked(text: str) -> bool:

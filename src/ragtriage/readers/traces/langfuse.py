@@ -31,6 +31,9 @@ def _pieces(row: TraceRow, refuse: Refuse) -> Iterator[TracePiece]:
             return
         yield str(own["trace_id"]), nanoseconds(own.get("start_time")) or 0, own
         return
+    if own.get("trace_id") and "value" in own and "name" in own:
+        yield str(own["trace_id"]), 0, {**own, "is_score": True}
+        return
     trace_id = str(own.get("id") or "")
     if not trace_id:
         refuse("a trace has no id")
@@ -49,7 +52,7 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
     whole: TraceRow = next((one for one in pieces if one.get("is_trace")), {})
     spans = []
     for row in pieces:
-        if row.get("is_trace"):
+        if row.get("is_trace") or row.get("is_score"):
             continue
         start, end = times(row.get("start_time"), row.get("end_time"))
         attributes = {name: value for name, value in row.items() if name not in _OWN and is_there(value)}
@@ -59,9 +62,6 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
             "langfuse.observation.output": decoded(row.get("output")),
             "model": row.get("model") or row.get("provided_model_name"),
         }
-        costs = decoded(row.get("cost_details"))
-        if isinstance(costs, Mapping):
-            attributes["cost_details.total"] = costs.get("total")
         spans.append(
             TraceSpan(
                 trace_id,
@@ -75,6 +75,8 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
             )
         )
     kept = {name: value for name, value in whole.items() if name not in {"is_trace", "id"} and is_there(value)}
+    if beside := [one for one in pieces if one.get("is_score")]:
+        kept["scores"] = beside
     return with_root(trace_id, spans, kept, whole.get("timestamp"), None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragtriage.readers.traces.attributes import decoded, found, numbered
+from ragtriage.readers.traces.attributes import decoded, found, mapping_in, numbered
 from ragtriage.readers.traces.pieces import ROOT
 from ragtriage.readers.traces.spans import TraceSpan
 from ragtriage.readers.traces.tree import Tree
@@ -18,17 +18,13 @@ def tags_of(span: TraceSpan, tree: Tree, models: Sequence[TraceSpan]) -> dict[st
     above = [span, *tree.above(span), whole, process]
     tags: dict[str, Any] = {}
     for holder in reversed(above):
-        metadata = found(holder, "metadata")
-        held = decoded(metadata.value) if metadata else None
-        tags |= held if isinstance(held, Mapping) else {}
-        for name, value in holder.attributes.items():
-            for start in ("metadata.", "langfuse.trace.metadata.", "langsmith.metadata.", "mlflow.traceTag."):
-                if name.startswith(start):
-                    tags[name.removeprefix(start)] = decoded(value)
-    for what in ("conversation", "user", "version", "environment", "service", "agent", "tags"):
+        tags |= _metadata(holder)
+    for what in ("conversation", "user", "version", "environment", "service", "agent"):
         given = next((one for holder in above if (one := found(holder, what))), None)
         if given is not None:
             tags[what] = decoded(given.value)
+    labels = next((decoded(one.value) for holder in above if (one := found(holder, "tags"))), None)
+    tags["tags"] = labels.split(", ") if isinstance(labels, str) else labels
     named = [one for model in models or [span] if (one := found(model, "model"))]
     tags["model"] = named[-1].value if named else None
     costs = [one for one in map(_cost, models or [span]) if one is not None]
@@ -40,9 +36,32 @@ def tags_of(span: TraceSpan, tree: Tree, models: Sequence[TraceSpan]) -> dict[st
     return tags
 
 
+STARTS = (
+    "metadata.",
+    "langfuse.trace.metadata.",
+    "langsmith.metadata.",
+    "mlflow.traceTag.",
+    "traceloop.association.properties.",
+)
+"""What stands before the names of the application's own metadata, where each has an attribute."""
+
+
+def _metadata(holder: TraceSpan) -> dict[str, Any]:
+    """The application's own metadata on a span."""
+    held = found(holder, "metadata")
+    made = dict(mapping_in(held.value)) if held else {}
+    for name, value in holder.attributes.items():
+        for start in STARTS:
+            if name.startswith(start):
+                made[name.removeprefix(start)] = decoded(value)
+    return made
+
+
 def _cost(model: TraceSpan) -> float | None:
-    whole = found(model, "cost")
+    whole, several = found(model, "cost"), found(model, "costs")
     parts = [whole.value] if whole else [model.attributes.get(f"llm.cost.{part}") for part in ("prompt", "completion")]
+    if several:
+        parts = [mapping_in(several.value).get("total")]
     known = [float(one) for one in parts if isinstance(one, int | float) and not isinstance(one, bool)]
     return sum(known) if known else None
 
