@@ -91,7 +91,14 @@ class CaseFlags:
             if self.source_texts is None
             else {name: str(row.get("text", "")) for _, name, row in lines_by_id(self.source_texts)}
         )
-        return TraceOptions(self.question, self.sources, frozenset(parse_names(self.source_tools)), texts, self.history)
+        return TraceOptions(
+            self.question,
+            self.sources,
+            frozenset(parse_names(self.source_tools)),
+            texts,
+            self.history,
+            mapping=parse_pairs(self.mapping, "--map"),  # the settings' are for the rows of other files
+        )
 
     def reading(self, settings: Settings) -> ReadOptions:
         """The same for processes that open the files themselves."""

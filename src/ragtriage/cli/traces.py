@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections import Counter
 from pathlib import Path
 
-from ragtriage.cli.console import ExitCode, print_json, tell
+from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command
-from ragtriage.cli.input_files import CaseFlags, check_output, rereadable
+from ragtriage.cli.input_files import CaseFlags, check_output, print_rejected, rereadable
 from ragtriage.config import find_settings, read_settings
+from ragtriage.core.case import Case
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
 from ragtriage.readers import CaseFile, Rejected
+from ragtriage.readers.cases import UnusableTraces
+from ragtriage.readers.files import STDIN
 from ragtriage.readers.json_objects import write_lines
-from ragtriage.readers.traces.files import TraceRows, case_rows, explained
-from ragtriage.readers.traces.index import LargeTrace
+from ragtriage.readers.traces.files import TraceRows, case_row, explained
+from ragtriage.readers.traces.spans import Trace
 
 
 @command("traces")
@@ -29,49 +34,78 @@ def traces(
 ) -> None:
     """Show what the traces in FILE are taken for, and write their cases; nothing is judged.
 
-    Exit codes: 0; 2 usage or input; 3 no trace can be used.
+    Exit codes: 0; 2 usage or input, also if no trace can be used.
     """
     check_output(out, file, "--out")
     with rereadable(file) as there:
-        cases = case_flags.open(there, read_settings(config) if config else find_settings(Path.cwd()))
+        try:
+            cases = case_flags.open(there, read_settings(config) if config else find_settings(Path.cwd()))
+        except UnusableTraces as error:
+            if explain is None:
+                raise
+            _explain(error.traces, explain)
+            return
         held = cases.traces
         if held is None:
             raise InputError(f"{cases.name}: holds no traces but rows of cases: `ragtriage evaluate` reads it")
         if explain is not None:
-            tell_tree(held, explain)
+            _explain(held, explain)
             return
-        used, rejected = _counted(cases)
-        lines = held.lines()
+        rejected: list[Rejected] = []
+        used = 0
+        for one in cases.rows():
+            used += isinstance(one, Case)
+            rejected += [one] if isinstance(one, Rejected) else []
         if as_json:
-            print_json({"format": cases.format, "traces": len(held.index), "cases": used, "rejected": rejected})
+            print_json(_as_json(cases, held, used, rejected))
         else:
-            sys.stdout.write("\n".join([f"{cases.name} · {lines[0]}", *lines[1:], plural(used, "case"), ""]))
+            first, *more = held.lines()
+            told = [f"{cases.name} · {first}", *more, plural(used, "case")]
+            (tell if str(out) == STDIN else _print)(*told)
+            beyond = [one for one in rejected if not one.reason.startswith("trace ")]
+            print_rejected(beyond, used + len(rejected))
         if out is not None:
-            write_lines(case_rows(held), out)
-            tell(f"{plural(used, 'case')} written to {out}")
-        if not used:
-            raise SystemExit(ExitCode.INCOMPLETE)
+            _write(cases, out, used)
 
 
-def _counted(cases: CaseFile) -> tuple[int, int]:
-    used = rejected = 0
-    for one in cases.rows():
-        if isinstance(one, Rejected):
-            rejected += 1
-        else:
-            used += 1
-    return used, rejected
+def _as_json(cases: CaseFile, held: TraceRows, used: int, rejected: list[Rejected]) -> dict[str, object]:
+    reasons = Counter(one.reason for one in rejected)
+    return {
+        "format": cases.format,
+        "traces": len(held.index),
+        "cases": used,
+        "rejected": len(rejected),
+        "reasons": dict(reasons.most_common(100)),
+        "taken": {name: dict(counts) for name, counts in held.summary.taken.items()},
+        "notes": dict(held.summary.notes),
+    }
 
 
-def tell_tree(held: TraceRows, trace_id: str) -> None:
+def _write(cases: CaseFile, out: Path, used: int) -> None:
+    """Write the cases as a file of cases, `-` to standard output."""
+    rows = (case_row(one) for one in cases.rows() if isinstance(one, Case))
+    if str(out) == STDIN:
+        sys.stdout.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        return
+    write_lines(rows, out)
+    tell(f"{plural(used, 'case')} written to {out}")
+
+
+def _print(*lines: str) -> None:
+    sys.stdout.write("\n".join([*lines, ""]))
+
+
+def _explain(held: TraceRows, trace_id: str) -> None:
     """Print one trace as a tree.
 
     Raises:
-        InputError: there is no such trace, or it is too large.
+        InputError: there is no such trace, or it can't be read.
     """
     trace = held.index.trace(trace_id)
     if trace is None:
         raise InputError(f"--explain {trace_id}: no trace has this id, or several begin so: give the whole id")
-    if isinstance(trace, LargeTrace):
-        raise InputError(f"--explain {trace_id}: the trace has {trace.spans:,} spans: too many to be read")
-    sys.stdout.write("\n".join([*explained(trace, held.options), ""]))
+    if not isinstance(trace, Trace):
+        raise InputError(
+            f"--explain {trace_id}: the trace can't be read: {getattr(trace, 'reason', 'it is too large')}"
+        )
+    _print(*explained(trace, held.options))

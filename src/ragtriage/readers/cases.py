@@ -158,7 +158,15 @@ def _of_traces(
     file: OpenedFile, made: TraceRows, context: RowContext, citation_mark: str | None, privacy: Privacy
 ) -> CaseFile:
     """The cases of traces."""
-    head, is_all = _read_head(made.rows())
+    rest = made.rows()
+    head, is_all = _read_head(rest)
+    if all(row.values is None for row in head) and (first := next((row for row in rest if row.values), None)):
+        head, is_all = [*head, first], False
+    if not any(row.values for row in head):
+        reasons = "; ".join(line.removeprefix("unusable: ") for line in made.lines() if line.startswith("unusable: "))
+        raise UnusableTraces(
+            f"{file.name}: none of its {made.form.title} can be used: {reasons or 'it has none'}", made
+        )
     usable = _usable(head, file.name)
     rows = [row.values for row in usable if row.values is not None]
     layout = find_layout(rows, MAPPING, file.name, first_row=usable[0].row)
@@ -217,6 +225,14 @@ def _usable(head: Sequence[RawRow], name: str) -> list[RawRow]:
         raise InputError(f"{name}: is not UTF-8: {where}: {first.problem}")
     many = f"none of the first {len(head)} rows can be read" if len(head) > 1 else "its only row can't be read"
     raise InputError(f"{name}: {many}: {where}: {first.problem}")
+
+
+class UnusableTraces(InputError):
+    """None of the traces of a file can be used; they are there to be looked at."""
+
+    def __init__(self, told: str, traces: TraceRows) -> None:
+        super().__init__(told)
+        self.traces = traces
 
 
 class CaseFile:

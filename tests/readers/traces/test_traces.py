@@ -208,7 +208,7 @@ def test_texts_come_by_their_ids_where_only_these_were_recorded(path: Path) -> N
     })  # fmt: skip
     file_of(path, *spans)
 
-    with pytest.raises(InputError, match=r"2 documents were retrieved, their texts weren't recorded \(--source-texts"):
+    with pytest.raises(InputError, match=r"documents were retrieved, their texts weren't recorded \(--source-texts"):
         read(path)
     case = alone(path, traces=TraceOptions(source_texts={"a": TEXTS[0], "b": TEXTS[1]}))
     assert texts(case) == TEXTS
@@ -343,7 +343,7 @@ def test_masks_are_not_recorded(path: Path) -> None:
     case = alone(file_of(path, *spans))
     assert (case.response, case.tags["not_recorded"], texts(case)) == (None, "response", TEXTS)
     hidden = [*chain()[:1], span(2, 1, kind="RETRIEVER", documents=["__REDACTED__", "__REDACTED__"])]
-    with pytest.raises(InputError, match="2 documents were retrieved, their texts weren't recorded"):
+    with pytest.raises(InputError, match="documents were retrieved, their texts weren't recorded"):
         read(file_of(path, *hidden))
 
 
@@ -359,6 +359,61 @@ def test_a_failed_request_has_no_response(path: Path) -> None:
     case = alone(file_of(path, *spans))
 
     assert (case.response, case.tags["failure"]) == (None, True)
+
+
+def test_metadata_never_takes_the_place_of_what_was_said(path: Path) -> None:
+    held = {
+        "metadata": json.dumps({"query": "Other?", "response": "x", "id": "77", "weight": "70 kg", "sources": ["w"]})
+    }
+    case = alone(file_of(path, *chain(attributes=held)))
+
+    assert (case.id, case.query, case.response, case.weight, texts(case)) == (TRACE, QUERY, ANSWER, 1.0, TEXTS)
+    assert (case.tags["metadata.query"], case.tags["metadata.id"]) == ("Other?", "77")
+
+
+def test_what_a_model_said_on_the_way_is_no_answer_to_a_failed_request(path: Path) -> None:
+    spans = [span(1, input=QUERY, status={"code": 2}), *chain()[1:2]]
+    spans.append(span(3, 1, kind="LLM", input="Rewrite.", output="pool depth"))
+    case = alone(file_of(path, *spans))
+
+    assert (case.response, case.tags["failure"]) == (None, True)
+
+
+def test_a_retrieval_without_documents_beside_another_costs_the_trace_unless_it_failed(path: Path) -> None:
+    with pytest.raises(InputError, match="1 of 2 retrievals recorded without their documents"):
+        read(file_of(path, *chain(span(4, 1, kind="RETRIEVER", input="more"))))
+    failed = span(4, 1, kind="RETRIEVER", input="more", status={"code": 2})
+    assert texts(alone(file_of(path, *chain(failed)))) == TEXTS
+
+
+def test_a_hundred_traces_that_cannot_be_used_cost_themselves(path: Path) -> None:
+    health = [span(at + 16, kind="", name="GET /health", trace=f"{at + 1:032x}") for at in range(100)]
+    late = [{**one, "startTimeUnixNano": str(START + 10**12)} for one in chain()]
+
+    assert [case.query for case in read(file_of(path, *health, *late))] == [QUERY]
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"scores": 0.87},
+        {"annotations": 3},
+        {"gen_ai.retrieval.documents": 3, "openinference.span.kind": "RETRIEVER"},
+        {"reranker.input_documents": "not json", "openinference.span.kind": "RERANKER"},
+    ],
+)
+def test_an_odd_value_costs_its_trace_at_most(path: Path, attributes: dict[str, Any]) -> None:
+    odd = [{**one, "traceId": "f" * 32} for one in chain(span(4, 1, attributes=attributes))]
+    odd.append({**span(5, 1, trace="f" * 32), "events": [None], "startTimeUnixNano": "9" * 20})
+
+    assert TRACE in [case.trace_id for case in read(file_of(path, *odd, *chain()))]
+
+
+def test_an_empty_input_is_no_question(path: Path) -> None:
+    spans = [span(1, input="", output=ANSWER), span(4, 1, input=QUERY, output=ANSWER), *chain()[1:2]]
+    spans[2] = {**spans[2], "parentSpanId": f"{4:016x}"}
+
+    assert alone(file_of(path, *spans)).query == QUERY
 
 
 def test_a_torn_line_costs_itself(path: Path) -> None:

@@ -28,13 +28,16 @@ from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tr
 NO_QUESTION = "the question wasn't recorded (is content capture on in the application?)"
 MASKED = "the question wasn't recorded: it was masked before"
 MOST_TURNS = 20
+FIELDS = ("query", "sources", "response", "id", "trace_id", "time", "weight", "history")
+"""Our fields that a row of a trace has."""
 
 
 def assembled(tree: Tree, options: TraceOptions) -> list[Assembled]:
     """Every question of a trace as a row, or why it is none; one of these at least."""
     questions = tree.questions(options)
     if not questions:
-        return [Assembled(problem=NotUsable("query", _why_no_question(tree.trace)))]
+        named = f"no span has the name {options.question!r} (--question)" if options.question else ""
+        return [Assembled(problem=NotUsable("query", named or _why_no_question(tree.trace)))]
     several = len(questions) > 1
     return [_of_question(tree, span, options, several=several) for span in questions]
 
@@ -66,8 +69,8 @@ def _of_question(tree: Tree, span: TraceSpan, options: TraceOptions, *, several:
         return made
     models = [one for one in scope if tree.kinds[one.id] == "model"]
     tools = [one.name for one in scope if tree.kinds[one.id] == "tool"]
-    tags |= {**known.tags, "steps": len(models), "tools": tools}
-    tags |= tags_of(span, tree, models)
+    said = {f"metadata.{name}" if name in FIELDS else name: one for name, one in tags_of(span, tree, models).items()}
+    tags = {**said, **known.tags, **tags, "steps": len(models), "tools": tools}
     if span.id != ROOT:
         tags["span_id"] = span.id
     tags["source_spans"] = known.places
@@ -77,6 +80,7 @@ def _of_question(tree: Tree, span: TraceSpan, options: TraceOptions, *, several:
         if one.text and one.role not in {"system", "tool", "developer"}
     ]
     made.values = {
+        **{name: value for name, value in tags.items() if value not in (None, "", [], {})},
         "query": query,
         "sources": known.sources,
         "response": response,
@@ -85,7 +89,6 @@ def _of_question(tree: Tree, span: TraceSpan, options: TraceOptions, *, several:
         "time": _iso(span.start),
         "weight": _weight(span.state),
         "history": history if options.history == "messages" else [],
-        **{name: value for name, value in tags.items() if value not in (None, "", [], {})},
     }
     made.notes += [note for note in ("spans are parents of each other: all of them count as roots",) if tree.circle]
     made.notes += trace.remarks
@@ -105,6 +108,8 @@ def _query(tree: Tree, span: TraceSpan, options: TraceOptions, made: Assembled) 
     if known is None:
         raise NotUsable("query", _why_no_question(tree.trace))
     made.choose(known.span, f"question: {known.name}")
+    if known.span is not span:
+        made.notes.append("the question is the first model's, since the input of the step around it holds none")
     made.taken["query"] = f"{known.name} of {_said(known.span)}"
     return known.text, known.before
 
@@ -125,17 +130,26 @@ def _response(tree: Tree, span: TraceSpan, options: TraceOptions, made: Assemble
         made.choose(span, f"response: {own.name}")
         made.taken["response"] = f"{own.name} of {_said(span)}"
         return own.value, {}
+    if any(not is_recorded(one.value) for one in all_found(span, "output")):
+        return None, {"not_recorded": "response"}
+    if span.status == "error":
+        return None, {"failure": True}
+    return _fallback(tree, span, made)
+
+
+def _fallback(tree: Tree, span: TraceSpan, made: Assembled) -> tuple[str | None, dict[str, Any]]:
+    """The answer of the model that ended last, where the question's span has none."""
     models = [(one, said) for one in tree.under(span) if tree.kinds[one.id] == "model" and (said := _given(one))]
     if models:
         last, said = max(models, key=lambda pair: (pair[0].end or 0, pair[0].start or 0))
         made.choose(last, f"response: {said.name}, of the model that ended last, since the question's span has none")
         made.taken["response"] = f"{said.name} of the last model span"
         return said.value, {}
-    if span.status == "error":
-        return None, {"failure": True}
-    if any(is_recorded(one.value) and response_in(one.value) == "" for one in all_found(span, "output")):
+    if any(response_in(one.value) == "" for one in all_found(span, "output")):
         made.taken["response"] = "an empty text"
         return "", {}
+    if found(span, "output") is not None:
+        made.notes.append("the output holds no text under a usual name (--map response=)")
     return None, {"not_recorded": "response"}
 
 

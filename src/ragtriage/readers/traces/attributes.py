@@ -32,7 +32,7 @@ _ID, _SCORE = _TABLE["keys"]["id"], _TABLE["keys"]["score"]
 _TEXT = KEYS["source_text"]
 
 _MASK = re.compile(r"\s*(?:__REDACTED__|\[?REDACTED\]?|<REDACTED>|\*+)\s*")
-_OBJECT = re.compile(r"<[\w. ]+(?: at 0x[0-9a-f]+)?>|[A-Z]\w*\(\w+=.*", re.DOTALL)
+_OBJECT = re.compile(r"<[\w. ]+(?: at 0x[0-9a-f]+)?>|[A-Z]\w*\(\w+=.*(?:\)|\.\.\.)", re.DOTALL)
 """How Python prints an object."""
 _REASONED = re.compile(r"\s*Thought:.*?^Answer:\s*(.+)", re.DOTALL | re.MULTILINE)
 """The reply of an agent that reasons aloud (ReAct) before it answers."""
@@ -41,6 +41,9 @@ VAGUE = frozenset({"task"})
 DEEPEST = 6
 """Levels of a value that are looked into."""
 USER = frozenset({"user", "human"})
+ROLES = USER | {"assistant", "ai", "model", "system", "developer", "tool", "function"}
+_NAMES = re.compile(r"(?:^|_)(?:id|uuid|key|name)$")
+"""Keys whose values name something and say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +201,8 @@ def messages_in(value: Any) -> list[Message] | None:
         return messages_in(value["messages"]) if "messages" in value else None
     if not isinstance(value, list | tuple) or not value:
         return None
+    if all(map(_is_turn, value)):  # a question and its answer each, as LangChain's history was written
+        return [Message(role, text) for turn in value for role, text in zip(("user", "assistant"), turn, strict=True)]
     pairs = [one for one in value if isinstance(one, list | tuple)]
     if len(pairs) == len(value) and not all(map(_is_pair, pairs)):  # one conversation of a batch
         return messages_in(value[0])
@@ -207,6 +212,14 @@ def messages_in(value: Any) -> list[Message] | None:
 
 def _is_pair(item: Any) -> bool:
     """Whether it is a role and a text, as LangChain takes a message."""
+    return _is_two_texts(item) and item[0].lower() in ROLES
+
+
+def _is_turn(item: Any) -> bool:
+    return _is_two_texts(item) and item[0].lower() not in ROLES
+
+
+def _is_two_texts(item: Any) -> bool:
     return isinstance(item, list | tuple) and len(item) == 2 and all(isinstance(one, str) for one in item)
 
 
@@ -304,14 +317,17 @@ def _under_name(
     """What is under the first known name; else the only text; else what the objects in it hold, if that is one."""
     by_name = {str(key).lower(): one for key, one in value.items()}
     for name in names:
-        if by_name.get(name) is not None and (inner := look(by_name[name], depth + 1)) is not None:
+        held = by_name.get(name)
+        if name == "args" and isinstance(held, list | tuple):  # of a function's arguments the first text
+            held = next((one for one in held if isinstance(one, str)), None)
+        if held is not None and (inner := look(held, depth + 1)) is not None:
             return inner
-    texts = [one for one in value.values() if isinstance(one, str)]
+    texts = [one for name, one in value.items() if isinstance(one, str) and not _NAMES.search(str(name).lower())]
     if len(value) == 1 and texts and not depth:
         return look(texts[0], depth + 1)
     below = [one for one in value.values() if isinstance(one, Mapping)]
-    held = [one for one in (look(one, depth + 1) for one in below) if one is not None]
-    return held[0] if held and all(one == held[0] for one in held) else None
+    inside = [one for one in (look(one, depth + 1) for one in below) if one is not None]
+    return inside[0] if inside and all(one == inside[0] for one in inside) else None
 
 
 def documents_of(span: TraceSpan, what: str = "documents") -> tuple[list[FoundDocument], str] | None:
@@ -327,6 +343,8 @@ def documents_of(span: TraceSpan, what: str = "documents") -> tuple[list[FoundDo
             raise ValueError(f"documents can't be read: {there.name} is no JSON")
         if isinstance(items, Mapping):
             items = items.get("documents", [items])
+        if not isinstance(items, list | tuple):
+            raise ValueError(f"documents can't be read: {there.name} is no list")
         return [_document(item) for item in items], there.name
     if what != "documents":
         return None
@@ -342,15 +360,17 @@ def documents_in(value: Any) -> list[FoundDocument] | None:
     value = decoded(value)
     if isinstance(value, Mapping):
         by_name = {str(key).lower(): one for key, one in value.items()}
-        if (listed := by_name.get("documents", by_name.get("nodes"))) is not None:
-            return documents_in(listed)
+        for name in ("documents", "nodes", "results", "matches", "hits"):
+            if by_name.get(name) is not None:
+                return documents_in(by_name[name])
         if len(value) == 1:
             return documents_in(next(iter(value.values())))
         return None
     if not isinstance(value, list | tuple):
         return None
     if value and all(isinstance(one, list | tuple) for one in value):
-        value = list(chain.from_iterable(value))
+        scored = all(len(one) == 2 and isinstance(one[0], Mapping) and isinstance(one[1], int | float) for one in value)
+        value = [{"score": one[1], **one[0]} for one in value] if scored else list(chain.from_iterable(value))
     made = [_document(item) for item in value]
     return made if all(one.text is not None for one in made) else None
 
@@ -371,7 +391,8 @@ def _document(item: Any) -> FoundDocument:
         item = {"text": item.get("document"), **item}
     metadata = decoded(item.get("metadata", item.get("meta")))
     metadata = metadata if isinstance(metadata, Mapping) else {}
-    text = next((item[key] for key in _TEXT if isinstance(item.get(key), str)), None)
+    places = ((held.get(key) for key in _TEXT) for held in (item, metadata))
+    text = next((one for one in chain.from_iterable(places) if isinstance(one, str)), None)
     known = [metadata.get("doc_uri"), *(item.get(key) for key in ("id", "id_"))]
     ids = chain(known, (metadata.get(key) for key in _ID), [item.get("url")])
     number = next((one for one in chain(_scores(item), _scores(metadata)) if one is not None), None)

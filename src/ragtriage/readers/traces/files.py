@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ragtriage.core.case import Case
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers.field_values import ALIASES
 from ragtriage.readers.files import OpenedFile, detect_format, open_bytes, raw_rows
 from ragtriage.readers.problems import RawRow, RowLimits
-from ragtriage.readers.traces.assembling import MOST_TURNS, assembled
+from ragtriage.readers.traces.assembling import FIELDS, MOST_TURNS, assembled
 from ragtriage.readers.traces.attributes import kind_of
-from ragtriage.readers.traces.index import MOST_BYTES, MOST_SPANS, LargeTrace, TraceIndex
+from ragtriage.readers.traces.index import MOST_BYTES, MOST_SPANS, HeldTrace, LargeTrace, OddTrace, TraceIndex
 from ragtriage.readers.traces.pieces import TraceFormat
 from ragtriage.readers.traces.places import span_place
 from ragtriage.readers.traces.spans import Trace, TraceSpan
@@ -23,22 +25,24 @@ from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tr
 
 ENDINGS = (".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".json.gz", ".jsonl.gz")
 """Of the files in a folder of traces."""
-FIELDS = ("query", "sources", "response", "id", "trace_id", "time", "weight", "history")
-"""Our fields that a row of a trace has."""
 CONVERSATIONS = 10_000
 """Of which earlier turns are kept at once."""
+SHOWN = 8
+"""Reasons that are told by themselves."""
+_NUMBER = re.compile(r"^\d[\d,]* documents? w(?:as|ere)")
+_ODD = (AttributeError, TypeError, ValueError, KeyError, IndexError, OverflowError, RecursionError)
 CUT_FROM, CUT_MANY = 100, 5
 """So many texts of one and the same length, from this on, that is the longest there is, were probably cut."""
 
 
 def with_places(mapping: Mapping[str, str], options: TraceOptions) -> TraceOptions:
-    """What `--map` says of traces.
+    """What is said of where fields stand in traces.
 
     Raises:
         ConfigError: it names another field than the question, the response or the sources, or none that can be read.
     """
     places = dict(options.places)
-    for name, text in mapping.items():
+    for name, text in (mapping if options.mapping is None else options.mapping).items():
         if name == "sources" and not text:
             options = replace(options, sources="off")
         elif name in {"query", "response"} and text:
@@ -82,7 +86,8 @@ class TraceSummary:
     taken: dict[str, Counter[str]] = field(default_factory=dict)
     notes: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
-    lengths: Counter[int] = field(default_factory=Counter)
+    lengths: dict[int, set[int]] = field(default_factory=dict)
+    """The longest lengths so far → the different texts of that length."""
 
     def count(self, one: Assembled) -> None:
         """Count one question."""
@@ -91,23 +96,27 @@ class TraceSummary:
         self.notes.update(one.notes)
         if one.values is None:
             if one.problem is not None:
-                self.rejected[one.problem.reason] += 1
+                self.rejected[_NUMBER.sub("some documents were", one.problem.reason)] += 1
             return
         if "sources" not in one.taken:
             self.taken.setdefault("sources", Counter())["left out"] += 1
         if one.values["response"] is None:
             self.taken.setdefault("response", Counter())["failed" if one.values.get("failure") else "not recorded"] += 1
         texts = (one.values["query"], one.values["response"], *(s["text"] for s in one.values["sources"] or ()))
-        self.lengths.update(len(text) for text in texts if text and len(text) >= CUT_FROM)
+        for text in texts:
+            if text and len(text) >= CUT_FROM and len(text) >= max(self.lengths, default=0):
+                self.lengths.setdefault(len(text), set()).add(hash(text))
 
     @property
     def cut(self) -> str:
         """That texts were probably cut when they were recorded; empty if there is no sign of it."""
         longest = max(self.lengths, default=0)
-        if not longest or self.lengths[longest] < CUT_MANY:
+        if not longest or len(self.lengths[longest]) < CUT_MANY:
             return ""
         limit = "the application's OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT"
-        return f"{self.lengths[longest]} texts have {longest:,} characters and none has more: probably cut by {limit}"
+        return (
+            f"{len(self.lengths[longest])} texts have {longest:,} characters and none has more: probably cut by {limit}"
+        )
 
 
 class TraceRows:
@@ -139,7 +148,7 @@ class TraceRows:
         before: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
         for trace in self.index.traces():
             summary.traces += 1
-            summary.spans += len(trace.spans) if isinstance(trace, Trace) else trace.spans
+            summary.spans += len(trace.spans) if isinstance(trace, Trace) else getattr(trace, "spans", 0)
             for one in self._questions(trace):
                 summary.count(one)
                 number += 1
@@ -151,11 +160,17 @@ class TraceRows:
                     _with_turns(one.values, before)
                 yield RawRow(number, values=one.values)
 
-    def _questions(self, trace: Trace | LargeTrace) -> list[Assembled]:
+    def _questions(self, trace: HeldTrace) -> list[Assembled]:
+        if isinstance(trace, OddTrace):
+            return [Assembled(problem=NotUsable("query", trace.reason))]
         if isinstance(trace, LargeTrace):
             most = f"at most {MOST_SPANS:,} spans and {MOST_BYTES // 10**6} MB are read"
             return [Assembled(problem=NotUsable("query", f"has {trace.spans:,} spans in {trace.size:,} bytes: {most}"))]
-        return assembled(Tree(trace), self.options)
+        try:
+            return assembled(Tree(trace), self.options)
+        except _ODD as error:
+            reason = f"has values that no tool writes: {type(error).__name__}: {error}"
+            return [Assembled(problem=NotUsable("query", reason))]
 
     def lines(self) -> list[str]:
         """What was taken for what, in lines for people; of what was read so far."""
@@ -170,8 +185,13 @@ class TraceRows:
         lines += [f"note: in {plural(n, 'trace')}: {note}" for note, n in summary.notes.most_common()]
         if summary.cut:
             lines.append(f"note: {summary.cut}")
-        for reason, n in [*summary.rejected.most_common(6), *self.index.refused.most_common(3)]:
-            lines.append(f"unusable: {n:,}: {one_line(reason, 200)}")
+        reasons = [*summary.rejected.most_common(), *self.index.refused.most_common()]
+        lines += [f"unusable: {n:,}: {one_line(reason, 200)}" for reason, n in reasons[:SHOWN]]
+        if more := reasons[SHOWN:]:
+            lines.append(f"unusable: {sum(n for _, n in more):,}: for {plural(len(more), 'other reason')}")
+        if problems := self.index.problems:
+            first = one_line(problems[0].problem or "", 160)
+            lines.append(f"unusable: {plural(len(problems), 'row')} of the file, the first: {first}")
         return lines
 
 
@@ -191,11 +211,22 @@ def _with_turns(values: dict[str, Any], before: OrderedDict[str, list[dict[str, 
         before.popitem(last=False)
 
 
-def case_rows(held: TraceRows) -> Iterator[dict[str, Any]]:
-    """The rows that are cases, as a file of cases has them."""
-    for row in held.rows():
-        if row.values is not None:
-            yield {name: value for name, value in row.values.items() if value not in (None, [])}
+def case_row(case: Case) -> dict[str, Any]:
+    """A case as a row of a file of cases."""
+    sources = None if case.sources is None else [{"text": one.text, "id": one.id} for one in case.sources]
+    fields = {
+        "id": case.id,
+        "query": case.query,
+        "sources": sources,
+        "response": case.response,
+        "history": [{"role": turn.role, "content": turn.text} for turn in case.history],
+        "trace_id": case.trace_id,
+        "time": case.time,
+        "weight": case.weight,
+    }
+    return {
+        name: value for name, value in {**case.tags, **fields}.items() if value not in (None, []) or name == "sources"
+    }
 
 
 def explained(trace: Trace, options: TraceOptions) -> list[str]:
@@ -207,9 +238,11 @@ def explained(trace: Trace, options: TraceOptions) -> list[str]:
         for span_id, said in one.chosen.items():
             chosen.setdefault(span_id, []).extend(said)
     lines = [f"trace {trace.id} · {plural(len(trace.spans), 'span')}"]
-    tops = [span for span in trace.spans if span.id not in tree.parents]
-    for top in tops:
-        lines += _branch(tree, top, chosen, 1)
+    waiting = [(span, 1) for span in trace.spans[::-1] if span.id not in tree.parents]
+    while waiting:
+        span, depth = waiting.pop()
+        lines += _told(span, chosen, depth)
+        waiting += [(below, depth + 1) for below in tree.below.get(span.id, ())[::-1]]
     for one in found:
         if one.values is None:
             lines.append(f"no case: {one.problem.reason if one.problem else ''}")
@@ -223,7 +256,7 @@ def explained(trace: Trace, options: TraceOptions) -> list[str]:
     return lines
 
 
-def _branch(tree: Tree, span: TraceSpan, chosen: Mapping[str, list[str]], depth: int) -> Iterator[str]:
+def _told(span: TraceSpan, chosen: Mapping[str, list[str]], depth: int) -> Iterator[str]:
     kind = kind_of(span)
     took = f" {(span.end - span.start) / 1e9:.2f} s" if span.start is not None and span.end is not None else ""
     failed = " · failed" if span.status == "error" else ""
@@ -233,5 +266,3 @@ def _branch(tree: Tree, span: TraceSpan, chosen: Mapping[str, list[str]], depth:
     if span.id not in chosen and kind in {"retrieval", "rerank", "agent", "chain", "model"}:
         keys = [name for name in span.attributes if "." in name or name in {"input", "output", "inputs", "outputs"}]
         yield f"{'  ' * depth}  nothing taken; it has {', '.join(sorted(keys)[:8]) or 'no attributes'}"
-    for below in tree.below.get(span.id, ()):
-        yield from _branch(tree, below, chosen, depth + 1)

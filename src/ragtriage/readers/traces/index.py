@@ -24,7 +24,11 @@ from ragtriage.readers.traces.spans import Trace
 
 MOST_SPANS, MOST_BYTES = 5_000, 256_000_000
 """Of one trace; a larger one is rejected."""
+LATEST = 1 << 62
+"""Nanoseconds: no trace began later."""
 _AT_ONCE = 2_000
+_ODD = (AttributeError, TypeError, ValueError, KeyError, IndexError, OverflowError, RecursionError)
+"""What a value that is nothing a tool writes can bring about."""
 _TABLES = """
 create table pieces (trace text not null, start integer not null, size integer not null, data blob not null);
 create table traces (trace text primary key, start integer not null, pieces integer not null, size integer not null);
@@ -39,6 +43,17 @@ class LargeTrace:
     spans: int
     size: int
     """Bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class OddTrace:
+    """A trace with values that its format doesn't have."""
+
+    id: str
+    reason: str
+
+
+HeldTrace = Trace | LargeTrace | OddTrace
 
 
 class TraceIndex:
@@ -86,14 +101,18 @@ class TraceIndex:
             if row.values is None:
                 self.problems.append(row)
                 continue
+            before = self.refused.total()
             try:
                 pieces = list(self._form.pieces(row.values, self._refuse))
             except (AttributeError, TypeError, ValueError):
                 self.problems.append(RawRow(row.row, row.line, problem=f"is no row of {self._form.title}"))
                 continue
+            if not pieces and before == self.refused.total():
+                self._refuse(f"a row holds no {self._form.title}")
             for trace, start, piece in pieces:
                 data = _bytes(piece)
-                waiting.append((trace, start, len(data), data))
+                name = trace.encode("utf-8", "replace").decode()
+                waiting.append((name, start if 0 <= start < LATEST else 0, len(data), data))
             if len(waiting) >= _AT_ONCE:
                 self._write(waiting)
         self._write(waiting)
@@ -112,24 +131,32 @@ class TraceIndex:
     def _refuse(self, reason: str) -> None:
         self.refused[reason] += 1
 
-    def traces(self) -> Iterator[Trace | LargeTrace]:
+    def traces(self) -> Iterator[HeldTrace]:
         """Every trace, by when it began, then by its id."""
         found = self._database.execute("select trace, pieces, size from traces order by start, trace")
         for trace, count, size in found:
             yield self._whole(trace, count, size)
 
-    def trace(self, trace_id: str) -> Trace | LargeTrace | None:
+    def trace(self, trace_id: str) -> HeldTrace | None:
         """One trace, by its id, or by how that begins if that tells it; None if there is none."""
-        known = "select trace, pieces, size from traces where trace = ? or substr(trace, 1, ?) = ? limit 2"
-        rows = self._database.execute(known, (trace_id, len(trace_id), trace_id)).fetchall()
-        exact = [row for row in rows if row[0] == trace_id] or rows
-        return self._whole(*exact[0]) if len(exact) == 1 else None
+        known = "select trace, pieces, size from traces where trace = ? or substr(trace, 1, ?) = ? order by 1 limit 2"
+        for name in dict.fromkeys((trace_id, trace_id.partition("/")[0], trace_id.partition("/")[0].lower())):
+            rows = self._database.execute(known, (name, len(name), name)).fetchall()
+            exact = [row for row in rows if row[0] == name] or rows
+            if len(exact) == 1:
+                return self._whole(*exact[0])
+        return None
 
-    def _whole(self, trace: str, count: int, size: int) -> Trace | LargeTrace:
+    def _whole(self, trace: str, count: int, size: int) -> HeldTrace:
         if count > MOST_SPANS or size > MOST_BYTES:
             return LargeTrace(trace, count, size)
         held = self._database.execute("select data from pieces where trace = ? order by rowid", (trace,))
-        return self._form.trace(trace, [marshal.loads(data) for (data,) in held])  # noqa: S302  # written above
+        pieces = [marshal.loads(data) for (data,) in held]  # noqa: S302  # written above
+        try:
+            made = self._form.trace(trace, pieces)
+        except _ODD as error:
+            return OddTrace(trace, f"can't be read as {self._form.title}: {type(error).__name__}: {error}")
+        return LargeTrace(trace, len(made.spans), size) if len(made.spans) > MOST_SPANS else made
 
 
 def _bytes(piece: Any) -> bytes:

@@ -63,12 +63,17 @@ def retrieved(
         for one in scope
         if tree.kinds[one.id] == "rerank" or (tree.kinds[one.id] == "retrieval" and not _within(tree, one))
     ]
+    searches = [one for one in searches if _documents(one) is not None or not _has_inner(tree, one)]
     searches.sort(key=lambda each: (each.start or 0, each.end or 0))
     tools = _tools(tree, scope, options, made, alone=not searches)
     found_by_search, found_by_tools = _of_searches(tree, searches, made), _of_tools(tools, made)
+    silent = sum(_documents(one) is None and one.status != "error" for one in searches)
+    if silent:
+        raise NotUsable("sources", f"{silent} of {plural(len(searches), 'retrieval')} recorded without their documents")
     if found_by_search is None and found_by_tools is None:
-        left = f"{plural(len(searches), 'retrieval')} recorded without their documents" if searches else NO_RETRIEVAL
-        raise NotUsable("sources", left)
+        used = sorted({_tool_name(one) for one in scope if tree.kinds[one.id] == "tool"})
+        named = f"; of its tools ({', '.join(used)}) --source-tools names those that search" if used else ""
+        raise NotUsable("sources", NO_RETRIEVAL + named)
     kept = _with_texts([*(found_by_search or ()), *(found_by_tools or ())], options)
     kept = _prompted(tree, span, kept, options, made)
     retrievals = [one for one in searches if tree.kinds[one.id] == "retrieval"]
@@ -92,6 +97,9 @@ def _of_searches(tree: Tree, searches: Sequence[TraceSpan], made: Assembled) -> 
     kept: list[_Source] | None = None
     for one in searches:
         listed = _documents(one)
+        if listed is None and one.status == "error":
+            made.notes.append("a retrieval failed: it found nothing")
+            listed = [], "nothing"
         if listed is None:
             continue
         documents, name = listed
@@ -113,9 +121,9 @@ def _tools(
     """The tools whose outputs are sources: those that the user names, or the only one where nothing else finds any."""
     tools = [one for one in scope if tree.kinds[one.id] == "tool"]
     if options.source_tools:
-        return [one for one in tools if one.name in options.source_tools]
-    if alone and len({one.name for one in tools}) == 1:
-        made.notes.append(f"the only tool, {tools[0].name}, counts as the retrieval (--source-tools)")
+        return [one for one in tools if {one.name, _tool_name(one)} & options.source_tools]
+    if alone and len({_tool_name(one) for one in tools}) == 1:
+        made.notes.append(f"the only tool, {_tool_name(tools[0])}, counts as the retrieval (--source-tools)")
         return tools
     return []
 
@@ -126,11 +134,24 @@ def _of_tools(tools: Sequence[TraceSpan], made: Assembled) -> list[_Source] | No
         output = found(one, "output")
         if output is None or not is_recorded(output.value):
             continue
-        texts = documents_in(output.value) or [FoundDocument(response_in(output.value) or str(output.value))]
+        texts = documents_in(output.value)
+        if texts is None:
+            texts = [FoundDocument(response_in(output.value) or str(output.value))] if one.status != "error" else []
         made.choose(one, "sources: the output of a tool")
         made.taken.setdefault("sources", "the output of a tool")
         kept = [*(kept or ()), *(_Source(document, f"{one.id}:{at}") for at, document in enumerate(texts))]
     return kept
+
+
+def _tool_name(span: TraceSpan) -> str:
+    """What the application calls the tool."""
+    named = found(span, "tool")
+    return str(named.value) if named else span.name
+
+
+def _has_inner(tree: Tree, span: TraceSpan) -> bool:
+    """Whether a retrieval without documents is made of others."""
+    return any(tree.kinds[one.id] in {"retrieval", "rerank"} for one in tree.under(span))
 
 
 def _documents(span: TraceSpan) -> tuple[list[FoundDocument], str] | None:
@@ -147,7 +168,10 @@ def _within(tree: Tree, span: TraceSpan) -> bool:
 
 def _without_fed(rerank: TraceSpan, kept: Sequence[_Source]) -> list[_Source]:
     """What wasn't given to a rerank; everything was where it doesn't say."""
-    fed = documents_of(rerank, "reranked")
+    try:
+        fed = documents_of(rerank, "reranked")
+    except ValueError as error:
+        raise NotUsable("sources", str(error)) from None
     if fed is None:
         return []
     texts, ids = {one.text for one in fed[0]} - {None}, {one.id for one in fed[0]} - {None}

@@ -29,6 +29,8 @@ class TraceOptions:
     history: Literal["messages", "session", "off"] = "messages"
     places: Mapping[str, SpanPlace] = field(default_factory=dict)
     """Our field → where it stands, in place of where it is looked for."""
+    mapping: Mapping[str, str] | None = None
+    """What the user says of where fields stand, of traces alone; None for what is said of any file."""
 
 
 class NotUsable(Exception):
@@ -105,6 +107,9 @@ class Tree:
         level = [root]
         while level:
             asking = [span for span in level if self.kinds[span.id] in ASKING and self._may_ask(span)]
+            steps = [span for span in asking if self.kinds[span.id] != "model"]
+            if steps:
+                return steps
             if asking:
                 return [span for span in asking if span.parent_id == asking[0].parent_id]
             below = (one for span in level for one in self.below.get(span.id, ()))
@@ -122,11 +127,12 @@ class Tree:
         None if it has none.
         """
         given = [one for one in all_found(span, "input") if is_recorded(one.value)]
-        own = next((AskedIn(span, *asked, one.name) for one in given if (asked := query_in(one.value))), None)
+        known = ((query_in(one.value), one.name) for one in given)
+        own = next((AskedIn(span, *asked, name) for asked, name in known if asked and asked[0].strip()), None)
         if own is not None or not given or self.kinds[span.id] == "model":
             return own
         models = (one for one in self.under(span) if self.kinds[one.id] == "model")
-        return next((known for one in models if (known := self.asked(one))), None)
+        return next((asked for one in models if (asked := self.asked(one))), None)
 
 
 @dataclass(frozen=True, slots=True)
