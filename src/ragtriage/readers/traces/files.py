@@ -29,7 +29,7 @@ CONVERSATIONS = 10_000
 """Of which earlier turns are kept at once."""
 SHOWN = 8
 """Reasons that are told by themselves."""
-_NUMBER = re.compile(r"^\d[\d,]* documents? w(?:as|ere)")
+_NUMBER = re.compile(r"^\d[\d,]* documents were")
 _ODD = (AttributeError, TypeError, ValueError, KeyError, IndexError, OverflowError, RecursionError)
 CUT_FROM, CUT_MANY = 100, 5
 """So many texts of one and the same length, from this on, that is the longest there is, were probably cut."""
