@@ -18,8 +18,8 @@ from ragtriage.cli.flags import GROUPS, TABLES
 from ragtriage.testset.generation.phrasing import NAMES
 
 EXPECTED = [
-    "evaluate", "collect", "plan", "demo", "report", "show", "compare", "baseline", "export", "runs", "store", "forget",
-    "testset", "readers", "judge", "trust",
+    "evaluate", "collect", "plan", "demo", "report", "show", "compare", "baseline", "export", "send", "runs", "store",
+    "forget", "testset", "readers", "judge", "trust",
 ]  # fmt: skip
 
 

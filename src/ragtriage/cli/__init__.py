@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Write what a run amounts to as a file, without its texts, for later runs to be compared with.",
     ),
     "export": ("results", "Write a run as rows for other programs, one row per case, or per claim."),
+    "send": ("send", "Send a run's scores back to where its traces came from."),
     "runs": ("runs", "List the stored runs, the newest first; or give one a name or a note."),
     "store": ("store", "Stores for a team: make one, bring it up to date, copy runs, look it through, delete runs."),
     "forget": ("forget", "Delete the texts of a run, of some of its cases, or of old runs; scores and verdicts stay."),

@@ -171,6 +171,23 @@ def _to_version_2(connection: Connection, database: Database) -> None:
         _make_forget_texts(connection, database)
 
 
+def _to_version_3(connection: Connection, database: Database) -> None:
+    """What became of scores that were sent to other tools."""
+    _make_outbox(connection, database)
+
+
+def _make_outbox(connection: Connection, database: Database) -> None:
+    named, blob = database.named, "BLOB" if database.is_sqlite else "BYTEA"
+    number = "FLOAT" if database.is_sqlite else "DOUBLE PRECISION"
+    connection.exec_driver_sql(
+        f"CREATE TABLE {named('outbox')} (run INTEGER NOT NULL, destination TEXT NOT NULL, entry {blob} NOT NULL, "
+        f"body {blob} NOT NULL, state TEXT NOT NULL, remote TEXT, reason TEXT, since {number} NOT NULL, "
+        "PRIMARY KEY (run, destination, entry), "
+        f"FOREIGN KEY(run) REFERENCES {named('runs')} (number) ON DELETE CASCADE)"
+        + (" WITHOUT ROWID" if database.is_sqlite else "")
+    )
+
+
 def _make_forget_texts(connection: Connection, database: Database) -> None:
     """The one way in which a writer of a server store may delete texts and answers: those that nobody holds any more.
 
@@ -190,7 +207,7 @@ def _make_forget_texts(connection: Connection, database: Database) -> None:
     connection.exec_driver_sql(f"REVOKE ALL ON FUNCTION {function}(bytea[], boolean) FROM PUBLIC")
 
 
-MIGRATIONS: tuple[Migration, ...] = (_to_version_2,)
+MIGRATIONS: tuple[Migration, ...] = (_to_version_2, _to_version_3)
 """What leads from each version to the next, beginning with version 1."""
 
 _VERSIONS = tuple(str(number + 1) for number in range(len(MIGRATIONS)))
