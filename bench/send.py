@@ -79,7 +79,8 @@ def main() -> None:
                 used = sum(os.times()[:2]) - sum(cpu[:2])
                 took.append((time.monotonic() - begin, used, sum(done.sent.values()), done))
             (first, cpu_first, sent, done), (second, cpu_second, again, _) = took
-            assert done.complete and again == 0, (done, again)
+            assert done.complete, done
+            assert again == 0
             print(
                 f"--{name:10} {sent:7,} sent in {first:5.1f} s ({cpu_first:.1f} s CPU); again: {again} sent in "
                 f"{second:.1f} s ({cpu_second:.1f} s CPU)",

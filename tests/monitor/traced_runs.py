@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from hashlib import blake2b
 
 from ragtriage.core.case import Case, Record, Source
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import THELMA
@@ -17,7 +19,6 @@ from ragtriage.runs.case_row import RowsHash
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.selection import RowSelection
-from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.store import Store
 
 SECRET_TEXT = "heron"
@@ -52,6 +53,17 @@ def traced_case(i: int, **changes: object) -> Case:
     return Case(**(values | changes))  # type: ignore[arg-type]  # by name
 
 
+def case_for(tool: str, i: int, **changes: object) -> Case:
+    """One case whose ids are such as a tool gives them."""
+    made = traced_case(i)
+    if tool in {"langsmith", "opik"}:
+        span = str(uuid.UUID(hexed(f"span {i}", 32)))
+        return traced_case(
+            i, **{"trace_id": str(uuid.UUID(str(made.trace_id))), "tags": {**made.tags, "span_id": span}} | changes
+        )
+    return replace(made, **changes)  # type: ignore[arg-type]  # by name
+
+
 def answer(question: Question) -> Answer:
     """Sentences; no to what is bad, a failure where a text is broken, else yes."""
     if question.kind in DECOMPOSITIONS:
@@ -62,17 +74,19 @@ def answer(question: Question) -> Answer:
     return Verdict("no" if no else "yes", 0.1 if no else 0.9, 0.9, "says the heron")
 
 
-def records(cases: list[Case]) -> Iterator[Record]:
-    """What is found out about cases."""
-    return evaluate_sync(cases, FakeJudge(answer), metrics=THELMA)
+def records(cases: Iterable[Case]) -> Iterator[Record]:
+    """What is found out about cases, in their order."""
+    given = list(cases)
+    found = {record.case.id: record for record in evaluate_sync(given, FakeJudge(answer), metrics=THELMA)}
+    return (found[case.id] for case in given)
 
 
-def keep_run(store: Store, found: list[Record], judge: str = "embedded") -> int:
+def keep_run(store: Store, found: list[Record], judge: str = "embedded", names: tuple[str, ...] = NAMES) -> int:
     """Store records as a finished run, and return its number."""
     rows = RowsHash()
     for record in found:
         rows.add(record.case)
-    identity = RunIdentity(rows.hexdigest(), NAMES, {"claims": "1", "supported": "2"})
+    identity = RunIdentity(rows.hexdigest(), names, {"claims": "1", "supported": "2"})
     config = EvaluationConfig(THELMA, thresholds_with({}))
     stored = to_stored(config, RowSelection(), {})
     with store.begin(identity, input="traces.jsonl", rows=len(found), judge=judge, configuration=stored) as run:

@@ -39,9 +39,9 @@ def delivery_document(
 
 def sent_words(one: Delivered) -> str:
     """What was sent, in words."""
-    told = [plural(count, *KINDS[kind]) for kind, count in one.sent.items() if count]
-    words = f"{', '.join(told)} sent" if told else "nothing sent"
-    return f"{words}, {one.before:,} there before" if one.before else words
+    told = [plural(one.sent[kind], *words) for kind, words in KINDS.items() if one.sent[kind]]
+    now = f"{', '.join(told)} sent" if told else "nothing sent"
+    return f"{now}, {one.before:,} there before" if one.before else now
 
 
 def _missing(one: Delivered) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import re
 import time
@@ -15,7 +16,7 @@ from ragtriage.collect.http import HIDDEN, without_secrets
 from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, MissingExtraError
 from ragtriage.core.validation import seconds_to_wait
-from ragtriage.monitor.outputs.entries import Destination, Environment, Request
+from ragtriage.monitor.outputs.entries import Destination, Environment, ToolRequest
 
 if TYPE_CHECKING:
     import httpx
@@ -30,7 +31,8 @@ NOT_US = frozenset({401, 403, 407})
 """Status codes by which a server refuses whoever asks."""
 NOT_HERE = frozenset({405, 410, 501})
 """Status codes of an address that is no such tool's."""
-_LONGEST = 200
+_LONGEST, _READ = 200, 20_000
+"""Characters of a reply that are shown, and in which secrets are looked for."""
 _SHORTEST = 4
 """A shorter secret stands in many a harmless word; to take it out would spoil the message and hide nothing."""
 
@@ -58,7 +60,7 @@ Has = tuple[str, Callable[[Any], str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ToolReply:
     """What a tool said."""
 
     status: int
@@ -76,7 +78,7 @@ class Reply:
         return self.status >= 400
 
 
-class Channel:
+class ToolChannel:
     """Requests to one tool; close it with `close`.
 
     Args:
@@ -114,7 +116,7 @@ class Channel:
             raise ConfigError(
                 f"--{destination.name} {self.shown}: is no address of a server: begin it with http:// or https://"
             )
-        headers = destination.headers(env)
+        headers = _headers_of(parsed, destination.headers(env))
         for name, value in headers.items():
             if not (value.isascii() and value.isprintable() and re.fullmatch(r"[!#$%&'*+.^`|~\w-]+", name, re.ASCII)):
                 raise ConfigError(f"{destination.variables}: no header can carry what is set: look for a line break")
@@ -123,7 +125,7 @@ class Channel:
         self._secrets = sorted(
             {w for s in found for w in (s, *s.split()) if len(w) >= _SHORTEST}, key=len, reverse=True
         )
-        self._base = str(parsed.copy_with(query=None, fragment=None)).rstrip("/")
+        self._base = str(parsed.copy_with(userinfo=b"", query=None, fragment=None)).rstrip("/")
         self._patience, self._sleep = patience, sleep
         self._client = httpx.AsyncClient(
             headers={"User-Agent": f"ragtriage/{__version__}", **headers},
@@ -137,11 +139,11 @@ class Channel:
         """Close its connections."""
         await self._client.aclose()
 
-    async def ask(self, path: str) -> Reply:
+    async def ask(self, path: str) -> ToolReply:
         """Ask for what is there (GET); see `exchange`."""
-        return await self.exchange(Request("GET", path, ""))
+        return await self.exchange(ToolRequest("GET", path, ""))
 
-    async def exchange(self, request: Request, has: Has | None = None) -> Reply:
+    async def exchange(self, request: ToolRequest, has: Has | None = None) -> ToolReply:
         """Send one request, and again after growing pauses while it can't be taken now.
 
         Args:
@@ -168,7 +170,7 @@ class Channel:
             if has and (found := await self._had(*has)):
                 return found
 
-    async def _had(self, path: str, read: Callable[[Any], str | None]) -> Reply | None:
+    async def _had(self, path: str, read: Callable[[Any], str | None]) -> ToolReply | None:
         try:
             reply = await self.ask(path)
         except Unreached:
@@ -176,7 +178,7 @@ class Channel:
         remote = None if reply.refused else read(reply.value)
         return replace(reply, remote=remote) if remote else None
 
-    async def _try(self, request: Request) -> Reply:
+    async def _try(self, request: ToolRequest) -> ToolReply:
         import httpx  # noqa: PLC0415  # an optional package
 
         content = request.content.encode("utf-8", "replace") if request.content else None
@@ -185,16 +187,16 @@ class Channel:
         try:
             reply = await self._client.request(request.method, url, headers=headers, content=content)
         except httpx.TransportError as error:
-            reason = self._hide(one_line(str(error), _LONGEST)) or type(error).__name__
+            reason = self._shown(str(error)) or type(error).__name__
             raise Unreached(f"no connection: {reason}", dead=True) from None
         except httpx.HTTPError as error:
-            raise Unreached(f"its reply can't be read: {self._hide(one_line(str(error), _LONGEST))}") from None
+            raise Unreached(f"its reply can't be read: {self._shown(str(error))}") from None
         if reply.status_code in NOT_NOW:
             wait = seconds_to_wait(reply.headers.get("Retry-After")) or 0.0
             raise Unreached(f"HTTP {reply.status_code}", wait=wait)
         return self._read(reply)
 
-    def _read(self, reply: httpx.Response) -> Reply:
+    def _read(self, reply: httpx.Response) -> ToolReply:
         code, text = reply.status_code, reply.text
         title = self.destination.title
         if reply.has_redirect_location:
@@ -209,12 +211,24 @@ class Channel:
             value = json.loads(text) if text.strip() else None
         except (ValueError, RecursionError):
             value = None
-        return Reply(code, value, self._hide(one_line(text, _LONGEST)), text)
+        return ToolReply(code, value, self._shown(text), text)
+
+    def _shown(self, text: str) -> str:
+        """How a text begins, for people; secrets are taken out before it is cut, so that no half of one is left."""
+        return one_line(self._hide(text[:_READ]), _LONGEST)
 
     def _hide(self, text: str) -> str:
         for secret in self._secrets:
             text = text.replace(secret, HIDDEN)
         return text
+
+
+def _headers_of(url: httpx.URL, headers: dict[str, str]) -> dict[str, str]:
+    """Those with the tool's keys; where it has none, with the user and password of the address."""
+    if not url.userinfo or any(name.lower() == "authorization" for name in headers):
+        return headers
+    encoded = base64.b64encode(f"{url.username}:{url.password}".encode()).decode()
+    return {**headers, "Authorization": f"Basic {encoded}"}
 
 
 def joined(address: str, path: str) -> str:

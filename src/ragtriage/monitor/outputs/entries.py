@@ -43,7 +43,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class NotSent:
     """What isn't sent, since the tool has no place for it."""
 
     reason: str
@@ -51,7 +51,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ToolRequest:
     """One request to a tool."""
 
     method: str
@@ -71,7 +71,7 @@ class Destination:
     name: str
     """As its flag is called."""
     title: str
-    entries: Callable[[ScoredTrace, ScoredBy], Iterator[Entry | LeftOut]]
+    entries: Callable[[ScoredTrace, ScoredBy], Iterator[Entry | NotSent]]
     """The scores, and verdicts on sources, of one case."""
     headers: Callable[[Environment], dict[str, str]]
     """Those that hold keys, from the variables that the tool's own client reads."""
@@ -89,7 +89,7 @@ class Destination:
     in_flight: int = 2
     """Requests at a time."""
     repeatable: bool = True
-    again: Callable[[Entry, str], Request] | None = None
+    again: Callable[[Entry, str], ToolRequest] | None = None
     """The request that changes an entry, by what the tool calls it."""
     remote: Callable[[Entry, Any], str | None] = lambda _entry, _reply: None
     """What a tool calls an entry, from its reply."""

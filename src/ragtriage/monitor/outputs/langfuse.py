@@ -11,7 +11,7 @@ from ragtriage.monitor.outputs.entries import (
     Destination,
     Entry,
     Environment,
-    LeftOut,
+    NotSent,
     as_list,
     facts,
     score_key,
@@ -24,11 +24,11 @@ MOST_BYTES = 1_000_000
 """Of a body, as its client counts; the server takes 1 MiB."""
 
 
-def entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry | LeftOut]:
+def entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry | NotSent]:
     """The scores that have a value, which a numeric score must have."""
     for score in trace.scores:
         if score.value is None:
-            yield LeftOut(UNDEFINED)
+            yield NotSent(UNDEFINED)
             continue
         key = score_key(trace, score)
         body = {

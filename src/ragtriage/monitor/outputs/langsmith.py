@@ -12,8 +12,8 @@ from ragtriage.monitor.outputs.entries import (
     Destination,
     Entry,
     Environment,
-    LeftOut,
-    Request,
+    NotSent,
+    ToolRequest,
     alone,
     comment_of,
     facts,
@@ -28,12 +28,12 @@ PLACES = 4
 NO_RUN = "its ids are none of LangSmith's runs (UUIDs)"
 
 
-def entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry | LeftOut]:
+def entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry | NotSent]:
     """The scores, without a value and with the reason where there is none."""
     root, run = _uuid(trace.trace), _uuid(trace.span or trace.trace)
     for score in trace.scores:
         if root is None or run is None:
-            yield LeftOut(NO_RUN)
+            yield NotSent(NO_RUN)
             continue
         key = score_key(trace, score)
         source = "api" if by.kinds.get(score.metric, "CODE") == "CODE" else "model"
@@ -51,10 +51,10 @@ def entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry | LeftOut]:
         yield Entry(key, "score", PATH, without_none(body), run)
 
 
-def again(entry: Entry, remote: str) -> Request:
+def again(entry: Entry, remote: str) -> ToolRequest:
     """The request that changes a feedback."""
     body = {"score": entry.body.get("score"), "comment": entry.body.get("comment")}
-    return Request("PATCH", f"{PATH}/{remote}", json.dumps(body, ensure_ascii=False))
+    return ToolRequest("PATCH", f"{PATH}/{remote}", json.dumps(body, ensure_ascii=False))
 
 
 def remote(entry: Entry, _: Any) -> str:

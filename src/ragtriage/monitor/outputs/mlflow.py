@@ -13,7 +13,7 @@ from ragtriage.monitor.outputs.entries import (
     Destination,
     Entry,
     Environment,
-    Request,
+    ToolRequest,
     alone,
     facts,
     score_key,
@@ -52,7 +52,7 @@ def entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry]:
         yield Entry(key, "score", path, {"assessment": without_none(assessment)}, trace_id)
 
 
-def again(entry: Entry, remote: str) -> Request:
+def again(entry: Entry, remote: str) -> ToolRequest:
     """The request that changes an assessment; only what can change is written."""
     made = entry.body["assessment"]
     changed = {name: made.get(name) for name in ("assessment_name", "trace_id", "feedback", "rationale", "metadata")}
@@ -61,7 +61,7 @@ def again(entry: Entry, remote: str) -> Request:
         "assessment": {"assessment_id": remote, **changed},
         "update_mask": "feedback,rationale,metadata",
     }
-    return Request("PATCH", f"{entry.path}/{quote(remote, safe='')}", json.dumps(body, ensure_ascii=False))
+    return ToolRequest("PATCH", f"{entry.path}/{quote(remote, safe='')}", json.dumps(body, ensure_ascii=False))
 
 
 def remote(_: Entry, reply: Any) -> str | None:

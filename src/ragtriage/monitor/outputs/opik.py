@@ -10,7 +10,7 @@ from ragtriage.monitor.outputs.entries import (
     Destination,
     Entry,
     Environment,
-    LeftOut,
+    NotSent,
     listed_as,
     mean_key,
     score_key,
@@ -21,12 +21,12 @@ from ragtriage.monitor.outputs.scores import ConversationMean, ScoredBy, ScoredT
 SPANS, TRACES, THREADS = (f"/api/v1/private/{of}/feedback-scores" for of in ("spans", "traces", "traces/threads"))
 
 
-def entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry | LeftOut]:  # noqa: ARG001  # as every tool's
+def entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry | NotSent]:  # noqa: ARG001  # as every tool's
     """The scores that have a value, on the question's span or on the trace; a score of the same name is replaced."""
     path, of = (SPANS, trace.span) if trace.span else (TRACES, trace.trace)
     for score in trace.scores:
         if score.value is None:
-            yield LeftOut(UNDEFINED)
+            yield NotSent(UNDEFINED)
             continue
         body = {"id": of, **_score(trace.project, score.metric, score.value, score.explanation)}
         yield Entry(score_key(trace, score), "score", path, body, of)

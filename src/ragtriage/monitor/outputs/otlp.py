@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from urllib.parse import unquote
 
 from ragtriage import __version__
-from ragtriage.monitor.outputs.entries import Destination, Entry, Environment, LeftOut, score_key
+from ragtriage.monitor.outputs.entries import Destination, Entry, Environment, NotSent, score_key
 from ragtriage.monitor.outputs.scores import ScoredBy, ScoredTrace, SentScore
 
 PATH = "/v1/logs"
@@ -24,12 +24,12 @@ MOST = 1_000
 """Records of a batch."""
 
 
-def entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry | LeftOut]:
+def entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry | NotSent]:
     """A record for each score; without a value and with `error.type` where there is none."""
     trace_id = _trace_id(trace.trace)
     for score in trace.scores:
         if trace_id is None:
-            yield LeftOut(NO_TRACE)
+            yield NotSent(NO_TRACE)
             continue
         record: dict[str, Any] = {"timeUnixNano": str(by.nanoseconds), "eventName": EVENT, "traceId": trace_id}
         if trace.span and re.fullmatch("[0-9a-fA-F]{16}", trace.span):

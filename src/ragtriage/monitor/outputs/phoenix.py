@@ -25,6 +25,8 @@ SPANS, TRACES, SESSIONS, DOCUMENTS = (
 )
 WORDS = {"yes": "needed", "no": "not needed", "unknown": "unknown"}
 """A verdict on a source as a label."""
+UNSURE = "perhaps not needed"
+"""A no of which the judge isn't sure."""
 
 
 def entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry]:
@@ -36,9 +38,8 @@ def entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry]:
         body = {field: of, **_annotation(score.metric, result, by), "metadata": facts(by, score)}
         yield Entry(score_key(trace, score), "score", path, body | {"identifier": by.mark}, str(of))
     for verdict in trace.sources:
-        result = without_none(
-            {"score": verdict.chance, "label": WORDS[verdict.verdict], "explanation": verdict.explanation}
-        )
+        about = UNSURE if verdict.verdict == "no" and not verdict.sure else WORDS[verdict.verdict]
+        result = without_none({"score": verdict.chance, "label": about, "explanation": verdict.explanation})
         where = {"span_id": verdict.span, "document_position": verdict.place}
         told = {"ragtriage.run": by.run, "judge": by.judge, "fingerprint": by.fingerprint}
         # of documents the server takes no identifier: what has the same name and place is replaced, by any run

@@ -34,7 +34,7 @@ SOURCES = source_precision.name
 """The metric that judges every source by itself."""
 _WITHOUT_TEXTS = Columns(scores=True, steps=True, texts=())
 
-Kind = Literal["CODE", "LLM"]
+ScorerKind = Literal["CODE", "LLM"]
 """Who judged: a program on this machine, or a language model."""
 
 
@@ -50,7 +50,7 @@ class ScoredBy:
     """A digest of the judge's fingerprints, 16 hexadecimal digits."""
     created: str
     """When the run began, UTC, ISO 8601."""
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, ScorerKind]
     """By metric."""
 
     @classmethod
@@ -59,7 +59,7 @@ class ScoredBy:
         prints = blake2b(json.dumps(sorted(info.fingerprints.items())).encode(), digest_size=8).hexdigest()
         computed = {metric.name for metric in RETRIEVAL}  # from ids alone
         local = is_local(info.judge)
-        kinds: dict[str, Kind] = {name: "CODE" if local or name in computed else "LLM" for name in info.metrics}
+        kinds: dict[str, ScorerKind] = {name: "CODE" if local or name in computed else "LLM" for name in info.metrics}
         return cls(
             f"ragtriage-{info.number}-{info.identity[:12]}", info.number, info.judge, prints, info.created, kinds
         )
@@ -105,6 +105,8 @@ class SourceVerdict:
     verdict: Answered
     chance: float | None
     """Of yes, in [0, 1]; None where the verdict is unknown."""
+    sure: bool = True
+    """Whether the judge is sure of a no."""
     explanation: str | None = None
 
 
@@ -215,7 +217,8 @@ class RunScores:
                 continue
             chance = float(cell.value == "yes") if cell.chance is None else cell.chance
             why = shortened(cell.explanation, LONGEST) if self._quote and cell.explanation else None
-            found.append(SourceVerdict(*place, cell.value, None if cell.value == "unknown" else chance, why))
+            known = None if cell.value == "unknown" else chance
+            found.append(SourceVerdict(*place, cell.value, known, cell.sure, why))
         return found
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragtriage.core.files import atomic_write
-from ragtriage.monitor.outputs.channel import Channel
+from ragtriage.monitor.outputs.channel import ToolChannel
 from ragtriage.monitor.outputs.destinations import DESTINATIONS
 from ragtriage.monitor.outputs.entries import Entry, Environment
 from ragtriage.monitor.outputs.otlp import OTLP, write_batches
@@ -82,10 +82,10 @@ def send_run(
     """
 
     async def send(stack: ExitStack) -> list[Delivered]:
-        channels: list[Channel] = []
+        channels: list[ToolChannel] = []
         try:
             for name, url in addresses.items():
-                channels.append(Channel(DESTINATIONS[name], url, env, options.patience, sleep))
+                channels.append(ToolChannel(DESTINATIONS[name], url, env, options.patience, sleep))
             deliveries = []
             for channel in channels:
                 tool, to = channel.destination, f"{channel.destination.name} {channel.shown}"

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
-from ragtriage.monitor.outputs.channel import Channel, Reply, Unreached
-from ragtriage.monitor.outputs.entries import UNDEFINED, Entry, EntryKind, Environment, LeftOut, Request
+from ragtriage.monitor.outputs.channel import ToolChannel, ToolReply, Unreached
+from ragtriage.monitor.outputs.entries import UNDEFINED, Entry, EntryKind, Environment, NotSent, ToolRequest
 from ragtriage.monitor.outputs.scores import RunScores
 from ragtriage.store.outbox import REFUSED, SENDING, SENT, WAITING, Outbox, OutboxEntry
 
-Found = dict[bytes, OutboxEntry]
+Settled = dict[bytes, OutboxEntry]
 """What became of entries, by their keys."""
 PORTION = 1_000
 """Entries that are looked up, sent and written down together."""
@@ -69,7 +69,7 @@ class Delivery:
     def __init__(
         self,
         scores: RunScores,
-        channel: Channel,
+        channel: ToolChannel,
         outbox: Outbox,
         env: Environment,
         *,
@@ -126,7 +126,7 @@ class Delivery:
                 placed = mean if mean.project or not self._project else replace(mean, project=self._project)
                 yield from self._tool.means(placed, self._scores.by)
 
-    def _counted(self, found: Iterable[Entry | LeftOut]) -> Iterator[Entry]:
+    def _counted(self, found: Iterable[Entry | NotSent]) -> Iterator[Entry]:
         for one in found:
             if isinstance(one, Entry):
                 yield one
@@ -138,7 +138,7 @@ class Delivery:
     async def _send(self, portion: Sequence[Entry]) -> None:
         """Send a portion, and write down what became of it."""
         known = self._outbox.find([entry.key for entry in portion])
-        found: Found = {}
+        found: Settled = {}
         due: list[Entry] = []
         for entry in portion:
             before = known.get(entry.key)
@@ -203,14 +203,14 @@ class Delivery:
             sizes[entry.path] += size
         yield from by_path.values()
 
-    async def _attempt(self, entries: list[Entry], remotes: dict[bytes, str], found: Found) -> None:
+    async def _attempt(self, entries: list[Entry], remotes: dict[bytes, str], found: Settled) -> None:
         """Send entries in one request; those that aren't found afterwards wait."""
         first, again, find = entries[0], self._tool.again, self._tool.find
         remote = remotes.get(first.key) if again else None
         if again and remote:
             request, has = again(first, remote), None
         else:
-            request = Request(self._tool.method, first.path, self._tool.body(entries))
+            request = ToolRequest(self._tool.method, first.path, self._tool.body(entries))
             has = find(first) if find else None
         async with self._turn:
             if self._dead:
@@ -236,11 +236,11 @@ class Delivery:
         else:
             await self._taken(entries, reply, remotes, found)
 
-    def _has_it(self, reply: Reply) -> bool:
+    def _has_it(self, reply: ToolReply) -> bool:
         """Whether a refusal says that the tool has what was sent, under the id that we give it."""
         return reply.status == 409 and self._tool.again is not None and self._tool.repeatable
 
-    async def _taken(self, entries: list[Entry], reply: Reply, remotes: dict[bytes, str], found: Found) -> None:
+    async def _taken(self, entries: list[Entry], reply: ToolReply, remotes: dict[bytes, str], found: Settled) -> None:
         """Note what a tool took."""
         lost = min(self._tool.rejected(reply.value), len(entries))
         if lost and self._tool.repeatable:
@@ -254,7 +254,7 @@ class Delivery:
             self.done.sent["score"] -= lost
             self._count_refused("it took a part of a batch", reply, lost)
 
-    async def _refused(self, entries: list[Entry], reply: Reply, remotes: dict[bytes, str], found: Found) -> None:
+    async def _refused(self, entries: list[Entry], reply: ToolReply, remotes: dict[bytes, str], found: Settled) -> None:
         """End what a tool doesn't take; of several those that its reply names, else they are tried by halves."""
         named = [entry for entry in entries if len(entries) == 1 or (reply.status == 404 and _names(reply, entry))]
         if named:
@@ -271,7 +271,7 @@ class Delivery:
         for part in parts:
             await self._attempt(part, remotes, found)
 
-    def _count_refused(self, reason: str, reply: Reply, count: int) -> None:
+    def _count_refused(self, reason: str, reply: ToolReply, count: int) -> None:
         self.done.refused[reason] += count
         self.done.said.setdefault(reason, reply.said)
 
@@ -287,6 +287,6 @@ REASONS = {
 """What a status code says of one entry; no words of the tool's, which may quote."""
 
 
-def _names(reply: Reply, entry: Entry) -> bool:
+def _names(reply: ToolReply, entry: Entry) -> bool:
     """Whether a reply names what an entry is of."""
     return re.search(rf"(?<![\w-]){re.escape(entry.of)}(?![\w-])", reply.text) is not None
