@@ -17,18 +17,19 @@ from typing import Any
 
 import pytest
 from fake_tools import FakeTool
-from traced_runs import case_for, keep_run, records
+from traced_runs import SECRET_TEXT, case_for, keep_run, records
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, StoreError
 from ragtriage.monitor.outputs.channel import ToolChannel, joined
 from ragtriage.monitor.outputs.destinations import DESTINATIONS
+from ragtriage.monitor.outputs.entries import Entry
 from ragtriage.monitor.outputs.scores import RunScores
 from ragtriage.monitor.outputs.send_run import SendOptions, send_run
 from ragtriage.monitor.outputs.sending import Delivered, Delivery
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.store import Store, open_store
-from ragtriage.store.outbox import Outbox, waiting_entries
+from ragtriage.store.outbox import WAITING, Outbox, OutboxEntry, waiting_entries
 from ragtriage.store.question_locks import exclusive
 from servers import Heard, Said, Server, nobody
 
@@ -416,3 +417,61 @@ def test_no_file_but_the_stores_is_left(tmp_path):
         sent(store, run_for("mlflow", store), "mlflow", there.root)
 
     assert {path.name for path in Path(tmp_path / "store").iterdir()} <= {".gitignore", "runs.sqlite"}
+
+
+@pytest.mark.parametrize("tool", ["phoenix", "mlflow"])
+def test_after_the_texts_of_a_run_are_deleted_nothing_of_them_goes_out(store, tool):
+    number, server = run_for(tool, store), FakeTool(tool)
+    with Server(server) as there:
+        sent(store, number, tool, there.root)
+        store.forget_texts(number)
+        again = sent(store, number, tool, there.root, quote=True)
+
+    assert again.complete
+    once(server, size(tool))
+    assert SECRET_TEXT not in str(server.kept)
+
+
+def test_what_may_have_arrived_is_looked_for_also_after_the_tool_was_away(store):
+    number, server = run_for("mlflow", store), FakeTool("mlflow")
+    mode = ["takes and is silent"]
+
+    def says(heard: Heard) -> Said:
+        said = server(heard) if mode[0] != "is away" else Said()
+        return said if mode[0] == "is there" else Said("", reset=True)
+
+    with Server(says) as there:
+        first = sent(store, number, "mlflow", there.root, patience=0.0)
+        taken = len(server.kept)
+        mode[0] = "is away"
+        second = sent(store, number, "mlflow", there.root, patience=0.0)
+        mode[0] = "is there"
+        third = sent(store, number, "mlflow", there.root)
+
+    assert taken > 0
+    assert (first.left, second.left, third.complete) == (7 * CASES, 7 * CASES, True)
+    once(server, 7 * CASES)
+
+
+def test_what_langsmith_has_by_its_id_is_changed(store):
+    number, server = run_for("langsmith", store), FakeTool("langsmith")
+    with Server(server) as there:
+        sent(store, number, "langsmith", there.root)
+        for one in server.kept.values():
+            one["score"] = 0.123
+        # another store's outbox, as after a kill before anything was written down
+        Outbox(store.database, number, f"langsmith {there.root}").keep(
+            {key: OutboxEntry(b"x" * 16, WAITING) for key in keys_of(store, number)}
+        )
+        again = sent(store, number, "langsmith", there.root)
+
+    assert again.complete
+    once(server, 7 * CASES)
+    assert 0.123 not in {one["score"] for one in server.kept.values()}
+
+
+def keys_of(store: Store, number: int) -> set[bytes]:
+    run = store.run(number)
+    scores = RunScores(run, config_of(run.info))
+    found = (one for trace in scores for one in DESTINATIONS["langsmith"].entries(trace, scores.by))
+    return {one.key for one in found if isinstance(one, Entry)}

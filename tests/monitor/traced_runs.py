@@ -96,10 +96,9 @@ def keep_run(store: Store, found: list[Record], judge: str = "embedded", names: 
     return run.number
 
 
-def many_records(count: int) -> Iterator[Record]:
-    """Records of many traces, of which only a few were judged."""
+def many_records(count: int, tool: str = "otlp") -> Iterator[Record]:
+    """Records of many traces, of which only a few were judged; ids are such as a tool gives them."""
     few = list(records([traced_case(i) for i in range(20)]))
     for i in range(count):
-        one = few[i % len(few)]
-        made = traced_case(i)
+        one, made = few[i % len(few)], case_for(tool, i)
         yield replace(one, case=replace(one.case, id=made.id, trace_id=made.trace_id, tags=made.tags))

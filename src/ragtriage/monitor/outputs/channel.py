@@ -132,7 +132,6 @@ class ToolChannel:
             timeout=httpx.Timeout(READ, connect=CONNECT),
             limits=httpx.Limits(max_connections=destination.in_flight),
             follow_redirects=False,
-            trust_env=True,
         )
 
     async def close(self) -> None:

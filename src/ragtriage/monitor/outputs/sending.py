@@ -158,7 +158,9 @@ class Delivery:
         await asyncio.gather(*(self._attempt(some, remotes, found) for some in self._packed(due, remotes)))
         for entry in due:
             if entry.key not in found:
-                found[entry.key] = OutboxEntry(entry.digest, WAITING, remotes.get(entry.key), self.done.why)
+                before = known.get(entry.key)
+                state = SENDING if before and before.state == SENDING else WAITING  # nobody could look for it
+                found[entry.key] = OutboxEntry(entry.digest, state, remotes.get(entry.key), self.done.why)
         self.done.left += sum(one.state in {WAITING, SENDING} for one in found.values())
         self._outbox.keep(found)
 
@@ -231,7 +233,10 @@ class Delivery:
         if remote and reply.status == 404:  # somebody deleted it there
             remotes.pop(first.key)
             await self._attempt(entries, remotes, found)
-        elif reply.refused and not self._has_it(reply):
+        elif self._has_it(reply) and not remote and (own := self._tool.remote(first, reply.value)):
+            remotes[first.key] = own
+            await self._attempt(entries, remotes, found)
+        elif reply.refused:
             await self._refused(entries, reply, remotes, found)
         else:
             await self._taken(entries, reply, remotes, found)
