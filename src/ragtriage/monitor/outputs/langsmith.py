@@ -91,6 +91,6 @@ def _uuid(text: str) -> str | None:
 
 
 LANGSMITH = Destination(
-    "langsmith", "LangSmith", entries, headers, "LANGSMITH_API_KEY", alone, in_flight=8, again=again, remote=remote,
+    "langsmith", "LangSmith", entries, headers, "LANGSMITH_API_KEY", alone, in_flight=4, again=again, remote=remote,
     project=project, ask_project=ask_project,
 )  # fmt: skip

@@ -96,6 +96,6 @@ def headers(env: Environment) -> dict[str, str]:
 
 MLFLOW = Destination(
     "mlflow", "MLflow", entries, headers,
-    "MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD", alone, in_flight=8,
+    "MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD", alone, in_flight=4,
     repeatable=False, again=again, remote=remote, find=find,
 )  # fmt: skip
