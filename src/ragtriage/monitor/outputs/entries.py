@@ -98,7 +98,7 @@ class Destination:
     rejected: Callable[[Any], int] = lambda _: 0
     """How many entries a tool says it did not take, in a reply that is no refusal."""
     project: Callable[[Environment], str | None] = lambda _: None
-    """What the environment calls the project, for traces that don't say in which they are."""
+    """What the environment calls the project that the traces are in."""
     ask_project: Callable[[str], tuple[str, Callable[[Any], str | None]]] | None = None
     """Where a tool can be asked (GET) for what it calls a project of this name, and how its reply is read."""
     sources: bool = False

@@ -123,7 +123,7 @@ class ScoredTrace:
     weight: float = 1.0
     service: str | None = None
     project: str | None = None
-    """What the tool keeps the trace under, where the trace says so."""
+    """What the tool keeps the trace under. No tag says it: `project` there is the application's own word."""
     response_id: str | None = None
     """The provider's, of the response."""
     sources: Sequence[SourceVerdict] = ()
@@ -186,9 +186,8 @@ class RunScores:
             _text(tags, "conversation"),
             counted_weight(row.weight),
             _text(tags, "service"),
-            _text(tags, "project"),
-            _text(tags, "response_id"),
-            self._verdicts(record) if record and self._sources else (),
+            response_id=_text(tags, "response_id"),
+            sources=self._verdicts(record) if record and self._sources else (),
         )
 
     def _score(self, name: str, outcome: Outcome) -> SentScore:
@@ -264,13 +263,11 @@ class _Means:
     def __init__(self, thresholds: Mapping[str, float], metrics: Mapping[str, Metric]) -> None:
         self._thresholds, self._metrics = thresholds, metrics
         self._sums: dict[tuple[str, str], tuple[float, float, int]] = {}
-        self._projects: dict[str, str | None] = {}
 
     def add(self, trace: ScoredTrace) -> None:
         """Take the scores of one case in."""
         if trace.conversation is None:
             return
-        self._projects.setdefault(trace.conversation, trace.project)
         for score in trace.scores:
             if score.value is not None:
                 key = (trace.conversation, score.metric)
@@ -286,7 +283,6 @@ class _Means:
                 total / weight,
                 count,
                 _label(self._metrics.get(metric), total / weight, self._thresholds),
-                self._projects[conversation],
             )
             for (conversation, metric), (total, weight, count) in self._sums.items()
         ]

@@ -116,15 +116,14 @@ class Delivery:
 
     def _of_traces(self) -> Iterator[Entry]:
         for trace in self._scores:
-            placed = trace if trace.project or not self._project else replace(trace, project=self._project)
+            placed = replace(trace, project=self._project)
             yield from self._counted(self._tool.entries(placed, self._scores.by))
             self._advance()
 
     def _of_conversations(self) -> Iterator[Entry]:
         if self._tool.means:
             for mean in self._scores.means:
-                placed = mean if mean.project or not self._project else replace(mean, project=self._project)
-                yield from self._tool.means(placed, self._scores.by)
+                yield from self._tool.means(replace(mean, project=self._project), self._scores.by)
 
     def _counted(self, found: Iterable[Entry | NotSent]) -> Iterator[Entry]:
         for one in found:
