@@ -38,6 +38,7 @@ class Heard:
     headers: Mapping[str, str]
     """Names in small letters."""
     body: Any
+    method: str = "POST"
 
 
 class Server:
@@ -99,11 +100,11 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
-    def do_POST(self) -> None:
+    def _answer(self) -> None:
         server: Server = self.server.owner  # type: ignore[attr-defined]
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        said = server.says(Heard(self.path, headers, json.loads(raw or b"null")))
+        said = server.says(Heard(self.path, headers, json.loads(raw or b"null"), self.command))
         if said.after:
             server.closing.wait(said.after)
         if said.reset:
@@ -122,6 +123,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
         except ConnectionError:  # whoever asked has gone
             self.close_connection = True
+
+    do_GET = do_PUT = do_PATCH = do_POST = _answer  # noqa: N815  # the server's names
 
     def log_message(self, *_: object) -> None:
         pass

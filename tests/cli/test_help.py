@@ -19,7 +19,7 @@ from ragtriage.testset.generation.phrasing import NAMES
 
 EXPECTED = [
     "evaluate", "collect", "plan", "traces", "demo", "report", "show", "compare", "baseline", "export", "watch",
-    "windows", "runs", "store", "forget", "testset", "readers", "judge", "trust",
+    "windows", "send", "runs", "store", "forget", "testset", "readers", "judge", "trust",
 ]  # fmt: skip
 
 

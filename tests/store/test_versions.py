@@ -145,7 +145,7 @@ def test_a_store_of_version_1_is_brought_up_to_date_and_reads_as_it_was_written(
     assert made_of(place) == made_of(fresh)
 
 
-def test_a_store_of_version_2_reads_and_goes_on_as_it_was_written(place):
+def test_a_store_of_version_2_reads_and_goes_on_as_it_was_written(place, tmp_path):
     cases = [case(0), FULL, case(3)]
     of_version(2, place)
     with open_store(place, project="shop") as store:
@@ -169,6 +169,9 @@ def test_a_store_of_version_2_reads_and_goes_on_as_it_was_written(place):
         assert untimed(store.run("last").records()) == untimed(evaluated(cases))
         assert store.forget_texts(1) == 3
         assert store.check().sound
+    fresh = Place(*new_schema()) if place.on_server else tmp_path / "fresh"
+    open_store(fresh).close()
+    assert made_of(place) == made_of(fresh)
 
 
 def test_runs_of_version_1_belong_to_every_project(place):

@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("results", "Write a run as rows for other programs, one row per case, or per claim."),
     "watch": ("watch", "Judge traffic window by window, and raise an alarm where answers get worse."),
     "windows": ("windows", "List the windows of watched traffic, the newest first, and the open alarms."),
+    "send": ("send", "Send a run's scores back to where its traces came from."),
     "runs": ("runs", "List the stored runs, the newest first; or give one a name or a note."),
     "store": ("store", "Stores for a team: make one, bring it up to date, copy runs, look it through, delete runs."),
     "forget": ("forget", "Delete the texts of a run, of some of its cases, or of old runs; scores and verdicts stay."),

@@ -1,1 +1,1 @@
-"""Production traffic over time: which cases are judged, windows, detectors of a fall in quality, alarms."""
+"""Production traffic over time: which cases are judged, windows, detectors of a fall in quality, alarms, scores out."""

@@ -173,7 +173,7 @@ def _to_version_2(connection: Connection, database: Database) -> None:
 
 
 def _to_version_3(connection: Connection, database: Database) -> None:
-    """Windows of a watch, its detectors and alarms."""
+    """Windows of a watch, its detectors and alarms; what became of scores that were sent to other tools."""
     named, kind = database.named, " WITHOUT ROWID" if database.is_sqlite else ""
     watch = "project TEXT NOT NULL, watch TEXT NOT NULL"
     detector = f"{watch}, metric TEXT NOT NULL, stratum TEXT NOT NULL"
@@ -196,6 +196,19 @@ def _to_version_3(connection: Connection, database: Database) -> None:
         ),
     ):
         connection.exec_driver_sql(statement)
+    _make_outbox(connection, database)
+
+
+def _make_outbox(connection: Connection, database: Database) -> None:
+    named, blob = database.named, "BLOB" if database.is_sqlite else "BYTEA"
+    number = "FLOAT" if database.is_sqlite else "DOUBLE PRECISION"
+    connection.exec_driver_sql(
+        f"CREATE TABLE {named('outbox')} (run INTEGER NOT NULL, destination TEXT NOT NULL, entry {blob} NOT NULL, "
+        f"body {blob} NOT NULL, state TEXT NOT NULL, remote TEXT, reason TEXT, since {number} NOT NULL, "
+        "PRIMARY KEY (run, destination, entry), "
+        f"FOREIGN KEY(run) REFERENCES {named('runs')} (number) ON DELETE CASCADE)"
+        + (" WITHOUT ROWID" if database.is_sqlite else "")
+    )
 
 
 def _make_forget_texts(connection: Connection, database: Database) -> None:

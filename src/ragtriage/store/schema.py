@@ -301,3 +301,19 @@ alarms = sa.Table(
     sa.UniqueConstraint("run", "position", "metric", "stratum"),
     sqlite_with_rowid=False,
 )
+
+outbox = sa.Table(
+    "outbox",
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
+    sa.Column("destination", LosslessText, primary_key=True),  # a tool and its address, without what is secret in it
+    sa.Column("entry", sa.LargeBinary(16), primary_key=True),  # the digest of what the score is of
+    sa.Column("body", sa.LargeBinary(16), nullable=False),  # the digest of what is sent
+    sa.Column("state", sa.Text, nullable=False),  # see `store.outbox`
+    sa.Column("remote", LosslessText),  # what the tool calls it
+    sa.Column("reason", LosslessText),  # why it waits or was refused
+    sa.Column("since", sa.Float, nullable=False),  # seconds since 1970
+    sqlite_with_rowid=False,
+)
+"""What became of the scores of runs that were sent to other tools. What is sent is made anew from the run each time,
+so that no text stands here, and none outlives the run."""

@@ -1,0 +1,166 @@
+"""What is sent, entry by entry, and what a tool has to be: the values that the modules of the tools are made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from ragtriage.monitor.outputs.scores import ConversationMean, ScoredBy, ScoredTrace, SentScore, SourceVerdict
+from ragtriage.runs.case_row import digest
+
+EntryKind = Literal["score", "source", "conversation"]
+"""A case's score, the verdict on a source, or the mean of a conversation."""
+UNDEFINED = "undefined"
+"""Why what has no value isn't sent to a tool that wants a number."""
+Environment = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One score as a tool takes it."""
+
+    key: bytes
+    """The digest of what it is of, 16 bytes."""
+    kind: EntryKind
+    path: str
+    """Where it goes, beneath the tool's address."""
+    body: Mapping[str, Any]
+    of: str
+    """What the tool's replies call what it is of: the id of a span, a trace or a conversation."""
+
+    @cached_property
+    def text(self) -> str:
+        """The body as JSON."""
+        return json.dumps(self.body, ensure_ascii=False)
+
+    @property
+    def digest(self) -> bytes:
+        """Of all that is sent, 16 bytes."""
+        return digest(f"{self.path}\0{self.text}")
+
+
+@dataclass(frozen=True, slots=True)
+class NotSent:
+    """What isn't sent, since the tool has no place for it."""
+
+    reason: str
+    """`UNDEFINED`, or a few words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """One request to a tool."""
+
+    method: str
+    path: str
+    content: str
+    """JSON."""
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A tool that scores can be sent to.
+
+    What is sent again must not make a score twice: either what a tool takes replaces what it has under the same id,
+    name or mark (`repeatable`), or entries that it has are changed by another request (`again`).
+    """
+
+    name: str
+    """As its flag is called."""
+    title: str
+    entries: Callable[[ScoredTrace, ScoredBy], Iterator[Entry | NotSent]]
+    """The scores, and verdicts on sources, of one case."""
+    headers: Callable[[Environment], dict[str, str]]
+    """Those that hold keys, from the variables that the tool's own client reads."""
+    variables: str
+    """Which variables these are, for messages."""
+    body: Callable[[Sequence[Entry]], str]
+    """Entries of one path → the body of a request, JSON."""
+    means: Callable[[ConversationMean, ScoredBy], Iterator[Entry]] | None = None
+    """The mean of a conversation; None for a tool that has no place for it."""
+    method: str = "POST"
+    most: int = 1
+    """Entries of a request."""
+    most_bytes: int = 1_000_000
+    """Of a request."""
+    in_flight: int = 2
+    """Requests at a time."""
+    repeatable: bool = True
+    again: Callable[[Entry, str], ToolRequest] | None = None
+    """The request that changes an entry, by what the tool calls it."""
+    remote: Callable[[Entry, Any], str | None] = lambda _entry, _reply: None
+    """What a tool calls an entry, from its reply."""
+    find: Callable[[Entry], tuple[str, Callable[[Any], str | None]]] | None = None
+    """Where a tool can be asked (GET) whether it has an entry, and what it calls it, from the reply."""
+    rejected: Callable[[Any], int] = lambda _: 0
+    """How many entries a tool says it did not take, in a reply that is no refusal."""
+    project: Callable[[Environment], str | None] = lambda _: None
+    """What the environment calls the project that the traces are in."""
+    ask_project: Callable[[str], tuple[str, Callable[[Any], str | None]]] | None = None
+    """Where a tool can be asked (GET) for what it calls a project of this name, and how its reply is read."""
+    sources: bool = False
+    """Whether it has a place for verdicts on single sources."""
+
+
+def score_key(trace: ScoredTrace, score: SentScore) -> bytes:
+    """What names one score of a case."""
+    return _key("score", trace.case_id, trace.trace, trace.span or "", score.metric)
+
+
+def source_key(trace: ScoredTrace, verdict: SourceVerdict) -> bytes:
+    """What names the verdict on a source."""
+    return _key("source", trace.case_id, trace.trace, verdict.span, str(verdict.place))
+
+
+def mean_key(mean: ConversationMean) -> bytes:
+    """What names the mean of a conversation."""
+    return _key("conversation", mean.conversation, mean.metric)
+
+
+def _key(*parts: str) -> bytes:
+    return digest(json.dumps(parts))
+
+
+def facts(by: ScoredBy, score: SentScore) -> dict[str, str | int]:
+    """What is said beside a score: by which judge, from how many verdicts; no text."""
+    told: dict[str, str | int] = {
+        "ragtriage.run": by.run, "judge": by.judge, "fingerprint": by.fingerprint,
+    }  # fmt: skip
+    if score.label:
+        told["label"] = score.label
+    if score.value is not None:
+        told |= {"judged": score.judged, "unknown": score.unknown}
+    return told
+
+
+def comment_of(score: SentScore) -> str | None:
+    """What is said of a score in words: its explanation where texts may be quoted, why it is undefined else."""
+    return score.explanation or score.undefined or None
+
+
+def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what isn't known."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def listed_as(field: str) -> Callable[[Sequence[Entry]], str]:
+    """A body that is an object with one list of entries."""
+    return lambda entries: f'{{"{field}": {_list(entries)}}}'
+
+
+def as_list(entries: Sequence[Entry]) -> str:
+    """A body that is a list of entries."""
+    return _list(entries)
+
+
+def alone(entries: Iterable[Entry]) -> str:
+    """A body that is one entry."""
+    (entry,) = entries
+    return entry.text
+
+
+def _list(entries: Sequence[Entry]) -> str:
+    return "[" + ", ".join(entry.text for entry in entries) + "]"

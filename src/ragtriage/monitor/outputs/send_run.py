@@ -1,0 +1,125 @@
+"""A stored run's scores to everything that was named: one call, for commands and for a watch alike."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ragtriage.core.files import atomic_write
+from ragtriage.monitor.outputs.channel import ToolChannel
+from ragtriage.monitor.outputs.destinations import DESTINATIONS
+from ragtriage.monitor.outputs.entries import Entry, Environment
+from ragtriage.monitor.outputs.otlp import OTLP, write_batches
+from ragtriage.monitor.outputs.scores import RunScores
+from ragtriage.monitor.outputs.sending import Delivered, Delivery
+from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.run import Run
+from ragtriage.store.database import Database
+from ragtriage.store.outbox import Outbox
+from ragtriage.store.question_locks import exclusive
+
+PATIENCE = 60.0
+"""Seconds for which a request that isn't answered is repeated."""
+
+
+@dataclass(frozen=True, slots=True)
+class SendOptions:
+    """How scores are sent."""
+
+    quote: bool = False
+    """Whether explanations go along, which quote the cases."""
+    retry_refused: bool = False
+    """Whether what a tool refused before is sent to it again."""
+    patience: float = PATIENCE
+
+
+@dataclass
+class WrittenScores:
+    """What was written to a file."""
+
+    records: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    """What it has no place for: reason → count."""
+    without_trace: int = 0
+    """Cases that have no trace, so that nothing of them can be written."""
+
+
+def send_run(
+    database: Database,
+    run: Run,
+    config: EvaluationConfig,
+    addresses: Mapping[str, str],
+    env: Environment,
+    options: SendOptions = SendOptions(),  # frozen
+    *,
+    advance: Callable[[], object] = lambda: None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> list[Delivered]:
+    """Send a run's scores to tools, to all at the same time: one that is dead holds no other up.
+
+    Args:
+        database: that of the store which holds the run, and what became of its scores.
+        run: the run.
+        config: by what it is read.
+        addresses: name of a destination → address.
+        env: the environment, which holds keys.
+        options: how.
+        advance: is called with each case that is through, for each destination.
+        sleep: waits.
+
+    Returns:
+        What became of the scores, in the order of the addresses.
+
+    Raises:
+        MissingExtraError: the extra `collect` isn't installed.
+        ConfigError: an address is none; nothing was sent then.
+        StoreError: the run or the outbox can't be used, or another process sends the same.
+    """
+
+    async def send(stack: ExitStack) -> list[Delivered]:
+        channels: list[ToolChannel] = []
+        try:
+            for name, url in addresses.items():
+                channels.append(ToolChannel(DESTINATIONS[name], url, env, options.patience, sleep))
+            deliveries = []
+            for channel in channels:
+                tool, to = channel.destination, f"{channel.destination.name} {channel.shown}"
+                what = f"sending run {run.number} to {to}"
+                # what two processes send at the same time would stand twice where a tool adds
+                stack.enter_context(exclusive(database, what, party=secrets.token_hex(8), patience=0.0))
+                scores = RunScores(run, config, quote=options.quote, sources=tool.sources)
+                outbox, again = Outbox(database, run.number, to), options.retry_refused
+                deliveries.append(Delivery(scores, channel, outbox, env, retry_refused=again, advance=advance))
+            return list(await asyncio.gather(*(one.deliver() for one in deliveries)))
+        finally:
+            await asyncio.gather(*(channel.close() for channel in channels))
+
+    with ExitStack() as stack:
+        return asyncio.run(send(stack))
+
+
+def write_scores(path: Path, run: Run, config: EvaluationConfig, *, quote: bool = False) -> WrittenScores:
+    """Write a run's scores to a file as OTLP JSON log records, a batch a line, in the place of what it held.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    scores, written = RunScores(run, config, quote=quote), WrittenScores()
+
+    def records() -> Iterator[Entry]:
+        for trace in scores:
+            for one in OTLP.entries(trace, scores.by):
+                if isinstance(one, Entry):
+                    yield one
+                else:
+                    written.left_out[one.reason] += 1
+
+    with atomic_write(path, "replace") as file:
+        written.records = write_batches(file, records())
+    written.without_trace = scores.without_trace
+    return written
