@@ -84,6 +84,8 @@ def test_an_alarm_exits_with_1_until_it_is_acknowledged(command, tmp_path: Path)
     told = command("watch", "--replay", "t.jsonl", *flags, "--json")
     assert (told.code, told.json["alarms"]) == (1, found["alarms"])
     assert {one["metric"] for one in told.json["detectors"]} == {"groundedness", "undefined", "failing"}
+    assert command("store", "delete", "2", "--yes").code == 0  # an alarm outlives its window
+    assert command("windows").out.splitlines()[: len(alarms)] == alarms
     for number in range(1, len(alarms) + 1):
         assert command("windows", "ack", str(number)).out.startswith(f"closed: alarm {number}: ")
     assert command("windows", "ack", "7").err == "ragtriage: there is no alarm 7: none is open\n"
@@ -105,7 +107,11 @@ def test_wrong_flags_are_told_before_anything_is_judged(command, tmp_path: Path)
     ):
         said = command("watch", "--replay", "t.jsonl", *flags)
         assert (said.code, told in said.err) == (2, True), said.err
-    assert command("windows").err == "no traffic was watched yet: ragtriage watch --replay FILE\n"
+    listed = command("windows")
+    assert (listed.out, listed.err) == (
+        "no alarm is open\n",
+        "no window is stored: ragtriage watch --replay FILE\n",
+    )
 
 
 def private(i: int) -> dict[str, Any]:

@@ -276,6 +276,25 @@ def test_texts_and_windows_are_kept_as_long_as_is_said(store, tmp_path):
         Keeping.parse(None, "3w")
 
 
+@pytest.mark.parametrize("size", [WindowSize(cases=50), WindowSize(seconds=3600)])
+def test_what_a_deleted_window_held_isnt_judged_again(store, tmp_path, size):
+    old = replace(OF_50, size=size, keeping=Keeping(runs=-100000))
+    watched(store, written(tmp_path / "t.jsonl", STEADY[:60]), options=old)
+    assert store.runs() == []
+    before = kept_in(Path(store.where).parent)
+    judge = fake()
+    result = watched(store, tmp_path / "t.jsonl", judge=judge, options=old)
+    assert (judge.asked, result.windows, store.runs()) == ([], (), [])
+    assert kept_in(Path(store.where).parent) == before
+    judge = fake()  # the file grows, and one case arrives late: these alone are judged
+    grown = written(tmp_path / "t.jsonl", [*STEADY[:40], row(400, time=row(39)["time"]), *STEADY[40:70]])
+    result = watched(store, grown, judge=judge, options=replace(old, keeping=Keeping()))
+    asked = {question.query for question in judge.asked if question.query}
+    assert asked == {row(i)["question"] for i in (*range(60, 70), 400)}
+    assert result.watch.gathered is not None
+    assert len(result.watch.gathered) == 71
+
+
 def test_another_process_on_the_same_watch_is_named(store, tmp_path):
     path = written(tmp_path / "t.jsonl", STEADY[:10])
     with (
