@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import importlib.util
-import re
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +17,7 @@ from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.files import open_private, private_folder
 from ragtriage.core.validation import near_names
+from ragtriage.readers.known_forms import hide_known_forms
 from ragtriage.readers.problems import RowProblem
 
 USER = "user"
@@ -26,32 +26,8 @@ KEY_FILE = "user.key"
 BUILTIN = "builtin"
 _KEY_BYTES = 32
 _DIGEST_BYTES = 12
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_CARD = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)")
-_IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
 Redact = Callable[[str, str], str]
 """(What the text is, the text) → the text as it may be stored."""
-
-
-def hide_known_forms(_: str, text: str) -> str:
-    """Hide e-mail addresses, numbers of cards (by Luhn's check) and IBANs (by theirs), each behind its name."""
-    text = _EMAIL.sub("[e-mail]", text)
-    text = _IBAN.sub(lambda found: "[IBAN]" if _is_iban(found[0]) else found[0], text)
-    return _CARD.sub(lambda found: "[card]" if _is_card(found[0]) else found[0], text)
-
-
-def _is_card(text: str) -> bool:
-    """Whether the digits have the check digit of ISO/IEC 7812 (Luhn)."""
-    digits = [int(one) for one in reversed(text) if one.isdigit()]
-    doubled = (sum(divmod(2 * one, 10)) for one in digits[1::2])
-    return (sum(digits[::2]) + sum(doubled)) % 10 == 0
-
-
-def _is_iban(text: str) -> bool:
-    """Whether the check digits are right (ISO 13616)."""
-    plain = text.replace(" ", "")
-    moved = plain[4:] + plain[:4]
-    return int("".join(str(int(one, 36)) for one in moved)) % 97 == 1
 
 
 def redaction_named(spec: str) -> Redact:
