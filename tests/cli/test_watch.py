@@ -143,6 +143,18 @@ def test_nothing_that_is_hidden_is_stored_or_shown(command, tmp_path: Path) -> N
     assert len(case.tags["user"]) == 24
 
 
+def test_conversations_that_are_hidden_stay_apart(command, tmp_path: Path) -> None:
+    rows = [traffic(i, conversation=f"user{i % 6}@example.org", user_id=f"user{i % 6}@example.org") for i in range(12)]
+    written(tmp_path / "t.jsonl", rows)
+    said = command("watch", "--replay", "t.jsonl", "--redact", "builtin", *LEAN)
+    assert "the baseline has 6 of 500 drawn cases" in said.out
+    assert not Place(str(tmp_path / ".ragtriage")).holds("example.org")
+    with open_store(tmp_path / ".ragtriage") as store:
+        cases = [record.case for record in store.run(1).records()]
+    assert len({case.tags["conversation"] for case in cases}) == 6
+    assert all(case.tags["conversation"] == case.tags["user_id"] for case in cases)
+
+
 def test_users_are_digests_by_a_key_that_only_the_owner_reads(command, tmp_path: Path) -> None:
     written(tmp_path / "t.jsonl", [traffic(i, user=f"u{i % 2}") for i in range(4)])
     command("watch", "--replay", "t.jsonl", *LEAN)

@@ -46,19 +46,49 @@ def test_every_text_of_a_case_is_redacted_with_its_key():
     case = Case(
         "x",
         "q",
-        (Source("s", "id"),),
+        (Source("s", "id"), Source("s")),
         "r",
         reference="f",
         history=(Turn("user", "h"),),
         samples=("m",),
-        tags={"user": "u", "note": ["n", {"deep": "d", "number": 4}], "seconds": 1.5},
+        relevant_ids=("id",),
+        tags={"user": "u", "conversation": "c", "note": ["n", {"deep": "d", "number": 4}], "seconds": 1.5},
     )
-    found = Privacy(redact=lambda key, text: f"{key}:{text}").of(case)
+    found = Privacy(lambda named: f"digest of {named}", lambda key, text: f"{key}:{text}", plain_users=True).of(case)
     assert (found.query, found.response, found.reference) == ("query:q", "response:r", "reference:f")
-    assert found.sources == (Source("source:s", "id"),)
+    assert found.sources == (Source("source:s", "digest of id"), Source("source:s"))
+    assert found.relevant_ids == ("digest of id",)
     assert (found.history, found.samples) == ((Turn("user", "history:h"),), ("sample:m",))
-    assert found.tags == {"user": "u", "note": ["note:n", {"deep": "note:d", "number": 4}], "seconds": 1.5}
+    assert found.tags == {
+        "user": "u",
+        "conversation": "digest of c",
+        "note": ["note:n", {"deep": "note:d", "number": 4}],
+        "seconds": 1.5,
+    }
     assert Privacy(redact=lambda *_: "").of(Case("x", "q", None)).sources is None
+
+
+def test_ids_that_redaction_leaves_are_stored_as_they_are():
+    case = Case("x", "q", (Source("s", "doc 7"),), tags={"conversation": "c-17"}, relevant_ids=("doc 7",))
+    assert Privacy(lambda _: "a digest", hide_known_forms).of(case) == case
+
+
+@pytest.mark.parametrize(
+    "name", ["user", "user_id", "userId", "user.id", "enduser.id", "langfuse_user_id", "userEmail"]
+)
+def test_every_tag_that_names_a_user_is_the_same_digest(name: str):
+    def told(tags: dict[str, object], *, plain: bool = False) -> dict[str, object]:
+        return dict(Privacy(lambda named: f"digest of {named}", plain_users=plain).of(Case("x", "q", tags=tags)).tags)
+
+    assert told({name: "u", "made": [{name: 7}]}) == {name: "digest of u", "made": [{name: "digest of 7"}]}
+    assert told({name: "u"}, plain=True) == {name: "u"}
+    assert told({name: None}) == {name: None}
+
+
+@pytest.mark.parametrize("name", ["score.user", "new_user", "user_type", "users", "trace_id"])
+def test_tags_that_dont_name_a_user_stay(name: str):
+    case = Case("x", "q", tags={name: "u"})
+    assert Privacy(lambda _: "a digest").of(case) is case
 
 
 def test_a_case_whose_redaction_fails_is_never_let_through():

@@ -47,11 +47,11 @@ class PrivacyFlags:
     keep_runs: str | None = None
 
     def privacy(self, store: Store) -> Privacy:
-        """What is done to a case first. The key for users stands beside the store, a server's in this user's folder."""
+        """What is done to a case first. The digests' key stands beside the store, a server's in this user's folder."""
         file = store.database.file
         folder = state_folder() if file is None else file.path.parent
-        digests = None if self.plain_users else UserDigests(folder)
-        return Privacy(digests, redaction_named(self.redact) if self.redact else None)
+        redact = redaction_named(self.redact) if self.redact else None
+        return Privacy(UserDigests(folder), redact, self.plain_users)
 
 
 @command("watch")
