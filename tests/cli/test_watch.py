@@ -93,6 +93,21 @@ def test_an_alarm_exits_with_1_until_it_is_acknowledged(command, tmp_path: Path)
     assert "no alarm is open" in command("windows").out
 
 
+def test_a_baseline_without_a_detector_is_refused_and_none_is_told_loudly(command, tmp_path: Path) -> None:
+    written(tmp_path / "base.jsonl", [traffic(i, tenant=f"t{i % 2}") for i in range(60)])
+    written(tmp_path / "few.jsonl", [traffic(i) for i in range(4)])
+    assert command("evaluate", "base.jsonl", *LEAN).code == command("evaluate", "few.jsonl", *LEAN).code == 0
+    said = command("watch", "--replay", "few.jsonl", "--baseline", "2", *LEAN)
+    assert (said.code, said.out) == (2, "")
+    assert "--baseline: run 2 gives no detector: 4 cases of it count, drawn by lot and one a conversation" in said.err
+    assert "and 50 are needed: name more runs, or leave --baseline out" in said.err
+    parted = command("watch", "--replay", "few.jsonl", "--baseline", "1", "--stratify", "tenant", *LEAN)
+    assert parted.code == 2
+    assert "60 cases of it count" in parted.err
+    assert "50 are needed with the same value of --stratify" in parted.err
+    assert command("watch", "--replay", "few.jsonl", "--baseline", "1,2", *LEAN).code == 0
+
+
 def test_wrong_flags_are_told_before_anything_is_judged(command, tmp_path: Path) -> None:
     written(tmp_path / "t.jsonl", [traffic(i) for i in range(3)])
     for flags, told in (

@@ -15,6 +15,7 @@ from watched import CONFIG, answer, fake, row, steady, watched, written
 
 from forked import Child
 from places import Place
+from ragtriage.cli.watch_output import detector_lines
 from ragtriage.core.case import LEAST_WEIGHT
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.execution.evaluate_file import evaluate_file
@@ -195,6 +196,17 @@ def test_each_part_of_the_traffic_has_its_own_baseline(store, tmp_path):
     assert {stratum for _, stratum in result.watch.detectors} == {"b"}
     assert result.watch.detectors["groundedness", "b"].cases < 50
     assert (result.alarms[0].row.metric, result.alarms[0].row.stratum) == ("groundedness", "b")
+
+
+def test_first_cases_that_give_no_detector_are_told(store, tmp_path):
+    rows = [row(i, steady(i), tenant=f"t{i % 3}") for i in range(104)]
+    options = replace(OF_50, first=60, stratify="tenant")
+    result = watched(store, written(tmp_path / "t.jsonl", rows), options=options)
+    assert list(detector_lines(result.watch)) == [
+        "0 detectors against the first 60 drawn cases",
+        "warning: no alarm can be raised: name runs with 50 cases or more of a part of the traffic (--baseline)",
+        "no detector, with under 50 cases in the baseline: t0 (20), t1 (20) and t2 (20)",
+    ]
 
 
 def test_beyond_50_values_the_rest_is_other(store, tmp_path):
