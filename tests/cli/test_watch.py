@@ -63,6 +63,48 @@ def test_windows_are_listed_and_read_like_any_run(command, tmp_path: Path) -> No
     assert "new run 3\n" in command("evaluate", "t.jsonl", *LEAN).err  # a window is no earlier run of the file
 
 
+def span(trace: int, number: int, parent: str, kind: str, **attributes: str) -> dict[str, Any]:
+    """A line of a collector's file with one span."""
+    begin = 1_764_000_000_000_000_000 + trace * 10**9
+    held = {"openinference.span.kind": kind} | {key.replace("__", "."): value for key, value in attributes.items()}
+    own = {
+        "traceId": f"{trace:032x}",
+        "spanId": f"{number:016x}",
+        "parentSpanId": parent,
+        "name": kind,
+        "startTimeUnixNano": str(begin),
+        "endTimeUnixNano": str(begin + 10**8),
+        "attributes": [{"key": key, "value": {"stringValue": value}} for key, value in held.items()],
+    }
+    return {"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": [own]}]}]}
+
+
+def test_a_trace_that_is_split_between_files_given_side_by_side_is_one(command, tmp_path: Path) -> None:
+    chains = [
+        span(i, 1, "", "CHAIN", input__value=f"What does ticket {i} cost?", output__value=f"Ticket {i} costs 3 euros.")
+        for i in range(1, 4)
+    ]
+    found = [
+        span(i, 2, f"{1:016x}", "RETRIEVER", retrieval__documents__0__document__content=f"Ticket {i} costs 3 euros.")
+        for i in range(1, 4)
+    ]
+    (tmp_path / "new").mkdir()
+    written(tmp_path / "old.jsonl", [*found, chains[0]])
+    written(tmp_path / "new" / "t.jsonl", chains[1:])
+    written(tmp_path / "cases.jsonl", [traffic(9)])
+    said = command("watch", "--replay", "old.jsonl", "cases.jsonl", "new", *LEAN)
+    assert said.code == 0, said.err
+    assert "old.jsonl and 1 more (otlp)" in said.err
+    assert "OTLP JSON · 3 traces, 6 spans" in said.err
+    assert "4 cases, 4 to be judged" in said.err
+    assert "can't be used" not in said.err
+    with open_store(tmp_path / ".ragtriage") as store:
+        cases = {record.case.query: record.case for run in (1, 2) for record in store.run(run).records()}
+    for i in range(1, 4):
+        case = cases[f"What does ticket {i} cost?"]
+        assert [one.text for one in case.known_sources] == [f"Ticket {i} costs 3 euros."]
+
+
 def test_an_alarm_exits_with_1_until_it_is_acknowledged(command, tmp_path: Path) -> None:
     written(tmp_path / "base.jsonl", [traffic(i) for i in range(50)])
     written(tmp_path / "t.jsonl", [traffic(i) if i < 55 else wrong(i) for i in range(50, 70)])

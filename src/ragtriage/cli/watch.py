@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ragtriage.cli.console import exit_if, tell
 from ragtriage.cli.evaluation_flags import requested_metrics
 from ragtriage.cli.flags import command
-from ragtriage.cli.input_files import CaseFlags, print_columns, print_counts, rereadable
+from ragtriage.cli.input_files import CaseFlags, joined, print_columns, print_counts, rereadable
 from ragtriage.cli.judge import JudgeFlags
 from ragtriage.cli.opened_stores import open_named_store
 from ragtriage.cli.watch_output import print_watch, printer, watch_json
@@ -99,7 +99,8 @@ def watch(  # noqa: PLR0913  # one parameter a flag
     with ExitStack() as stack:
         store = stack.enter_context(open_named_store(judge_flags.store, project, settings, create=True))
         privacy = privacy_flags.privacy(store)
-        opened = [case_flags.open(stack.enter_context(rereadable(file)), settings, privacy) for file in files]
+        there = stack.enter_context(joined([stack.enter_context(rereadable(file)) for file in files]))
+        opened = [case_flags.open(file, settings, privacy) for file in there]
         requested = requested_metrics(settings, metrics, opened[0].mapping, paid=bool(session.config.models))
         for one in opened:
             print_columns(one)

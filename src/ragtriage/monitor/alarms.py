@@ -125,8 +125,8 @@ class Watch:
         """A new watch, one that goes on, or one that has another baseline from now on.
 
         Raises:
-            ConfigError: it was begun in another way, or judged differently, and no new baseline is given; or that gives no
-                detector.
+            ConfigError: it was begun in another way, or judged differently, and no new baseline is given; or the new
+                one gives no detector.
         """
         known, named = tables.state(), f"run {', '.join(str(run.number) for run in baseline)}"
         stored = criteria.stored()
