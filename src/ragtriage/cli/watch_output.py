@@ -87,8 +87,8 @@ def detector_lines(watch: Watch) -> Iterator[str]:
         return
     yield f"{plural(len(watch.detectors), 'detector')} against {watch.baseline}"
     if not watch.detectors:
-        more = f"name runs with {FEW} cases or more of a part of the traffic (--baseline)"
-        yield f"warning: no alarm can be raised: {more}"
+        needed = f"name runs with {FEW} cases or more of a part of the traffic (--baseline)"
+        yield f"warning: no alarm can be raised: {needed}"
     if watch.without:
         named = [f"{one_line(stratum, 40) or 'all'} ({n})" for stratum, n in watch.without.items()][:_SHOWN]
         more = len(watch.without) - len(named)
