@@ -63,6 +63,48 @@ def test_windows_are_listed_and_read_like_any_run(command, tmp_path: Path) -> No
     assert "new run 3\n" in command("evaluate", "t.jsonl", *LEAN).err  # a window is no earlier run of the file
 
 
+def span(trace: int, number: int, parent: str, kind: str, **attributes: str) -> dict[str, Any]:
+    """A line of a collector's file with one span."""
+    begin = 1_764_000_000_000_000_000 + trace * 10**9
+    held = {"openinference.span.kind": kind} | {key.replace("__", "."): value for key, value in attributes.items()}
+    own = {
+        "traceId": f"{trace:032x}",
+        "spanId": f"{number:016x}",
+        "parentSpanId": parent,
+        "name": kind,
+        "startTimeUnixNano": str(begin),
+        "endTimeUnixNano": str(begin + 10**8),
+        "attributes": [{"key": key, "value": {"stringValue": value}} for key, value in held.items()],
+    }
+    return {"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": [own]}]}]}
+
+
+def test_a_trace_that_is_split_between_files_given_side_by_side_is_one(command, tmp_path: Path) -> None:
+    chains = [
+        span(i, 1, "", "CHAIN", input__value=f"What does ticket {i} cost?", output__value=f"Ticket {i} costs 3 euros.")
+        for i in range(1, 4)
+    ]
+    found = [
+        span(i, 2, f"{1:016x}", "RETRIEVER", retrieval__documents__0__document__content=f"Ticket {i} costs 3 euros.")
+        for i in range(1, 4)
+    ]
+    (tmp_path / "new").mkdir()
+    written(tmp_path / "old.jsonl", [*found, chains[0]])
+    written(tmp_path / "new" / "t.jsonl", chains[1:])
+    written(tmp_path / "cases.jsonl", [traffic(9)])
+    said = command("watch", "--replay", "old.jsonl", "cases.jsonl", "new", *LEAN)
+    assert said.code == 0, said.err
+    assert "old.jsonl and 1 more (otlp)" in said.err
+    assert "OTLP JSON · 3 traces, 6 spans" in said.err
+    assert "4 cases, 4 to be judged" in said.err
+    assert "can't be used" not in said.err
+    with open_store(tmp_path / ".ragtriage") as store:
+        cases = {record.case.query: record.case for run in (1, 2) for record in store.run(run).records()}
+    for i in range(1, 4):
+        case = cases[f"What does ticket {i} cost?"]
+        assert [one.text for one in case.known_sources] == [f"Ticket {i} costs 3 euros."]
+
+
 def test_an_alarm_exits_with_1_until_it_is_acknowledged(command, tmp_path: Path) -> None:
     written(tmp_path / "base.jsonl", [traffic(i) for i in range(50)])
     written(tmp_path / "t.jsonl", [traffic(i) if i < 55 else wrong(i) for i in range(50, 70)])
@@ -84,11 +126,28 @@ def test_an_alarm_exits_with_1_until_it_is_acknowledged(command, tmp_path: Path)
     told = command("watch", "--replay", "t.jsonl", *flags, "--json")
     assert (told.code, told.json["alarms"]) == (1, found["alarms"])
     assert {one["metric"] for one in told.json["detectors"]} == {"groundedness", "undefined", "failing"}
+    assert command("store", "delete", "2", "--yes").code == 0  # an alarm outlives its window
+    assert command("windows").out.splitlines()[: len(alarms)] == alarms
     for number in range(1, len(alarms) + 1):
         assert command("windows", "ack", str(number)).out.startswith(f"closed: alarm {number}: ")
     assert command("windows", "ack", "7").err == "ragtriage: there is no alarm 7: none is open\n"
     assert command("watch", "--replay", "t.jsonl", *flags).code == 0
     assert "no alarm is open" in command("windows").out
+
+
+def test_a_baseline_without_a_detector_is_refused_and_none_is_told_loudly(command, tmp_path: Path) -> None:
+    written(tmp_path / "base.jsonl", [traffic(i, tenant=f"t{i % 2}") for i in range(60)])
+    written(tmp_path / "few.jsonl", [traffic(i) for i in range(4)])
+    assert command("evaluate", "base.jsonl", *LEAN).code == command("evaluate", "few.jsonl", *LEAN).code == 0
+    said = command("watch", "--replay", "few.jsonl", "--baseline", "2", *LEAN)
+    assert (said.code, said.out) == (2, "")
+    assert "--baseline: run 2 gives no detector: 4 cases of it count, drawn by lot and one a conversation" in said.err
+    assert "and 50 are needed: name more runs, or leave --baseline out" in said.err
+    parted = command("watch", "--replay", "few.jsonl", "--baseline", "1", "--stratify", "tenant", *LEAN)
+    assert parted.code == 2
+    assert "60 cases of it count" in parted.err
+    assert "50 are needed with the same value of --stratify" in parted.err
+    assert command("watch", "--replay", "few.jsonl", "--baseline", "1,2", *LEAN).code == 0
 
 
 def test_wrong_flags_are_told_before_anything_is_judged(command, tmp_path: Path) -> None:
@@ -105,7 +164,11 @@ def test_wrong_flags_are_told_before_anything_is_judged(command, tmp_path: Path)
     ):
         said = command("watch", "--replay", "t.jsonl", *flags)
         assert (said.code, told in said.err) == (2, True), said.err
-    assert command("windows").err == "no traffic was watched yet: ragtriage watch --replay FILE\n"
+    listed = command("windows")
+    assert (listed.out, listed.err) == (
+        "no alarm is open\n",
+        "no window is stored: ragtriage watch --replay FILE\n",
+    )
 
 
 def private(i: int) -> dict[str, Any]:
@@ -135,6 +198,18 @@ def test_nothing_that_is_hidden_is_stored_or_shown(command, tmp_path: Path) -> N
     assert case.known_sources[0].text == "The ticket 0 of [e-mail] was paid with [card]."
     assert case.tags["note"] == [{"text": "from [e-mail]"}]
     assert len(case.tags["user"]) == 24
+
+
+def test_conversations_that_are_hidden_stay_apart(command, tmp_path: Path) -> None:
+    rows = [traffic(i, conversation=f"user{i % 6}@example.org", user_id=f"user{i % 6}@example.org") for i in range(12)]
+    written(tmp_path / "t.jsonl", rows)
+    said = command("watch", "--replay", "t.jsonl", "--redact", "builtin", *LEAN)
+    assert "the baseline has 6 of 500 drawn cases" in said.out
+    assert not Place(str(tmp_path / ".ragtriage")).holds("example.org")
+    with open_store(tmp_path / ".ragtriage") as store:
+        cases = [record.case for record in store.run(1).records()]
+    assert len({case.tags["conversation"] for case in cases}) == 6
+    assert all(case.tags["conversation"] == case.tags["user_id"] for case in cases)
 
 
 def test_users_are_digests_by_a_key_that_only_the_owner_reads(command, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from watched import CONFIG, answer, fake, row, steady, watched, written
 
 from forked import Child
 from places import Place
+from ragtriage.cli.watch_output import detector_lines
 from ragtriage.core.case import LEAST_WEIGHT
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.execution.evaluate_file import evaluate_file
@@ -197,6 +198,17 @@ def test_each_part_of_the_traffic_has_its_own_baseline(store, tmp_path):
     assert (result.alarms[0].row.metric, result.alarms[0].row.stratum) == ("groundedness", "b")
 
 
+def test_first_cases_that_give_no_detector_are_told(store, tmp_path):
+    rows = [row(i, steady(i), tenant=f"t{i % 3}") for i in range(104)]
+    options = replace(OF_50, first=60, stratify="tenant")
+    result = watched(store, written(tmp_path / "t.jsonl", rows), options=options)
+    assert list(detector_lines(result.watch)) == [
+        "0 detectors against the first 60 drawn cases",
+        "warning: no alarm can be raised: name runs with 50 cases or more of a part of the traffic (--baseline)",
+        "no detector, with under 50 cases in the baseline: t0 (20), t1 (20) and t2 (20)",
+    ]
+
+
 def test_beyond_50_values_the_rest_is_other(store, tmp_path):
     rows = [row(i, steady(i), tenant="a" if i < 56 else f"t{i}") for i in range(160)]
     options = replace(
@@ -274,6 +286,25 @@ def test_texts_and_windows_are_kept_as_long_as_is_said(store, tmp_path):
     assert [info.number for info in store.runs()] == [2, 1]
     with pytest.raises(ConfigError, match="--keep-runs 3w: write a number of days"):
         Keeping.parse(None, "3w")
+
+
+@pytest.mark.parametrize("size", [WindowSize(cases=50), WindowSize(seconds=3600)])
+def test_what_a_deleted_window_held_isnt_judged_again(store, tmp_path, size):
+    old = replace(OF_50, size=size, keeping=Keeping(runs=-100000))
+    watched(store, written(tmp_path / "t.jsonl", STEADY[:60]), options=old)
+    assert store.runs() == []
+    before = kept_in(Path(store.where).parent)
+    judge = fake()
+    result = watched(store, tmp_path / "t.jsonl", judge=judge, options=old)
+    assert (judge.asked, result.windows, store.runs()) == ([], (), [])
+    assert kept_in(Path(store.where).parent) == before
+    judge = fake()  # the file grows, and one case arrives late: these alone are judged
+    grown = written(tmp_path / "t.jsonl", [*STEADY[:40], row(400, time=row(39)["time"]), *STEADY[40:70]])
+    result = watched(store, grown, judge=judge, options=replace(old, keeping=Keeping()))
+    asked = {question.query for question in judge.asked if question.query}
+    assert asked == {row(i)["question"] for i in (*range(60, 70), 400)}
+    assert result.watch.gathered is not None
+    assert len(result.watch.gathered) == 71
 
 
 def test_another_process_on_the_same_watch_is_named(store, tmp_path):

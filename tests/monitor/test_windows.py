@@ -92,6 +92,8 @@ def test_rows_that_cant_be_used_stand_in_the_window_around_them(tmp_path):
     told = [[(one.row, one.reason.partition(":")[0]) for one in window.rejected] for window in traffic.windows]
     assert told == [[], [(2, f"{first}, row 2"), (5, f"{other}, row 2")]]
     assert traffic.counts.rejected == 2
+    shown = [str(one).partition(":")[0] for one in traffic.counts.first_rejected]
+    assert shown == [f"{first}, row 2, field 'query'", f"{other}, row 2, field 'query'"]
     with pytest.raises(InputError, match="none of its 2 rows can be used"):
         looked("1h", written(tmp_path / "c.jsonl", [bad, bad]))
 

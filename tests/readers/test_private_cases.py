@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ragtriage.core.case import Case, Source, Turn
-from ragtriage.readers.private_cases import Privacy, UserDigests, hide_known_forms
+from ragtriage.readers.known_forms import hide_known_forms
+from ragtriage.readers.private_cases import Privacy, UserDigests
 from ragtriage.readers.problems import RowProblem
 
 
@@ -18,6 +19,16 @@ from ragtriage.readers.problems import RowProblem
         ("Order 4111 1111 1111 1112 came.", "Order 4111 1111 1111 1112 came."),
         ("Call 0041 44 123 45 67.", "Call 0041 44 123 45 67."),
         ("To DE89 3704 0044 0532 0130 00 or GB82WEST12345698765432.", "To [IBAN] or [IBAN]."),
+        ("4111 1111 1111 1111 12/27", "[card] 12/27"),
+        ("4111111111111111 123", "[card] 123"),
+        ("7 x 12 4111 1111 1111 1111 123", "7 x 12 [card] 123"),
+        ("AT61 1904 3002 3457 3201 BIC RZBAATWW", "[IBAN] BIC RZBAATWW"),
+        ("BE68539007547034 CALL, BE68 5390 0754 7034 2 x", "[IBAN] CALL, [IBAN] 2 x"),
+        ("from de89 3704 0044 0532 0130 00 to LC55HEMM000100010012001200023015.", "from [IBAN] to [IBAN]."),
+        ("RU0204452560040702810412345678901 and BE68539007547034 was paid", "[IBAN] and [IBAN] was paid"),
+        ("a@b, a@b@c.example and +a.b@c.example.", "a@b, a@[e-mail] and [e-mail]."),
+        ("Not BE6853900754703, nor BE685390075470345.", "Not BE6853900754703, nor BE685390075470345."),
+        ("Not 41111111111111112, nor 411111111111111.", "Not 41111111111111112, nor 411111111111111."),
         ("Not DE88 3704 0044 0532 0130 00.", "Not DE88 3704 0044 0532 0130 00."),
         ("The date is 2026-11-01, the price 1,000,000.", "The date is 2026-11-01, the price 1,000,000."),
     ],
@@ -26,23 +37,58 @@ def test_known_forms(text: str, hidden: str):
     assert hide_known_forms("query", text) == hidden
 
 
+def test_long_words_cost_little():
+    for word in ("a" * 300_000, "4" * 300_000, "4 " * 150_000, "de89 " * 60_000):
+        assert hide_known_forms("query", f"{word}@ anna@example.org").endswith("@ [e-mail]")
+
+
 def test_every_text_of_a_case_is_redacted_with_its_key():
     case = Case(
         "x",
         "q",
-        (Source("s", "id"),),
+        (Source("s", "id"), Source("s")),
         "r",
         reference="f",
         history=(Turn("user", "h"),),
         samples=("m",),
-        tags={"user": "u", "note": ["n", {"deep": "d", "number": 4}], "seconds": 1.5},
+        relevant_ids=("id",),
+        tags={"user": "u", "conversation": "c", "note": ["n", {"deep": "d", "number": 4}], "seconds": 1.5},
     )
-    found = Privacy(redact=lambda key, text: f"{key}:{text}").of(case)
+    found = Privacy(lambda named: f"digest of {named}", lambda key, text: f"{key}:{text}", plain_users=True).of(case)
     assert (found.query, found.response, found.reference) == ("query:q", "response:r", "reference:f")
-    assert found.sources == (Source("source:s", "id"),)
+    assert found.sources == (Source("source:s", "digest of id"), Source("source:s"))
+    assert found.relevant_ids == ("digest of id",)
     assert (found.history, found.samples) == ((Turn("user", "history:h"),), ("sample:m",))
-    assert found.tags == {"user": "u", "note": ["note:n", {"deep": "note:d", "number": 4}], "seconds": 1.5}
+    assert found.tags == {
+        "user": "u",
+        "conversation": "digest of c",
+        "note": ["note:n", {"deep": "note:d", "number": 4}],
+        "seconds": 1.5,
+    }
     assert Privacy(redact=lambda *_: "").of(Case("x", "q", None)).sources is None
+
+
+def test_ids_that_redaction_leaves_are_stored_as_they_are():
+    case = Case("x", "q", (Source("s", "doc 7"),), tags={"conversation": "c-17"}, relevant_ids=("doc 7",))
+    assert Privacy(lambda _: "a digest", hide_known_forms).of(case) == case
+
+
+@pytest.mark.parametrize(
+    "name", ["user", "user_id", "userId", "user.id", "enduser.id", "langfuse_user_id", "userEmail"]
+)
+def test_every_tag_that_names_a_user_is_the_same_digest(name: str):
+    def told(tags: dict[str, object], *, plain: bool = False) -> dict[str, object]:
+        return dict(Privacy(lambda named: f"digest of {named}", plain_users=plain).of(Case("x", "q", tags=tags)).tags)
+
+    assert told({name: "u", "made": [{name: 7}]}) == {name: "digest of u", "made": [{name: "digest of 7"}]}
+    assert told({name: "u"}, plain=True) == {name: "u"}
+    assert told({name: None}) == {name: None}
+
+
+@pytest.mark.parametrize("name", ["score.user", "new_user", "user_type", "users", "trace_id"])
+def test_tags_that_dont_name_a_user_stay(name: str):
+    case = Case("x", "q", tags={name: "u"})
+    assert Privacy(lambda _: "a digest").of(case) is case
 
 
 def test_a_case_whose_redaction_fails_is_never_let_through():

@@ -6,8 +6,9 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -21,9 +22,13 @@ from ragtriage.evaluation.estimate import RowEstimate
 from ragtriage.metrics import GROUPS
 from ragtriage.metrics.names import metrics_note
 from ragtriage.readers import CaseFile, Rejected, RowLimits, open_cases
+from ragtriage.readers.cases import HEAD
 from ragtriage.readers.files import STDIN, InputPath, OpenedFile, input_file
 from ragtriage.readers.json_objects import lines_by_id
 from ragtriage.readers.private_cases import AS_IT_IS, Privacy
+from ragtriage.readers.traces.files import ENDINGS, files_in, rows_of
+from ragtriage.readers.traces.formats import format_of
+from ragtriage.readers.traces.pieces import TraceFormat
 from ragtriage.readers.traces.tree import TraceOptions
 from ragtriage.runs.manifest import ReadOptions
 from ragtriage.runs.selection import QUOTED, RowCounts, too_many_rejected
@@ -128,6 +133,48 @@ def rereadable(path: str) -> Iterator[OpenedFile]:
         with open_private(there, "wb") as copy, sys.stdin.buffer if path == STDIN else Path(path).open("rb") as stream:
             shutil.copyfileobj(stream, copy)
         yield OpenedFile(str(there), file.name)
+
+
+@contextmanager
+def joined(files: Sequence[OpenedFile]) -> Iterator[list[OpenedFile]]:
+    """The files, in their order, where those with traces of the same format are one folder.
+
+    A trace may begin in one of them and end in the next. Folders of traces are joined likewise.
+    """
+    sets: list[tuple[TraceFormat | None, list[OpenedFile]]] = []
+    for file in files:
+        form = _trace_format(file)
+        same = next((one for known, one in sets if known is form), None) if form else None
+        if same is None:
+            sets.append((form, [file]))
+        else:
+            same.append(file)
+    with ExitStack() as stack:
+        found = []
+        for _, (first, *others) in sets:
+            if not others:
+                found.append(first)
+                continue
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ragtriage-")))
+            for number, part in enumerate(part for one in (first, *others) for part in _trace_files(one)):
+                (folder / f"{number:06}").mkdir()
+                (folder / f"{number:06}" / Path(part.path).name).symlink_to(Path(part.path).resolve())
+            found.append(OpenedFile(str(folder), f"{first.name} and {len(others)} more"))
+        yield found
+
+
+def _trace_format(file: OpenedFile) -> TraceFormat | None:
+    """The format of the traces in a file or folder that can be joined with others; None where it holds none."""
+    rows = islice(rows_of(_trace_files(file), RowLimits()), HEAD)
+    return format_of([row.values for row in rows if row.values])
+
+
+def _trace_files(file: OpenedFile) -> list[OpenedFile]:
+    """The file, or those in a folder, that may hold traces, by their names."""
+    path = Path(file.path)
+    if path.is_dir():
+        return files_in(path)
+    return [file] if path.is_file() and path.name.lower().endswith(ENDINGS) else []
 
 
 def check_output(out: Path | None, file: str | Path, flag: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ragtriage.cli.console import exit_if, tell
 from ragtriage.cli.evaluation_flags import requested_metrics
 from ragtriage.cli.flags import command
-from ragtriage.cli.input_files import CaseFlags, print_columns, print_counts, rereadable
+from ragtriage.cli.input_files import CaseFlags, joined, print_columns, print_counts, rereadable
 from ragtriage.cli.judge import JudgeFlags
 from ragtriage.cli.opened_stores import open_named_store
 from ragtriage.cli.watch_output import print_watch, printer, watch_json
@@ -47,11 +47,11 @@ class PrivacyFlags:
     keep_runs: str | None = None
 
     def privacy(self, store: Store) -> Privacy:
-        """What is done to a case first. The key for users stands beside the store, a server's in this user's folder."""
+        """What is done to a case first. The digests' key stands beside the store, a server's in this user's folder."""
         file = store.database.file
         folder = state_folder() if file is None else file.path.parent
-        digests = None if self.plain_users else UserDigests(folder)
-        return Privacy(digests, redaction_named(self.redact) if self.redact else None)
+        redact = redaction_named(self.redact) if self.redact else None
+        return Privacy(UserDigests(folder), redact, self.plain_users)
 
 
 @command("watch")
@@ -99,7 +99,8 @@ def watch(  # noqa: PLR0913  # one parameter a flag
     with ExitStack() as stack:
         store = stack.enter_context(open_named_store(judge_flags.store, project, settings, create=True))
         privacy = privacy_flags.privacy(store)
-        opened = [case_flags.open(stack.enter_context(rereadable(file)), settings, privacy) for file in files]
+        there = stack.enter_context(joined([stack.enter_context(rereadable(file)) for file in files]))
+        opened = [case_flags.open(file, settings, privacy) for file in there]
         requested = requested_metrics(settings, metrics, opened[0].mapping, paid=bool(session.config.models))
         for one in opened:
             print_columns(one)

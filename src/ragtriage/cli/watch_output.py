@@ -86,6 +86,9 @@ def detector_lines(watch: Watch) -> Iterator[str]:
         yield f"no alarms yet: the baseline has {len(watch.gathered)} of {watch.criteria.first} drawn cases"
         return
     yield f"{plural(len(watch.detectors), 'detector')} against {watch.baseline}"
+    if not watch.detectors:
+        needed = f"name runs with {FEW} cases or more of a part of the traffic (--baseline)"
+        yield f"warning: no alarm can be raised: {needed}"
     if watch.without:
         named = [f"{one_line(stratum, 40) or 'all'} ({n})" for stratum, n in watch.without.items()][:_SHOWN]
         more = len(watch.without) - len(named)

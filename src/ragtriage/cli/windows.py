@@ -47,9 +47,8 @@ def list_windows(
         listed = [window_json(one, infos[one.run], means[one.run]) for one in shown]
         print_json({"windows": listed, "alarms": [alarm.as_json() for alarm in alarms]})
         return
-    if not shown:
-        tell("no traffic was watched yet: ragtriage watch --replay FILE")
-        return
+    if not found:
+        tell("no window is stored: ragtriage watch --replay FILE")
     previous: dict[int, WindowRow] = {}
     last: dict[str, WindowRow] = {}
     for one in found:

@@ -10,9 +10,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.statistics import ranked
-from ragtriage.monitor.baseline import FIRST, OTHER, Observation, Observer, Strata, Watched, watched_of
+from ragtriage.monitor.baseline import FEW, FIRST, OTHER, Observation, Observer, Strata, Watched, watched_of
 from ragtriage.monitor.detectors import AT_START, Detector, bounds
 from ragtriage.monitor.windows import COUNTS
 from ragtriage.runs.case_row import digest
@@ -124,7 +125,8 @@ class Watch:
         """A new watch, one that goes on, or one that has another baseline from now on.
 
         Raises:
-            ConfigError: it was begun in another way, or judged differently, and no new baseline is given.
+            ConfigError: it was begun in another way, or judged differently, and no new baseline is given; or the new
+                one gives no detector.
         """
         known, named = tables.state(), f"run {', '.join(str(run.number) for run in baseline)}"
         stored = criteria.stored()
@@ -135,7 +137,10 @@ class Watch:
             return cls._known(tables, criteria, observer, known)
         watch = cls(tables, criteria, observer, named if baseline else f"the first {criteria.first} drawn cases")
         if baseline:
-            watch._detect(observer.baseline(baseline, criteria.metrics, criteria.fingerprints))
+            cases = observer.baseline(baseline, criteria.metrics, criteria.fingerprints)
+            watch._detect(cases)
+            if not watch.detectors:
+                raise ConfigError(f"--baseline: {named} gives no detector: {_too_little(watch.without, len(cases))}")
         else:
             watch.gathered = []
         watch.open = {(one.metric, one.stratum): one for one in tables.alarms()}
@@ -259,6 +264,17 @@ def _told(what: Watched, detector: Detector) -> dict[str, Any]:
         "worst": [case for _, case in detector.worst],
         "blamed": next(iter(ranked(Counter(detector.blamed))), ""),
     }
+
+
+def _too_little(without: Mapping[str, int], cases: int) -> str:
+    """Why a baseline gives no detector, and what to do."""
+    if not without:
+        return "no score of it can get worse: name runs with better scores"
+    counted = (
+        f"{plural(cases, 'case')} of it {'counts' if cases == 1 else 'count'}, drawn by lot and one a conversation"
+    )
+    part = " with the same value of --stratify" if any(without) else ""
+    return f"{counted}, and {FEW} are needed{part}: name more runs, or leave --baseline out"
 
 
 def _other(known: Mapping[str, Any], new: Mapping[str, Any]) -> str:

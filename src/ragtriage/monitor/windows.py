@@ -147,14 +147,17 @@ class Traffic:
 
     def _read_times(self) -> None:
         """Count the rows, and note the times of the usable ones."""
-        for case in self._usable(self.counts.reject):
+        for case in self._usable(lambda row, _: self.counts.reject(row)):
             self.counts.select(case)
             moment = moment_of(case.time)
             self._times.append(float("nan") if moment is None else (moment - _EPOCH).total_seconds())
         self.counts.notes = tuple(note for file in self.files for note in file.later_notes)
 
-    def _usable(self, on_rejected: Callable[[Rejected], None]) -> Iterator[Case]:
-        """Every usable case, in the order of arrival; one that an earlier file holds too is left out."""
+    def _usable(self, on_rejected: Callable[[Rejected, int], None]) -> Iterator[Case]:
+        """Every usable case, in the order of arrival; one that an earlier file holds too is left out.
+
+        `on_rejected` gets the others, with how many rows the files before theirs have.
+        """
         seen: set[bytes] = set()
         self.repeated = 0
         before = rows = 0
@@ -163,8 +166,7 @@ class Traffic:
             for row in file.rows():
                 rows += 1
                 if isinstance(row, Rejected):
-                    told = f"{file.name}, row {row.row}: {row.reason}" if len(self.files) > 1 else row.reason
-                    on_rejected(replace(row, row=before + row.row, reason=told))
+                    on_rejected(row, before)
                     continue
                 if len(self.files) > 1:  # within one file the reader sees to it
                     own = digest(row.id)
@@ -177,7 +179,13 @@ class Traffic:
     def _arriving(self) -> Iterator[tuple[int, Case, list[Rejected]]]:
         """Usable cases in the order of time: their place in the order of arrival, and the rows rejected before them."""
         waiting: list[Rejected] = []
-        arriving = enumerate(self._usable(waiting.append))
+
+        def wait(row: Rejected, before: int) -> None:
+            """Rows of a run have numbers of their own, and no file."""
+            told = f"{row.file}, row {row.row}: {row.reason}" if len(self.files) > 1 else row.reason
+            waiting.append(replace(row, row=before + row.row, reason=told))
+
+        arriving = enumerate(self._usable(wait))
         if self._order is None:
             for place, case in arriving:
                 yield place, case, waiting[:]

@@ -8,50 +8,36 @@ import importlib.util
 import re
 import secrets
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ragtriage.core.case import Case
+from ragtriage.core.case import Case, Source
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.files import open_private, private_folder
 from ragtriage.core.validation import near_names
+from ragtriage.readers.known_forms import hide_known_forms
 from ragtriage.readers.problems import RowProblem
 
-USER = "user"
-"""The tag that says whose case it is."""
+CONVERSATION = "conversation"
+"""The tag by which cases belong together."""
 KEY_FILE = "user.key"
 BUILTIN = "builtin"
 _KEY_BYTES = 32
 _DIGEST_BYTES = 12
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_CARD = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)")
-_IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_WHOLE_NAMES = (("user",), ("userid",), ("username",), ("enduser",), ("end", "user"))
+_LAST_WORDS = (("user", "id"), ("user", "name"), ("user", "email"), ("enduser", "id"), ("trace", "user"))
 Redact = Callable[[str, str], str]
 """(What the text is, the text) → the text as it may be stored."""
 
 
-def hide_known_forms(_: str, text: str) -> str:
-    """Hide e-mail addresses, numbers of cards (by Luhn's check) and IBANs (by theirs), each behind its name."""
-    text = _EMAIL.sub("[e-mail]", text)
-    text = _IBAN.sub(lambda found: "[IBAN]" if _is_iban(found[0]) else found[0], text)
-    return _CARD.sub(lambda found: "[card]" if _is_card(found[0]) else found[0], text)
-
-
-def _is_card(text: str) -> bool:
-    """Whether the digits have the check digit of ISO/IEC 7812 (Luhn)."""
-    digits = [int(one) for one in reversed(text) if one.isdigit()]
-    doubled = (sum(divmod(2 * one, 10)) for one in digits[1::2])
-    return (sum(digits[::2]) + sum(doubled)) % 10 == 0
-
-
-def _is_iban(text: str) -> bool:
-    """Whether the check digits are right (ISO 13616)."""
-    plain = text.replace(" ", "")
-    moved = plain[4:] + plain[:4]
-    return int("".join(str(int(one, 36)) for one in moved)) % 97 == 1
+def names_user(tag: str) -> bool:
+    """Whether a tag says whose case it is: `user`, `userId`, `enduser.id`, `langfuse_user_id`; not `score.user`."""
+    words = tuple(word.lower() for word in _WORD.findall(tag))
+    return words in _WHOLE_NAMES or words[-2:] in _LAST_WORDS
 
 
 def redaction_named(spec: str) -> Redact:
@@ -84,7 +70,7 @@ def redaction_named(spec: str) -> Redact:
 
 
 class UserDigests:
-    """Digests for users, by a key that is made when it is first needed and that only its owner may read.
+    """Digests for users and ids, by a key that is made when it is first needed and that only its owner may read.
 
     Args:
         folder: where the key is kept.
@@ -94,15 +80,15 @@ class UserDigests:
         self._path = folder / KEY_FILE
         self._key: bytes | None = None
 
-    def __call__(self, user: Any) -> str:
-        """24 hexadecimal digits, the same for the same user as long as the key is there.
+    def __call__(self, named: Any) -> str:
+        """24 hexadecimal digits, the same for the same name as long as the key is there.
 
         Raises:
             InputError: the key can't be read or written.
         """
         if self._key is None:
             self._key = self._read()
-        return hmac.new(self._key, str(user).encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[
+        return hmac.new(self._key, str(named).encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[
             : 2 * _DIGEST_BYTES
         ]
 
@@ -115,7 +101,7 @@ class UserDigests:
             with open_private(self._path, "wb") as file:
                 file.write(key := secrets.token_bytes(_KEY_BYTES))
         except OSError as error:
-            raise InputError(f"{self._path}: the key for users can't be used: {error.strerror}") from error
+            raise InputError(f"{self._path}: the key for digests can't be used: {error.strerror}") from error
         return key
 
 
@@ -124,74 +110,81 @@ class Privacy:
     """What is done to a case before anything of it is written.
 
     Args:
-        digest: user → what is stored for them; None stores them as they are.
-        redact: applied to every text of a case, and to the texts in its tags; None leaves them.
+        digest: user or id → what is stored for it; None where there is no key.
+        redact: applied to every text of a case, and to the texts in its tags; None leaves them. A conversation, or a
+            source's id, that it would change becomes a digest instead, so that those that differ stay apart.
+        plain_users: tags that name a user are stored as they are; else as digests.
     """
 
     digest: Callable[[Any], str] | None = None
     redact: Redact | None = None
+    plain_users: bool = False
 
     def of(self, case: Case) -> Case:
         """The case as it may be stored.
 
         Raises:
             RowProblem: its redaction failed: it is never let through.
+            InputError: the key can't be read or written.
         """
-        if self.digest and case.tags.get(USER) not in {None, ""}:
-            case = replace(case, tags={**case.tags, USER: self.digest(case.tags[USER])})
-        if self.redact is None:
-            return case
         try:
-            return self._redacted(case, self.redact)
+            tags = {tag: self._within(tag, value, tag) for tag, value in case.tags.items()}
+            if self.redact is None:
+                return case if tags == case.tags else replace(case, tags=tags)
+            return replace(self._redacted(case), tags=tags)
+        except InputError:
+            raise
         except Exception as error:  # noqa: BLE001  # the user's code may raise anything
             raise RowProblem(None, f"its redaction failed ({type(error).__name__}): it isn't used") from None
 
     def reason(self, reason: str) -> str:
         """Why a row can't be used, which may quote it."""
         try:
-            return _checked(self.redact("reason", reason)) if self.redact else reason
+            return self._text("reason", reason)
         except Exception as error:  # noqa: BLE001  # as above
             return f"can't be used, and the redaction of the reason failed ({type(error).__name__})"
 
-    def _redacted(self, case: Case, redact: Redact) -> Case:
+    def _redacted(self, case: Case) -> Case:
         def told(key: str, text: str | None) -> str | None:
-            return None if text is None else _checked(redact(key, text))
+            return None if text is None else self._text(key, text)
 
-        def texts(key: str, values: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(_checked(redact(key, value)) for value in values)
+        def source(one: Source) -> Source:
+            return replace(one, text=self._text("source", one.text), id=one.id and self._id("source_id", one.id))
 
-        sources = case.sources
-        if sources is not None:
-            sources = tuple(replace(one, text=_checked(redact("source", one.text))) for one in sources)
+        relevant = case.relevant_ids
         return replace(
             case,
-            query=_checked(redact("query", case.query)),
-            sources=sources,
+            query=self._text("query", case.query),
+            sources=None if case.sources is None else tuple(map(source, case.sources)),
             response=told("response", case.response),
             reference=told("reference", case.reference),
-            history=tuple(replace(one, text=_checked(redact("history", one.text))) for one in case.history),
-            samples=texts("sample", case.samples),
-            tags={key: value if key == USER else _within(key, value, redact) for key, value in case.tags.items()},
+            history=tuple(replace(one, text=self._text("history", one.text)) for one in case.history),
+            samples=tuple(self._text("sample", one) for one in case.samples),
+            relevant_ids=None if relevant is None else tuple(self._id("source_id", one) for one in relevant),
         )
 
+    def _within(self, tag: str, value: Any, name: str) -> Any:
+        """A value in a tag, which has a name of its own where it stands deeper in it."""
+        if names_user(name):
+            stays = self.plain_users or value is None or value == ""
+            return value if stays or self.digest is None else self.digest(value)
+        if isinstance(value, str):
+            return self._id(tag, value) if tag == CONVERSATION else self._text(tag, value)
+        if isinstance(value, Mapping):
+            return {key: self._within(tag, inner, str(key)) for key, inner in value.items()}
+        return [self._within(tag, inner, "") for inner in value] if isinstance(value, list | tuple) else value
 
-def _checked(text: Any) -> str:
-    if not isinstance(text, str):
-        raise TypeError(f"redaction gave {type(text).__name__}, not a text")
-    return text
+    def _text(self, key: str, text: str) -> str:
+        if self.redact is None:
+            return text
+        made: Any = self.redact(key, text)
+        if not isinstance(made, str):
+            raise TypeError(f"redaction gave {type(made).__name__}, not a text")
+        return made
 
-
-def _within(key: str, value: Any, redact: Redact) -> Any:
-    """A tag's value with the texts in it redacted."""
-    if isinstance(value, str):
-        return _checked(redact(key, value))
-    if isinstance(value, Mapping):
-        return {name: _within(key, inner, redact) for name, inner in value.items()}
-    return [*_inside(key, value, redact)] if isinstance(value, list | tuple) else value
-
-
-def _inside(key: str, values: list[Any] | tuple[Any, ...], redact: Redact) -> Iterator[Any]:
-    return (_within(key, value, redact) for value in values)
+    def _id(self, key: str, value: str) -> str:
+        made = self._text(key, value)
+        return made if made == value or self.digest is None else self.digest(value)
 
 
 AS_IT_IS = Privacy()

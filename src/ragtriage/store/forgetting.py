@@ -27,7 +27,19 @@ from ragtriage.store.database import Database, in_chunks
 from ragtriage.store.folder import folder_of
 from ragtriage.store.folder_forgetting import forget_in_folder
 from ragtriage.store.lease import Lease
-from ragtriage.store.schema import answers, case_texts, cases, meta, readings, rejected, runs, scores, texts
+from ragtriage.store.schema import (
+    answers,
+    case_texts,
+    cases,
+    judged,
+    meta,
+    readings,
+    rejected,
+    runs,
+    scores,
+    texts,
+    windows,
+)
 from ragtriage.store.store_file import store_errors
 
 PORTION = 50
@@ -165,6 +177,8 @@ def _remembered(database: Database) -> list[Any]:
 def delete_runs(database: Database, numbers: Sequence[int]) -> None:
     """Delete runs whose texts were forgotten, with all their rows and notes.
 
+    Of a window it stays known which cases it held, so that its watch judges none of them again.
+
     Raises:
         StoreError: one of them is being written, or this user may not.
     """
@@ -173,6 +187,11 @@ def delete_runs(database: Database, numbers: Sequence[int]) -> None:
             stack.enter_context(_held(database, number))
 
         def remove(connection: Connection) -> None:
+            for window in connection.execute(select(windows).where(windows.c.run.in_(numbers))).mappings().all():
+                held = select(cases.c.id_digest).where(cases.c.run == window["run"])
+                ids = b"".join(connection.execute(held).scalars())
+                kept = {name: window[name] for name in ("run", "project", "watch", "starts", "ends")} | {"ids": ids}
+                database.insert(connection, judged, [kept], replace=True)
             connection.execute(delete(runs).where(runs.c.number.in_(numbers)))
             for number in numbers:
                 connection.execute(delete(meta).where(meta.c.key.like(f"% of run {number}: %")))

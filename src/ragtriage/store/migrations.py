@@ -175,6 +175,7 @@ def _to_version_2(connection: Connection, database: Database) -> None:
 def _to_version_3(connection: Connection, database: Database) -> None:
     """Windows of a watch, its detectors and alarms; what became of scores that were sent to other tools."""
     named, kind = database.named, " WITHOUT ROWID" if database.is_sqlite else ""
+    bytes_ = "BLOB" if database.is_sqlite else "BYTEA"
     watch = "project TEXT NOT NULL, watch TEXT NOT NULL"
     detector = f"{watch}, metric TEXT NOT NULL, stratum TEXT NOT NULL"
     for statement in (
@@ -185,6 +186,11 @@ def _to_version_3(connection: Connection, database: Database) -> None:
             f"FOREIGN KEY(run) REFERENCES {named('runs')} (number) ON DELETE CASCADE){kind}"
         ),
         f"CREATE INDEX windows_watch ON {named('windows')} (project, watch, run)",
+        (
+            f"CREATE TABLE {named('judged')} (run BIGINT NOT NULL, {watch}, starts TEXT, ends TEXT, ids {bytes_} "
+            "NOT NULL, PRIMARY KEY (run))"
+        ),
+        f"CREATE INDEX judged_watch ON {named('judged')} (project, watch, run)",
         (
             f"CREATE TABLE {named('detectors')} ({detector}, state TEXT NOT NULL, "
             f"PRIMARY KEY (project, watch, metric, stratum)){kind}"

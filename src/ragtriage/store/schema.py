@@ -275,6 +275,19 @@ windows = sa.Table(
 )
 """The runs that are windows of a watch."""
 
+judged = sa.Table(
+    "judged",
+    metadata,
+    sa.Column("run", sa.BigInteger, primary_key=True, autoincrement=False),  # it is deleted
+    sa.Column("project", LosslessText, nullable=False),
+    sa.Column("watch", LosslessText, nullable=False),
+    sa.Column("starts", sa.Text),  # as of a window
+    sa.Column("ends", sa.Text),
+    sa.Column("ids", sa.LargeBinary, nullable=False),  # digests of the ids of its cases, 16 bytes each
+    sa.Index("judged_watch", "project", "watch", "run"),
+)
+"""What is left of a window that was deleted: which cases it held, so that none of them is judged again."""
+
 detectors = sa.Table(
     "detectors",
     metadata,

@@ -1,17 +1,21 @@
-"""What is kept of a watch beside its windows' runs: their bounds, the states of its detectors, its alarms."""
+"""What is kept of a watch beside its windows' runs: their bounds, the states of its detectors, its alarms.
+
+What is left of a deleted window is written with its deletion, in `ragtriage.store.forgetting`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, update
 
 from ragtriage.core.errors import NotStoredError
+from ragtriage.runs.case_row import SIZE
 from ragtriage.runs.manifest import now
 from ragtriage.store.database import Database, in_chunks
-from ragtriage.store.schema import alarms, cases, detectors, watches, windows
+from ragtriage.store.schema import alarms, cases, detectors, judged, watches, windows
 
 DetectorKey = tuple[str, str]
 """Metric and stratum."""
@@ -139,7 +143,7 @@ class WatchTables:
             self._database.insert(connection, alarms, [row], replace=True)
 
     def judged_before(self, ids: Sequence[bytes], starts: str | None, ends: str | None) -> dict[bytes, int]:
-        """Those of these cases that a window of the same time holds already: digest of the id → its run.
+        """Those of these cases that a window of the same time holds, or held: digest of the id → its run.
 
         Args:
             ids: digests of the ids of cases, 16 bytes each.
@@ -153,7 +157,20 @@ class WatchTables:
             wanted = select(cases.c.id_digest, cases.c.run).where(here)
             rows = self._database.read(lambda connection, wanted=wanted: connection.execute(wanted).all())  # type: ignore[misc]  # bound now
             found |= {row.id_digest: row.run for row in rows}
+        wanted_ids = set(ids)
+        for run, held in self._deleted(starts, ends):
+            parts = (held[at : at + SIZE] for at in range(0, len(held), SIZE))
+            found |= {one: run for one in parts if one in wanted_ids and one not in found}
         return found
+
+    def _deleted(self, starts: str | None, ends: str | None) -> Iterator[tuple[int, bytes]]:
+        """The windows of this time that were deleted, with the digests of their cases' ids."""
+        wanted = select(judged.c.run, judged.c.starts, judged.c.ends).where(*self._mine(judged)).order_by(judged.c.run)
+        for row in self._database.read(lambda connection: connection.execute(wanted).all()):
+            if _overlap((row.starts, row.ends), (starts, ends)):
+                ids = select(judged.c.ids).where(judged.c.run == row.run)
+                held = self._database.read(lambda connection, ids=ids: connection.execute(ids).scalar())  # type: ignore[misc]  # bound now
+                yield row.run, bytes(held)
 
     def _mine(self, table: Any) -> Iterable[Any]:
         return (table.c[name] == value for name, value in self._key.items())
