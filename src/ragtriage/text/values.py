@@ -56,7 +56,7 @@ class Value:
 
 
 _WEEKDAY = re.compile(rf"\b({'|'.join(sorted(WEEKDAYS))})s?\b", re.IGNORECASE)
-_CURRENCIES = {form.casefold(): names[0] for names in map(str.split, DETAILS.lines("currencies")) for form in names}
+_CURRENCIES = {form: names[0] for names in map(str.split, DETAILS.lines("currencies")) for form in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def _units() -> Iterator[tuple[str, _Unit]]:
         kind, by, zero, *rest = line.split(maxsplit=3)
         for form in rest[0].split(","):
             dimension, _, unit = kind.partition(".")
-            yield form.strip().casefold(), _Unit(dimension, Decimal(by), Decimal(zero), unit)
+            yield form.strip(), _Unit(dimension, Decimal(by), Decimal(zero), unit)
 
 
 _UNITS = dict(_units())
@@ -325,7 +325,7 @@ def _money(text: str, figure: Figure, span: Span) -> Value | None:
     if scale := _SCALE.match(text, end):
         readings = (_scaled(figure, Decimal(10) ** _POWERS[scale["scale"].lower()]),)
         end = scale.end()
-    return Value(MONEY, readings, text[first:end], (first, end), _CURRENCIES[before[0].strip().casefold()])
+    return Value(MONEY, readings, text[first:end], (first, end), _CURRENCIES[before[0].strip().lower()])
 
 
 def _per_cent(text: str, figure: Figure, span: Span) -> Value | None:
@@ -355,12 +355,13 @@ def _measure(text: str, figure: Figure, span: Span) -> Value | None:
     if not match:
         return None
     start, end = span[0], match.end()
-    form = re.sub(r"[\s-]+", " ", (match["unit"] or match["money"]).casefold())
+    form = re.sub(r"[\s-]+", " ", (match["unit"] or match["money"]).lower())
     if match["unit"] is None or (form in _CURRENCIES and not _POUNDS_OF_MASS.search(text)):
         return Value(MONEY, _grouped(figure, text[slice(*span)]), text[start:end], (start, end), _CURRENCIES[form])
     if form.isalpha() and len(form) == 1 and text[match.start()] == "-":
         return None
-    one = _UNITS[form]
+    # a regular expression takes the Greek letter for the sign of a millionth, and so does this
+    one = _UNITS[form.replace("\N{GREEK SMALL LETTER MU}", "\N{MICRO SIGN}")]
     value = Figure(figure.value * one.by + one.zero, figure.step * one.by)
     if half := _AND_A_HALF.match(text, end):
         part = one.by / (2 if half["part"].lower() == "half" else 4)
