@@ -409,6 +409,21 @@ def test_an_odd_value_costs_its_trace_at_most(path: Path, attributes: dict[str, 
     assert TRACE in [case.trace_id for case in read(file_of(path, *odd, *chain()))]
 
 
+def test_what_is_left_out_of_a_trace_is_told(path: Path) -> None:
+    image = [{"role": "user", "content": [{"type": "text", "text": QUERY}, {"type": "image_url"}]}]
+    deeper = [span(4, "", kind=""), span(5, 4, kind=""), span(6, 5, input="And long?", output="Ten.")]
+    beside = [
+        span(7, 4, kind="CHAIN", input=json.dumps(image), output=ANSWER),
+        span(8, 7, kind="RETRIEVER", documents=TEXTS),
+    ]
+    file = open_cases(file_of(path, *deeper, *beside))
+
+    assert [case.query for case in read(path)] == [QUERY]
+    notes = [line for line in file.describe() if line.startswith("note: in 1 trace")]
+    assert any("a step elsewhere in the trace has a question too" in note for note in notes)
+    assert any("holds more than text, such as an image" in note for note in notes)
+
+
 def test_an_empty_input_is_no_question(path: Path) -> None:
     spans = [span(1, input="", output=ANSWER), span(4, 1, input=QUERY, output=ANSWER), *chain()[1:2]]
     spans[2] = {**spans[2], "parentSpanId": f"{4:016x}"}

@@ -16,6 +16,7 @@ from ragtriage.readers.traces.attributes import (
     found,
     is_recorded,
     kind_of,
+    messages_in,
     query_in,
     response_in,
 )
@@ -39,7 +40,10 @@ def assembled(tree: Tree, options: TraceOptions) -> list[Assembled]:
         named = f"no span has the name {options.question!r} (--question)" if options.question else ""
         return [Assembled(problem=NotUsable("query", named or _why_no_question(tree.trace)))]
     several = len(questions) > 1
-    return [_of_question(tree, span, options, several=several) for span in questions]
+    made = [_of_question(tree, span, options, several=several) for span in questions]
+    if options.question is None and tree.left_out(questions):
+        made[0].notes.append("a step elsewhere in the trace has a question too, which is left out (--question)")
+    return made
 
 
 def _why_no_question(trace: Trace) -> str:
@@ -108,6 +112,9 @@ def _query(tree: Tree, span: TraceSpan, options: TraceOptions, made: Assembled) 
     if known is None:
         raise NotUsable("query", _why_no_question(tree.trace))
     made.choose(known.span, f"question: {known.name}")
+    given = next(one.value for one in all_found(known.span, "input") if one.name == known.name)
+    if any(one.others for one in messages_in(given) or ()):
+        made.notes.append("a message holds more than text, such as an image, which isn't judged")
     if known.span is not span:
         made.notes.append("the question is the first model's, since the input of the step around it holds none")
     made.taken["query"] = f"{known.name} of {_said(known.span)}"

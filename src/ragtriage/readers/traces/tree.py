@@ -103,6 +103,16 @@ class Tree:
             return [span for span in self.trace.spans if span.name == options.question]
         return [one for root in self.roots for one in self._highest(root)]
 
+    def left_out(self, questions: Sequence[TraceSpan]) -> int:
+        """How many steps with a question of their own are neither one of these, nor in or above one."""
+        near = {one.id for question in questions for one in (question, *self.under(question), *self.above(question))}
+        others = (one for root in self.roots for one in (root, *self.under(root)) if one.id not in near)
+        return sum(self.kinds[one.id] in {"agent", "chain"} and self._has_question(one) for one in others)
+
+    def _has_question(self, span: TraceSpan) -> bool:
+        asked = self.asked(span)
+        return asked is not None and asked.span is span
+
     def _highest(self, root: TraceSpan) -> list[TraceSpan]:
         level = [root]
         while level:
