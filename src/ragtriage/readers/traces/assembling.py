@@ -38,7 +38,7 @@ def assembled(tree: Tree, options: TraceOptions) -> list[Assembled]:
     questions = tree.questions(options)
     if not questions:
         named = f"no span has the name {options.question!r} (--question)" if options.question else ""
-        return [Assembled(problem=NotUsable("query", named or _why_no_question(tree.trace)))]
+        return [Assembled(problem=NotUsable(named or _why_no_question(tree.trace)))]
     several = len(questions) > 1
     made = [_of_question(tree, span, options, several=several) for span in questions]
     if options.question is None and tree.left_out(questions):
@@ -105,12 +105,12 @@ def _query(tree: Tree, span: TraceSpan, options: TraceOptions, made: Assembled) 
         value = place.of(span, tree.trace)
         there = None if value is None else query_in(value)
         if there is None:
-            raise NotUsable("query", f"has no text at {place.text}")
+            raise NotUsable(f"has no text at {place.text}")
         made.taken["query"] = place.text
         return there
     known = tree.asked(span)
     if known is None:
-        raise NotUsable("query", _why_no_question(tree.trace))
+        raise NotUsable(_why_no_question(tree.trace))
     made.choose(known.span, f"question: {known.name}")
     given = next(one.value for one in all_found(known.span, "input") if one.name == known.name)
     if any(one.others for one in messages_in(given) or ()):

@@ -17,7 +17,7 @@ from ragtriage.readers.files import OpenedFile, detect_format, open_bytes, raw_r
 from ragtriage.readers.problems import RawRow, RowLimits
 from ragtriage.readers.traces.assembling import FIELDS, MOST_TURNS, assembled
 from ragtriage.readers.traces.attributes import kind_of
-from ragtriage.readers.traces.index import MOST_BYTES, MOST_SPANS, HeldTrace, LargeTrace, OddTrace, TraceIndex
+from ragtriage.readers.traces.index import MOST_BYTES, MOST_SPANS, ODD, HeldTrace, LargeTrace, OddTrace, TraceIndex
 from ragtriage.readers.traces.pieces import TraceFormat
 from ragtriage.readers.traces.places import span_place
 from ragtriage.readers.traces.spans import Trace, TraceSpan
@@ -30,7 +30,6 @@ CONVERSATIONS = 10_000
 SHOWN = 8
 """Reasons that are told by themselves."""
 _NUMBER = re.compile(r"^\d[\d,]* documents were")
-_ODD = (AttributeError, TypeError, ValueError, KeyError, IndexError, OverflowError, RecursionError)
 CUT_FROM, CUT_MANY = 100, 5
 """So many texts of one and the same length, from this on, that is the longest there is, were probably cut."""
 
@@ -162,15 +161,15 @@ class TraceRows:
 
     def _questions(self, trace: HeldTrace) -> list[Assembled]:
         if isinstance(trace, OddTrace):
-            return [Assembled(problem=NotUsable("query", trace.reason))]
+            return [Assembled(problem=NotUsable(trace.reason))]
         if isinstance(trace, LargeTrace):
             most = f"at most {MOST_SPANS:,} spans and {MOST_BYTES // 10**6} MB are read"
-            return [Assembled(problem=NotUsable("query", f"has {trace.spans:,} spans in {trace.size:,} bytes: {most}"))]
+            return [Assembled(problem=NotUsable(f"has {trace.spans:,} spans in {trace.size:,} bytes: {most}"))]
         try:
             return assembled(Tree(trace), self.options)
-        except _ODD as error:
+        except ODD as error:
             reason = f"has values that no tool writes: {type(error).__name__}: {error}"
-            return [Assembled(problem=NotUsable("query", reason))]
+            return [Assembled(problem=NotUsable(reason))]
 
     def lines(self) -> list[str]:
         """What was taken for what, in lines for people; of what was read so far."""

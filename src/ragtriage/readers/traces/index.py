@@ -27,7 +27,7 @@ MOST_SPANS, MOST_BYTES = 5_000, 256_000_000
 LATEST = 1 << 62
 """Nanoseconds: no trace began later."""
 _AT_ONCE = 2_000
-_ODD = (AttributeError, TypeError, ValueError, KeyError, IndexError, OverflowError, RecursionError)
+ODD = (AttributeError, TypeError, ValueError, KeyError, IndexError, OverflowError, RecursionError)
 """What a value that is nothing a tool writes can bring about."""
 _TABLES = """
 create table pieces (trace text not null, start integer not null, size integer not null, data blob not null);
@@ -154,7 +154,7 @@ class TraceIndex:
         pieces = [marshal.loads(data) for (data,) in held]  # noqa: S302  # written above
         try:
             made = self._form.trace(trace, pieces)
-        except _ODD as error:
+        except ODD as error:
             return OddTrace(trace, f"can't be read as {self._form.title}: {type(error).__name__}: {error}")
         return LargeTrace(trace, len(made.spans), size) if len(made.spans) > MOST_SPANS else made
 

@@ -69,11 +69,11 @@ def retrieved(
     found_by_search, found_by_tools = _of_searches(tree, searches, made), _of_tools(tools, made)
     silent = sum(_documents(one) is None and one.status != "error" for one in searches)
     if silent:
-        raise NotUsable("sources", f"{silent} of {plural(len(searches), 'retrieval')} recorded without their documents")
+        raise NotUsable(f"{silent} of {plural(len(searches), 'retrieval')} recorded without their documents")
     if found_by_search is None and found_by_tools is None:
         used = sorted({_tool_name(one) for one in scope if tree.kinds[one.id] == "tool"})
         named = f"; of its tools ({', '.join(used)}) --source-tools names those that search" if used else ""
-        raise NotUsable("sources", NO_RETRIEVAL + named)
+        raise NotUsable(NO_RETRIEVAL + named)
     kept = _with_texts([*(found_by_search or ()), *(found_by_tools or ())], options)
     kept = _prompted(tree, span, kept, options, made)
     retrievals = [one for one in searches if tree.kinds[one.id] == "retrieval"]
@@ -158,7 +158,7 @@ def _documents(span: TraceSpan) -> tuple[list[FoundDocument], str] | None:
     try:
         return documents_of(span)
     except ValueError as error:
-        raise NotUsable("sources", str(error)) from None
+        raise NotUsable(str(error)) from None
 
 
 def _within(tree: Tree, span: TraceSpan) -> bool:
@@ -171,7 +171,7 @@ def _without_fed(rerank: TraceSpan, kept: Sequence[_Source]) -> list[_Source]:
     try:
         fed = documents_of(rerank, "reranked")
     except ValueError as error:
-        raise NotUsable("sources", str(error)) from None
+        raise NotUsable(str(error)) from None
     if fed is None:
         return []
     texts, ids = {one.text for one in fed[0]} - {None}, {one.id for one in fed[0]} - {None}
@@ -196,7 +196,7 @@ def _with_texts(kept: Sequence[_Source], options: TraceOptions) -> list[_Source]
         )
         ids = any(one.document.id for one in made)
         hint = " (--source-texts has them by their ids)" if ids else ""
-        raise NotUsable("sources", f"{were} {'wasn' if lacking == 1 else 'weren'}'t recorded{hint}")
+        raise NotUsable(f"{were} {'wasn' if lacking == 1 else 'weren'}'t recorded{hint}")
     return made
 
 

@@ -34,11 +34,10 @@ class TraceOptions:
 
 
 class NotUsable(Exception):
-    """Why a trace, or a question in it, is no case: the field and the reason."""
+    """Why a trace, or a question in it, is no case."""
 
-    def __init__(self, field_name: str, reason: str) -> None:
+    def __init__(self, reason: str) -> None:
         super().__init__(reason)
-        self.field = field_name
         self.reason = reason
 
 
