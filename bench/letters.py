@@ -1,14 +1,15 @@
 """The forms of a language model's verdicts side by side, on labelled claims: JSON, a list of letters, single letters.
 
     python bench/letters.py --judge openai:NAME --base-url http://127.0.0.1:8077/v1 [--passages 30]
-        [--forms json,list,explained,single] [--bare]
+        [--forms json,list,explained,single] [--batch-size 4] [--concurrency 1] [--bare]
 
 The claims are those of `tests/held_out/contrast.jsonl`, ten a passage, half of them with one detail changed; nothing
 was tuned on them. `right` is the share of the right verdicts among all claims, an *unsure* being none; `AUC` that a
 sound claim is likelier than a changed one, verdicts without a probability being 1, 0 or between; `as single` the share
-with the verdict of the single form. Requests are sent one after another. `--bare` sends those of the single form
-again by a client that does nothing else, on other passages than the form itself, and tells which share of their prompt
-tokens the server had kept; both one passage after the other.
+with the verdict of the single form. `--batch-size` is the most questions that a request of the other forms has: a small
+model may never end a long reply. `--bare` sends the requests of the single form again by a client that does nothing
+else, on other passages than the form itself, and tells which share of their prompt tokens the server had kept; both one
+passage after the other.
 """
 
 from __future__ import annotations
@@ -38,13 +39,8 @@ from ragtriage.judges.llm.requests import group_questions
 from ragtriage.judges.llm.transport import ModelTransport
 
 ROWS = Path(__file__).parents[1] / "tests" / "held_out" / "contrast.jsonl"
-FORMS: dict[str, tuple[Explain | None, int]] = {
-    "json": (None, 32),
-    "list": ("none", 32),
-    "explained": ("doubtful", 32),
-    "single": ("none", 1),
-}
-"""Name → which verdicts are explained, in letters; and questions in a request."""
+FORMS: dict[str, Explain | None] = {"json": None, "list": "none", "explained": "doubtful", "single": "none"}
+"""Name → which verdicts are explained, in letters."""
 
 
 @dataclass(frozen=True)
@@ -66,19 +62,20 @@ def labelled(passages: int) -> list[tuple[list[Question], list[bool]]]:
     return found
 
 
-def judged(name: str, options: LLMOptions, form: str, asked: Sequence[Sequence[Question]]) -> Judged:
-    """Ask about every passage's claims."""
-    letters, size = FORMS[form]
+def judged(name: str, options: LLMOptions, form: str, size: int, asked: Sequence[Sequence[Question]]) -> Judged:
+    """Ask about every passage's claims, as many passages at a time as requests may be in flight."""
     ledger, transport = Ledger(), ModelTransport(name, options)
     ask = partial(Channel(options, ledger, name=name).ask, transport.send)
-    judge = LLMJudge(name, ask, read_prompts(), letters=letters, batch_size=size)
+    judge = LLMJudge(name, ask, read_prompts(), letters=FORMS[form], batch_size=1 if form == "single" else size)
+    several = asyncio.Semaphore(options.concurrency)
+
+    async def on_one(questions: Sequence[Question]) -> list[Answer]:
+        async with several:
+            some = {position: answer async for position, answer in judge.ask(questions)}
+        return [some[position] for position in range(len(questions))]
 
     async def answers() -> list[Answer]:
-        found: list[Answer] = []
-        for questions in asked:
-            some = {position: answer async for position, answer in judge.ask(questions)}
-            found += [some[position] for position in range(len(questions))]
-        return found
+        return [answer for some in await asyncio.gather(*map(on_one, asked)) for answer in some]
 
     began = time.perf_counter()
     return Judged(asyncio.run(answers()), ledger, time.perf_counter() - began)
@@ -129,10 +126,12 @@ def main() -> None:
     parser.add_argument("--judge", required=True)
     parser.add_argument("--base-url")
     parser.add_argument("--passages", type=int, default=30)
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--concurrency", type=int, default=1)
     parser.add_argument("--bare", action="store_true")
     parser.add_argument("--forms", default=",".join(FORMS))
     given = parser.parse_args()
-    options = LLMOptions(base_url=given.base_url, timeout=600.0, concurrency=1)
+    options = LLMOptions(base_url=given.base_url, timeout=600.0, concurrency=given.concurrency)
     rows = labelled(given.passages)
     labels = [label for _, some in rows for label in some]
     asked = [questions for questions, _ in rows]
@@ -141,7 +140,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
     single: list[str] = []
     for form in sorted(given.forms.split(","), key=lambda form: form != "single"):
-        found = judged(given.judge, options, form, asked)
+        found = judged(given.judge, options, form, given.batch_size, asked)
         own, ledger = values(found), found.ledger
         single = single or (own if form == "single" else [])
         right = np.mean([one == ("yes" if label else "no") for one, label in zip(own, labels, strict=True)])
@@ -154,7 +153,7 @@ def main() -> None:
         )
     if given.bare:
         half = len(asked) // 2
-        found = judged(given.judge, options, "single", asked[:half])
+        found = judged(given.judge, options, "single", 1, asked[:half])
         own = found.ledger.requests / found.seconds
         bare, kept = by_client(given.base_url, given.judge.partition(":")[2], asked[half:])
         print(
