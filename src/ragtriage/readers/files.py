@@ -47,6 +47,8 @@ class OpenedFile:
     name: str
     opener: Callable[[], BinaryIO] | None = None
     """Opens its bytes, which can be read from any place, where it is no file of this machine."""
+    parts: tuple[OpenedFile, ...] = ()
+    """The files that it stands for, where several are read as one."""
 
     def __str__(self) -> str:
         return self.name

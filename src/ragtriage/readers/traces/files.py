@@ -64,7 +64,7 @@ def files_in(folder: Path) -> list[OpenedFile]:
 
 
 def rows_of(files: Iterable[OpenedFile], limits: RowLimits) -> Iterator[RawRow]:
-    """The rows of several files, as of one; what is wrong with a row names its file."""
+    """The rows of several files, as of one; each names its file."""
     for file in files:
         try:
             stream = open_bytes(file)
@@ -73,7 +73,22 @@ def rows_of(files: Iterable[OpenedFile], limits: RowLimits) -> Iterator[RawRow]:
             yield RawRow(1, problem=str(error))
             continue
         for row in raw_rows(file, form, limits, stream):
-            yield row if row.problem is None else replace(row, problem=f"{file.name}: {row.problem}")
+            yield replace(row, file=file.name, values=filled(row.values) if form == "csv" else row.values)
+
+
+def filled(values: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """A row of CSV, where an empty cell holds nothing, rather than an empty text."""
+    return None if values is None else {name: value for name, value in values.items() if value != ""}
+
+
+def _placed(problem: RawRow) -> str:
+    """What is wrong with a row that can't be read; of several files with the one in which it stands."""
+    place = "" if not problem.file else f"{problem.file}, {_place(problem)}: "
+    return f"{place}{problem.problem}"
+
+
+def _place(problem: RawRow) -> str:
+    return f"row {problem.row}" if problem.line is None else f"line {problem.line}"
 
 
 @dataclass(slots=True)
@@ -143,7 +158,7 @@ class TraceRows:
         number = 0
         for problem in self.index.problems:
             number += 1
-            yield replace(problem, row=number)
+            yield replace(problem, row=number, line=None if problem.file else problem.line, problem=_placed(problem))
         before: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
         for trace in self.index.traces():
             summary.traces += 1
@@ -189,7 +204,7 @@ class TraceRows:
         if more := reasons[SHOWN:]:
             lines.append(f"unusable: {sum(n for _, n in more):,}: for {plural(len(more), 'other reason')}")
         if problems := self.index.problems:
-            first = one_line(problems[0].problem or "", 160)
+            first = one_line(_placed(problems[0]), 160)
             lines.append(f"unusable: {plural(len(problems), 'row')} of the file, the first: {first}")
         return lines
 
