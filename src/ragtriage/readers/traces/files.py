@@ -23,8 +23,8 @@ from ragtriage.readers.traces.places import span_place
 from ragtriage.readers.traces.spans import Trace, TraceSpan
 from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree
 
-ENDINGS = (".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".json.gz", ".jsonl.gz")
-"""Of the files in a folder of traces."""
+ENDINGS = (".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".json.gz", ".jsonl.gz", ".zst")
+"""Of the files in a folder of traces; those packed by zstd are told as such."""
 CONVERSATIONS = 10_000
 """Of which earlier turns are kept at once."""
 SHOWN = 8
@@ -68,8 +68,13 @@ def rows_of(files: Iterable[OpenedFile], limits: RowLimits) -> Iterator[RawRow]:
     for file in files:
         try:
             stream = open_bytes(file)
+        except InputError as error:
+            yield RawRow(1, problem=str(error))
+            continue
+        try:
             form = detect_format(file, stream, None)
         except InputError as error:
+            stream.close()
             yield RawRow(1, problem=str(error))
             continue
         for row in raw_rows(file, form, limits, stream):
