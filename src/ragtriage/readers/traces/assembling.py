@@ -29,8 +29,13 @@ from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tr
 NO_QUESTION = "the question wasn't recorded (is content capture on in the application?)"
 MASKED = "the question wasn't recorded: it was masked before"
 MOST_TURNS = 20
-FIELDS = ("query", "sources", "response", "id", "trace_id", "time", "weight", "history")
-"""Our fields that a row of a trace has."""
+FIELDS = ("query", "sources", "response", "id", "trace_id", "time", "weight")
+"""Our fields that stand under their own names in the row of a trace."""
+TURNS = "turns"
+"""The column of the history; the tag `history` says if its beginning is missing."""
+CUT = "cut"
+OWN = {*FIELDS, TURNS, "history"}
+"""Names that an application's metadata doesn't get."""
 
 
 def assembled(tree: Tree, options: TraceOptions) -> list[Assembled]:
@@ -64,25 +69,30 @@ def _of_question(tree: Tree, span: TraceSpan, options: TraceOptions, *, several:
             made.notes.append(
                 "questions stand beside the retrievals: what began before a question counts as found for it"
             )
+    models = [one for one in scope if tree.kinds[one.id] == "model"]
+    said = {f"metadata.{name}" if name in OWN else name: one for name, one in tags_of(span, tree, models).items()}
+    made.conversation = str(said.get("conversation") or "")
     try:
         query, before = _query(tree, span, options, made)
-        known = retrieved(tree, span, scope, options, made)
+        made.earlier = [
+            {"role": one.role, "content": one.text or ""}
+            for one in before
+            if one.text and one.role not in {"system", "tool", "developer"}
+        ]
         response, tags = _response(tree, span, options, made)
+        made.said = [{"role": "user", "content": query}]
+        if response:
+            made.said.append({"role": "assistant", "content": response})
+        known = retrieved(tree, span, scope, options, made)
     except NotUsable as problem:
         made.problem = problem
         return made
-    models = [one for one in scope if tree.kinds[one.id] == "model"]
     tools = [one.name for one in scope if tree.kinds[one.id] == "tool"]
-    said = {f"metadata.{name}" if name in FIELDS else name: one for name, one in tags_of(span, tree, models).items()}
     tags = {**said, **known.tags, **tags, "steps": len(models), "tools": tools}
     if span.id != ROOT:
         tags["span_id"] = span.id
     tags["source_spans"] = known.places
-    history = [
-        {"role": one.role, "content": one.text}
-        for one in before[-MOST_TURNS:]
-        if one.text and one.role not in {"system", "tool", "developer"}
-    ]
+    history = made.earlier if options.history == "messages" else []
     made.values = {
         **{name: value for name, value in tags.items() if value not in (None, "", [], {})},
         "query": query,
@@ -92,11 +102,17 @@ def _of_question(tree: Tree, span: TraceSpan, options: TraceOptions, *, several:
         "trace_id": trace.id,
         "time": _iso(span.start),
         "weight": _weight(span.state),
-        "history": history if options.history == "messages" else [],
+        **with_history(history, cut=False),
     }
     made.notes += [note for note in ("spans are parents of each other: all of them count as roots",) if tree.circle]
     made.notes += trace.remarks
     return made
+
+
+def with_history(turns: list[dict[str, str]], *, cut: bool) -> dict[str, Any]:
+    """The columns of a history: its last turns, and whether its beginning is missing."""
+    told = {"history": CUT} if cut or len(turns) > MOST_TURNS else {}
+    return {TURNS: turns[-MOST_TURNS:], **told}
 
 
 def _query(tree: Tree, span: TraceSpan, options: TraceOptions, made: Assembled) -> UserQuestion:

@@ -53,6 +53,12 @@ class Assembled:
     taken: dict[str, str] = field(default_factory=dict)
     """Our field → from where, in words that are counted."""
     notes: list[str] = field(default_factory=list)
+    conversation: str = ""
+    """What it belongs to; empty if nothing says."""
+    earlier: list[dict[str, str]] = field(default_factory=list)
+    """The messages before the question, the user's and the answers, each a turn."""
+    said: list[dict[str, str]] = field(default_factory=list)
+    """Question and answer, each a turn, also of one that can't be used."""
 
     def choose(self, span: TraceSpan, said: str) -> None:
         """Note what was taken from a span."""
