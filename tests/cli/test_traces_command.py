@@ -103,3 +103,31 @@ def test_several_files_that_are_no_traces_are_refused(command, tmp_path: Path) -
     said = command("evaluate", "a.jsonl", "b.jsonl", "--on", "local:1", "--out", "run")
     assert said.code == 2
     assert "several files can't be given with --on: give a folder" in said.err
+
+
+def test_texts_of_sources_come_from_a_file_or_a_function(command, tmp_path: Path) -> None:
+    asked = span(1, 1, "CHAIN", input__value="What does it cost?", output__value="3 euros.")
+    found = span(1, 2, "RETRIEVER", gen_ai__retrieval__documents='[{"id": "fares-1"}]')
+    written(tmp_path / "t.jsonl", [asked, found])
+    written(tmp_path / "texts.jsonl", [{"id": "fares-1", "text": "Text of fares-1."}])
+    (tmp_path / "mine.py").write_text(
+        "def text(id): return f'Text of {id}.'\n"
+        "def none(id): return None\n"
+        "def number(id): return 3\n"
+        "def failing(id): return {}[id]\n",
+        "utf-8",
+    )
+    for given in ("texts.jsonl", "mine.py:text"):
+        assert command("traces", "t.jsonl", "--source-texts", given, "-o", "cases.jsonl").code == 0
+        case = json.loads((tmp_path / "cases.jsonl").read_text("utf-8"))
+        assert case["sources"] == [{"text": "Text of fares-1.", "id": "fares-1"}]
+    for given, told in {
+        "mine.py:none": "1 document was retrieved, its text wasn't recorded",
+        "mine.py:number": "--source-texts gave int, not a text or None",
+        "mine.py:failing": "--source-texts failed: KeyError: 'fares-1'",
+        "mine.py:txt": "--source-texts mine.py:txt: mine.py has no function 'txt': text?",
+        "its.py:text": "--source-texts its.py:text: there is no file its.py",
+    }.items():
+        said = command("traces", "t.jsonl", "--source-texts", given)
+        assert said.code == 2
+        assert told in said.err

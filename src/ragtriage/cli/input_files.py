@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -25,6 +25,7 @@ from ragtriage.readers import CaseFile, Rejected, RowLimits, open_cases
 from ragtriage.readers.cases import HEAD
 from ragtriage.readers.files import STDIN, InputPath, OpenedFile, input_file, open_bytes
 from ragtriage.readers.json_objects import lines_by_id
+from ragtriage.readers.named_functions import function_named, names_function
 from ragtriage.readers.private_cases import AS_IT_IS, Privacy
 from ragtriage.readers.traces.files import files_in, rows_of
 from ragtriage.readers.traces.formats import format_of
@@ -47,7 +48,7 @@ class CaseFlags:
     question: str | None = None
     sources: Literal["retrieved", "prompted"] = "retrieved"
     source_tools: str | None = None
-    source_texts: Path | None = None
+    source_texts: str | None = None
     history: Literal["messages", "session", "off"] = "messages"
 
     def open(self, path: InputPath, settings: Settings, privacy: Privacy = AS_IT_IS) -> CaseFile:
@@ -90,17 +91,13 @@ class CaseFlags:
 
         Raises:
             InputError: the file of texts can't be read.
+            ConfigError: there is no such function of texts.
         """
-        texts = (
-            {}
-            if self.source_texts is None
-            else {name: str(row.get("text", "")) for _, name, row in lines_by_id(self.source_texts)}
-        )
         return TraceOptions(
             self.question,
             self.sources,
             frozenset(parse_names(self.source_tools)),
-            texts,
+            _texts_named(self.source_texts) if self.source_texts else None,
             self.history,
             mapping=parse_pairs(self.mapping, "--map"),  # the settings' are for the rows of other files
         )
@@ -119,6 +116,13 @@ class CaseFlags:
     @property
     def _limits(self) -> RowLimits:
         return RowLimits(max_text=self.max_text, max_sources=self.max_sources)
+
+
+def _texts_named(given: str) -> Callable[[str], str | None]:
+    """Id → text, by a function of the user's or by a file of lines."""
+    if names_function(given):
+        return function_named(given, "--source-texts")
+    return {name: str(row.get("text", "")) for _, name, row in lines_by_id(Path(given))}.get
 
 
 @contextmanager

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import importlib.util
 import re
 import secrets
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,8 +15,8 @@ from typing import Any
 from ragtriage.core.case import Case, Source
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.files import open_private, private_folder
-from ragtriage.core.validation import near_names
 from ragtriage.readers.known_forms import hide_known_forms
+from ragtriage.readers.named_functions import function_named, names_function
 from ragtriage.readers.problems import RowProblem
 
 CONVERSATION = "conversation"
@@ -48,25 +46,9 @@ def redaction_named(spec: str) -> Redact:
     """
     if spec == BUILTIN:
         return hide_known_forms
-    where, _, name = spec.rpartition(":")
-    if not where.endswith(".py") or not name:
+    if not names_function(spec):
         raise ConfigError(f"--redact {spec}: write builtin, or path/to/file.py:function")
-    if not Path(where).is_file():
-        raise ConfigError(f"--redact {spec}: there is no file {where}")
-    found = importlib.util.spec_from_file_location(f"_ragtriage_redact_{Path(where).stem}", where)
-    if found is None or found.loader is None:
-        raise ConfigError(f"--redact {spec}: {where} can't be loaded")
-    module = importlib.util.module_from_spec(found)
-    sys.modules[found.name] = module
-    try:
-        found.loader.exec_module(module)
-    except Exception as error:
-        raise ConfigError(f"--redact {spec}: {where} can't be loaded: {type(error).__name__}: {error}") from error
-    function = getattr(module, name, None)
-    if not callable(function):
-        near = near_names(name, vars(module))
-        raise ConfigError(f"--redact {spec}: {where} has no function {name!r}{f': {near[0]}?' if near else ''}")
-    return function  # type: ignore[no-any-return]  # the user's
+    return function_named(spec, "--redact")
 
 
 class UserDigests:

@@ -212,7 +212,7 @@ def test_texts_come_by_their_ids_where_only_these_were_recorded(path: Path) -> N
 
     with pytest.raises(InputError, match=r"documents were retrieved, their texts weren't recorded \(--source-texts"):
         read(path)
-    case = alone(path, traces=TraceOptions(source_texts={"a": TEXTS[0], "b": TEXTS[1]}))
+    case = alone(path, traces=TraceOptions(source_texts={"a": TEXTS[0], "b": TEXTS[1]}.get))
     assert texts(case) == TEXTS
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragtriage.core.display import plural
+from ragtriage.core.display import one_line, plural
 from ragtriage.readers.traces.attributes import (
     FoundDocument,
     decoded,
@@ -184,8 +184,8 @@ def _with_texts(kept: Sequence[_Source], options: TraceOptions) -> list[_Source]
     seen: set[tuple[str | None, str | None]] = set()
     for one in kept:
         document = one.document
-        if document.text is None and document.id is not None:
-            document = replace(document, text=options.source_texts.get(document.id))
+        if document.text is None and document.id is not None and options.source_texts is not None:
+            document = replace(document, text=_text_of(document.id, options.source_texts))
         if (document.id, document.text) not in seen or document.text is None:
             seen.add((document.id, document.text))
             made.append(_Source(document, one.place))
@@ -198,6 +198,16 @@ def _with_texts(kept: Sequence[_Source], options: TraceOptions) -> list[_Source]
         hint = " (--source-texts has them by their ids)" if ids else ""
         raise NotUsable(f"{were} {'wasn' if lacking == 1 else 'weren'}'t recorded{hint}")
     return made
+
+
+def _text_of(source_id: str, source_texts: Callable[[str], str | None]) -> str | None:
+    try:
+        text: Any = source_texts(source_id)
+    except Exception as error:  # noqa: BLE001  # the user's code may raise anything
+        raise NotUsable(f"--source-texts failed: {type(error).__name__}: {one_line(str(error), 80)}") from None
+    if text is not None and not isinstance(text, str):
+        raise NotUsable(f"--source-texts gave {type(text).__name__}, not a text or None")
+    return text
 
 
 def _prompted(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -24,8 +24,8 @@ class TraceOptions:
     """All retrieved texts, those that stand in the prompt, or none."""
     source_tools: frozenset[str] = frozenset()
     """Tools whose outputs are sources."""
-    source_texts: Mapping[str, str] = field(default_factory=dict)
-    """Id → the text of a document that was recorded without."""
+    source_texts: Callable[[str], str | None] | None = None
+    """Id → the text of a document that was recorded without; None for an id that isn't known."""
     history: Literal["messages", "session", "off"] = "messages"
     places: Mapping[str, SpanPlace] = field(default_factory=dict)
     """Our field → where it stands, in place of where it is looked for."""
