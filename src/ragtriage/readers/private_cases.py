@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import re
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,6 +24,8 @@ CONVERSATION = "conversation"
 """The tag by which cases belong together."""
 KEY_FILE = "user.key"
 BUILTIN = "builtin"
+LONGEST = 0.1
+"""Seconds that a function of the user's may take for a text."""
 _KEY_BYTES = 32
 _DIGEST_BYTES = 12
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -41,6 +44,8 @@ def names_user(tag: str) -> bool:
 def redaction_named(spec: str) -> Redact:
     """`builtin`, or the function that `path/to/file.py:function` names; importing it runs the file.
 
+    A function that takes more than 100 ms for a text, and again when it is called once more, raises SlowRedaction.
+
     Raises:
         ConfigError: there is no such file or function.
     """
@@ -48,7 +53,21 @@ def redaction_named(spec: str) -> Redact:
         return hide_known_forms
     if not names_function(spec):
         raise ConfigError(f"--redact {spec}: write builtin, or path/to/file.py:function")
-    return function_named(spec, "--redact")
+    function = function_named(spec, "--redact")
+
+    def in_time(key: str, text: str) -> str:
+        for _ in range(2):  # what a busy machine, or loading at the first call, held up is quick the second time
+            began = time.perf_counter()
+            made: str = function(key, text)
+            if time.perf_counter() - began <= LONGEST:
+                return made
+        raise SlowRedaction
+
+    return in_time
+
+
+class SlowRedaction(Exception):
+    """A redaction took too long for a text, twice."""
 
 
 class UserDigests:
@@ -117,7 +136,9 @@ class Privacy:
         except InputError:
             raise
         except Exception as error:  # noqa: BLE001  # the user's code may raise anything
-            raise RowProblem(None, f"its redaction failed ({type(error).__name__}): it isn't used") from None
+            slow = isinstance(error, SlowRedaction)
+            why = f"took more than {LONGEST * 1000:.0f} ms for a text" if slow else f"failed ({type(error).__name__})"
+            raise RowProblem(None, f"its redaction {why}: it isn't used") from None
 
     def reason(self, reason: str) -> str:
         """Why a row can't be used, which may quote it."""
