@@ -337,6 +337,16 @@ def test_of_two_conventions_on_a_span_the_first_counts(path: Path) -> None:
     spans[1] = span(2, 1, kind="", documents=TEXTS, attributes=both)
 
     assert texts(alone(file_of(path, *spans))) == TEXTS
+    spans[2] = span(3, 1, kind="LLM", input="…", output=ANSWER, attributes={"gen_ai.operation.name": "chat"})
+    spans += [{**one, "traceId": "d" * 32} for one in spans]
+    file = open_cases(file_of(path, *spans, *spans[:3]))
+    assert [line for line in file.describe() if "several conventions" in line] == [
+        f"note: in 2 traces: a span has attributes of several conventions ({names}): the first counts"
+        for names in (
+            "langsmith.span.kind, gen_ai.operation.name",
+            "openinference.span.kind, gen_ai.operation.name",
+        )
+    ]
 
 
 def test_parents_in_a_circle_end(path: Path) -> None:
@@ -573,9 +583,11 @@ def converted(path: Path) -> Path:
 
 def test_bytes_are_left_out_and_other_values_read(path: Path) -> None:
     held = {"blob": b"AAAA", "flags": [True, 2, 0.5], "nested": {"a": {"b": "c"}}, "metadata.n": 7}
-    case = alone(file_of(path, *chain(attributes=held)))
+    no_sources = [{**one, "traceId": "d" * 32} for one in chain(attributes={"list": [{"deep": b"AAAA"}]})[::2]]
+    file = open_cases(file_of(path, *chain(attributes=held), *no_sources, span(1, trace="e" * 32, input=QUERY)))
 
-    assert case.tags["n"] == 7
+    assert alone(path).tags["n"] == 7
+    assert "note: in 2 traces: attributes that hold bytes were left out" in file.describe()
 
 
 def test_a_trace_is_told_as_a_tree_with_the_reasons(path: Path) -> None:

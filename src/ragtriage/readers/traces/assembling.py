@@ -5,6 +5,7 @@ A text that wasn't recorded is never an empty one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
@@ -16,6 +17,7 @@ from ragtriage.readers.traces.attributes import (
     found,
     is_recorded,
     kind_of,
+    kinds_said,
     messages_in,
     query_in,
     response_in,
@@ -41,14 +43,25 @@ OWN = {*FIELDS, TURNS, "history"}
 def assembled(tree: Tree, options: TraceOptions) -> list[Assembled]:
     """Every question of a trace as a row, or why it is none; one of these at least."""
     questions = tree.questions(options)
-    if not questions:
-        named = f"no span has the name {options.question!r} (--question)" if options.question else ""
-        return [Assembled(problem=NotUsable(named or _why_no_question(tree.trace)))]
     several = len(questions) > 1
     made = [_of_question(tree, span, options, several=several) for span in questions]
-    if options.question is None and tree.left_out(questions):
+    if not questions:
+        named = f"no span has the name {options.question!r} (--question)" if options.question else ""
+        made = [Assembled(problem=NotUsable(named or _why_no_question(tree.trace)))]
+    elif options.question is None and tree.left_out(questions):
         made[0].notes.append("a step elsewhere in the trace has a question too, which is left out (--question)")
+    made[0].notes += _remarks(tree)
     return made
+
+
+def _remarks(tree: Tree) -> Iterator[str]:
+    """What is to be known of a trace as a whole."""
+    if tree.circle:
+        yield "spans are parents of each other: all of them count as roots"
+    yield from tree.trace.remarks
+    said = (kinds_said(span) for span in tree.trace.spans)
+    for names in dict.fromkeys(tuple(name for name, _ in one) for one in said if len(one) > 1):
+        yield f"a span has attributes of several conventions ({', '.join(names)}): the first counts"
 
 
 def _why_no_question(trace: Trace) -> str:
@@ -104,8 +117,6 @@ def _of_question(tree: Tree, span: TraceSpan, options: TraceOptions, *, several:
         "weight": _weight(span.state),
         **with_history(history, cut=False),
     }
-    made.notes += [note for note in ("spans are parents of each other: all of them count as roots",) if tree.circle]
-    made.notes += trace.remarks
     return made
 
 
