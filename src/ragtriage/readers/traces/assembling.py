@@ -24,12 +24,12 @@ from ragtriage.readers.traces.attributes import (
 )
 from ragtriage.readers.traces.pieces import ROOT
 from ragtriage.readers.traces.retrieved import finds, retrieved
-from ragtriage.readers.traces.spans import Trace, TraceSpan
+from ragtriage.readers.traces.spans import TraceSpan
 from ragtriage.readers.traces.tags import tags_of
-from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree
+from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree, switch
 
-NO_QUESTION = "the question wasn't recorded (is content capture on in the application?)"
-MASKED = "the question wasn't recorded: it was masked before"
+NO_QUESTION = "the question wasn't recorded"
+NO_RESPONSE = "the response wasn't recorded"
 MOST_TURNS = 20
 FIELDS = ("query", "sources", "response", "id", "trace_id", "time", "weight")
 """Our fields that stand under their own names in the row of a trace."""
@@ -47,7 +47,7 @@ def assembled(tree: Tree, options: TraceOptions) -> list[Assembled]:
     made = [_of_question(tree, span, options, several=several) for span in questions]
     if not questions:
         named = f"no span has the name {options.question!r} (--question)" if options.question else ""
-        made = [Assembled(problem=NotUsable(named or _why_no_question(tree.trace)))]
+        made = [Assembled(problem=NotUsable(named or _why_no_question(tree)))]
     elif options.question is None and tree.left_out(questions):
         made[0].notes.append("a step elsewhere in the trace has a question too, which is left out (--question)")
     made[0].notes += _remarks(tree)
@@ -64,11 +64,13 @@ def _remarks(tree: Tree) -> Iterator[str]:
         yield f"a span has attributes of several conventions ({', '.join(names)}): the first counts"
 
 
-def _why_no_question(trace: Trace) -> str:
-    masked = any((given := found(span, "input")) and not is_recorded(given.value) for span in trace.spans)
-    if any(span.attributes.get("inputs_s3_urls") for span in trace.spans):
+def _why_no_question(tree: Tree) -> str:
+    spans = tree.trace.spans
+    if any(span.attributes.get("inputs_s3_urls") for span in spans):
         return "its texts lie in object storage (inputs_s3_urls): export them with the runs"
-    return MASKED if masked else NO_QUESTION
+    masked = any((given := found(span, "input")) and not is_recorded(given.value) for span in spans)
+    advice = switch("query", spans) or (" (is content capture on in the application?)" if not masked else "")
+    return f"{NO_QUESTION}{': it was masked before' if masked else ''}{advice}"
 
 
 def _of_question(tree: Tree, span: TraceSpan, options: TraceOptions, *, several: bool) -> Assembled:
@@ -137,7 +139,7 @@ def _query(tree: Tree, span: TraceSpan, options: TraceOptions, made: Assembled) 
         return there
     known = tree.asked(span)
     if known is None:
-        raise NotUsable(_why_no_question(tree.trace))
+        raise NotUsable(_why_no_question(tree))
     made.choose(known.span, f"question: {known.name}")
     given = next(one.value for one in all_found(known.span, "input") if one.name == known.name)
     if any(one.others for one in messages_in(given) or ()):
@@ -165,6 +167,7 @@ def _response(tree: Tree, span: TraceSpan, options: TraceOptions, made: Assemble
         made.taken["response"] = f"{own.name} of {_said(span)}"
         return own.value, {}
     if any(not is_recorded(one.value) for one in all_found(span, "output")):
+        made.notes.append(f"{NO_RESPONSE}: it was masked before{switch('response', [span])}")
         return None, {"not_recorded": "response"}
     if span.status == "error":
         return None, {"failure": True}
@@ -184,6 +187,8 @@ def _fallback(tree: Tree, span: TraceSpan, made: Assembled) -> tuple[str | None,
         return "", {}
     if found(span, "output") is not None:
         made.notes.append("the output holds no text under a usual name (--map response=)")
+    else:
+        made.notes.append(f"{NO_RESPONSE}{switch('response', tree.trace.spans)}")
     return None, {"not_recorded": "response"}
 
 

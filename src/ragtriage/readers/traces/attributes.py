@@ -26,6 +26,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {of: tuple(names) for of, names in _TABLE
 """What is looked for → under which names."""
 _KINDS: Mapping[str, SpanKind] = {name: kind for kind, names in _TABLE["kinds"].items() for name in names}
 _ENDS: Mapping[str, SpanKind] = {end: kind for kind, end in _TABLE["ends"].items()}
+SWITCHES: Mapping[str, Mapping[str, str]] = _TABLE["switches"]
+"""By which attribute a convention says a span's kind → query, response or sources → what makes it record them."""
 _QUERY = (*ALIASES["query"], *_TABLE["keys"]["query"])
 _RESPONSE = (*ALIASES["response"], *_TABLE["keys"]["response"])
 _ID, _SCORE = _TABLE["keys"]["id"], _TABLE["keys"]["score"]

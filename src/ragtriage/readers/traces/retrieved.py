@@ -18,7 +18,7 @@ from ragtriage.readers.traces.attributes import (
     response_in,
 )
 from ragtriage.readers.traces.spans import TraceSpan
-from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree
+from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree, switch
 
 STANDS = 200
 """Characters at the beginning of a retrieved text that stand in a prompt which holds it."""
@@ -67,14 +67,15 @@ def retrieved(
     searches.sort(key=lambda each: (each.start or 0, each.end or 0))
     tools = _tools(tree, scope, options, made, alone=not searches)
     found_by_search, found_by_tools = _of_searches(tree, searches, made), _of_tools(tools, made)
-    silent = sum(_documents(one) is None and one.status != "error" for one in searches)
+    silent = [one for one in searches if _documents(one) is None and one.status != "error"]
     if silent:
-        raise NotUsable(f"{silent} of {plural(len(searches), 'retrieval')} recorded without their documents")
+        lacking = f"{len(silent)} of {plural(len(searches), 'retrieval')} recorded without their documents"
+        raise NotUsable(lacking + switch("sources", silent))
     if found_by_search is None and found_by_tools is None:
         used = sorted({_tool_name(one) for one in scope if tree.kinds[one.id] == "tool"})
         named = f"; of its tools ({', '.join(used)}) --source-tools names those that search" if used else ""
         raise NotUsable(NO_RETRIEVAL + named)
-    kept = _with_texts([*(found_by_search or ()), *(found_by_tools or ())], options)
+    kept = _with_texts([*(found_by_search or ()), *(found_by_tools or ())], searches, options)
     kept = _prompted(tree, span, kept, options, made)
     retrievals = [one for one in searches if tree.kinds[one.id] == "retrieval"]
     if len(retrievals) > 1:
@@ -178,7 +179,7 @@ def _without_fed(rerank: TraceSpan, kept: Sequence[_Source]) -> list[_Source]:
     return [one for one in kept if one.document.text not in texts and one.document.id not in ids]
 
 
-def _with_texts(kept: Sequence[_Source], options: TraceOptions) -> list[_Source]:
+def _with_texts(kept: Sequence[_Source], searches: Sequence[TraceSpan], options: TraceOptions) -> list[_Source]:
     """Each document once, those that were recorded by their ids with their texts."""
     made: list[_Source] = []
     seen: set[tuple[str | None, str | None]] = set()
@@ -195,7 +196,7 @@ def _with_texts(kept: Sequence[_Source], options: TraceOptions) -> list[_Source]
             "1 document was retrieved, its text" if lacking == 1 else f"{lacking} documents were retrieved, their texts"
         )
         ids = any(one.document.id for one in made)
-        hint = " (--source-texts has them by their ids)" if ids else ""
+        hint = switch("sources", searches) + (" (--source-texts has them by their ids)" if ids else "")
         raise NotUsable(f"{were} {'wasn' if lacking == 1 else 'weren'}'t recorded{hint}")
     return made
 

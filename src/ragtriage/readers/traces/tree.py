@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ragtriage.readers.traces.attributes import NAMES, Message, all_found, is_recorded, kind_of, query_in
+from ragtriage.readers.traces.attributes import NAMES, SWITCHES, Message, all_found, is_recorded, kind_of, query_in
+from ragtriage.readers.traces.pieces import ROOT
 from ragtriage.readers.traces.places import SpanPlace
 from ragtriage.readers.traces.spans import Trace, TraceSpan
 
@@ -148,6 +149,13 @@ class Tree:
             return own
         models = (one for one in self.under(span) if self.kinds[one.id] == "model")
         return next((asked for one in models if (asked := self.asked(one))), None)
+
+
+def switch(field: str, spans: Iterable[TraceSpan]) -> str:
+    """What makes the application that wrote these spans record a field, in brackets; empty where that isn't known."""
+    names = {name for span in spans if span.id != ROOT for name in NAMES["kind"] if name in span.attributes}
+    known = (SWITCHES.get(name, {}).get(field) for name in NAMES["kind"] if name in names)
+    return next((f" (in the application {one})" for one in known if one), "")
 
 
 @dataclass(frozen=True, slots=True)
