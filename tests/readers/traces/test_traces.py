@@ -17,6 +17,7 @@ from otlp_lines import START, TRACE, file_of, line, span
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers import open_cases
+from ragtriage.readers.files import InputPath, OpenedFile
 from ragtriage.readers.traces.files import case_row, explained
 from ragtriage.readers.traces.tree import TraceOptions
 
@@ -34,17 +35,17 @@ def chain(*more: Mapping[str, Any], **root: Any) -> list[Mapping[str, Any]]:
     ]
 
 
-def read(path: Path, **options: Any) -> list[Case]:
+def read(path: InputPath, **options: Any) -> list[Case]:
     """The cases of a file."""
     return [one for one in open_cases(path, **options).rows() if isinstance(one, Case)]
 
 
-def rejected(path: Path, **options: Any) -> list[str]:
+def rejected(path: InputPath, **options: Any) -> list[str]:
     """Why rows of a file are none."""
     return [str(one) for one in open_cases(path, **options).rows() if not isinstance(one, Case)]
 
 
-def alone(path: Path, **options: Any) -> Case:
+def alone(path: InputPath, **options: Any) -> Case:
     """The only case of a file."""
     (one,) = read(path, **options)
     return one
@@ -559,6 +560,19 @@ def test_a_folder_is_read_as_one(tmp_path: Path) -> None:
 
     assert [case.query for case in read(tmp_path)] == [QUERY]
     assert "half.json" in rejected(tmp_path)[0]
+
+
+def test_tables_are_joined_and_an_empty_cell_of_one_holds_nothing(tmp_path: Path) -> None:
+    columns = "context.trace_id,context.span_id,parent_id,span_kind,start_time,attributes.input.value,"
+    columns += "attributes.output.value,attributes.retrieval.documents\n"
+    found = '"[{""document.content"": ""The pool is two metres deep.""}]"'
+    parts = []
+    for name, row in (("a", f"t,1,,CHAIN,2026-11-01,{QUERY},,"), ("b", f"t,2,1,RETRIEVER,2026-11-01,,,{found}")):
+        parts.append(OpenedFile(str(tmp_path / f"{name}.csv"), f"{name}.csv"))
+        (tmp_path / f"{name}.csv").write_text(f"{columns}{row}\n", encoding="utf-8")
+    case = alone(OpenedFile(parts[0].path, "a and b", parts=tuple(parts)))
+
+    assert (case.query, texts(case), case.response) == (QUERY, TEXTS[:1], None)
 
 
 def test_what_a_collector_packed_is_refused_with_the_command_that_unpacks_it(tmp_path: Path) -> None:

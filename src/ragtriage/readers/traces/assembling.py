@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from ragtriage.readers.traces.attributes import (
+    NAMES,
     FoundValue,
     UserQuestion,
     all_found,
@@ -59,7 +60,8 @@ def _remarks(tree: Tree) -> Iterator[str]:
     if tree.circle:
         yield "spans are parents of each other: all of them count as roots"
     yield from tree.trace.remarks
-    said = (kinds_said(span) for span in tree.trace.spans)
+    several = (span for span in tree.trace.spans if sum(name in span.attributes for name in NAMES["kind"]) > 1)
+    said = (kinds_said(span) for span in several)
     for names in dict.fromkeys(tuple(name for name, _ in one) for one in said if len(one) > 1):
         yield f"a span has attributes of several conventions ({', '.join(names)}): the first counts"
 
