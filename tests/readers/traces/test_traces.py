@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,52 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from otlp_lines import START, TRACE, file_of, line, span
+from trace_cases import ANSWER, QUERY, TEXTS, alone, chain, read, rejected, texts
 
-from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers import open_cases
-from ragtriage.readers.files import InputPath, OpenedFile
-from ragtriage.readers.traces.files import case_row, explained
+from ragtriage.readers.traces.files import explained
 from ragtriage.readers.traces.tree import TraceOptions
-
-QUERY, ANSWER = "How deep is the pool?", "It is two metres deep."
-TEXTS = ["The pool is two metres deep.", "Dogs stay outside."]
-
-
-def chain(*more: Mapping[str, Any], **root: Any) -> list[Mapping[str, Any]]:
-    """A chain with a retrieval and a model, as most are."""
-    return [
-        span(1, **{"input": QUERY, "output": ANSWER, **root}),
-        span(2, 1, kind="RETRIEVER", input=QUERY, documents=TEXTS),
-        span(3, 1, kind="LLM", input="…", output=ANSWER),
-        *more,
-    ]
-
-
-def read(path: InputPath, **options: Any) -> list[Case]:
-    """The cases of a file."""
-    return [one for one in open_cases(path, **options).rows() if isinstance(one, Case)]
-
-
-def rejected(path: InputPath, **options: Any) -> list[str]:
-    """Why rows of a file are none."""
-    return [str(one) for one in open_cases(path, **options).rows() if not isinstance(one, Case)]
-
-
-def alone(path: InputPath, **options: Any) -> Case:
-    """The only case of a file."""
-    (one,) = read(path, **options)
-    return one
-
-
-def texts(case: Case) -> list[str]:
-    """Of its sources."""
-    return [source.text for source in case.known_sources]
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "traces.jsonl"
 
 
 def test_a_trace_is_a_case_with_all_that_it_says(path: Path) -> None:
@@ -217,77 +174,6 @@ def test_texts_come_by_their_ids_where_only_these_were_recorded(path: Path) -> N
     assert texts(case) == TEXTS
 
 
-def test_earlier_messages_or_traces_are_the_history(path: Path) -> None:
-    said = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello"}]
-    said += [{"role": "assistant", "content": "Hi!"}, {"role": "user", "content": QUERY}]
-    conversation = {"session.id": "c"}
-    spans = chain(attributes=conversation, input=json.dumps(said))
-    spans += [span("a", trace="c" * 32, attributes=conversation, input="And long?", output="Ten.")]
-    spans += [span("b", "a", kind="RETRIEVER", trace="c" * 32, documents=["x"])]
-    file_of(path, *spans)
-    beside = {"input": QUERY, "chat_history": [["human", "Hello"], ["ai", "Hi!"]]}
-
-    by_messages, by_session = read(path), read(path, traces=TraceOptions(history="session"))
-    assert [[turn.text for turn in case.history] for case in by_messages] == [["Hello", "Hi!"], []]
-    assert [[turn.text for turn in case.history] for case in by_session] == [[], [QUERY, ANSWER]]
-    assert [turn.text for turn in alone(file_of(path, *chain(input=json.dumps(beside)))).history] == ["Hello", "Hi!"]
-
-
-def conversation(*inputs: str, documents: Mapping[int, list[str]] | None = None) -> list[Mapping[str, Any]]:
-    """A trace for each input, all of one conversation; without documents where `documents` says so."""
-    spans: list[Mapping[str, Any]] = []
-    for at, asked in enumerate(inputs):
-        ids = {"trace": f"{at + 1:032x}", "attributes": {"session.id": "c"}}
-        spans.append(span(10 * at + 1, input=asked, output=f"Answer {at}.", **ids))
-        found = (documents or {}).get(at, TEXTS)
-        spans += (
-            [span(10 * at + 2, 10 * at + 1, kind="RETRIEVER", documents=found, trace=ids["trace"])] if found else []
-        )
-    return spans
-
-
-BY_SESSION = TraceOptions(history="session")
-
-
-def test_at_most_20_turns_of_a_conversation_are_kept_and_a_lost_beginning_is_told(path: Path) -> None:
-    cases = read(file_of(path, *conversation(*(f"Question {at}?" for at in range(12)))), traces=BY_SESSION)
-
-    assert [len(case.history) for case in cases] == [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 20]
-    assert [turn.text for turn in cases[11].history][:2] == ["Question 1?", "Answer 1."]
-    assert [case.tags.get("history") for case in cases] == [None] * 11 + ["cut"]
-    assert case_row(cases[11])["metadata.history"] == "cut"
-    assert len(case_row(cases[11])["history"]) == 20
-
-
-def test_a_conversation_that_began_before_the_file_is_cut(path: Path) -> None:
-    earlier = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi!"}]
-    asked = json.dumps([*earlier, {"role": "user", "content": QUERY}])
-    file_of(path, *conversation(asked, "And long?"))
-
-    assert [case.tags.get("history") for case in read(path, traces=BY_SESSION)] == ["cut", "cut"]
-    assert [case.tags.get("history") for case in read(path)] == [None, None]
-    file_of(path, *conversation("__REDACTED__", "And long?"))
-    assert [case.tags.get("history") for case in read(path, traces=BY_SESSION)] == ["cut"]
-
-
-def test_of_messages_before_a_question_the_last_20_are_the_history(path: Path) -> None:
-    said = [{"role": "user", "content": f"Question {at}?"} for at in range(21)]
-    tools = [{"role": "tool", "content": "x"}] * 30
-    case = alone(file_of(path, *chain(input=json.dumps([*said, *tools, {"role": "user", "content": QUERY}]))))
-
-    assert [turn.text for turn in case.history] == [f"Question {at}?" for at in range(1, 21)]
-    assert case.tags["history"] == "cut"
-
-
-def test_what_was_said_in_a_trace_that_cannot_be_used_stays_in_the_history(path: Path) -> None:
-    file_of(path, *conversation(QUERY, "And long?", "And wide?", documents={1: []}))
-    cases = read(path, traces=BY_SESSION)
-
-    assert [case.query for case in cases] == [QUERY, "And wide?"]
-    assert [turn.text for turn in cases[1].history] == [QUERY, "Answer 0.", "And long?", "Answer 1."]
-    assert "history" not in cases[1].tags
-
-
 def test_sampling_upstream_is_a_weight(path: Path) -> None:
     assert alone(file_of(path, *chain(traceState="v=1,ot=th:c"))).weight == 4.0
 
@@ -404,70 +290,6 @@ def test_texts_of_one_length_were_probably_cut(path: Path) -> None:
     assert any("5 texts have 128 characters and none has more: probably cut by" in one for one in file.describe())
 
 
-def test_masks_are_not_recorded(path: Path) -> None:
-    with pytest.raises(InputError, match="the question wasn't recorded: it was masked before"):
-        read(file_of(path, *chain(input="__REDACTED__")))
-    spans = [span(1, input=QUERY, output="[REDACTED]"), *chain()[1:2]]
-    case = alone(file_of(path, *spans))
-    assert (case.response, case.tags["not_recorded"], texts(case)) == (None, "response", TEXTS)
-    hidden = [*chain()[:1], span(2, 1, kind="RETRIEVER", documents=["__REDACTED__", "__REDACTED__"])]
-    with pytest.raises(InputError, match="documents were retrieved, their texts weren't recorded"):
-        read(file_of(path, *hidden))
-
-
-CAPTURE = "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT="
-
-
-@pytest.mark.parametrize(
-    ("name", "kinds", "switches"),
-    [
-        ("openinference.span.kind", ("CHAIN", "RETRIEVER"), ("unset OPENINFERENCE_HIDE_INPUTS,",
-         "unset OPENINFERENCE_HIDE_OUTPUTS,",
-         "unset OPENINFERENCE_HIDE_OUTPUTS and OPENINFERENCE_HIDE_RETRIEVAL_DOCUMENTS")),
-        ("gen_ai.operation.name", ("invoke_agent", "retrieval"), (CAPTURE, CAPTURE, "")),
-        ("traceloop.span.kind", ("workflow", "retriever"), ("set TRACELOOP_TRACE_CONTENT=true",) * 3),
-        ("haystack.component.type", ("Pipeline", "Retriever"), ("set HAYSTACK_CONTENT_TRACING_ENABLED=true",) * 3),
-        ("langfuse.observation.type", ("chain", "retriever"),
-         ("set LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED",) * 3),
-        ("langsmith.span.kind", ("chain", "retriever"),
-         ("unset LANGSMITH_HIDE_INPUTS", "unset LANGSMITH_HIDE_OUTPUTS", "unset LANGSMITH_HIDE_OUTPUTS")),
-    ],
-)  # fmt: skip
-def test_what_was_not_recorded_is_told_with_the_switch_of_its_convention(
-    path: Path, name: str, kinds: tuple[str, str], switches: tuple[str, str, str]
-) -> None:
-    question, response, sources = (one and f" (in the application {one}" for one in switches)
-
-    def refused(documents: list[str], **said: str) -> str:
-        top = span(1, kind="", attributes={name: kinds[0]}, **said)
-        found = span(2, 1, kind="", documents=documents, attributes={name: kinds[1]})
-        try:
-            return " ".join(open_cases(file_of(path, top, found)).describe())
-        except InputError as error:
-            return f"{error}."
-
-    assert f"1: the question wasn't recorded{question}" in refused(TEXTS)
-    assert f"1: the question wasn't recorded: it was masked before{question}" in refused(TEXTS, input="***")
-    lacking = refused(["***"], input=QUERY, output=ANSWER)
-    assert f"1 document was retrieved, its text wasn't recorded{sources or '.'}" in lacking
-    assert f"the response wasn't recorded{response}" in refused(TEXTS, input=QUERY)
-    assert f"the response wasn't recorded: it was masked before{response}" in refused(TEXTS, input=QUERY, output="***")
-
-
-def test_where_no_convention_is_known_it_is_asked_whether_content_is_captured(path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"1: the question wasn't recorded \(is content capture on in the application\?"
-    ):
-        read(file_of(path, span(1, kind="", name="GET /")))
-
-
-def test_an_empty_answer_and_an_empty_list_were_recorded(path: Path) -> None:
-    spans = [span(1, input=QUERY, output=""), span(2, 1, kind="RETRIEVER", output="[]")]
-    case = alone(file_of(path, *spans))
-
-    assert (case.response, case.sources) == ("", ())
-
-
 def test_a_failed_request_has_no_response(path: Path) -> None:
     spans = [span(1, input=QUERY, status={"code": 2}), *chain()[1:2]]
     case = alone(file_of(path, *spans))
@@ -543,102 +365,6 @@ def test_an_empty_input_is_no_question(path: Path) -> None:
     spans[2] = {**spans[2], "parentSpanId": f"{4:016x}"}
 
     assert alone(file_of(path, *spans)).query == QUERY
-
-
-def test_a_torn_line_costs_itself(path: Path) -> None:
-    file_of(path, *chain())
-    path.write_text(path.read_text("utf-8") + '{"resourceSpans": [{"resou', encoding="utf-8")
-
-    assert len(read(path)) == 1
-    assert "broken JSON at line 4" in rejected(path)[0]
-
-
-def test_a_folder_is_read_as_one(tmp_path: Path) -> None:
-    for at, one in enumerate(chain()):
-        file_of(tmp_path / f"part-{at}.jsonl", one)
-    (tmp_path / "half.json").write_text('{"resourceSpans": ', encoding="utf-8")
-
-    assert [case.query for case in read(tmp_path)] == [QUERY]
-    assert "half.json" in rejected(tmp_path)[0]
-
-
-def test_tables_are_joined_and_an_empty_cell_of_one_holds_nothing(tmp_path: Path) -> None:
-    columns = "context.trace_id,context.span_id,parent_id,span_kind,start_time,attributes.input.value,"
-    columns += "attributes.output.value,attributes.retrieval.documents\n"
-    found = '"[{""document.content"": ""The pool is two metres deep.""}]"'
-    parts = []
-    for name, row in (("a", f"t,1,,CHAIN,2026-11-01,{QUERY},,"), ("b", f"t,2,1,RETRIEVER,2026-11-01,,,{found}")):
-        parts.append(OpenedFile(str(tmp_path / f"{name}.csv"), f"{name}.csv"))
-        (tmp_path / f"{name}.csv").write_text(f"{columns}{row}\n", encoding="utf-8")
-    case = alone(OpenedFile(parts[0].path, "a and b", parts=tuple(parts)))
-
-    assert (case.query, texts(case), case.response) == (QUERY, TEXTS[:1], None)
-
-
-def test_what_a_collector_packed_is_refused_with_the_command_that_unpacks_it(tmp_path: Path) -> None:
-    packed, message = b"\x28\xb5\x2f\xfd" + b"x" * 20, b"\n\x10" + b"x" * 16
-    for content, told in (
-        (packed, "is packed by zstd: unpack it with  zstd -d '{path}'"),
-        (len(packed).to_bytes(4, "big") + packed, "pip install zstandard; python -c '"),
-        (len(message).to_bytes(4, "big") + message, "pip install opentelemetry-proto; python -c '"),
-    ):
-        path = tmp_path / "some traces.jsonl"
-        path.write_bytes(content)
-        with pytest.raises(InputError) as refused:
-            open_cases(path)
-        assert told.format(path=path) in str(refused.value)
-        assert f"'{path}'" in str(refused.value)
-
-
-def test_a_packed_file_in_a_folder_costs_itself(tmp_path: Path) -> None:
-    file_of(tmp_path / "a.jsonl", *chain())
-    (tmp_path / "b.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd" + b"x" * 20)
-
-    assert [case.query for case in read(tmp_path)] == [QUERY]
-    assert "b.jsonl.zst: is packed by zstd" in rejected(tmp_path)[0]
-
-
-def _varint(number: int) -> bytes:
-    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + _varint(number >> 7)
-
-
-def _field(number: int, content: bytes) -> bytes:
-    """A field of a protobuf message that holds bytes, a text or a message."""
-    return bytes([number << 3 | 2]) + _varint(len(content)) + content
-
-
-def test_the_command_that_unpacks_makes_lines_that_are_read(tmp_path: Path) -> None:
-    zstandard = pytest.importorskip("zstandard")
-    packed = [zstandard.ZstdCompressor().compress(line(one).encode()) for one in chain()]
-    (tmp_path / "t.zst").write_bytes(b"".join(len(one).to_bytes(4, "big") + one for one in packed))
-
-    assert alone(converted(tmp_path / "t.zst")).query == QUERY
-
-
-def test_the_command_that_converts_protobuf_makes_lines_that_are_read(tmp_path: Path) -> None:
-    pytest.importorskip("opentelemetry.proto.trace.v1.trace_pb2")
-    messages = []
-    for one in chain():
-        held = [
-            _field(9, _field(1, pair["key"].encode()) + _field(2, _field(1, pair["value"]["stringValue"].encode())))
-            for pair in one["attributes"]
-        ]
-        own = _field(1, bytes.fromhex(one["traceId"])) + _field(2, bytes.fromhex(one["spanId"]))
-        own += _field(4, bytes.fromhex(one["parentSpanId"])) + _field(5, one["name"].encode()) + b"".join(held)
-        messages.append(_field(1, _field(2, _field(2, own))))
-    (tmp_path / "t.bin").write_bytes(b"".join(len(one).to_bytes(4, "big") + one for one in messages))
-    case = alone(converted(tmp_path / "t.bin"))
-
-    assert (case.query, case.trace_id, texts(case)) == (QUERY, TRACE, TEXTS)
-
-
-def converted(path: Path) -> Path:
-    """What the command in the refusal makes of a file; the packages that it installs are there."""
-    with pytest.raises(InputError) as refused:
-        open_cases(path)
-    command = str(refused.value).partition("; ")[2].replace("python ", f"{sys.executable} ", 1)
-    subprocess.run(["sh", "-c", command], check=True, cwd=path.parent)
-    return next(path.parent.glob("*.jsonl"))
 
 
 def test_bytes_are_left_out_and_other_values_read(path: Path) -> None:
