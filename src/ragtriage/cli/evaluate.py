@@ -25,7 +25,7 @@ from ragtriage.cli.evaluate_on import Shown, evaluate_on
 from ragtriage.cli.evaluation_flags import RequestedMetrics, ScaleFlags, refuse_beside, requested_metrics
 from ragtriage.cli.evaluation_output import event_printer, print_result, sent_again, trial_remarks
 from ragtriage.cli.flags import command
-from ragtriage.cli.input_files import CaseFlags, print_columns, rereadable
+from ragtriage.cli.input_files import CaseFlags, print_columns, read_as_one
 from ragtriage.cli.judge import JudgeFlags
 from ragtriage.cli.opened_stores import answers_in, open_named_store
 from ragtriage.cli.plan import print_plan
@@ -42,7 +42,7 @@ from ragtriage.store.store import Store
 
 @command("evaluate")
 def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
-    file: str,
+    files: list[str],
     *,
     metrics: str | None = None,
     case_flags: CaseFlags,
@@ -53,7 +53,7 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     fail_above: list[str] | None = None,
     baseline: str | None = None,
     gate_flags: GateFlags,
-    files: ComparisonFiles,
+    comparison_files: ComparisonFiles,
     most: int = 10,
     repeat: int = 1,
     name: str | None = None,
@@ -67,14 +67,14 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     collected: Path | None = None,
     scale_flags: ScaleFlags,
 ) -> None:
-    """Evaluate the answers in FILE, tell which component to repair, and store the run.
+    """Evaluate the answers in FILES, tell which component to repair, and store the run.
 
     Exit codes: 0; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, interrupted).
     """
     began = time.monotonic()
     about = About(name or "", note or "", commit_in(Path.cwd()))
     settings = judge_flags.settings(threshold, metrics)
-    refuse_files(files, report, (file, baseline or settings.baseline))
+    refuse_files(comparison_files, report, files, baseline or settings.baseline)
     session = judge_flags.session(settings, asks=not dry_run)
     store_address = judge_flags.store_address(settings)
     requested_of = partial(
@@ -98,12 +98,13 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
                 "--baseline": baseline,
                 "--fail-if-worse": gate_flags.fail_if_worse,
                 "--at-most": gate_flags.at_most,
-                **files.named,
-                "-": file == STDIN,
+                **comparison_files.named,
+                "-": STDIN in files,
+                "several files": len(files) > 1,
             }
         )
         evaluate_on(
-            file,
+            files[0],
             scale_flags,
             case_flags=case_flags,
             judge_flags=judge_flags,
@@ -116,11 +117,11 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     scale_flags.refuse()
     answers: Path | None = None
     if app_flags.app:
-        _refuse_with_app(dry_run=dry_run, split_sources=case_flags.split_sources)
-        answers = collected or default_answers_file(app_flags, file, selection, store_address)
+        _refuse_with_app(files, dry_run=dry_run, split_sources=case_flags.split_sources)
+        answers = collected or default_answers_file(app_flags, files[0], selection, store_address)
     else:
         app_flags.refuse(collected)
-    with rereadable(file) as there:
+    with read_as_one(files) as there:
         if answers is None:
             given = _Input(case_flags.open(there, settings), selection)
         else:
@@ -147,8 +148,10 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
         with open_named_store(judge_flags.store, project, settings, create=True) as store:
             base = base_of(wanted, store)
             result = _evaluate(given, session, store, requested, about=about, by=by, trials=repeat)
-            compared = compare_result(wanted, base, result, requested, store, most=most if files.named else None)
-            write_files(files, compared, base, result, time.monotonic() - began)
+            compared = compare_result(
+                wanted, base, result, requested, store, most=most if comparison_files.named else None
+            )
+            write_files(comparison_files, compared, base, result, time.monotonic() - began)
             printed = print_result(
                 result,
                 requested.config,
@@ -184,7 +187,9 @@ class _Input:
     """Whether the application left a question without an answer, or too many of its rows can't be used."""
 
 
-def _refuse_with_app(*, dry_run: bool, split_sources: str | None) -> None:
+def _refuse_with_app(files: list[str], *, dry_run: bool, split_sources: str | None) -> None:
+    if len(files) > 1:
+        raise ConfigError("--app takes one file of questions: put them together, or evaluate one after the other")
     if dry_run:
         raise ConfigError("--dry-run needs the answers: ask with ragtriage collect, then plan its file")
     if split_sources is not None:

@@ -151,6 +151,7 @@ _INSTEAD: Mapping[str, str] = {
     "--at-most": "compare when it is done, ragtriage compare BASE OUT --at-most …",
     "--markdown": "compare when it is done, ragtriage compare BASE OUT --markdown …",
     "--junit": "compare when it is done, ragtriage compare BASE OUT --junit …",
+    "several files": "give a folder, or a glob in quotes",
     "-": "give a file, a folder, a glob or a URL, which every process can read",
 }
 """Flag → what to do in its place."""

@@ -99,7 +99,7 @@ def watch(  # noqa: PLR0913  # one parameter a flag
     with ExitStack() as stack:
         store = stack.enter_context(open_named_store(judge_flags.store, project, settings, create=True))
         privacy = privacy_flags.privacy(store)
-        there = stack.enter_context(joined([stack.enter_context(rereadable(file)) for file in files]))
+        there = joined([stack.enter_context(rereadable(file)) for file in files])
         opened = [case_flags.open(file, settings, privacy) for file in there]
         requested = requested_metrics(settings, metrics, opened[0].mapping, paid=bool(session.config.models))
         for one in opened:
