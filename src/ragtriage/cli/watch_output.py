@@ -17,8 +17,10 @@ from ragtriage.execution.evaluating import CaseDone, RunFinished, RunResumed, Ru
 from ragtriage.judges.session import JudgeSession
 from ragtriage.monitor.alarms import Alarm, Watch
 from ragtriage.monitor.baseline import FEW, Watched
+from ragtriage.monitor.outputs.send_run import SentScores
 from ragtriage.monitor.replay import TrafficRead, WatchBegun, WatchEvent, WatchResult
 from ragtriage.monitor.windows import Traffic
+from ragtriage.report.delivery_document import delivery_json
 from ragtriage.report.words import DASH, full_title, two_places
 from ragtriage.runs.run import RunInfo
 from ragtriage.runs.selection import RowCounts
@@ -178,7 +180,7 @@ def alarm_lines(alarms: Sequence[Alarm]) -> Iterator[str]:
         yield "no alarm is open"
 
 
-def watch_json(result: WatchResult, means: Mapping[int, Mapping[str, float]]) -> str:
+def watch_json(result: WatchResult, means: Mapping[int, Mapping[str, float]], sent: SentScores) -> str:
     """A replay as one JSON object on a line."""
     watch = result.watch
     titles: Mapping[str, Watched] = {one.name: one for one in watch.watched}
@@ -200,6 +202,7 @@ def watch_json(result: WatchResult, means: Mapping[int, Mapping[str, float]]) ->
         "detectors": detectors,
         "strata_without_detectors": watch.without,
         "alarms": [alarm.as_json() for alarm in result.alarms],
-        "complete": not result.incomplete,
+        "complete": not result.incomplete and sent.complete,
+        **({"sent": delivery_json(sent)} if sent.named else {}),
     }
     return json.dumps(told, ensure_ascii=False) + "\n"
