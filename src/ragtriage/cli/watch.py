@@ -18,7 +18,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import state_folder
 from ragtriage.monitor.alarms import APART, TOLERANCE
 from ragtriage.monitor.keeping import Keeping
-from ragtriage.monitor.lots import KeepRule, Lots
+from ragtriage.monitor.lots import AtLeast, KeepRule, Lots
 from ragtriage.monitor.outputs.send_run import SentScores
 from ragtriage.monitor.replay import DAY, NAME, WatchOptions, replay
 from ragtriage.monitor.windows import WindowSize
@@ -34,10 +34,12 @@ class SamplingFlags:
     sample: float = 1.0
     seed: int = 0
     keep: list[str] | None = None
+    at_least: str | None = None
 
-    def lots(self) -> Lots:
+    def lots(self, stratify: str | None) -> Lots:
         """The lots, checked."""
-        return Lots(self.sample, self.seed, [KeepRule.parse(one) for one in self.keep or ()])
+        at_least = None if self.at_least is None else AtLeast.parse(self.at_least, stratify)
+        return Lots(self.sample, self.seed, [KeepRule.parse(one) for one in self.keep or ()], at_least)
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def watch(  # noqa: PLR0913  # one parameter a flag
         raise ConfigError("--quote needs the texts that --keep-texts 0 deletes at once: leave out one of them")
     options = WatchOptions(
         name,
-        sampling.lots(),
+        sampling.lots(stratify),
         WindowSize.parse(window),
         stratify,
         tolerance,

@@ -19,6 +19,7 @@ from ragtriage.monitor.alarms import Alarm, Watch
 from ragtriage.monitor.baseline import FEW, Watched
 from ragtriage.monitor.outputs.send_run import SentScores
 from ragtriage.monitor.replay import TrafficRead, WatchBegun, WatchEvent, WatchResult
+from ragtriage.monitor.shares import MOST_PARTS
 from ragtriage.monitor.windows import Traffic
 from ragtriage.report.delivery_document import delivery_json
 from ragtriage.report.words import DASH, full_title, two_places
@@ -68,6 +69,9 @@ def _traffic(traffic: Traffic) -> Iterator[str]:
     yield f"{plural(traffic.counts.selected, 'case')}, {judged:,} to be judged, in {windows}"
     if traffic.repeated:
         yield f"note: {plural(traffic.repeated, 'case')} with an id that an earlier file has: each counts once"
+    if traffic.others:
+        seen = f"{plural(traffic.others, 'value')} of --stratify beyond the first {MOST_PARTS}"
+        yield f"note: {seen}: they are drawn as one part of the traffic (--at-least)"
 
 
 def _begun(watch: Watch, per_day: float | None) -> Iterator[str]:
