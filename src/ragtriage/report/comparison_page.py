@@ -64,7 +64,7 @@ def write_comparison_page(path: Path, found: Comparison, quotes: Quotes | None =
         gate_sign=lambda gate: _plain(gate_sign(gate)),
         gate_name=gate_name,
         slice_value=slice_value,
-        **page_parts("", "report.css", "comparison.css"),
+        **page_parts([], "report.css", "comparison.css"),
     )  # fmt: skip
     write_page(path, stream)
 

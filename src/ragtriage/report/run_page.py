@@ -10,6 +10,7 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,24 @@ Ranked = tuple[Rank, int, str, ListedCase]
 """A case's rank, its place in the input, its id and its row."""
 
 
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """Where the parts of the page lead: to its own cases, and nowhere else. The viewer's lead to lists of cases."""
+
+    cases: Mapping[str, int]
+    """Id → number of the cases that are shown in full."""
+
+    def case(self, name: str) -> str:
+        """The address of a case; empty, as the others, where there is none."""
+        return f"#case-{self.cases[name]}" if name in self.cases else ""
+
+    def bar(self, metric: MetricReport, at: int) -> str:  # noqa: ARG002  # as the viewer's
+        """Of the cases in one part of a plot."""
+        return ""
+
+    undefined = reading = kind = slice = lambda self, _: ""  # noqa: ARG005  # as the viewer's
+
+
 def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diagnosed]], full: int = FULL) -> None:
     """Write the report as one HTML file that loads nothing.
 
@@ -69,7 +88,7 @@ def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diag
         ranked=kinds.total(),
         listed=len(worst),
         kinds=kinds,
-        anchors={case: number for number, (_, _, case, _) in enumerate(worst[:full], 1)},
+        links=PageLinks({case: number for number, (_, _, case, _) in enumerate(worst[:full], 1)}),
         plot_size=PLOT,
         plot_of=plot_of,
         missing_scores_of=missing_scores_of,
@@ -82,7 +101,7 @@ def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diag
         columns=_json(columns),
         rows=Markup(",\n").join(_json(row) for _, row in rows),
         full_cases=list(pages(_in_full(cases(), worst[:full], header), MOST_BYTES)),
-        **page_parts("report.js", "report.css"),
+        **page_parts(["report.js", "marks.js"], "report.css"),
     )  # fmt: skip
     write_page(path, stream)
 

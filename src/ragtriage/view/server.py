@@ -1,0 +1,132 @@
+"""The viewer's server: its addresses, where it listens, and what it prints."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from ragtriage.core.errors import ConfigError, NotStoredError
+from ragtriage.runs.run import Run, RunInfo
+from ragtriage.store import Store
+from ragtriage.view.export import Exports
+from ragtriage.view.opened_runs import OpenedRuns
+from ragtriage.view.pages import Pages, answering
+from ragtriage.view.security import Guard
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+PORT = 7421
+MOST_TRIED = 10
+"""Ports that are tried where the first is taken."""
+FOLDER = "folder"
+"""What stands in an address for the run of a folder that was named."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRuns:
+    """The runs of a store."""
+
+    store: Store
+
+    def runs(self) -> Sequence[RunInfo]:
+        """See `RunSource`."""
+        return self.store.runs()
+
+    def run(self, key: str) -> Run:
+        """See `RunSource`."""
+        return self.store.run(key)
+
+    def key(self, info: RunInfo) -> str:
+        """See `RunSource`."""
+        return str(info.number)
+
+
+@dataclass(frozen=True, slots=True)
+class FolderRun:
+    """The run in a folder, alone."""
+
+    found: Run
+    store: None = None
+
+    def runs(self) -> Sequence[RunInfo]:
+        """See `RunSource`."""
+        return [self.found.info]
+
+    def run(self, key: str) -> Run:
+        """See `RunSource`."""
+        if key != FOLDER:
+            raise NotStoredError(f"there is no run {key[:40]}: only {self.found.info.called} is looked at")
+        return self.found
+
+    def key(self, info: RunInfo) -> str:  # noqa: ARG002  # there is one
+        """See `RunSource`."""
+        return FOLDER
+
+
+def application(runs: OpenedRuns, pages: Pages) -> Starlette:
+    """The pages at their addresses, without a guard."""
+    exports = Exports(runs)
+
+    def page(path: str, shown: Callable[[Request], Response]) -> Route:
+        return Route(path, answering(pages, shown))
+
+    routes = [
+        page("/", pages.runs),
+        page("/help", pages.help),
+        page("/static/{name}", pages.asset),
+        page("/runs/{key}", pages.run),
+        page("/runs/{key}/state", pages.state),
+        page("/runs/{key}/cases", pages.cases),
+        page("/runs/{key}/cases/{position:int}", pages.case),
+        page("/runs/{key}/cases/{position:int}.html", exports.case),
+        page("/runs/{key}/export.{form}", exports.cases),
+        page("/compare", compare),
+        Route("/{path:path}", lambda request: pages.refused(request, NotStoredError("There is no such page."))),
+    ]
+    return Starlette(routes=routes)
+
+
+def compare(request: Request) -> Response:
+    """To the comparison of the two runs that were ticked, the older one first."""
+    given = request.query_params.getlist("run")
+    if len(given) != 2:
+        raise ConfigError(f"tick two runs to compare them: {len(given)} are")
+    older, newer = sorted(given, key=lambda key: (len(key), key))
+    return RedirectResponse(f"/compare/{older}/{newer}", 303)
+
+
+def listening(port: int | None, host: str = "127.0.0.1") -> socket.socket:
+    """A socket on the port, or on one of the next ten where none was named and it is taken.
+
+    Raises:
+        ConfigError: there is none to be had.
+    """
+    for tried in range(port or PORT, (port or PORT) + (1 if port else MOST_TRIED)):
+        found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind((host, tried))
+        except OSError as error:
+            found.close()
+            failure = error
+            continue
+        return found
+    said = f"--port {port}" if port else f"ports {PORT} to {PORT + MOST_TRIED - 1}"
+    raise ConfigError(f"{said}: can't be listened on ({failure.strerror}): name a free one with --port")
+
+
+def serve(guard: Guard, at: socket.socket) -> None:
+    """Answer until Ctrl-C."""
+    config = uvicorn.Config(
+        guard, log_level="warning", access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=1
+    )
+    asyncio.run(uvicorn.Server(config).serve([at]))
