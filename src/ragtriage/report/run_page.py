@@ -29,7 +29,7 @@ from ragtriage.runs.tally import Diagnosed
 
 FULL = 300
 """Cases that are shown in full."""
-MOST_ROWS = 10_000
+MOST_ROWS = 2_000
 """Cases that stand in the table, the worst of them."""
 MOST_BYTES = 12_000_000
 """Of all full cases together; the rest stand as rows, so that the file stays under 20 MB."""
@@ -72,14 +72,16 @@ def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diag
     kinds: Counter[str] = Counter()
     worst = heapq.nsmallest(MOST_ROWS, _ranked(cases(), header, kinds))
     names = [m.numbers.name for m in run.metrics]
+    rules = list(dict.fromkeys(rule for _, _, _, row in worst for rule in row.rules))
     rows = sorted(
-        (place, _as_array(row, at, names, header.thresholds)) for at, (_, place, _, row) in enumerate(worst, 1)
+        (place, _as_array(row, at, names, rules, header.thresholds)) for at, (_, place, _, row) in enumerate(worst, 1)
     )
     same, tables = repeats_report(run.repeats.summary, header.judge) if run.repeats else ("", ())
     columns = {
         "titles": [m.title for m in run.metrics],
         "thresholds": [[m.threshold, m.numbers.better == "lower"] for m in run.metrics],
         "kinds": dict(KIND_WORDS),
+        "rules": [rule.replace("_", " ") for rule in rules],
         "signs": {"kinds": {kind: SIGNS[kind] for kind in KIND_WORDS}, **LEVEL_SIGNS},
     }
     stream = environment().get_template("page.html.j2").generate(
@@ -163,10 +165,13 @@ def _exact(value: float, limit: float | None) -> float:
     return settled(value, max(3, len(told_apart(value, limit).partition(".")[2])))
 
 
-def _as_array(row: ListedCase, number: int, names: Sequence[str], limits: Mapping[str, float]) -> list[Any]:
-    """A row as the script reads it: place, id, query, kind, component, about, reading, sure, then the scores."""
+def _as_array(
+    row: ListedCase, number: int, names: Sequence[str], rules: Sequence[str], limits: Mapping[str, float]
+) -> list[Any]:
+    """A row as the script reads it: place, id, query, kind, component, about, reading, sure, findings, the scores."""
     scores = [None if (value := row.scores.get(name)) is None else _exact(value, limits.get(name)) for name in names]
-    return [number, row.id, row.query, row.kind, row.component, row.about, row.reading, int(row.sure), *scores]
+    found = [rules.index(rule) for rule in row.rules]
+    return [number, row.id, row.query, row.kind, row.component, row.about, row.reading, int(row.sure), found, *scores]
 
 
 def _json(value: object) -> Markup:

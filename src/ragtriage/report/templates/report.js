@@ -9,16 +9,17 @@
 
   /* The table: all rows stay plain arrays; only a page of them is ever in the document. */
   const FIRST = 25, FURTHER = 100;
-  const AT = 0, ID = 1, QUERY = 2, KIND = 3, COMPONENT = 4, ABOUT = 5, READING = 6, SURE = 7, SCORES = 8;
+  const AT = 0, ID = 1, QUERY = 2, KIND = 3, COMPONENT = 4, ABOUT = 5, READING = 6, SURE = 7, RULES = 8, SCORES = 9;
   const columns = read("columns");
   const rows = read("data");
   const searchable = rows.map((row) => `${row[ID]} ${row[QUERY]}`.toLowerCase());
   const collator = new Intl.Collator(undefined, { numeric: true });
-  const state = { text: "", component: "", kind: "", column: AT, down: false, shown: FIRST };
+  const state = { text: "", component: "", kind: "", rule: "", score: "", column: AT, down: false, shown: FIRST };
   const table = document.getElementById("rows");
   const find = document.getElementById("find");
   const count = document.getElementById("count");
   const further = document.getElementById("further");
+  const ends = [document.getElementById("low"), document.getElementById("high")];
   let chosen = rows;
 
   const compare = (a, b) => {
@@ -81,9 +82,13 @@
 
   const choose = () => {
     const words = state.text.toLowerCase().split(/\s+/).filter(Boolean);
+    const [low, high] = ends.map((end) => (end.value === "" ? NaN : Number(end.value)));
+    const score = SCORES + Number(state.score);
     chosen = rows.filter((row, i) =>
       (!state.component || row[COMPONENT] === state.component)
       && (!state.kind || row[KIND] === state.kind)
+      && (!state.rule || row[RULES].includes(Number(state.rule)))
+      && (!state.score || (row[score] !== null && !(row[score] < low) && !(row[score] > high)))
       && words.every((word) => searchable[i].includes(word)));
     chosen.sort(compare);
     state.shown = FIRST;
@@ -114,7 +119,7 @@
   const choices = (id, column, name) => {
     const list = document.getElementById(id);
     const counts = new Map();
-    for (const row of rows) counts.set(row[column], (counts.get(row[column]) || 0) + 1);
+    for (const row of rows) for (const value of [row[column]].flat()) counts.set(value, (counts.get(value) || 0) + 1);
     for (const [value, cases] of [...counts].sort((a, b) => b[1] - a[1])) {
       list.append(make("option", { value, textContent: `${name(value)} (${cases.toLocaleString("en")})` }));
     }
@@ -122,6 +127,15 @@
   };
   choices("component", COMPONENT, (value) => value);
   choices("kind", KIND, (value) => columns.kinds[value]);
+  choices("rule", RULES, (value) => columns.rules[value]);
+  const metric = document.getElementById("score");
+  columns.titles.forEach((title, i) => metric.append(make("option", { value: String(i), textContent: title })));
+  metric.addEventListener("change", () => {
+    state.score = metric.value;
+    for (const end of ends) end.disabled = !metric.value;
+    choose();
+  });
+  for (const end of ends) end.addEventListener("input", choose);
   let waiting = 0;
   find.addEventListener("input", () => {
     cancelAnimationFrame(waiting);
