@@ -128,10 +128,11 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=30)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--concurrency", type=int, default=1)
+    parser.add_argument("--timeout", type=float, default=600.0)
     parser.add_argument("--bare", action="store_true")
     parser.add_argument("--forms", default=",".join(FORMS))
     given = parser.parse_args()
-    options = LLMOptions(base_url=given.base_url, timeout=600.0, concurrency=given.concurrency)
+    options = LLMOptions(base_url=given.base_url, timeout=given.timeout, concurrency=given.concurrency)
     rows = labelled(given.passages)
     labels = [label for _, some in rows for label in some]
     asked = [questions for questions, _ in rows]

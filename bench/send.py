@@ -69,7 +69,7 @@ def main() -> None:
         run = runs["otlp"]
         config = config_of(run.info)
         begin = time.monotonic()
-        count = write_scores(Path(folder) / "scores.jsonl", run, config).records
+        count = write_scores(Path(folder) / "scores.jsonl", [run], config).records
         print(f"{'--scores':12} {count:7,} records in {time.monotonic() - begin:5.1f} s")
         for name in DESTINATIONS:
             run, took = runs.get(name, runs["otlp"]), []

@@ -186,7 +186,8 @@ def main() -> None:
                 print(f"  there: {dict(Counter(a['kind'] for a in found))}; twice: {twice}")
                 assert not twice
         for kind in ("score", "source", "conversation"):
-            for a in [a for a in found if a["kind"] == kind][:4]:
+            own = [a for a in found if a["kind"] == kind]
+            for a in sorted(own, key=lambda a: "claims" not in a.get("metadata", ()))[:4]:
                 print(f"  {a}")
 
 

@@ -105,6 +105,23 @@ def test_a_trace_that_is_split_between_files_given_side_by_side_is_one(command, 
         assert [one.text for one in case.known_sources] == [f"Ticket {i} costs 3 euros."]
 
 
+def test_a_small_part_is_judged_more_often(command, tmp_path: Path) -> None:
+    rows = [traffic(i, tenant="small" if i % 10 == 0 else "big") for i in range(40)]
+    written(tmp_path / "t.jsonl", rows)
+    watch = ("watch", "--replay", "t.jsonl", *LEAN, "--sample", "0")
+    assert "40 cases, 0 to be judged" in command(*watch).err
+    # of the small one none came within the hour before
+    some = command(*watch, "--name", "s", "--stratify", "tenant", "--at-least", "0.001/min", "--json")
+    assert "40 cases, " in some.err
+    with open_store(tmp_path / ".ragtriage") as store:
+        found = [record.case.tags["tenant"] for record in store.run(some.json["windows"][0]["run"]).records()]
+    assert found.count("small") == 4
+    assert found.count("big") < 6
+    refused = command(*watch, "--at-least", "1/min")
+    assert refused.code == 2
+    assert "--at-least needs the tag whose values are each to be seen: name it with --stratify" in refused.err
+
+
 def test_an_alarm_exits_with_1_until_it_is_acknowledged(command, tmp_path: Path) -> None:
     written(tmp_path / "base.jsonl", [traffic(i) for i in range(50)])
     written(tmp_path / "t.jsonl", [traffic(i) if i < 55 else wrong(i) for i in range(50, 70)])

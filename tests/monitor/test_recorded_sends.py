@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,14 @@ import pytest
 
 from ragtriage.monitor.outputs.destinations import DESTINATIONS
 from ragtriage.monitor.outputs.entries import Entry
-from ragtriage.monitor.outputs.scores import ConversationMean, ScoredBy, ScoredTrace, SentScore, SourceVerdict
+from ragtriage.monitor.outputs.scores import (
+    ClaimVerdict,
+    ConversationMean,
+    ScoredBy,
+    ScoredTrace,
+    SentScore,
+    SourceVerdict,
+)
 
 TRACE, SPAN = "5b8aa5a2d2c872e8321cf37308d69df2", "051581bf3cb55c13"
 TRACE_ID, SPAN_ID, PROJECT = (str(uuid.uuid5(uuid.NAMESPACE_URL, name)) for name in ("trace", "span", "project"))
@@ -168,3 +176,27 @@ def test_keys_go_in_the_headers_of_the_tools_own_client(tool):
 
 def test_without_keys_no_header_is_sent():
     assert [one.headers({}) for one in DESTINATIONS.values()] == [{}] * 6
+
+
+CLAIMED = replace(GOOD, claims=[ClaimVerdict(1, 0, 35, "yes", 0.93), ClaimVerdict(2, None, None, "unknown", None)])
+TOLD = [{"number": 1, "start": 0, "end": 35, "verdict": "yes", "chance": 0.93}, {"number": 2, "verdict": "unknown"}]
+
+
+@pytest.mark.parametrize("tool", [*DESTINATIONS])
+def test_claims_stand_where_a_tools_client_has_a_place_for_them(tool):
+    """Of MLflow's metadata only texts are values; Opik's scores and OpenTelemetry's records have no place."""
+    trace, span = (TRACE_ID, SPAN_ID) if tool == "langsmith" else (TRACE, SPAN)
+    body = entry(tool, ScoredTrace("c", trace, span, [CLAIMED])).body
+    found = {
+        "phoenix": lambda: body["metadata"]["claims"],
+        "langfuse": lambda: body["metadata"]["claims"],
+        "langsmith": lambda: body["feedback_source"]["metadata"]["claims"],
+        "mlflow": lambda: json.loads(body["assessment"]["metadata"]["claims"]),
+    }
+    assert DESTINATIONS[tool].claims == (tool in found)
+    if tool in found:
+        assert found[tool]() == TOLD
+    else:
+        assert "0.93" not in str(body)
+    if tool == "mlflow":
+        assert {type(value) for value in body["assessment"]["metadata"].values()} == {str}

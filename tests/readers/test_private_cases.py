@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ragtriage.core.case import Case, Source, Turn
 from ragtriage.readers.known_forms import hide_known_forms
-from ragtriage.readers.private_cases import Privacy, UserDigests
+from ragtriage.readers.private_cases import Privacy, UserDigests, redaction_named
 from ragtriage.readers.problems import RowProblem
 
 
@@ -107,3 +109,16 @@ def test_a_case_without_a_user_needs_no_key(tmp_path):
     assert Privacy(digests).of(case) is case
     assert not (tmp_path / "store").exists()
     assert digests("u") == UserDigests(tmp_path / "store")("u") != digests("v")
+
+
+@pytest.mark.parametrize(("body", "used"), [("time.sleep(0.11)", False), ("time.sleep(0.11 * (not calls))", True)])
+def test_a_redaction_that_is_slow_twice_costs_the_case(tmp_path: Path, body: str, used: bool) -> None:
+    (tmp_path / "mine.py").write_text(
+        f"import time\ncalls = []\ndef hide(key, text):\n    {body}\n    calls.append(key)\n    return 'x'\n", "utf-8"
+    )
+    privacy = Privacy(None, redaction_named(f"{tmp_path / 'mine.py'}:hide"))
+    if used:
+        assert privacy.of(Case("x", "q", ())).query == "x"
+        return
+    with pytest.raises(RowProblem, match="its redaction took more than 100 ms for a text: it isn't used"):
+        privacy.of(Case("x", "q", ()))

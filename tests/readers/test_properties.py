@@ -37,7 +37,8 @@ def _is_sound(row: Case | Rejected) -> None:
     if isinstance(row, Rejected):
         str(row).encode()
     else:
-        json.dumps([row.id, row.query, [s.text for s in row.sources], row.response, dict(row.tags)], allow_nan=False)
+        texts = [source.text for source in row.known_sources]
+        json.dumps([row.id, row.query, texts, row.response, dict(row.tags)], allow_nan=False)
         json.dumps([row.query, row.id, dict(row.tags)], ensure_ascii=False).encode()
 
 

@@ -22,10 +22,10 @@ from ragtriage.cli.flags import CommandGroup, flags_of, new_typer
 from ragtriage.core.errors import ApplicationError, JudgeError, NotStoredError, RagtriageError, StoreError
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "evaluate": ("evaluate", "Evaluate the answers in FILE, tell which component to repair, and store the run."),
+    "evaluate": ("evaluate", "Evaluate the answers in FILES, tell which component to repair, and store the run."),
     "collect": ("collect", "Ask your own application all QUESTIONS and write its answers as cases."),
-    "plan": ("plan", "Show what evaluating FILE would take: requests, tokens, price and time."),
-    "traces": ("traces", "Show what the traces in FILE are taken for, and write their cases; nothing is judged."),
+    "plan": ("plan", "Show what evaluating FILES would take: requests, tokens, price and time."),
+    "traces": ("traces", "Show what the traces in FILES are taken for, and write their cases; nothing is judged."),
     "demo": ("demo", "Evaluate the example cases and show which of their known faults were found."),
     "report": ("results", "Write a run as one self-contained HTML file."),
     "show": ("results", "Show a run in the terminal: its numbers and worst cases, or one case in full."),

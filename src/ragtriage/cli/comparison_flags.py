@@ -126,7 +126,7 @@ def check_files(named: Mapping[str, Path], read: Iterable[str | Path | None]) ->
     seen: dict[Path, str] = {}
     for flag, path in named.items():
         if str(path) == "-":
-            raise InputError(f"{flag} -: standard output holds the comparison itself: name a file")
+            raise InputError(f"{flag} -: standard output holds the results: name a file")
         for one in inputs:
             check_output(path, one, flag)
         whole = path.resolve()

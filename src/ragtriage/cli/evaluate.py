@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +13,7 @@ import typer
 
 from ragtriage.cli.collect import AppFlags, collect_first, default_answers_file, mark_evaluated
 from ragtriage.cli.comparison_flags import ComparisonFiles, GateFlags
-from ragtriage.cli.console import ExitCode, tell
+from ragtriage.cli.console import ExitCode, show, tell
 from ragtriage.cli.evaluate_comparison import (
     against,
     base_of,
@@ -25,16 +26,20 @@ from ragtriage.cli.evaluate_on import Shown, evaluate_on
 from ragtriage.cli.evaluation_flags import RequestedMetrics, ScaleFlags, refuse_beside, requested_metrics
 from ragtriage.cli.evaluation_output import event_printer, print_result, sent_again, trial_remarks
 from ragtriage.cli.flags import command
-from ragtriage.cli.input_files import CaseFlags, print_columns, rereadable
+from ragtriage.cli.input_files import CaseFlags, print_columns, read_as_one
 from ragtriage.cli.judge import JudgeFlags
 from ragtriage.cli.opened_stores import answers_in, open_named_store
 from ragtriage.cli.plan import print_plan
+from ragtriage.cli.send import SendFlags
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS
+from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError
-from ragtriage.execution.evaluate_file import FileResult, evaluate_file
+from ragtriage.execution.evaluate_file import FileResult, TrialResult, evaluate_file
 from ragtriage.judges.session import JudgeSession
+from ragtriage.monitor.outputs.send_run import SentScores
 from ragtriage.readers import CaseFile
 from ragtriage.readers.files import STDIN
+from ragtriage.report.delivery_document import delivery_document, delivery_json
 from ragtriage.runs.about import About, commit_in
 from ragtriage.runs.selection import ALL_ROWS, RowSelection, require_tag_of
 from ragtriage.store.store import Store
@@ -42,7 +47,7 @@ from ragtriage.store.store import Store
 
 @command("evaluate")
 def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
-    file: str,
+    files: list[str],
     *,
     metrics: str | None = None,
     case_flags: CaseFlags,
@@ -53,7 +58,7 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     fail_above: list[str] | None = None,
     baseline: str | None = None,
     gate_flags: GateFlags,
-    files: ComparisonFiles,
+    comparison_files: ComparisonFiles,
     most: int = 10,
     repeat: int = 1,
     name: str | None = None,
@@ -66,15 +71,18 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     app_flags: AppFlags,
     collected: Path | None = None,
     scale_flags: ScaleFlags,
+    send_flags: SendFlags,
 ) -> None:
-    """Evaluate the answers in FILE, tell which component to repair, and store the run.
+    """Evaluate the answers in FILES, tell which component to repair, and store the run.
 
-    Exit codes: 0; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, interrupted).
+    Exit codes: 0; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, interrupted,
+    scores that couldn't be sent).
     """
     began = time.monotonic()
     about = About(name or "", note or "", commit_in(Path.cwd()))
     settings = judge_flags.settings(threshold, metrics)
-    refuse_files(files, report, (file, baseline or settings.baseline))
+    refuse_files(comparison_files, report, files, baseline or settings.baseline)
+    send_flags.check(files)
     session = judge_flags.session(settings, asks=not dry_run)
     store_address = judge_flags.store_address(settings)
     requested_of = partial(
@@ -98,12 +106,14 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
                 "--baseline": baseline,
                 "--fail-if-worse": gate_flags.fail_if_worse,
                 "--at-most": gate_flags.at_most,
-                **files.named,
-                "-": file == STDIN,
+                **comparison_files.named,
+                **send_flags.named,
+                "-": STDIN in files,
+                "several files": len(files) > 1,
             }
         )
         evaluate_on(
-            file,
+            files[0],
             scale_flags,
             case_flags=case_flags,
             judge_flags=judge_flags,
@@ -116,11 +126,12 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     scale_flags.refuse()
     answers: Path | None = None
     if app_flags.app:
-        _refuse_with_app(dry_run=dry_run, split_sources=case_flags.split_sources)
-        answers = collected or default_answers_file(app_flags, file, selection, store_address)
+        sent = [*send_flags.named]
+        _refuse_with_app(files, dry_run=dry_run, split_sources=case_flags.split_sources, sent=sent)
+        answers = collected or default_answers_file(app_flags, files[0], selection, store_address)
     else:
         app_flags.refuse(collected)
-    with rereadable(file) as there:
+    with read_as_one(files) as there:
         if answers is None:
             given = _Input(case_flags.open(there, settings), selection)
         else:
@@ -144,11 +155,15 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
                 )
             return
         require_tag_of(given.cases, given.selection, by)
+        send_flags.require_traces([given.cases], given.selection)
         with open_named_store(judge_flags.store, project, settings, create=True) as store:
             base = base_of(wanted, store)
             result = _evaluate(given, session, store, requested, about=about, by=by, trials=repeat)
-            compared = compare_result(wanted, base, result, requested, store, most=most if files.named else None)
-            write_files(files, compared, base, result, time.monotonic() - began)
+            compared = compare_result(
+                wanted, base, result, requested, store, most=most if comparison_files.named else None
+            )
+            write_files(comparison_files, compared, base, result, time.monotonic() - began)
+            sent = _send(send_flags, result.first, store, requested, quote=comparison_files.quote)
             printed = print_result(
                 result,
                 requested.config,
@@ -157,9 +172,10 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
                 as_json=as_json,
                 store_flag=judge_flags.store,
                 notes=requested.notes,
-                comparison=compared.told,
+                beside={"comparison": compared.told, "sent": sent.named and delivery_json(sent)},
             )
             if not as_json:
+                show(delivery_document(sent, result.first.stored.info.typed))
                 print_comparison(compared, result, judge_flags.store)
             if compared.error:
                 raise compared.error
@@ -168,7 +184,8 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     failing = compared.failing(requested.gates, result)
     tell(*(f"not complete: {why}" for why in compared.incomplete))
     tell(*failing, *(line for trial in result.trials for line in trial_remarks(trial)), *sent_again(session.ledger))
-    if given.incomplete or not printed or result.first.rows.incomplete or result.unfinished or compared.incomplete:
+    unsure = result.first.rows.incomplete or result.unfinished or compared.incomplete
+    if given.incomplete or not (printed and sent.complete) or unsure:
         raise typer.Exit(ExitCode.INCOMPLETE)
     if failing:
         raise typer.Exit(ExitCode.GATE_FAILED)
@@ -184,11 +201,22 @@ class _Input:
     """Whether the application left a question without an answer, or too many of its rows can't be used."""
 
 
-def _refuse_with_app(*, dry_run: bool, split_sources: str | None) -> None:
+def _refuse_with_app(files: list[str], *, dry_run: bool, split_sources: str | None, sent: Sequence[str]) -> None:
+    if len(files) > 1:
+        raise ConfigError("--app takes one file of questions: put them together, or evaluate one after the other")
     if dry_run:
         raise ConfigError("--dry-run needs the answers: ask with ragtriage collect, then plan its file")
     if split_sources is not None:
         raise ConfigError("--split-sources is for sources in a file; with --app they come from the application")
+    if sent:
+        raise ConfigError(f"{listed(sent, 'and')}: what --app answers has no trace that scores could be sent back to")
+
+
+def _send(
+    flags: SendFlags, trial: TrialResult, store: Store, requested: RequestedMetrics, *, quote: bool
+) -> SentScores:
+    """Send the scores of a run that came to its end."""
+    return SentScores() if trial.stopped else flags.send(store, trial.stored, requested.config, quote=quote)
 
 
 def _evaluate(

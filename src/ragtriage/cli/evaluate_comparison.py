@@ -83,11 +83,12 @@ def against(flags: GateFlags, given: str | None, settings: Settings, config: Eva
     return HeldAgainst(named, gates)
 
 
-def refuse_files(files: ComparisonFiles, report: Path | None, read: tuple[str, str | None]) -> None:
+def refuse_files(files: ComparisonFiles, report: Path | None, read: Sequence[str], base: str | None) -> None:
     """Refuse files that can't be written, or that would hold nothing, before anything is judged."""
-    check_output(report, read[0], "--report")
-    check_files(files.beside(report) if files.named else {}, read)
-    if files.named and read[1] is None:
+    for one in read:
+        check_output(report, one, "--report")
+    check_files(files.beside(report) if files.named else {}, (*read, base))
+    if files.named and base is None:
         flags = ", ".join(files.named)
         raise ConfigError(f"{flags}: nothing to compare with: name a run or a file with --baseline")
 

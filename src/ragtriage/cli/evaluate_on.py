@@ -175,7 +175,7 @@ def _show(outcome: JobOutcome, requested: RequestedMetrics, shown: Shown) -> lis
     tally = tally_of(stored, config, shown.by)
     require_tag(shown.by, tally.tags)
     run = stored_run_report(stored, config, tally)
-    print_run(run, as_json=shown.as_json, notes=requested.notes)
+    print_run(run, as_json=shown.as_json, beside={"notes": list(requested.notes)})
     if shown.report:
         write_html(shown.report, run, partial(diagnosed_records, stored, config))
         tell(f"report: {shown.report}")

@@ -12,6 +12,7 @@ from ragtriage.config import Settings, named_numbers
 from ragtriage.core.errors import ConfigError
 from ragtriage.metrics import metrics_named, renamed_metrics
 from ragtriage.metrics.names import default_groups
+from ragtriage.monitor.outputs.destinations import DESTINATIONS
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.summary import Gates
 
@@ -151,6 +152,11 @@ _INSTEAD: Mapping[str, str] = {
     "--at-most": "compare when it is done, ragtriage compare BASE OUT --at-most …",
     "--markdown": "compare when it is done, ragtriage compare BASE OUT --markdown …",
     "--junit": "compare when it is done, ragtriage compare BASE OUT --junit …",
+    "several files": "give a folder, or a glob in quotes",
+    **dict.fromkeys(
+        ("--scores", *(f"--{name}" for name in DESTINATIONS)),
+        "put the records into the store, --into-store, then send them, ragtriage send RUN",
+    ),
     "-": "give a file, a folder, a glob or a URL, which every process can read",
 }
 """Flag → what to do in its place."""

@@ -80,10 +80,12 @@ def print_result(
     report: Path | None,
     as_json: bool,
     store_flag: str | None,
-    notes: Sequence[str] = (),
-    comparison: Mapping[str, Any] | None = None,
+    notes: Sequence[str],
+    beside: Mapping[str, Any],
 ) -> bool:
     """Print a run, or repeated ones, and write the report: where `report` says, else in its usual place but for JSON.
+
+    JSON holds what isn't empty of `beside` too.
 
     False if the report couldn't be written.
     """
@@ -94,7 +96,7 @@ def print_result(
         runs = tuple(trial.stored.number for trial in result.trials)
         repeats = RepeatsReport(result.repeats, runs, result.total.spent)
     shown = stored_run_report(first.stored, config, first.tally, repeats=repeats)
-    print_run(shown, as_json=as_json, notes=notes, comparison=comparison)
+    print_run(shown, as_json=as_json, beside={"notes": list(notes), **beside})
     if not as_json:
         listed = f"run {first.stored.number} is stored; list its cases: {to_type('show', first.stored, store_flag)}"
         print_next_steps(listed, worst_case(first.stored, shown, store_flag))

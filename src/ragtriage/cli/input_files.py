@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -23,10 +23,11 @@ from ragtriage.metrics import GROUPS
 from ragtriage.metrics.names import metrics_note
 from ragtriage.readers import CaseFile, Rejected, RowLimits, open_cases
 from ragtriage.readers.cases import HEAD
-from ragtriage.readers.files import STDIN, InputPath, OpenedFile, input_file
+from ragtriage.readers.files import STDIN, InputPath, OpenedFile, input_file, open_bytes
 from ragtriage.readers.json_objects import lines_by_id
+from ragtriage.readers.named_functions import function_named, names_function
 from ragtriage.readers.private_cases import AS_IT_IS, Privacy
-from ragtriage.readers.traces.files import ENDINGS, files_in, rows_of
+from ragtriage.readers.traces.files import files_in, rows_of
 from ragtriage.readers.traces.formats import format_of
 from ragtriage.readers.traces.pieces import TraceFormat
 from ragtriage.readers.traces.tree import TraceOptions
@@ -47,7 +48,7 @@ class CaseFlags:
     question: str | None = None
     sources: Literal["retrieved", "prompted"] = "retrieved"
     source_tools: str | None = None
-    source_texts: Path | None = None
+    source_texts: str | None = None
     history: Literal["messages", "session", "off"] = "messages"
 
     def open(self, path: InputPath, settings: Settings, privacy: Privacy = AS_IT_IS) -> CaseFile:
@@ -90,17 +91,13 @@ class CaseFlags:
 
         Raises:
             InputError: the file of texts can't be read.
+            ConfigError: there is no such function of texts.
         """
-        texts = (
-            {}
-            if self.source_texts is None
-            else {name: str(row.get("text", "")) for _, name, row in lines_by_id(self.source_texts)}
-        )
         return TraceOptions(
             self.question,
             self.sources,
             frozenset(parse_names(self.source_tools)),
-            texts,
+            _texts_named(self.source_texts) if self.source_texts else None,
             self.history,
             mapping=parse_pairs(self.mapping, "--map"),  # the settings' are for the rows of other files
         )
@@ -121,6 +118,13 @@ class CaseFlags:
         return RowLimits(max_text=self.max_text, max_sources=self.max_sources)
 
 
+def _texts_named(given: str) -> Callable[[str], str | None]:
+    """Id → text, by a function of the user's or by a file of lines."""
+    if names_function(given):
+        return function_named(given, "--source-texts")
+    return {name: str(row.get("text", "")) for _, name, row in lines_by_id(Path(given))}.get
+
+
 @contextmanager
 def rereadable(path: str) -> Iterator[OpenedFile]:
     """The file; what comes through a pipe is copied to a file first, since rows are read more than once."""
@@ -136,11 +140,34 @@ def rereadable(path: str) -> Iterator[OpenedFile]:
 
 
 @contextmanager
-def joined(files: Sequence[OpenedFile]) -> Iterator[list[OpenedFile]]:
-    """The files, in their order, where those with traces of the same format are one folder.
+def read_as_one(paths: Sequence[str]) -> Iterator[OpenedFile]:
+    """The file; several files or folders of traces are read as one, whatever their order.
+
+    Raises:
+        InputError: there are several, and not all of them hold traces of one format.
+    """
+    with ExitStack() as stack:
+        files = [stack.enter_context(rereadable(path)) for path in dict.fromkeys(paths)]
+        files.sort(key=_place)
+        first, *others = joined(files)
+        if others:
+            for one in files:
+                if not Path(one.path).is_dir():
+                    open_bytes(one).close()  # one that isn't there is told as such
+            raise InputError(
+                f"{first} and {others[0]} can't be read as one: several files must hold traces of one format, other "
+                "files are given one by one"
+            )
+        yield first
+
+
+def joined(files: Sequence[OpenedFile]) -> list[OpenedFile]:
+    """The files, in their order, where those with traces of the same format are one.
 
     A trace may begin in one of them and end in the next. Folders of traces are joined likewise.
     """
+    if len(files) == 1:
+        return list(files)
     sets: list[tuple[TraceFormat | None, list[OpenedFile]]] = []
     for file in files:
         form = _trace_format(file)
@@ -149,18 +176,19 @@ def joined(files: Sequence[OpenedFile]) -> Iterator[list[OpenedFile]]:
             sets.append((form, [file]))
         else:
             same.append(file)
-    with ExitStack() as stack:
-        found = []
-        for _, (first, *others) in sets:
-            if not others:
-                found.append(first)
-                continue
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ragtriage-")))
-            for number, part in enumerate(part for one in (first, *others) for part in _trace_files(one)):
-                (folder / f"{number:06}").mkdir()
-                (folder / f"{number:06}" / Path(part.path).name).symlink_to(Path(part.path).resolve())
-            found.append(OpenedFile(str(folder), f"{first.name} and {len(others)} more"))
-        yield found
+    return [one[0] if len(one) == 1 else _as_one(one) for _, one in sets]
+
+
+def _as_one(files: Sequence[OpenedFile]) -> OpenedFile:
+    """Several files or folders of traces as one; a file that is named twice is read once."""
+    by_place = {_place(part): part for one in files for part in _trace_files(one)}
+    first, *others = files
+    name = f"{first.name} and {len(others)} more"
+    return OpenedFile(first.path, name, parts=tuple(by_place[place] for place in sorted(by_place)))
+
+
+def _place(file: OpenedFile) -> Path:
+    return Path(file.path).resolve()
 
 
 def _trace_format(file: OpenedFile) -> TraceFormat | None:
@@ -170,11 +198,11 @@ def _trace_format(file: OpenedFile) -> TraceFormat | None:
 
 
 def _trace_files(file: OpenedFile) -> list[OpenedFile]:
-    """The file, or those in a folder, that may hold traces, by their names."""
+    """The file, or those in a folder that may hold traces."""
     path = Path(file.path)
     if path.is_dir():
         return files_in(path)
-    return [file] if path.is_file() and path.name.lower().endswith(ENDINGS) else []
+    return [file] if path.is_file() else []
 
 
 def check_output(out: Path | None, file: str | Path, flag: str) -> None:

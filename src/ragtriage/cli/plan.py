@@ -8,7 +8,7 @@ from pathlib import Path
 from ragtriage.cli.console import print_found, progress, tell
 from ragtriage.cli.evaluation_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.flags import command
-from ragtriage.cli.input_files import CaseFlags, print_columns, print_counts, print_optional_metrics, rereadable
+from ragtriage.cli.input_files import CaseFlags, print_columns, print_counts, print_optional_metrics, read_as_one
 from ragtriage.cli.judge import NOTHING_SENT, JudgeFlags
 from ragtriage.cli.opened_stores import answers_in
 from ragtriage.execution.estimate import estimate_file
@@ -23,7 +23,7 @@ from ragtriage.runs.selection import RowSelection, require_tag_of
 
 @command("plan")
 def plan(
-    file: str,
+    files: list[str],
     *,
     metrics: str | None = None,
     case_flags: CaseFlags,
@@ -33,7 +33,7 @@ def plan(
     as_json: bool = False,
     judge_flags: JudgeFlags,
 ) -> None:
-    """Show what evaluating FILE would take: requests, tokens, price and time.
+    """Show what evaluating FILES would take: requests, tokens, price and time.
 
     Nothing is asked and nothing is stored; no key and no provider's package is needed. Answers that the store has are
     left out, so the plan of a run that was cut off shows what is left. Exit codes: 0; 2 usage or input; 3 the store
@@ -41,7 +41,7 @@ def plan(
     """
     judging = judge_flags.begin(judge_flags.settings(metrics=metrics), asks=False)
     settings, session = judging.settings, judging.session
-    with rereadable(file) as there:
+    with read_as_one(files) as there:
         cases = case_flags.open(there, settings)
         requested = requested_metrics(settings, metrics, cases.mapping, paid=bool(session.config.models))
         print_columns(cases)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 import sys
 import webbrowser
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from rich.console import Console
@@ -197,13 +198,10 @@ def repeats_report_of(store: Store | None, stored: Run, config: EvaluationConfig
     return RepeatsReport(summary, tuple(trial.number for trial in trials)) if summary else None
 
 
-def print_run(
-    run: RunReport, *, as_json: bool, notes: Sequence[str] = (), comparison: Mapping[str, Any] | None = None
-) -> None:
-    """A run's numbers: one JSON object, which holds the notes and a comparison too, or tables."""
+def print_run(run: RunReport, *, as_json: bool, beside: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """A run's numbers: one JSON object, which holds what isn't empty of `beside` too, or tables."""
     if as_json:
-        beside = {"notes": list(notes)} if notes else {}
-        print_json(run_json(run) | beside | ({"comparison": dict(comparison)} if comparison else {}))
+        print_json(run_json(run) | {name: value for name, value in beside.items() if value})
         return
     console = Console()
     print_document(console, run_document(run, console.width))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ragtriage.cli.comparison_flags import check_files
 from ragtriage.cli.console import exit_if, print_found, progress, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import writing
@@ -14,40 +15,91 @@ from ragtriage.cli.opened_stores import folder_run, open_named_store
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.monitor.outputs.destinations import DESTINATIONS
+from ragtriage.monitor.outputs.run_sender import RunSender
 from ragtriage.monitor.outputs.scores import has_traces
-from ragtriage.monitor.outputs.send_run import PATIENCE, SendOptions, WrittenScores, send_run, write_scores
+from ragtriage.monitor.outputs.send_run import (
+    PATIENCE,
+    SendOptions,
+    SentScores,
+    WrittenScores,
+    check_addresses,
+    send_run,
+    write_scores,
+)
 from ragtriage.monitor.outputs.sending import Delivered
+from ragtriage.readers import CaseFile
 from ragtriage.report.delivery_document import delivery_document, delivery_json
-from ragtriage.runs.evaluation_config import config_of
+from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
+from ragtriage.runs.run import Run
+from ragtriage.runs.selection import ALL_ROWS, RowSelection, require_traces
 from ragtriage.store import Store
 from ragtriage.store.outbox import waiting_entries
 
 
 @dataclass(frozen=True)
-class Addresses:
-    """Where scores go: names of tools, as `DESTINATIONS` has them."""
+class SendFlags:
+    """Where scores go, and how; the names of tools are those of `DESTINATIONS`."""
 
+    scores_file: Path | None = None
     otlp: str | None = None
     phoenix: str | None = None
     langfuse: str | None = None
     mlflow: str | None = None
     opik: str | None = None
     langsmith: str | None = None
+    retry_refused: bool = False
+    patience: float = PATIENCE
 
-    def given(self) -> dict[str, str]:
+    @property
+    def addresses(self) -> dict[str, str]:
         """Those that were named: tool → address."""
         return {name: url for name in DESTINATIONS if (url := getattr(self, name))}
 
+    @property
+    def named(self) -> dict[str, str | Path]:
+        """Flag → what it names; empty where nothing is to be sent."""
+        file: dict[str, str | Path] = {} if self.scores_file is None else {"--scores": self.scores_file}
+        return file | {f"--{name}": url for name, url in self.addresses.items()}
+
+    def check(self, read: Iterable[str]) -> None:
+        """Refuse what can't be sent to, before anything is judged; `read` are the files that are read."""
+        check_files({"--scores": self.scores_file} if self.scores_file else {}, read)
+        check_addresses(self.addresses, os.environ)
+
+    def require_traces(self, files: Sequence[CaseFile], selection: RowSelection = ALL_ROWS) -> None:
+        """Refuse cases that come from no trace, where scores are to go anywhere; see `require_traces`."""
+        if self.named:
+            require_traces(files, selection)
+
+    def options(self, *, quote: bool) -> SendOptions:
+        """How scores are sent."""
+        return SendOptions(quote, self.retry_refused, self.patience)
+
+    def send(self, there: Store, stored: Run, config: EvaluationConfig, *, quote: bool) -> SentScores:
+        """Send a stored run's scores."""
+        files: dict[str, WrittenScores] = {}
+        if self.scores_file:
+            with writing(self.scores_file):
+                files[str(self.scores_file)] = write_scores(self.scores_file, [stored], config, quote=quote)
+        found: list[Delivered] = []
+        if to := self.addresses:
+            options = self.options(quote=quote)
+            with progress(stored.info.rows * len(to), 0, word="sending") as advance:
+                found = send_run(there.database, stored, config, to, os.environ, options, advance=advance)
+        return SentScores(found, files)
+
+    def sender(self, there: Store, config: EvaluationConfig, *, quote: bool) -> RunSender:
+        """What sends the runs of a watch."""
+        options = self.options(quote=quote)
+        return RunSender(there.database, config, self.addresses, self.scores_file, os.environ, options)
+
 
 @command("send")
-def send(  # noqa: PLR0913  # one parameter a flag
+def send(
     run: str,
     *,
-    scores: Path | None = None,
-    addresses: Addresses,
+    send_flags: SendFlags,
     quote: bool = False,
-    retry_refused: bool = False,
-    patience: float = PATIENCE,
     as_json: bool = False,
     store: str | None = None,
     project: str | None = None,
@@ -56,8 +108,7 @@ def send(  # noqa: PLR0913  # one parameter a flag
 
     Exit codes: 0; 2 usage, or no case has a trace; 3 something wasn't sent.
     """
-    to = addresses.given()
-    if not (to or scores):
+    if not send_flags.named:
         known = listed(["--scores FILE", *(f"--{name} URL" for name in DESTINATIONS)], "or")
         raise ConfigError(f"nothing is sent that isn't named: give {known}")
     if folder_run(run):
@@ -67,23 +118,14 @@ def send(  # noqa: PLR0913  # one parameter a flag
         config = config_of(stored.info)
         if not has_traces(stored):
             raise ConfigError(f"no case of {stored.info.called} has a trace id: it wasn't read from traces")
-        files: dict[str, WrittenScores] = {}
-        if scores:
-            with writing(scores):
-                files[str(scores)] = write_scores(scores, stored, config, quote=quote)
-        options = SendOptions(quote, retry_refused, patience)
-        found: list[Delivered] = []
-        if to:
-            with progress(stored.info.rows * len(to), 0, word="sending") as advance:
-                found = send_run(there.database, stored, config, to, os.environ, options, advance=advance)
-        _tell_waiting(there, {(stored.number, f"{one.name} {one.address}") for one in found})
-    untraced = max(*(one.without_trace for one in found), *(one.without_trace for one in files.values()), 0)
+        sent = send_flags.send(there, stored, config, quote=quote)
+        _tell_waiting(there, {(stored.number, f"{one.name} {one.address}") for one in sent.tools})
     print_found(
-        lambda: delivery_json(stored.number, found, files, untraced),
-        lambda: delivery_document(stored.info.typed, found, files, untraced),
+        lambda: {"run": stored.number, **delivery_json(sent)},
+        lambda: delivery_document(sent, stored.info.typed),
         as_json=as_json,
     )
-    exit_if(incomplete=any(not one.complete for one in found))
+    exit_if(incomplete=not sent.complete)
 
 
 def _tell_waiting(there: Store, told: Collection[tuple[int, str]]) -> None:

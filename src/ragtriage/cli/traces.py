@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command
-from ragtriage.cli.input_files import CaseFlags, check_output, print_rejected, rereadable
+from ragtriage.cli.input_files import CaseFlags, check_output, print_rejected, read_as_one
 from ragtriage.config import find_settings, read_settings
 from ragtriage.core.case import Case
 from ragtriage.core.display import plural
@@ -24,7 +24,7 @@ from ragtriage.readers.traces.spans import Trace
 
 @command("traces")
 def traces(
-    file: str,
+    files: list[str],
     *,
     out: Path | None = None,
     explain: str | None = None,
@@ -32,12 +32,13 @@ def traces(
     as_json: bool = False,
     case_flags: CaseFlags,
 ) -> None:
-    """Show what the traces in FILE are taken for, and write their cases; nothing is judged.
+    """Show what the traces in FILES are taken for, and write their cases; nothing is judged.
 
     Exit codes: 0; 2 usage or input, also if no trace can be used.
     """
-    check_output(out, file, "--out")
-    with rereadable(file) as there:
+    for file in files:
+        check_output(out, file, "--out")
+    with read_as_one(files) as there:
         try:
             cases = case_flags.open(there, read_settings(config) if config else find_settings(Path.cwd()))
         except UnusableTraces as error:

@@ -6,21 +6,24 @@ import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from ragtriage.cli.console import exit_if, tell
+from ragtriage.cli.console import exit_if, show, tell
 from ragtriage.cli.evaluation_flags import requested_metrics
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import CaseFlags, joined, print_columns, print_counts, rereadable
 from ragtriage.cli.judge import JudgeFlags
 from ragtriage.cli.opened_stores import open_named_store
+from ragtriage.cli.send import SendFlags
 from ragtriage.cli.watch_output import print_watch, printer, watch_json
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import state_folder
 from ragtriage.monitor.alarms import APART, TOLERANCE
 from ragtriage.monitor.keeping import Keeping
-from ragtriage.monitor.lots import KeepRule, Lots
+from ragtriage.monitor.lots import AtLeast, KeepRule, Lots
+from ragtriage.monitor.outputs.send_run import SentScores
 from ragtriage.monitor.replay import DAY, NAME, WatchOptions, replay
 from ragtriage.monitor.windows import WindowSize
 from ragtriage.readers.private_cases import Privacy, UserDigests, redaction_named
+from ragtriage.report.delivery_document import delivery_document
 from ragtriage.store import Store
 
 
@@ -31,10 +34,12 @@ class SamplingFlags:
     sample: float = 1.0
     seed: int = 0
     keep: list[str] | None = None
+    at_least: str | None = None
 
-    def lots(self) -> Lots:
+    def lots(self, stratify: str | None) -> Lots:
         """The lots, checked."""
-        return Lots(self.sample, self.seed, [KeepRule.parse(one) for one in self.keep or ()])
+        at_least = None if self.at_least is None else AtLeast.parse(self.at_least, stratify)
+        return Lots(self.sample, self.seed, [KeepRule.parse(one) for one in self.keep or ()], at_least)
 
 
 @dataclass(frozen=True)
@@ -73,45 +78,57 @@ def watch(  # noqa: PLR0913  # one parameter a flag
     project: str | None = None,
     as_json: bool = False,
     judge_flags: JudgeFlags,
+    send_flags: SendFlags,
+    quote: bool = False,
 ) -> None:
     """Judge traffic window by window, and raise an alarm where answers get worse.
 
     With --replay, FILES are judged in the order of their cases' times; the same command goes on where it was cut off,
     and judges nothing twice. Exit codes: 0; 1 an alarm is open; 2 usage or input; 3 incomplete (failures, too many
-    unusable rows, interrupted).
+    unusable rows, interrupted, scores that couldn't be sent).
     """
     if not replay_files:
         raise ConfigError("there is no live receiver yet: give files of traffic, ragtriage watch --replay FILE")
     if not files:
         raise ConfigError("name the files to replay: ragtriage watch --replay FILE")
+    keeping = Keeping.parse(privacy_flags.keep_texts, privacy_flags.keep_runs)
+    if quote and keeping.texts == 0:
+        raise ConfigError("--quote needs the texts that --keep-texts 0 deletes at once: leave out one of them")
     options = WatchOptions(
         name,
-        sampling.lots(),
+        sampling.lots(stratify),
         WindowSize.parse(window),
         stratify,
         tolerance,
         alarm_every,
         tuple(one.strip() for one in (baseline or "").split(",") if one.strip()),
-        keeping=Keeping.parse(privacy_flags.keep_texts, privacy_flags.keep_runs),
+        keeping=keeping,
     )
+    send_flags.check(files)
     settings = judge_flags.settings(threshold, metrics)
     session = judge_flags.session(settings)
     with ExitStack() as stack:
         store = stack.enter_context(open_named_store(judge_flags.store, project, settings, create=True))
         privacy = privacy_flags.privacy(store)
-        there = stack.enter_context(joined([stack.enter_context(rereadable(file)) for file in files]))
+        there = joined([stack.enter_context(rereadable(file)) for file in files])
         opened = [case_flags.open(file, settings, privacy) for file in there]
         requested = requested_metrics(settings, metrics, opened[0].mapping, paid=bool(session.config.models))
         for one in opened:
             print_columns(one)
         tell(*(f"note: {note}" for note in requested.notes))
+        sender = None
+        if send_flags.named:
+            send_flags.require_traces(opened)
+            sender = stack.enter_context(send_flags.sender(store, requested.config, quote=quote))
         told = printer(stack, session, print_counts)
-        result = replay(opened, session, store, requested.config, options, told)
+        result = replay(opened, session, store, requested.config, options, told, sender)
+        sent = sender.sent if sender else SentScores()
         means = store.means([one.row.run for one in result.windows])
         if as_json:
-            sys.stdout.write(watch_json(result, means))
+            sys.stdout.write(watch_json(result, means, sent))
         else:
             print_watch(result, means)
+            show(delivery_document(sent))
     if result.stopped:
         tell(result.stopped)
-    exit_if(incomplete=result.incomplete, gate_failed=result.alarms)
+    exit_if(incomplete=result.incomplete or not sent.complete, gate_failed=result.alarms)

@@ -17,8 +17,11 @@ from ragtriage.execution.evaluating import CaseDone, RunFinished, RunResumed, Ru
 from ragtriage.judges.session import JudgeSession
 from ragtriage.monitor.alarms import Alarm, Watch
 from ragtriage.monitor.baseline import FEW, Watched
+from ragtriage.monitor.outputs.send_run import SentScores
 from ragtriage.monitor.replay import TrafficRead, WatchBegun, WatchEvent, WatchResult
+from ragtriage.monitor.shares import MOST_PARTS
 from ragtriage.monitor.windows import Traffic
+from ragtriage.report.delivery_document import delivery_json
 from ragtriage.report.words import DASH, full_title, two_places
 from ragtriage.runs.run import RunInfo
 from ragtriage.runs.selection import RowCounts
@@ -66,6 +69,9 @@ def _traffic(traffic: Traffic) -> Iterator[str]:
     yield f"{plural(traffic.counts.selected, 'case')}, {judged:,} to be judged, in {windows}"
     if traffic.repeated:
         yield f"note: {plural(traffic.repeated, 'case')} with an id that an earlier file has: each counts once"
+    if traffic.others:
+        seen = f"{plural(traffic.others, 'value')} of --stratify beyond the first {MOST_PARTS}"
+        yield f"note: {seen}: they are drawn as one part of the traffic (--at-least)"
 
 
 def _begun(watch: Watch, per_day: float | None) -> Iterator[str]:
@@ -178,7 +184,7 @@ def alarm_lines(alarms: Sequence[Alarm]) -> Iterator[str]:
         yield "no alarm is open"
 
 
-def watch_json(result: WatchResult, means: Mapping[int, Mapping[str, float]]) -> str:
+def watch_json(result: WatchResult, means: Mapping[int, Mapping[str, float]], sent: SentScores) -> str:
     """A replay as one JSON object on a line."""
     watch = result.watch
     titles: Mapping[str, Watched] = {one.name: one for one in watch.watched}
@@ -200,6 +206,7 @@ def watch_json(result: WatchResult, means: Mapping[int, Mapping[str, float]]) ->
         "detectors": detectors,
         "strata_without_detectors": watch.without,
         "alarms": [alarm.as_json() for alarm in result.alarms],
-        "complete": not result.incomplete,
+        "complete": not result.incomplete and sent.complete,
+        **({"sent": delivery_json(sent)} if sent.named else {}),
     }
     return json.dumps(told, ensure_ascii=False) + "\n"

@@ -76,6 +76,29 @@ def as_text(value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class AtLeast:
+    """How many cases of each part of the traffic are to be drawn a minute, so that a small one is seen too."""
+
+    tag: str
+    """By whose values the traffic is parted."""
+    per_minute: float
+
+    @classmethod
+    def parse(cls, text: str, tag: str | None) -> AtLeast:
+        """`0.5/min`.
+
+        Raises:
+            ConfigError: it is no such rate, or there is no tag.
+        """
+        found = re.fullmatch(r"([0-9]*\.?[0-9]+)/min", text.strip())
+        if not found or not float(found[1]) > 0:
+            raise ConfigError(f"--at-least {text!r}: write a number of cases a minute above 0, for example 0.5/min")
+        if tag is None:
+            raise ConfigError("--at-least needs the tag whose values are each to be seen: name it with --stratify")
+        return cls(tag, float(found[1]))
+
+
+@dataclass(frozen=True, slots=True)
 class Lots:
     """Draws cases.
 
@@ -83,31 +106,41 @@ class Lots:
         share: of the lots that are drawn, in [0, 1].
         seed: other seeds draw others.
         keep: cases that are judged in any case.
+        at_least: by which a larger share of small parts of the traffic is drawn; see `ragtriage.monitor.shares`.
     """
 
     share: float = 1.0
     seed: int = 0
     keep: Sequence[KeepRule] = field(default=())
+    at_least: AtLeast | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 1:
             raise ConfigError(f"--sample {self.share:g}: give a share from 0 to 1, for example 0.1")
 
-    def choose(self, case: Case) -> Case | None:
-        """The case as it is judged, with its weight and why it was kept; None if it isn't judged."""
-        drawn = lot_of(case, self.seed) < self.share
+    def choose(self, case: Case, share: float | None = None) -> Case | None:
+        """The case as it is judged, with its weight and why it was kept; None if it isn't judged.
+
+        `share` is drawn of the lots of its part of the traffic; None: as of all.
+        """
+        share = self.share if share is None else share
+        drawn = lot_of(case, self.seed) < share
         kept = next((rule for rule in self.keep if rule.holds(case.tags)), None)
         if not (drawn or kept):
             return None
-        weight = min(case.weight / self.share, MOST_WEIGHT) if drawn else LEAST_WEIGHT
+        weight = min(case.weight / share, MOST_WEIGHT) if drawn else LEAST_WEIGHT
         return replace(case, weight=weight, tags={**case.tags, KEPT: kept.text} if kept else case.tags)
 
 
 def lot_of(case: Case, seed: int) -> float:
     """A case's lot, in [0, 1): all cases of a conversation have the same, all of a trace too."""
-    named = case.tags.get(CONVERSATION) or case.trace_id or case.id
-    told = hashlib.blake2b(f"{seed}:{named}".encode("utf-8", "surrogatepass"), digest_size=_SIZE).digest()
+    told = hashlib.blake2b(f"{seed}:{drawn_with(case)}".encode("utf-8", "surrogatepass"), digest_size=_SIZE).digest()
     return (int.from_bytes(told, "big") >> 75) / 2**53  # so many bits a float holds, so that none becomes 1
+
+
+def drawn_with(case: Case) -> str:
+    """What all cases that are drawn together have in common: the conversation, else the trace, else the id."""
+    return str(case.tags.get(CONVERSATION) or case.trace_id or case.id)
 
 
 def is_drawn(weight: float) -> bool:

@@ -15,6 +15,7 @@ from ragtriage.monitor.alarms import APART, TOLERANCE, Alarm, Criteria, Watch, o
 from ragtriage.monitor.baseline import FIRST, Observer
 from ragtriage.monitor.keeping import Keeping
 from ragtriage.monitor.lots import Lots
+from ragtriage.monitor.outputs.run_sender import RunSender
 from ragtriage.monitor.windows import COUNTS, Traffic, Window, WindowSize
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.runs.case_row import digest
@@ -208,6 +209,7 @@ def replay(
     config: EvaluationConfig,
     options: WatchOptions,
     notify: Callable[[WatchEvent], None] = lambda _: None,
+    sender: RunSender | None = None,
 ) -> WatchResult:
     """Judge the traffic in files, window by window, and let it move the detectors of a watch.
 
@@ -221,6 +223,7 @@ def replay(
         config: metrics, thresholds and rules.
         options: what is watched.
         notify: is told what happens.
+        sender: sends the scores of each window that is closed; all are sent before anything is deleted.
 
     Raises:
         ConfigError: the watch can't go on like this: another judge, metrics or flags, and no new baseline.
@@ -256,8 +259,12 @@ def replay(
                 if done:
                     closed.append(done)
                     notify(done)
+                    if sender:
+                        sender.add(store.run(done.row.run))
         finally:
             built.close()
+        if sender:
+            sender.finish()
         options.keeping.apply(store, tables, also=config.diagnosis_steps)
         failed = any(one.info.failed for one in closed)
         incomplete = bool(stopped) or failed or traffic.counts.incomplete

@@ -18,6 +18,7 @@ import numpy as np
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.monitor.lots import CONVERSATION, NOT_RECORDED, VERSION, Lots, as_text, is_drawn, moment_of
+from ragtriage.monitor.shares import Shares
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.runs.case_row import SIZE, content_hash, digest
 from ragtriage.runs.selection import RowCounts
@@ -109,6 +110,8 @@ class Traffic:
     """`selected` are all usable ones, whether they are judged or not."""
     repeated: int = 0
     """Cases whose id an earlier file has too; they are left out."""
+    others: int = 0
+    """Values of the tag that have no share of their own; see `Shares`."""
     _times: array[float] = field(default_factory=lambda: array("d"))
     """Of every usable case, seconds since 1970; one without a time has that of the case before it."""
     _order: Any = None
@@ -137,6 +140,8 @@ class Traffic:
             raise ConfigError(
                 f"{self.name}: no case has a time: give windows of so many cases, for example --window 500"
             )
+        if self.lots.at_least and not timed.any():
+            raise ConfigError(f"{self.name}: no case has a time, so --at-least has no minutes: leave it out")
         # a case without a time stands where it arrived, behind the one before it, or before the first that has one
         last = np.maximum.accumulate(np.where(timed, np.arange(len(times)), -1))
         first = int(np.argmax(timed)) if timed.any() else 0
@@ -206,7 +211,10 @@ class Traffic:
                 yield int(place), case, rejected
 
     def _chosen(self) -> Iterator[tuple[int, Case, Case | None, list[Rejected]]]:
-        return ((place, case, self.lots.choose(case), rejected) for place, case, rejected in self._arriving())
+        shares = Shares(self.lots)
+        for place, case, rejected in self._arriving():
+            yield place, case, self.lots.choose(case, shares.of(case, self._times[place])), rejected
+        self.others = len(shares.others)
 
     def _cut(self) -> None:
         conversations: set[bytes] = set()

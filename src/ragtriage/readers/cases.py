@@ -33,7 +33,7 @@ from ragtriage.readers.json_files import DrawnRows
 from ragtriage.readers.paths import path_from
 from ragtriage.readers.private_cases import AS_IT_IS, Privacy
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowLimits
-from ragtriage.readers.traces.files import MAPPING, TraceRows, files_in, rows_of, with_places
+from ragtriage.readers.traces.files import MAPPING, TraceRows, files_in, filled, rows_of, with_places
 from ragtriage.readers.traces.formats import format_of
 from ragtriage.readers.traces.tree import TraceOptions
 from ragtriage.text.citation_marks import pattern_of
@@ -121,7 +121,7 @@ def open_cases(  # noqa: PLR0913  # how a file is read
     if form_of_traces is not None:
         whole = raw_rows(file, form, limits) if again else chain(head, rest)
         if form == "csv":  # an empty cell holds nothing, rather than an empty text
-            whole = (replace(row, values=_filled(row.values)) for row in whole)
+            whole = (replace(row, values=filled(row.values)) for row in whole)
         made = TraceRows(whole, form_of_traces, with_places(wanted, traces))
         return _of_traces(file, made, context, citation_mark, privacy)
     layout = find_layout(rows_of_head, wanted, file.name, first_row=usable[0].row, questions=questions)
@@ -143,15 +143,13 @@ def open_cases(  # noqa: PLR0913  # how a file is read
 
 
 def _files_in(file: OpenedFile) -> list[OpenedFile]:
-    """The files of a folder that may hold traces; none if it is no folder of this machine."""
+    """The files that are read as one: those of a folder that may hold traces, too; none if it is one file."""
+    if file.parts:
+        return list(file.parts)
     try:
         return files_in(Path(file.path)) if file.opener is None and file.path and Path(file.path).is_dir() else []
     except OSError:  # told when it is opened
         return []
-
-
-def _filled(values: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    return None if values is None else {name: value for name, value in values.items() if value != ""}
 
 
 def _of_traces(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
+import shlex
 import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator
@@ -35,6 +36,24 @@ _SUFFIXES: dict[str, Format] = {
     ".pq": "parquet",
 }
 _LOOK_AHEAD = 1 << 16
+_ZSTD = b"\x28\xb5\x2f\xfd"
+UNPACK = (
+    """pip install zstandard; python -c 'import sys, zstandard; f = open(sys.argv[1], "rb"); """
+    """put = sys.stdout.buffer.write; packed = iter(lambda: f.read(int.from_bytes(f.read(4), "big")), b""); """
+    """all_of = map(zstandard.ZstdDecompressor().decompress, packed); """
+    """[put(m + b"\\n" if m[:1] == b"{" else len(m).to_bytes(4, "big") + m) for m in all_of]' """
+)
+"""Shell command that unpacks what a collector's file exporter packed, message by message; the file follows."""
+TO_JSON = (
+    """pip install opentelemetry-proto; python -c 'import re, sys, base64; """
+    """from google.protobuf.json_format import MessageToJson as as_json; """
+    """from opentelemetry.proto.trace.v1.trace_pb2 import TracesData; f = open(sys.argv[1], "rb"); """
+    """ids = re.compile(r"(\\x22(?:traceId|spanId|parentSpanId)\\x22: \\x22)([^\\x22]*)"); """
+    """as_hex = lambda m: m[1] + base64.b64decode(m[2]).hex(); """
+    """messages = iter(lambda: f.read(int.from_bytes(f.read(4), "big")), b""); """
+    """[print(ids.sub(as_hex, as_json(TracesData.FromString(m), indent=None))) for m in messages]' """
+)
+"""Shell command that turns length-prefixed `proto` of a collector's file exporter into OTLP JSON; the file follows."""
 STDIN = "-"
 
 
@@ -47,6 +66,8 @@ class OpenedFile:
     name: str
     opener: Callable[[], BinaryIO] | None = None
     """Opens its bytes, which can be read from any place, where it is no file of this machine."""
+    parts: tuple[OpenedFile, ...] = ()
+    """The files that it stands for, where several are read as one."""
 
     def __str__(self) -> str:
         return self.name
@@ -182,12 +203,19 @@ def _is_object(line: bytes) -> bool:
 def _check_text(file: OpenedFile, head: bytes) -> None:
     """Raise an InputError for what isn't a text in UTF-8 at all: UTF-16, UTF-32 or another kind of file."""
     start = head[:200]
+    name = shlex.quote(file.name)
+    if head[:4] == _ZSTD:
+        raise InputError(f"{file}: is packed by zstd: unpack it with  zstd -d {name}")
+    if head[:1] == b"\0" and head[4:8] == _ZSTD:
+        raise InputError(f"{file}: is packed by zstd in parts: unpack them with  {UNPACK} {name} > unpacked.jsonl")
+    if head[:1] == b"\0" and head[4:5] == b"\n":
+        raise InputError(f"{file}: is protobuf: convert it with  {TO_JSON} {name} > traces.jsonl")
     every_other_is_nul = len(start) >= 4 and max(start[::2].count(0), start[1::2].count(0)) > len(start) // 3
     if every_other_is_nul or head[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         raise InputError(f"{file}: is UTF-16 or UTF-32: save as UTF-8")
     if head[:4] == b"PK\x03\x04":
         raise InputError(f"{file}: is a zip archive or an Excel workbook: save as CSV, or unpack it")
-    if head[:5] == b"%PDF-" or head[:4] in {b"\x28\xb5\x2f\xfd", b"BZh9"} or head[:6] == b"\xfd7zXZ\x00":
+    if head[:5] == b"%PDF-" or head[:4] == b"BZh9" or head[:6] == b"\xfd7zXZ\x00":
         raise InputError(f"{file}: is a PDF or packed: give a JSONL, JSON, CSV or Parquet file (.gz is unpacked)")
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import importlib.util
 import re
 import secrets
-import sys
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,14 +16,16 @@ from typing import Any
 from ragtriage.core.case import Case, Source
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.files import open_private, private_folder
-from ragtriage.core.validation import near_names
 from ragtriage.readers.known_forms import hide_known_forms
+from ragtriage.readers.named_functions import function_named, names_function
 from ragtriage.readers.problems import RowProblem
 
 CONVERSATION = "conversation"
 """The tag by which cases belong together."""
 KEY_FILE = "user.key"
 BUILTIN = "builtin"
+LONGEST = 0.1
+"""Seconds that a function of the user's may take for a text."""
 _KEY_BYTES = 32
 _DIGEST_BYTES = 12
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -43,30 +44,30 @@ def names_user(tag: str) -> bool:
 def redaction_named(spec: str) -> Redact:
     """`builtin`, or the function that `path/to/file.py:function` names; importing it runs the file.
 
+    A function that takes more than 100 ms for a text, and again when it is called once more, raises SlowRedaction.
+
     Raises:
         ConfigError: there is no such file or function.
     """
     if spec == BUILTIN:
         return hide_known_forms
-    where, _, name = spec.rpartition(":")
-    if not where.endswith(".py") or not name:
+    if not names_function(spec):
         raise ConfigError(f"--redact {spec}: write builtin, or path/to/file.py:function")
-    if not Path(where).is_file():
-        raise ConfigError(f"--redact {spec}: there is no file {where}")
-    found = importlib.util.spec_from_file_location(f"_ragtriage_redact_{Path(where).stem}", where)
-    if found is None or found.loader is None:
-        raise ConfigError(f"--redact {spec}: {where} can't be loaded")
-    module = importlib.util.module_from_spec(found)
-    sys.modules[found.name] = module
-    try:
-        found.loader.exec_module(module)
-    except Exception as error:
-        raise ConfigError(f"--redact {spec}: {where} can't be loaded: {type(error).__name__}: {error}") from error
-    function = getattr(module, name, None)
-    if not callable(function):
-        near = near_names(name, vars(module))
-        raise ConfigError(f"--redact {spec}: {where} has no function {name!r}{f': {near[0]}?' if near else ''}")
-    return function  # type: ignore[no-any-return]  # the user's
+    function = function_named(spec, "--redact")
+
+    def in_time(key: str, text: str) -> str:
+        for _ in range(2):  # what a busy machine, or loading at the first call, held up is quick the second time
+            began = time.perf_counter()
+            made: str = function(key, text)
+            if time.perf_counter() - began <= LONGEST:
+                return made
+        raise SlowRedaction
+
+    return in_time
+
+
+class SlowRedaction(Exception):
+    """A redaction took too long for a text, twice."""
 
 
 class UserDigests:
@@ -135,7 +136,9 @@ class Privacy:
         except InputError:
             raise
         except Exception as error:  # noqa: BLE001  # the user's code may raise anything
-            raise RowProblem(None, f"its redaction failed ({type(error).__name__}): it isn't used") from None
+            slow = isinstance(error, SlowRedaction)
+            why = f"took more than {LONGEST * 1000:.0f} ms for a text" if slow else f"failed ({type(error).__name__})"
+            raise RowProblem(None, f"its redaction {why}: it isn't used") from None
 
     def reason(self, reason: str) -> str:
         """Why a row can't be used, which may quote it."""

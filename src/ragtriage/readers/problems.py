@@ -39,6 +39,8 @@ class RawRow:
     """Nothing after this row could be read."""
     repeated: str | None = None
     """A key that comes twice in one of its JSON objects, of which the last value was taken."""
+    file: str = ""
+    """The file that it stands in, where several are read as one."""
 
     def rejected(self, field: str | None, reason: str, file: str, twin_of: int | None = None) -> Rejected:
         """This row as one that can't be used."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ragtriage.core.display import one_line, plural
 from ragtriage.monitor.outputs.entries import EntryKind
-from ragtriage.monitor.outputs.send_run import WrittenScores
+from ragtriage.monitor.outputs.send_run import SentScores
 from ragtriage.monitor.outputs.sending import Delivered
 from ragtriage.report.document import DocumentBlock, line
 
@@ -19,22 +19,20 @@ KINDS: Mapping[EntryKind, tuple[str, str]] = {
 """What is sent, one and many."""
 
 
-def delivery_document(
-    run: str, found: Sequence[Delivered], files: Mapping[str, WrittenScores], without_trace: int
-) -> Iterator[DocumentBlock]:
-    """A line for each destination, and below it what isn't there and why."""
-    for path, written in files.items():
+def delivery_document(sent: SentScores, run: str | None = None) -> Iterator[DocumentBlock]:
+    """A line for each destination, and below it what isn't there and why; `run` as it is typed, if it is one run's."""
+    for path, written in sent.files.items():
         yield line((one_line(path, 120), "strong"), f"  {plural(written.records, 'score')} written")
         for reason, count in written.left_out.items():
             yield line(f"left out: {count:,}, {reason}", indent=2)
-    for one in found:
+    for one in sent.tools:
         yield line((one.title, "strong"), f" {one_line(one.address, 120)}  {sent_words(one)}")
         yield from (line(text, indent=2) for text in _missing(one))
         if one.left:
-            again = f"send {run} --{one.name} {one.address}"
-            yield line(f"to send what is left: ragtriage {again}", indent=2)
-    if without_trace:
-        yield line(f"{plural(without_trace, 'case')} without a trace id: nothing of them can be sent")
+            again = f"ragtriage send {run} --{one.name} {one.address}" if run else "the same command again"
+            yield line(f"to send what is left: {again}", indent=2)
+    if sent.without_trace:
+        yield line(f"{plural(sent.without_trace, 'case')} without a trace id: nothing of them can be sent")
 
 
 def sent_words(one: Delivered) -> str:
@@ -55,19 +53,16 @@ def _missing(one: Delivered) -> Iterator[str]:
         yield f"left in the outbox: {one.left:,}, {one.why}"
 
 
-def delivery_json(
-    run: int, found: Sequence[Delivered], files: Mapping[str, WrittenScores], without_trace: int
-) -> dict[str, Any]:
+def delivery_json(sent: SentScores) -> dict[str, Any]:
     """The same as one value.
 
-    Its keys: `run`, `without_trace` (cases), `files` and `destinations`, lists of objects; of a destination `name`,
+    Its keys: `without_trace` (cases), `files` and `destinations`, lists of objects; of a destination `name`,
     `address`, `sent` (kind → count), `before`, `undefined`, `left_out` and `refused` (reason → count), `left`
     and `why`.
     """
     return {
-        "run": run,
-        "without_trace": without_trace,
-        "files": [{"path": p, "records": w.records, "left_out": dict(w.left_out)} for p, w in files.items()],
+        "without_trace": sent.without_trace,
+        "files": [{"path": p, "records": w.records, "left_out": dict(w.left_out)} for p, w in sent.files.items()],
         "destinations": [
             {
                 "name": one.name,
@@ -80,6 +75,6 @@ def delivery_json(
                 "left": one.left,
                 "why": one.why or None,
             }
-            for one in found
+            for one in sent.tools
         ],
     }

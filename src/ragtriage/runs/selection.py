@@ -142,6 +142,24 @@ def require_tag_of(file: CaseFile, selection: RowSelection, by: str | None) -> N
         require_tag(by, counts.tags)
 
 
+def require_traces(files: Sequence[CaseFile], selection: RowSelection) -> None:
+    """Refuse files of which no selected row has a trace id, before anything is made.
+
+    Raises:
+        ConfigError: none has.
+        InputError: no row can be used.
+    """
+    counts = RowCounts()
+    for file in files:
+        if any(case.trace_id for case in SelectedCases(file, selection).counted(counts)):
+            return
+    counts.require_some(files[0].name)
+    raise ConfigError(
+        f"{files[0].name}: no case has a trace id, so its scores can be sent back to nothing: leave out where they are "
+        "to go, or give traces, or rows with a column trace_id"
+    )
+
+
 class SelectedCases:
     """The selected cases of a file; can be read several times, in the file's order."""
 

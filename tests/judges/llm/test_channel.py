@@ -498,6 +498,30 @@ def test_a_correction_that_was_cut_off_is_asked_for_without_the_fault():
     assert [(refused and refused[0], room) for refused, room in shown] == [(None, 100), ("a", 100), (None, 200)]
 
 
+def test_a_reply_without_an_end_gets_no_more_room_and_is_shown_by_its_beginning():
+    endless = '{"why": "' + "the excess is £450 in place of the £150 that other claims have, and " * 40
+    ledger = Ledger()
+    answer, shown = asked(Server(*[Reply(endless, truncated=True)] * 2, Reply("yes")), ledger)
+    problem = "it says the same again and again without an end"
+    assert answer == "read"
+    assert shown == [(None, 100), ((endless[:1000], problem), 100), (None, 100)]
+    assert ledger.repeated == {"endless reply": 2}
+    assert str(asked(Server(Reply(endless, truncated=True)))[0]) == f"the reply doesn't fit: {problem}"
+
+
+@pytest.mark.parametrize("thinks", [False, True])
+def test_room_for_thoughts_is_given_until_three_replies_needed_none(thinks):
+    prompt = Prompt("head", "question", {}, 4100, thought=4000)
+    server = Server(Reply("yes", 5, 20), Reply("yes", 5, 900 if thinks else 100), *[Reply("yes", 5, 20)] * 3)
+
+    async def scenario():
+        way = channel()
+        return [await way.ask(server.send, prompt, read) for _ in range(5)]
+
+    assert in_no_time(scenario()) == ["read"] * 5
+    assert [sent.largest_reply for sent in server.prompts] == [4100] * 3 + [4100 if thinks else 100] * 2
+
+
 def test_a_reply_that_is_always_cut_off_is_given_up():
     answer, _ = asked(Server(Reply("yes", truncated=True)))
     assert str(answer) == "the reply doesn't fit: it was cut off at 400 tokens"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,51 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from otlp_lines import START, TRACE, file_of, line, span
+from trace_cases import ANSWER, QUERY, TEXTS, alone, chain, read, rejected, texts
 
-from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers import open_cases
 from ragtriage.readers.traces.files import explained
 from ragtriage.readers.traces.tree import TraceOptions
-
-QUERY, ANSWER = "How deep is the pool?", "It is two metres deep."
-TEXTS = ["The pool is two metres deep.", "Dogs stay outside."]
-
-
-def chain(*more: Mapping[str, Any], **root: Any) -> list[Mapping[str, Any]]:
-    """A chain with a retrieval and a model, as most are."""
-    return [
-        span(1, **{"input": QUERY, "output": ANSWER, **root}),
-        span(2, 1, kind="RETRIEVER", input=QUERY, documents=TEXTS),
-        span(3, 1, kind="LLM", input="…", output=ANSWER),
-        *more,
-    ]
-
-
-def read(path: Path, **options: Any) -> list[Case]:
-    """The cases of a file."""
-    return [one for one in open_cases(path, **options).rows() if isinstance(one, Case)]
-
-
-def rejected(path: Path, **options: Any) -> list[str]:
-    """Why rows of a file are none."""
-    return [str(one) for one in open_cases(path, **options).rows() if not isinstance(one, Case)]
-
-
-def alone(path: Path, **options: Any) -> Case:
-    """The only case of a file."""
-    (one,) = read(path, **options)
-    return one
-
-
-def texts(case: Case) -> list[str]:
-    """Of its sources."""
-    return [source.text for source in case.known_sources]
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "traces.jsonl"
 
 
 def test_a_trace_is_a_case_with_all_that_it_says(path: Path) -> None:
@@ -210,24 +170,8 @@ def test_texts_come_by_their_ids_where_only_these_were_recorded(path: Path) -> N
 
     with pytest.raises(InputError, match=r"documents were retrieved, their texts weren't recorded \(--source-texts"):
         read(path)
-    case = alone(path, traces=TraceOptions(source_texts={"a": TEXTS[0], "b": TEXTS[1]}))
+    case = alone(path, traces=TraceOptions(source_texts={"a": TEXTS[0], "b": TEXTS[1]}.get))
     assert texts(case) == TEXTS
-
-
-def test_earlier_messages_or_traces_are_the_history(path: Path) -> None:
-    said = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello"}]
-    said += [{"role": "assistant", "content": "Hi!"}, {"role": "user", "content": QUERY}]
-    conversation = {"session.id": "c"}
-    spans = chain(attributes=conversation, input=json.dumps(said))
-    spans += [span("a", trace="c" * 32, attributes=conversation, input="And long?", output="Ten.")]
-    spans += [span("b", "a", kind="RETRIEVER", trace="c" * 32, documents=["x"])]
-    file_of(path, *spans)
-    beside = {"input": QUERY, "chat_history": [["human", "Hello"], ["ai", "Hi!"]]}
-
-    by_messages, by_session = read(path), read(path, traces=TraceOptions(history="session"))
-    assert [[turn.text for turn in case.history] for case in by_messages] == [["Hello", "Hi!"], []]
-    assert [[turn.text for turn in case.history] for case in by_session] == [[], [QUERY, ANSWER]]
-    assert [turn.text for turn in alone(file_of(path, *chain(input=json.dumps(beside)))).history] == ["Hello", "Hi!"]
 
 
 def test_sampling_upstream_is_a_weight(path: Path) -> None:
@@ -280,6 +224,16 @@ def test_of_two_conventions_on_a_span_the_first_counts(path: Path) -> None:
     spans[1] = span(2, 1, kind="", documents=TEXTS, attributes=both)
 
     assert texts(alone(file_of(path, *spans))) == TEXTS
+    spans[2] = span(3, 1, kind="LLM", input="…", output=ANSWER, attributes={"gen_ai.operation.name": "chat"})
+    spans += [{**one, "traceId": "d" * 32} for one in spans]
+    file = open_cases(file_of(path, *spans, *spans[:3]))
+    assert [line for line in file.describe() if "several conventions" in line] == [
+        f"note: in 2 traces: a span has attributes of several conventions ({names}): the first counts"
+        for names in (
+            "langsmith.span.kind, gen_ai.operation.name",
+            "openinference.span.kind, gen_ai.operation.name",
+        )
+    ]
 
 
 def test_parents_in_a_circle_end(path: Path) -> None:
@@ -334,24 +288,6 @@ def test_texts_of_one_length_were_probably_cut(path: Path) -> None:
     file = open_cases(file_of(path, *spans))
 
     assert any("5 texts have 128 characters and none has more: probably cut by" in one for one in file.describe())
-
-
-def test_masks_are_not_recorded(path: Path) -> None:
-    with pytest.raises(InputError, match="the question wasn't recorded: it was masked before"):
-        read(file_of(path, *chain(input="__REDACTED__")))
-    spans = [span(1, input=QUERY, output="[REDACTED]"), *chain()[1:2]]
-    case = alone(file_of(path, *spans))
-    assert (case.response, case.tags["not_recorded"], texts(case)) == (None, "response", TEXTS)
-    hidden = [*chain()[:1], span(2, 1, kind="RETRIEVER", documents=["__REDACTED__", "__REDACTED__"])]
-    with pytest.raises(InputError, match="documents were retrieved, their texts weren't recorded"):
-        read(file_of(path, *hidden))
-
-
-def test_an_empty_answer_and_an_empty_list_were_recorded(path: Path) -> None:
-    spans = [span(1, input=QUERY, output=""), span(2, 1, kind="RETRIEVER", output="[]")]
-    case = alone(file_of(path, *spans))
-
-    assert (case.response, case.sources) == ("", ())
 
 
 def test_a_failed_request_has_no_response(path: Path) -> None:
@@ -431,28 +367,13 @@ def test_an_empty_input_is_no_question(path: Path) -> None:
     assert alone(file_of(path, *spans)).query == QUERY
 
 
-def test_a_torn_line_costs_itself(path: Path) -> None:
-    file_of(path, *chain())
-    path.write_text(path.read_text("utf-8") + '{"resourceSpans": [{"resou', encoding="utf-8")
-
-    assert len(read(path)) == 1
-    assert "broken JSON at line 4" in rejected(path)[0]
-
-
-def test_a_folder_is_read_as_one(tmp_path: Path) -> None:
-    for at, one in enumerate(chain()):
-        file_of(tmp_path / f"part-{at}.jsonl", one)
-    (tmp_path / "half.json").write_text('{"resourceSpans": ', encoding="utf-8")
-
-    assert [case.query for case in read(tmp_path)] == [QUERY]
-    assert "half.json" in rejected(tmp_path)[0]
-
-
 def test_bytes_are_left_out_and_other_values_read(path: Path) -> None:
     held = {"blob": b"AAAA", "flags": [True, 2, 0.5], "nested": {"a": {"b": "c"}}, "metadata.n": 7}
-    case = alone(file_of(path, *chain(attributes=held)))
+    no_sources = [{**one, "traceId": "d" * 32} for one in chain(attributes={"list": [{"deep": b"AAAA"}]})[::2]]
+    file = open_cases(file_of(path, *chain(attributes=held), *no_sources, span(1, trace="e" * 32, input=QUERY)))
 
-    assert case.tags["n"] == 7
+    assert alone(path).tags["n"] == 7
+    assert "note: in 2 traces: attributes that hold bytes were left out" in file.describe()
 
 
 def test_a_trace_is_told_as_a_tree_with_the_reasons(path: Path) -> None:

@@ -39,6 +39,13 @@ FIRST_THOUGHTS = 5
 """The same, of replies that are thoughts where one letter was asked for."""
 GROWTH = 4
 """How many times longer a reply may become than was asked for at first, where it is cut off."""
+PLAIN_REPLIES = 3
+"""Replies without thoughts after which no more room is given for any: a small model that never ends its reply must not
+fill it."""
+LOOP, LOOPS = 60, 5
+"""The last so many characters of a reply that was cut off, and how often they stand in one without an end."""
+LONGEST_REFUSED = 1_000
+"""Characters of a reply without an end that the model is shown when it is asked again."""
 PATIENCE = 900.0
 """Seconds of nothing but requests to slow down after which a request is given up."""
 FIRST_BACKOFF, LONGEST_BACKOFF, LONGEST_BUSY_BACKOFF = 0.5, 30.0, 60.0
@@ -99,6 +106,8 @@ class Channel:
         self._replies = 0
         self._misfits: int | None = 0
         """Replies that didn't fit; None once one did."""
+        self._plain: int | None = 0
+        """Replies that needed no room for thoughts; None once one did."""
         self._rejected = 0
         self._cost_factor = 1.0
         self._seen_factor = 1.0
@@ -110,13 +119,16 @@ class Channel:
     async def ask(self, send: Send, prompt: Prompt, read: Callable[[Reply], T]) -> T:
         """Ask until the reply can be read.
 
-        A reply that doesn't fit is asked for again, by turns with its fault and without; one that was cut off, with
-        twice the room, unless it can be read as far as it goes.
+        A reply that doesn't fit is asked for again, by turns with its fault and without; so is one without an end. One
+        that was cut off gets twice the room, unless it can be read as far as it goes. Room for thoughts is only given
+        until some replies have come that needed none.
 
         What can't be read raises `MalformedReply`. `RetriesExhausted` if this request fails, a `JudgeError` if every
         one would, as the model's first replies show, or no further one may start.
         """
         longest, problem = GROWTH * prompt.largest_reply, ""
+        if self._plain is not None and self._plain >= PLAIN_REPLIES:
+            prompt = replace(prompt, largest_reply=prompt.largest_reply - prompt.thought, thought=0)
         for reading in range(1, READINGS + 1):
             once, found = partial(send, prompt), _Reading(read, prompt.by_token)
             reply = await self.run(
@@ -124,9 +136,14 @@ class Channel:
             )
             if found.values:
                 self._misfits = None
+                self._count_plain(prompt, reply)
                 return found.values[0]
             fault = found.fault
-            if fault is None or (reply.truncated and fault.longer):
+            if reply.truncated and is_endless(reply.text):
+                cause, problem = "endless reply", "it says the same again and again without an end"
+                self._count_misfit(MalformedReply(problem))
+                prompt = replace(prompt, refused=(reply.text[:LONGEST_REFUSED], problem) if reading % 2 else None)
+            elif fault is None or (reply.truncated and fault.longer):
                 cause, problem = "truncated reply", f"it was cut off at {prompt.largest_reply} tokens"
                 if prompt.largest_reply == longest:
                     self._count_misfit(MalformedReply(problem))
@@ -139,6 +156,12 @@ class Channel:
             if reading < READINGS:
                 self.ledger.repeated[cause] += 1
         raise RetriesExhausted(f"the reply doesn't fit: {problem}")
+
+    def _count_plain(self, prompt: Prompt, reply: Reply) -> None:
+        """Whether a reply would have fitted without the room for thoughts; one that wouldn't tells for all."""
+        if self._plain is not None and prompt.thought:
+            plain = 0 < reply.tokens_out <= prompt.largest_reply - prompt.thought
+            self._plain = self._plain + 1 if plain else None
 
     def _count_misfit(self, fault: MalformedReply) -> None:
         if fault.fits or self._misfits is None:
@@ -271,3 +294,9 @@ class _Reading(Generic[T]):
 def _backoff(failed: int, longest: float) -> float:
     """Seconds to wait at most after so many failures."""
     return min(FIRST_BACKOFF * 2.0 ** min(failed - 1, 16), longest)
+
+
+def is_endless(text: str) -> bool:
+    """Whether a text ends in what it has said over and over: more room wouldn't bring it to its end."""
+    end = text[-LOOP:]
+    return len(end) == LOOP and text.count(end) >= LOOPS

@@ -43,7 +43,8 @@ class JsonForm:
         named = questions_by_name(request).items()
         items = "\n".join(_item(name, question, request.evidence) for name, question in named)
         user = written(request.evidence, instructions, f"Questions:\n{items}")
-        return Prompt(self.prompts.head, user, _schema(request), THOUGHT + int(LONGEST * self.reply_tokens(request)))
+        most = THOUGHT + int(LONGEST * self.reply_tokens(request))
+        return Prompt(self.prompts.head, user, _schema(request), most, thought=THOUGHT)
 
     def reply_tokens(self, request: Request) -> int:
         """About how many tokens the reply will have."""

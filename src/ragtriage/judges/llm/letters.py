@@ -100,7 +100,7 @@ class LetterForm:
             list_tokens(one) if one.kind in DECOMPOSITIONS else LETTER_TOKENS + REASON_TOKENS
             for one in request.questions
         )
-        return Prompt(system, user, {}, THOUGHT + int(LONGEST * most), by_token=True)
+        return Prompt(system, user, {}, THOUGHT + int(LONGEST * most), by_token=True, thought=THOUGHT)
 
     def reply_tokens(self, request: Request) -> int:
         """About how many tokens the reply will have."""

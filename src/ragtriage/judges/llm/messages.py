@@ -24,6 +24,8 @@ class Prompt:
     by_token: bool = False
     """Whether the reply is read token by token: with their probabilities, where the server gives them, and as far as it
     goes where it was cut off."""
+    thought: int = 0
+    """How many of the largest reply's tokens are for thoughts before it."""
 
     @property
     def tokens(self) -> int:

@@ -209,7 +209,8 @@ class PaperJudge:
     def _prompt(self, question: Question) -> Prompt:
         module = MODULES[question.kind]
         system = instructions(module.prompt) + self._guidance
-        return Prompt(system, module.input(question), {}, THOUGHT + LONGEST * _reply_tokens(question))
+        most = THOUGHT + LONGEST * _reply_tokens(question)
+        return Prompt(system, module.input(question), {}, most, thought=THOUGHT)
 
 
 def _reply_tokens(question: Question) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -103,6 +103,8 @@ class Destination:
     """Where a tool can be asked (GET) for what it calls a project of this name, and how its reply is read."""
     sources: bool = False
     """Whether it has a place for verdicts on single sources."""
+    claims: bool = False
+    """Whether it has a place for verdicts on single claims, beside the score that they make."""
 
 
 def score_key(trace: ScoredTrace, score: SentScore) -> bytes:
@@ -124,15 +126,19 @@ def _key(*parts: str) -> bytes:
     return digest(json.dumps(parts))
 
 
-def facts(by: ScoredBy, score: SentScore) -> dict[str, str | int]:
-    """What is said beside a score: by which judge, from how many verdicts; no text."""
-    told: dict[str, str | int] = {
+def facts(by: ScoredBy, score: SentScore) -> dict[str, Any]:
+    """What is said beside a score: by which judge, from which verdicts; texts only where they may be quoted."""
+    told: dict[str, Any] = {
         "ragtriage.run": by.run, "judge": by.judge, "fingerprint": by.fingerprint,
     }  # fmt: skip
     if score.label:
         told["label"] = score.label
     if score.value is not None:
         told |= {"judged": score.judged, "unknown": score.unknown}
+    if score.claims:
+        told["claims"] = [without_none(asdict(claim)) for claim in score.claims]
+    if score.more_claims:
+        told["claims_left_out"] = score.more_claims
     return told
 
 

@@ -61,5 +61,5 @@ def rejected(reply: Any) -> int:
 
 LANGFUSE = Destination(
     "langfuse", "Langfuse", entries, headers, "LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY", as_list, most=1000,
-    most_bytes=MOST_BYTES, rejected=rejected,
+    most_bytes=MOST_BYTES, rejected=rejected, claims=True,
 )  # fmt: skip

@@ -92,5 +92,5 @@ def _uuid(text: str) -> str | None:
 
 LANGSMITH = Destination(
     "langsmith", "LangSmith", entries, headers, "LANGSMITH_API_KEY", alone, in_flight=4, again=again, remote=remote,
-    project=project, ask_project=ask_project,
+    project=project, ask_project=ask_project, claims=True,
 )  # fmt: skip

@@ -35,7 +35,7 @@ def entries(trace: ScoredTrace, by: ScoredBy) -> Iterator[Entry]:
     path = f"{TRACES}/{quote(trace_id, safe='')}/assessments"
     for score in trace.scores:
         key = score_key(trace, score)
-        told = {name: str(value) for name, value in facts(by, score).items()}
+        told = {name: one if isinstance(one, str) else json.dumps(one) for name, one in facts(by, score).items()}
         feedback: dict[str, Any] = {"value": score.value}
         if score.value is None:
             code = "JUDGE_FAILED" if score.failed else "UNDEFINED"
@@ -97,5 +97,5 @@ def headers(env: Environment) -> dict[str, str]:
 MLFLOW = Destination(
     "mlflow", "MLflow", entries, headers,
     "MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD", alone, in_flight=4,
-    repeatable=False, again=again, remote=remote, find=find,
+    repeatable=False, again=again, remote=remote, find=find, claims=True,
 )  # fmt: skip

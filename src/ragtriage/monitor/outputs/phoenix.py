@@ -67,4 +67,5 @@ def headers(env: Environment) -> dict[str, str]:
 
 PHOENIX = Destination(
     "phoenix", "Phoenix", entries, headers, "PHOENIX_API_KEY", listed_as("data"), means, most=500, sources=True,
+    claims=True,
 )  # fmt: skip

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from ragtriage.core.files import atomic_write
 from ragtriage.monitor.outputs.channel import ToolChannel
@@ -49,7 +50,32 @@ class WrittenScores:
     """Cases that have no trace, so that nothing of them can be written."""
 
 
-def send_run(
+@dataclass(frozen=True, slots=True)
+class SentScores:
+    """What became of scores at all that was named."""
+
+    tools: Sequence[Delivered] = ()
+    files: Mapping[str, WrittenScores] = field(default_factory=dict)
+    """By path."""
+
+    @property
+    def named(self) -> bool:
+        """Whether anything was named."""
+        return bool(self.tools or self.files)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of it was sent."""
+        return all(one.complete for one in self.tools)
+
+    @property
+    def without_trace(self) -> int:
+        """Cases that have no trace, so that nothing of them can be sent."""
+        counts = [one.without_trace for one in self.tools] + [one.without_trace for one in self.files.values()]
+        return max(counts, default=0)
+
+
+def send_run(  # noqa: PLR0913  # what is sent, where to, and how
     database: Database,
     run: Run,
     config: EvaluationConfig,
@@ -57,6 +83,7 @@ def send_run(
     env: Environment,
     options: SendOptions = SendOptions(),  # frozen
     *,
+    unreached: Mapping[str, str] = MappingProxyType({}),
     advance: Callable[[], object] = lambda: None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> list[Delivered]:
@@ -69,6 +96,7 @@ def send_run(
         addresses: name of a destination → address.
         env: the environment, which holds keys.
         options: how.
+        unreached: destinations that aren't tried → why; all that they are to get waits in the outbox.
         advance: is called with each case that is through, for each destination.
         sleep: waits.
 
@@ -92,9 +120,12 @@ def send_run(
                 what = f"sending run {run.number} to {to}"
                 # what two processes send at the same time would stand twice where a tool adds
                 stack.enter_context(exclusive(database, what, party=secrets.token_hex(8), patience=0.0))
-                scores = RunScores(run, config, quote=options.quote, sources=tool.sources)
+                scores = RunScores(run, config, quote=options.quote, sources=tool.sources, claims=tool.claims)
                 outbox, again = Outbox(database, run.number, to), options.retry_refused
-                deliveries.append(Delivery(scores, channel, outbox, env, retry_refused=again, advance=advance))
+                why = unreached.get(tool.name, "")
+                deliveries.append(
+                    Delivery(scores, channel, outbox, env, retry_refused=again, unreached=why, advance=advance)
+                )
             return list(await asyncio.gather(*(one.deliver() for one in deliveries)))
         finally:
             await asyncio.gather(*(channel.close() for channel in channels))
@@ -103,23 +134,40 @@ def send_run(
         return asyncio.run(send(stack))
 
 
-def write_scores(path: Path, run: Run, config: EvaluationConfig, *, quote: bool = False) -> WrittenScores:
-    """Write a run's scores to a file as OTLP JSON log records, a batch a line, in the place of what it held.
+def check_addresses(addresses: Mapping[str, str], env: Environment) -> None:
+    """Refuse addresses to which nothing can be sent, before anything is judged.
+
+    Raises:
+        MissingExtraError: the extra `collect` isn't installed.
+        ConfigError: an address is none.
+    """
+
+    async def check() -> None:
+        for name, url in addresses.items():
+            await ToolChannel(DESTINATIONS[name], url, env, 0.0).close()
+
+    asyncio.run(check())
+
+
+def write_scores(path: Path, runs: Iterable[Run], config: EvaluationConfig, *, quote: bool = False) -> WrittenScores:
+    """Write the scores of runs to a file as OTLP JSON log records, a batch a line, in the place of what it held.
 
     Raises:
         OSError: it can't be written.
     """
-    scores, written = RunScores(run, config, quote=quote), WrittenScores()
+    written = WrittenScores()
 
     def records() -> Iterator[Entry]:
-        for trace in scores:
-            for one in OTLP.entries(trace, scores.by):
-                if isinstance(one, Entry):
-                    yield one
-                else:
-                    written.left_out[one.reason] += 1
+        for run in runs:
+            scores = RunScores(run, config, quote=quote)
+            for trace in scores:
+                for one in OTLP.entries(trace, scores.by):
+                    if isinstance(one, Entry):
+                        yield one
+                    else:
+                        written.left_out[one.reason] += 1
+            written.without_trace += scores.without_trace
 
     with atomic_write(path, "replace") as file:
         written.records = write_batches(file, records())
-    written.without_trace = scores.without_trace
     return written

@@ -53,6 +53,23 @@ class Delivered:
         """Whether nothing that it has a place for is missing there."""
         return not (self.left or self.refused)
 
+    def add_retry(self, later: Delivered) -> None:
+        """Count what a further try of the same scores brought."""
+        self.sent += later.sent
+        self.left, self.why, self.refused, self.said = later.left, later.why, later.refused, later.said
+
+    def add_run(self, other: Delivered) -> None:
+        """Count the scores of another run too."""
+        self.sent += other.sent
+        self.left_out += other.left_out
+        self.refused += other.refused
+        self.before += other.before
+        self.undefined += other.undefined
+        self.left += other.left
+        self.without_trace += other.without_trace
+        self.why = other.why or self.why
+        self.said = other.said | self.said
+
 
 class Delivery:
     """A run's scores on their way to one tool.
@@ -63,6 +80,7 @@ class Delivery:
         outbox: what became of the scores before.
         env: the environment, which may name a project.
         retry_refused: whether what was refused before is sent again.
+        unreached: why the tool isn't tried: all that is to be sent waits; empty where it is.
         advance: is called with each case that is through.
     """
 
@@ -74,15 +92,16 @@ class Delivery:
         env: Environment,
         *,
         retry_refused: bool = False,
+        unreached: str = "",
         advance: Callable[[], object] = lambda: None,
     ) -> None:
         self._scores, self._channel, self._outbox = scores, channel, outbox
         self._tool = channel.destination
         self._project = self._tool.project(env)
         self._retry_refused, self._advance = retry_refused, advance
-        self._dead, self._failures = False, 0
+        self._dead, self._failures = bool(unreached), 0
         self._turn = asyncio.Semaphore(self._tool.in_flight)
-        self.done = Delivered(self._tool.name, self._tool.title, channel.shown)
+        self.done = Delivered(self._tool.name, self._tool.title, channel.shown, why=unreached)
 
     async def deliver(self) -> Delivered:
         """Send what is to be sent; a tool that can't be reached raises nothing.
@@ -98,7 +117,7 @@ class Delivery:
         return self.done
 
     async def _ask_project(self) -> None:
-        if self._project is None or self._tool.ask_project is None:
+        if self._dead or self._project is None or self._tool.ask_project is None:
             return
         path, read = self._tool.ask_project(self._project)
         try:

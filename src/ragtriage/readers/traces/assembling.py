@@ -5,52 +5,74 @@ A text that wasn't recorded is never an empty one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 
 from ragtriage.readers.traces.attributes import (
+    NAMES,
     FoundValue,
     UserQuestion,
     all_found,
     found,
     is_recorded,
     kind_of,
+    kinds_said,
     messages_in,
     query_in,
     response_in,
 )
 from ragtriage.readers.traces.pieces import ROOT
 from ragtriage.readers.traces.retrieved import finds, retrieved
-from ragtriage.readers.traces.spans import Trace, TraceSpan
+from ragtriage.readers.traces.spans import TraceSpan
 from ragtriage.readers.traces.tags import tags_of
-from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree
+from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree, switch
 
-NO_QUESTION = "the question wasn't recorded (is content capture on in the application?)"
-MASKED = "the question wasn't recorded: it was masked before"
+NO_QUESTION = "the question wasn't recorded"
+NO_RESPONSE = "the response wasn't recorded"
 MOST_TURNS = 20
-FIELDS = ("query", "sources", "response", "id", "trace_id", "time", "weight", "history")
-"""Our fields that a row of a trace has."""
+FIELDS = ("query", "sources", "response", "id", "trace_id", "time", "weight")
+"""Our fields that stand under their own names in the row of a trace."""
+TURNS = "turns"
+"""The column of the history; the tag `history` says if its beginning is missing."""
+CUT = "cut"
+OWN = {*FIELDS, TURNS, "history"}
+"""Names that an application's metadata doesn't get."""
 
 
 def assembled(tree: Tree, options: TraceOptions) -> list[Assembled]:
     """Every question of a trace as a row, or why it is none; one of these at least."""
     questions = tree.questions(options)
-    if not questions:
-        named = f"no span has the name {options.question!r} (--question)" if options.question else ""
-        return [Assembled(problem=NotUsable(named or _why_no_question(tree.trace)))]
     several = len(questions) > 1
     made = [_of_question(tree, span, options, several=several) for span in questions]
-    if options.question is None and tree.left_out(questions):
+    if not questions:
+        named = f"no span has the name {options.question!r} (--question)" if options.question else ""
+        made = [Assembled(problem=NotUsable(named or _why_no_question(tree)))]
+    elif options.question is None and tree.left_out(questions):
         made[0].notes.append("a step elsewhere in the trace has a question too, which is left out (--question)")
+    made[0].notes += _remarks(tree)
     return made
 
 
-def _why_no_question(trace: Trace) -> str:
-    masked = any((given := found(span, "input")) and not is_recorded(given.value) for span in trace.spans)
-    if any(span.attributes.get("inputs_s3_urls") for span in trace.spans):
+def _remarks(tree: Tree) -> Iterator[str]:
+    """What is to be known of a trace as a whole."""
+    if tree.circle:
+        yield "spans are parents of each other: all of them count as roots"
+    yield from tree.trace.remarks
+    several = (span for span in tree.trace.spans if sum(name in span.attributes for name in NAMES["kind"]) > 1)
+    said = (kinds_said(span) for span in several)
+    for names in dict.fromkeys(tuple(name for name, _ in one) for one in said if len(one) > 1):
+        yield f"a span has attributes of several conventions ({', '.join(names)}): the first counts"
+
+
+def _why_no_question(tree: Tree) -> str:
+    spans = tree.trace.spans
+    if any(span.attributes.get("inputs_s3_urls") for span in spans):
         return "its texts lie in object storage (inputs_s3_urls): export them with the runs"
-    return MASKED if masked else NO_QUESTION
+    masked = any((given := found(span, "input")) and not is_recorded(given.value) for span in spans)
+    advice = switch("query", spans) or (" (is content capture on in the application?)" if not masked else "")
+    return f"{NO_QUESTION}{': it was masked before' if masked else ''}{advice}"
 
 
 def _of_question(tree: Tree, span: TraceSpan, options: TraceOptions, *, several: bool) -> Assembled:
@@ -64,25 +86,30 @@ def _of_question(tree: Tree, span: TraceSpan, options: TraceOptions, *, several:
             made.notes.append(
                 "questions stand beside the retrievals: what began before a question counts as found for it"
             )
+    models = [one for one in scope if tree.kinds[one.id] == "model"]
+    said = {f"metadata.{name}" if name in OWN else name: one for name, one in tags_of(span, tree, models).items()}
+    made.conversation = str(said.get("conversation") or "")
     try:
         query, before = _query(tree, span, options, made)
-        known = retrieved(tree, span, scope, options, made)
+        made.earlier = [
+            {"role": one.role, "content": one.text or ""}
+            for one in before
+            if one.text and one.role not in {"system", "tool", "developer"}
+        ]
         response, tags = _response(tree, span, options, made)
+        made.said = [{"role": "user", "content": query}]
+        if response:
+            made.said.append({"role": "assistant", "content": response})
+        known = retrieved(tree, span, scope, options, made)
     except NotUsable as problem:
         made.problem = problem
         return made
-    models = [one for one in scope if tree.kinds[one.id] == "model"]
     tools = [one.name for one in scope if tree.kinds[one.id] == "tool"]
-    said = {f"metadata.{name}" if name in FIELDS else name: one for name, one in tags_of(span, tree, models).items()}
     tags = {**said, **known.tags, **tags, "steps": len(models), "tools": tools}
     if span.id != ROOT:
         tags["span_id"] = span.id
     tags["source_spans"] = known.places
-    history = [
-        {"role": one.role, "content": one.text}
-        for one in before[-MOST_TURNS:]
-        if one.text and one.role not in {"system", "tool", "developer"}
-    ]
+    history = made.earlier if options.history == "messages" else []
     made.values = {
         **{name: value for name, value in tags.items() if value not in (None, "", [], {})},
         "query": query,
@@ -92,11 +119,15 @@ def _of_question(tree: Tree, span: TraceSpan, options: TraceOptions, *, several:
         "trace_id": trace.id,
         "time": _iso(span.start),
         "weight": _weight(span.state),
-        "history": history if options.history == "messages" else [],
+        **with_history(history, cut=False),
     }
-    made.notes += [note for note in ("spans are parents of each other: all of them count as roots",) if tree.circle]
-    made.notes += trace.remarks
     return made
+
+
+def with_history(turns: list[dict[str, str]], *, cut: bool) -> dict[str, Any]:
+    """The columns of a history: its last turns, and whether its beginning is missing."""
+    told = {"history": CUT} if cut or len(turns) > MOST_TURNS else {}
+    return {TURNS: turns[-MOST_TURNS:], **told}
 
 
 def _query(tree: Tree, span: TraceSpan, options: TraceOptions, made: Assembled) -> UserQuestion:
@@ -110,7 +141,7 @@ def _query(tree: Tree, span: TraceSpan, options: TraceOptions, made: Assembled) 
         return there
     known = tree.asked(span)
     if known is None:
-        raise NotUsable(_why_no_question(tree.trace))
+        raise NotUsable(_why_no_question(tree))
     made.choose(known.span, f"question: {known.name}")
     given = next(one.value for one in all_found(known.span, "input") if one.name == known.name)
     if any(one.others for one in messages_in(given) or ()):
@@ -138,6 +169,7 @@ def _response(tree: Tree, span: TraceSpan, options: TraceOptions, made: Assemble
         made.taken["response"] = f"{own.name} of {_said(span)}"
         return own.value, {}
     if any(not is_recorded(one.value) for one in all_found(span, "output")):
+        made.notes.append(f"{NO_RESPONSE}: it was masked before{switch('response', [span])}")
         return None, {"not_recorded": "response"}
     if span.status == "error":
         return None, {"failure": True}
@@ -157,6 +189,8 @@ def _fallback(tree: Tree, span: TraceSpan, made: Assembled) -> tuple[str | None,
         return "", {}
     if found(span, "output") is not None:
         made.notes.append("the output holds no text under a usual name (--map response=)")
+    else:
+        made.notes.append(f"{NO_RESPONSE}{switch('response', tree.trace.spans)}")
     return None, {"not_recorded": "response"}
 
 

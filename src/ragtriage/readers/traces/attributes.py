@@ -26,6 +26,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {of: tuple(names) for of, names in _TABLE
 """What is looked for → under which names."""
 _KINDS: Mapping[str, SpanKind] = {name: kind for kind, names in _TABLE["kinds"].items() for name in names}
 _ENDS: Mapping[str, SpanKind] = {end: kind for kind, end in _TABLE["ends"].items()}
+SWITCHES: Mapping[str, Mapping[str, str]] = _TABLE["switches"]
+"""By which attribute a convention says a span's kind → query, response or sources → what makes it record them."""
 _QUERY = (*ALIASES["query"], *_TABLE["keys"]["query"])
 _RESPONSE = (*ALIASES["response"], *_TABLE["keys"]["response"])
 _ID, _SCORE = _TABLE["keys"]["id"], _TABLE["keys"]["score"]
@@ -80,16 +82,20 @@ class FoundDocument:
 
 def kind_of(span: TraceSpan) -> SpanKind:
     """What kind of span it is; `other` if no convention says."""
-    values = (decoded(span.attributes.get(name)) for name in NAMES["kind"])
-    said = [value.strip().lower() for value in values if isinstance(value, str) and value.strip()]
-    clear = [one for one in said if one not in VAGUE]
-    if clear or said:
-        first = (clear or said)[0]
+    if said := kinds_said(span):
+        first = said[0][1]
         by_end: SpanKind = next((known for end, known in _ENDS.items() if first.endswith(end)), "other")
         return _KINDS.get(first, by_end)
     if found(span, "documents"):
         return "retrieval"
     return "chain" if any(name.startswith("haystack.pipeline.") for name in span.attributes) else "other"
+
+
+def kinds_said(span: TraceSpan) -> list[tuple[str, str]]:
+    """The attributes by which conventions say the span's kind, each with what it says; the first counts."""
+    values = ((name, decoded(span.attributes.get(name))) for name in NAMES["kind"])
+    said = [(name, value.strip().lower()) for name, value in values if isinstance(value, str) and value.strip()]
+    return sorted(said, key=lambda one: one[1] in VAGUE)
 
 
 def found(span: TraceSpan, what: str) -> FoundValue | None:

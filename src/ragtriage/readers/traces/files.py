@@ -15,7 +15,7 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers.field_values import ALIASES
 from ragtriage.readers.files import OpenedFile, detect_format, open_bytes, raw_rows
 from ragtriage.readers.problems import RawRow, RowLimits
-from ragtriage.readers.traces.assembling import FIELDS, MOST_TURNS, assembled
+from ragtriage.readers.traces.assembling import FIELDS, MOST_TURNS, TURNS, assembled, with_history
 from ragtriage.readers.traces.attributes import kind_of
 from ragtriage.readers.traces.index import MOST_BYTES, MOST_SPANS, ODD, HeldTrace, LargeTrace, OddTrace, TraceIndex
 from ragtriage.readers.traces.pieces import TraceFormat
@@ -23,8 +23,8 @@ from ragtriage.readers.traces.places import span_place
 from ragtriage.readers.traces.spans import Trace, TraceSpan
 from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree
 
-ENDINGS = (".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".json.gz", ".jsonl.gz")
-"""Of the files in a folder of traces."""
+ENDINGS = (".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".json.gz", ".jsonl.gz", ".zst")
+"""Of the files in a folder of traces; those packed by zstd are told as such."""
 CONVERSATIONS = 10_000
 """Of which earlier turns are kept at once."""
 SHOWN = 8
@@ -53,7 +53,7 @@ def with_places(mapping: Mapping[str, str], options: TraceOptions) -> TraceOptio
     return replace(options, places=places)
 
 
-MAPPING = {name: name if name in FIELDS else "" for name in ALIASES}
+MAPPING = {name: name if name in FIELDS else "" for name in ALIASES} | {"history": TURNS}
 """Our fields to the columns of a trace's row, so that no tag is taken for a field."""
 
 
@@ -64,16 +64,36 @@ def files_in(folder: Path) -> list[OpenedFile]:
 
 
 def rows_of(files: Iterable[OpenedFile], limits: RowLimits) -> Iterator[RawRow]:
-    """The rows of several files, as of one; what is wrong with a row names its file."""
+    """The rows of several files, as of one; each names its file."""
     for file in files:
         try:
             stream = open_bytes(file)
-            form = detect_format(file, stream, None)
         except InputError as error:
             yield RawRow(1, problem=str(error))
             continue
+        try:
+            form = detect_format(file, stream, None)
+        except InputError as error:
+            stream.close()
+            yield RawRow(1, problem=str(error))
+            continue
         for row in raw_rows(file, form, limits, stream):
-            yield row if row.problem is None else replace(row, problem=f"{file.name}: {row.problem}")
+            yield replace(row, file=file.name, values=filled(row.values) if form == "csv" else row.values)
+
+
+def filled(values: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """A row of CSV, where an empty cell holds nothing, rather than an empty text."""
+    return None if values is None else {name: value for name, value in values.items() if value != ""}
+
+
+def _placed(problem: RawRow) -> str:
+    """What is wrong with a row that can't be read; of several files with the one in which it stands."""
+    place = "" if not problem.file else f"{problem.file}, {_place(problem)}: "
+    return f"{place}{problem.problem}"
+
+
+def _place(problem: RawRow) -> str:
+    return f"row {problem.row}" if problem.line is None else f"line {problem.line}"
 
 
 @dataclass(slots=True)
@@ -143,20 +163,20 @@ class TraceRows:
         number = 0
         for problem in self.index.problems:
             number += 1
-            yield replace(problem, row=number)
-        before: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
+            yield replace(problem, row=number, line=None if problem.file else problem.line, problem=_placed(problem))
+        before: OrderedDict[str, _Earlier] = OrderedDict()
         for trace in self.index.traces():
             summary.traces += 1
             summary.spans += len(trace.spans) if isinstance(trace, Trace) else getattr(trace, "spans", 0)
             for one in self._questions(trace):
                 summary.count(one)
                 number += 1
+                if self.options.history == "session" and one.conversation:
+                    _with_turns(one, before)
                 if one.values is None:
                     reason = one.problem.reason if one.problem else ""
                     yield RawRow(number, problem=f"trace {trace.id}: {reason}")
                     continue
-                if self.options.history == "session":
-                    _with_turns(one.values, before)
                 yield RawRow(number, values=one.values)
 
     def _questions(self, trace: HeldTrace) -> list[Assembled]:
@@ -189,23 +209,33 @@ class TraceRows:
         if more := reasons[SHOWN:]:
             lines.append(f"unusable: {sum(n for _, n in more):,}: for {plural(len(more), 'other reason')}")
         if problems := self.index.problems:
-            first = one_line(problems[0].problem or "", 160)
+            first = one_line(_placed(problems[0]), 160)
             lines.append(f"unusable: {plural(len(problems), 'row')} of the file, the first: {first}")
         return lines
 
 
-def _with_turns(values: dict[str, Any], before: OrderedDict[str, list[dict[str, Any]]]) -> None:
-    """Put the earlier traces of the conversation before a question, and it behind them."""
-    conversation = values.get("conversation")
-    if not conversation:
-        return
-    turns = before.setdefault(str(conversation), [])
-    before.move_to_end(str(conversation))
-    values["history"] = list(turns[-MOST_TURNS:])
-    turns.append({"role": "user", "content": values["query"]})
-    if values["response"]:
-        turns.append({"role": "assistant", "content": values["response"]})
-    del turns[:-MOST_TURNS]
+@dataclass(slots=True)
+class _Earlier:
+    """What was said in a conversation so far."""
+
+    cut: bool
+    """Whether its beginning is missing."""
+    turns: list[dict[str, str]] = field(default_factory=list)
+
+
+def _with_turns(one: Assembled, before: OrderedDict[str, _Earlier]) -> None:
+    """Put what earlier traces of the conversation said before a question, and what this one says behind it.
+
+    A conversation whose first trace here was given earlier messages, or has no question that was recorded, began
+    before.
+    """
+    known = before.setdefault(one.conversation, _Earlier(bool(one.earlier) or not one.said))
+    before.move_to_end(one.conversation)
+    if one.values is not None:
+        one.values.update(with_history(known.turns, cut=known.cut))
+    known.turns += one.said
+    known.cut = known.cut or len(known.turns) > MOST_TURNS
+    del known.turns[:-MOST_TURNS]
     while len(before) > CONVERSATIONS:
         before.popitem(last=False)
 
@@ -223,9 +253,8 @@ def case_row(case: Case) -> dict[str, Any]:
         "time": case.time,
         "weight": case.weight,
     }
-    return {
-        name: value for name, value in {**case.tags, **fields}.items() if value not in (None, []) or name == "sources"
-    }
+    tags = {f"metadata.{name}" if name in fields else name: value for name, value in case.tags.items()}
+    return {name: value for name, value in {**tags, **fields}.items() if value not in (None, []) or name == "sources"}
 
 
 def explained(trace: Trace, options: TraceOptions) -> list[str]:

@@ -13,7 +13,7 @@ import tempfile
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +105,7 @@ class TraceIndex:
             try:
                 pieces = list(self._form.pieces(row.values, self._refuse))
             except (AttributeError, TypeError, ValueError):
-                self.problems.append(RawRow(row.row, row.line, problem=f"is no row of {self._form.title}"))
+                self.problems.append(replace(row, values=None, problem=f"is no row of {self._form.title}"))
                 continue
             if not pieces and before == self.refused.total():
                 self._refuse(f"a row holds no {self._form.title}")

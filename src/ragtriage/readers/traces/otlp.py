@@ -40,8 +40,11 @@ def _pieces(row: TraceRow, refuse: Refuse) -> Iterator[TracePiece]:
                 yield trace_id, start, (span, resource)
 
 
-def any_value(value: Any) -> Any:
-    """OTLP's `AnyValue` as JSON has it; None for bytes, which are left out."""
+BYTES = "attributes that hold bytes were left out"
+
+
+def any_value(value: Any, remarks: list[str]) -> Any:
+    """OTLP's `AnyValue` as JSON has it; None for bytes, which are left out with a remark."""
     if not isinstance(value, Mapping):
         return value
     for key, held in value.items():
@@ -51,23 +54,27 @@ def any_value(value: Any) -> Any:
             case "int_value":
                 return int(held) if isinstance(held, str | int) and str(held).lstrip("-").isdecimal() else held
             case "array_value":
-                return [any_value(one) for one in held.get("values") or ()]
+                return [any_value(one, remarks) for one in held.get("values") or ()]
             case "kvlist_value":
-                return attributes_of(held.get("values") or ())
+                return attributes_of(held.get("values") or (), remarks)
+            case "bytes_value" if not remarks:
+                remarks.append(BYTES)
     return None
 
 
-def attributes_of(pairs: Any) -> dict[str, Any]:
+def attributes_of(pairs: Any, remarks: list[str]) -> dict[str, Any]:
     """OTLP's list of attributes, without those that hold bytes."""
-    made = {str(one.get("key")): any_value(one.get("value")) for one in pairs or () if isinstance(one, Mapping)}
+    held = (one for one in pairs or () if isinstance(one, Mapping))
+    made = {str(one.get("key")): any_value(one.get("value"), remarks) for one in held}
     return {name: value for name, value in made.items() if value is not None}
 
 
 def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
     resources: dict[int, dict[str, Any]] = {}
     spans = []
+    remarks: list[str] = []
     for span, resource in pieces:
-        own = resources.setdefault(hash(repr(resource)), attributes_of(resource))
+        own = resources.setdefault(hash(repr(resource)), attributes_of(resource, remarks))
         start, end = times(
             _either(span, "startTimeUnixNano", "start_time_unix_nano"),
             _either(span, "endTimeUnixNano", "end_time_unix_nano"),
@@ -82,16 +89,16 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
                 start,
                 end,
                 status_of((span.get("status") or {}).get("code")),
-                attributes_of(span.get("attributes")),
+                attributes_of(span.get("attributes"), remarks),
                 tuple(
-                    SpanEvent(str(one.get("name")), attributes_of(one.get("attributes")))
+                    SpanEvent(str(one.get("name")), attributes_of(one.get("attributes"), remarks))
                     for one in span.get("events") or ()
                 ),
                 own,
                 str(_either(span, "traceState", "trace_state") or ""),
             )
         )
-    return one_trace(trace_id, spans, {})
+    return one_trace(trace_id, spans, {}, remarks)
 
 
 def _fits(row: TraceRow) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragtriage.core.display import plural
+from ragtriage.core.display import one_line, plural
 from ragtriage.readers.traces.attributes import (
     FoundDocument,
     decoded,
@@ -18,7 +18,7 @@ from ragtriage.readers.traces.attributes import (
     response_in,
 )
 from ragtriage.readers.traces.spans import TraceSpan
-from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree
+from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree, switch
 
 STANDS = 200
 """Characters at the beginning of a retrieved text that stand in a prompt which holds it."""
@@ -67,14 +67,15 @@ def retrieved(
     searches.sort(key=lambda each: (each.start or 0, each.end or 0))
     tools = _tools(tree, scope, options, made, alone=not searches)
     found_by_search, found_by_tools = _of_searches(tree, searches, made), _of_tools(tools, made)
-    silent = sum(_documents(one) is None and one.status != "error" for one in searches)
+    silent = [one for one in searches if _documents(one) is None and one.status != "error"]
     if silent:
-        raise NotUsable(f"{silent} of {plural(len(searches), 'retrieval')} recorded without their documents")
+        lacking = f"{len(silent)} of {plural(len(searches), 'retrieval')} recorded without their documents"
+        raise NotUsable(lacking + switch("sources", silent))
     if found_by_search is None and found_by_tools is None:
         used = sorted({_tool_name(one) for one in scope if tree.kinds[one.id] == "tool"})
         named = f"; of its tools ({', '.join(used)}) --source-tools names those that search" if used else ""
         raise NotUsable(NO_RETRIEVAL + named)
-    kept = _with_texts([*(found_by_search or ()), *(found_by_tools or ())], options)
+    kept = _with_texts([*(found_by_search or ()), *(found_by_tools or ())], searches, options)
     kept = _prompted(tree, span, kept, options, made)
     retrievals = [one for one in searches if tree.kinds[one.id] == "retrieval"]
     if len(retrievals) > 1:
@@ -178,14 +179,14 @@ def _without_fed(rerank: TraceSpan, kept: Sequence[_Source]) -> list[_Source]:
     return [one for one in kept if one.document.text not in texts and one.document.id not in ids]
 
 
-def _with_texts(kept: Sequence[_Source], options: TraceOptions) -> list[_Source]:
+def _with_texts(kept: Sequence[_Source], searches: Sequence[TraceSpan], options: TraceOptions) -> list[_Source]:
     """Each document once, those that were recorded by their ids with their texts."""
     made: list[_Source] = []
     seen: set[tuple[str | None, str | None]] = set()
     for one in kept:
         document = one.document
-        if document.text is None and document.id is not None:
-            document = replace(document, text=options.source_texts.get(document.id))
+        if document.text is None and document.id is not None and options.source_texts is not None:
+            document = replace(document, text=_text_of(document.id, options.source_texts))
         if (document.id, document.text) not in seen or document.text is None:
             seen.add((document.id, document.text))
             made.append(_Source(document, one.place))
@@ -195,9 +196,19 @@ def _with_texts(kept: Sequence[_Source], options: TraceOptions) -> list[_Source]
             "1 document was retrieved, its text" if lacking == 1 else f"{lacking} documents were retrieved, their texts"
         )
         ids = any(one.document.id for one in made)
-        hint = " (--source-texts has them by their ids)" if ids else ""
+        hint = switch("sources", searches) + (" (--source-texts has them by their ids)" if ids else "")
         raise NotUsable(f"{were} {'wasn' if lacking == 1 else 'weren'}'t recorded{hint}")
     return made
+
+
+def _text_of(source_id: str, source_texts: Callable[[str], str | None]) -> str | None:
+    try:
+        text: Any = source_texts(source_id)
+    except Exception as error:  # noqa: BLE001  # the user's code may raise anything
+        raise NotUsable(f"--source-texts failed: {type(error).__name__}: {one_line(str(error), 80)}") from None
+    if text is not None and not isinstance(text, str):
+        raise NotUsable(f"--source-texts gave {type(text).__name__}, not a text or None")
+    return text
 
 
 def _prompted(

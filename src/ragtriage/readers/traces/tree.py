@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ragtriage.readers.traces.attributes import NAMES, Message, all_found, is_recorded, kind_of, query_in
+from ragtriage.readers.traces.attributes import NAMES, SWITCHES, Message, all_found, is_recorded, kind_of, query_in
+from ragtriage.readers.traces.pieces import ROOT
 from ragtriage.readers.traces.places import SpanPlace
 from ragtriage.readers.traces.spans import Trace, TraceSpan
 
@@ -24,8 +25,8 @@ class TraceOptions:
     """All retrieved texts, those that stand in the prompt, or none."""
     source_tools: frozenset[str] = frozenset()
     """Tools whose outputs are sources."""
-    source_texts: Mapping[str, str] = field(default_factory=dict)
-    """Id → the text of a document that was recorded without."""
+    source_texts: Callable[[str], str | None] | None = None
+    """Id → the text of a document that was recorded without; None for an id that isn't known."""
     history: Literal["messages", "session", "off"] = "messages"
     places: Mapping[str, SpanPlace] = field(default_factory=dict)
     """Our field → where it stands, in place of where it is looked for."""
@@ -53,6 +54,12 @@ class Assembled:
     taken: dict[str, str] = field(default_factory=dict)
     """Our field → from where, in words that are counted."""
     notes: list[str] = field(default_factory=list)
+    conversation: str = ""
+    """What it belongs to; empty if nothing says."""
+    earlier: list[dict[str, str]] = field(default_factory=list)
+    """The messages before the question, the user's and the answers, each a turn."""
+    said: list[dict[str, str]] = field(default_factory=list)
+    """Question and answer, each a turn, also of one that can't be used."""
 
     def choose(self, span: TraceSpan, said: str) -> None:
         """Note what was taken from a span."""
@@ -142,6 +149,13 @@ class Tree:
             return own
         models = (one for one in self.under(span) if self.kinds[one.id] == "model")
         return next((asked for one in models if (asked := self.asked(one))), None)
+
+
+def switch(field: str, spans: Iterable[TraceSpan]) -> str:
+    """What makes the application that wrote these spans record a field, in brackets; empty where that isn't known."""
+    names = {name for span in spans if span.id != ROOT for name in NAMES["kind"] if name in span.attributes}
+    known = (SWITCHES.get(name, {}).get(field) for name in NAMES["kind"] if name in names)
+    return next((f" (in the application {one})" for one in known if one), "")
 
 
 @dataclass(frozen=True, slots=True)
