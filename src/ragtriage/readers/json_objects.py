@@ -101,6 +101,16 @@ def first_line(path: InputPath) -> Mapping[str, Any] | None:
     return row.values if row else None
 
 
+def require_lines_name(path: Path, what: str) -> None:
+    """Refuse a file that lines are to be written to and whose name isn't that of a JSONL file.
+
+    Raises:
+        ConfigError: it isn't.
+    """
+    if path.suffix.lower() not in _SUFFIXES:
+        raise ConfigError(f"{path}: {what} are JSON Lines: give the file a name that ends in .jsonl")
+
+
 def open_to_append(path: Path, what: str) -> int:
     """The descriptor of a file to read and append to; it and its folders are made if they aren't there.
 
@@ -110,8 +120,7 @@ def open_to_append(path: Path, what: str) -> int:
         ConfigError: its name isn't that of a JSONL file.
         InputError: it can't be written.
     """
-    if path.suffix.lower() not in _SUFFIXES:
-        raise ConfigError(f"{path}: {what} are JSON Lines: give the file a name that ends in .jsonl")
+    require_lines_name(path, what)
     try:
         private_folder(path.parent)
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), PRIVATE_FILE)

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -17,6 +18,8 @@ from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.runs.run import Run, RunInfo
 from ragtriage.store import Store
 from ragtriage.view.export import Exports
+from ragtriage.view.label_results import LabelResults
+from ragtriage.view.labelling import Labelling
 from ragtriage.view.opened_runs import OpenedRuns
 from ragtriage.view.pages import Pages, answering
 from ragtriage.view.security import Guard
@@ -72,9 +75,18 @@ class FolderRun:
         return FOLDER
 
 
-def application(runs: OpenedRuns, pages: Pages) -> Starlette:
-    """The pages at their addresses, without a guard."""
+def application(runs: OpenedRuns, pages: Pages, labels: Path, *, writing: bool = False) -> Starlette:
+    """The pages at their addresses, without a guard.
+
+    Args:
+        runs: what is looked at.
+        pages: what shows it.
+        labels: the file that labels are read from and written to.
+        writing: whether labels can be given.
+    """
     exports = Exports(runs)
+    labelling = Labelling(runs, pages, labels, writing=writing)
+    results = LabelResults(runs, pages, labels, writing=writing)
 
     def page(path: str, shown: Callable[[Request], Response]) -> Route:
         return Route(path, answering(pages, shown))
@@ -89,6 +101,9 @@ def application(runs: OpenedRuns, pages: Pages) -> Starlette:
         page("/runs/{key}/cases/{position:int}", pages.case),
         page("/runs/{key}/cases/{position:int}.html", exports.case),
         page("/runs/{key}/export.{form}", exports.cases),
+        page("/runs/{key}/label", labelling.label),
+        Route("/runs/{key}/label", labelling.give, methods=["POST"]),
+        page("/runs/{key}/label/result", results.result),
         page("/compare", compare),
         Route("/{path:path}", lambda request: pages.refused(request, NotStoredError("There is no such page."))),
     ]
