@@ -65,7 +65,7 @@ def view(  # noqa: PLR0913  # one parameter a flag
             sys.stdout.write(f"in another browser: {address}\n")
             sys.stdout.flush()
 
-        served = application(runs, pages, labels, writing=write)
+        served = application(runs, pages, labels)
         guard = Guard(served, number, allow_host or (), writing=write, told=told)
         address = guard.new_address(path)
         sys.stdout.write(f"{address}\nCtrl-C ends it\n")

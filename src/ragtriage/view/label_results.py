@@ -17,7 +17,7 @@ from ragtriage.trust.label_files import Label
 from ragtriage.trust.label_session import JudgeComparison, compare_with_judge
 from ragtriage.trust.reliability_curve import MIN_LABELS, CurvePoint, reliability_curve
 from ragtriage.trust.two_people import people_agreement
-from ragtriage.view.labelling import labels_of, names_of
+from ragtriage.view.labelling import Asked, asked_of, labels_of, names_of
 from ragtriage.view.opened_runs import PATIENCE, OpenedRuns, version_of
 from ragtriage.view.pages import Pages
 
@@ -102,11 +102,10 @@ class LabelResults:
         runs: what is looked at.
         pages: what shows a page.
         file: the labels'; it is only read.
-        writing: whether more labels can be given.
     """
 
-    def __init__(self, runs: OpenedRuns, pages: Pages, file: Path, *, writing: bool = False) -> None:
-        self._runs, self._pages, self._file, self._writing = runs, pages, file, writing
+    def __init__(self, runs: OpenedRuns, pages: Pages, file: Path) -> None:
+        self._runs, self._pages, self._file = runs, pages, file
 
     def result(self, request: Request) -> Response:
         """All labels of a run: agreement with the judge, of every two people, corrected means, the judge's curves."""
@@ -128,7 +127,8 @@ class LabelResults:
             differ=differ[:MOST_LISTED], differ_left=max(0, len(differ) - MOST_LISTED),
             people=people[:MOST_PAIRS], people_left=max(0, len(people) - MOST_PAIRS), share_text=share_text,
             run=self._labelled(key, run, labels) if labels else None, side=SIDE, min_labels=MIN_LABELS,
-            more=f"{base}/label{'?' + query if query else ''}" if self._writing else "",
+            more=f"{base}/label{'?' + query if query else ''}" if self._pages.writing else "",
+            left="n" in request.query_params and _is_left(asked_of(request, run.info), labels),
             stored=not run.info.address, waiting=False,
         )  # fmt: skip
 
@@ -143,6 +143,10 @@ class LabelResults:
         what = "labels", key, version_of(run), hash(tuple(labels))
         known: LabelledRun = self._runs.result(what, found, PATIENCE)
         return known
+
+
+def _is_left(asked: Asked, labels: Sequence[Label]) -> bool:
+    return sum(one.by == asked.by and one.metric in asked.metrics for one in labels) < asked.n
 
 
 def share_text(hits: int, of: int, share: IntervalEstimate) -> str:

@@ -35,6 +35,8 @@ LONGEST_NAME = 100
 """Characters of the name of who labels."""
 NEAR = 1_500
 """Characters of the nearest passages that are shown; the first one is whole."""
+GIVEN_PATIENCE = 20.0
+"""Seconds that an answer waits where the run has changed and is drawn from anew; a page says so sooner."""
 LARGEST_ANSWER = 64_000
 """Bytes of a request that gives a label."""
 Said = Literal["yes", "no", "skip"]
@@ -111,21 +113,20 @@ class Labelling:
         runs: what is looked at.
         pages: what shows a page.
         file: the labels'; it is opened anew for every page, since others may append to it.
-        writing: whether labels can be given.
     """
 
-    def __init__(self, runs: OpenedRuns, pages: Pages, file: Path, *, writing: bool = False) -> None:
-        self._runs, self._pages, self._file, self._writing = runs, pages, file, writing
+    def __init__(self, runs: OpenedRuns, pages: Pages, file: Path) -> None:
+        self._runs, self._pages, self._file = runs, pages, file
 
     def label(self, request: Request) -> Response:
         """The next item of a sample, or the one at a place; without a sample the form that asks for one."""
         key = request.path_params["key"]
         run = self._runs.source.run(key)
-        if not self._writing:
+        if not self._pages.writing:
             return self._pages.page(request, "label_off.html.j2", key=key, info=run.info, status=403, waiting=False)
         if "n" not in request.query_params:
             return self._start(request, key, run)
-        asked = _asked(request, run.info)
+        asked = asked_of(request, run.info)
         draw = self._draw(key, run, asked)
         with LabelFile(self._file) as file:
             session = _session(file, run, draw, asked, looking=True)
@@ -175,8 +176,8 @@ class Labelling:
     def _kept(self, request: Request, sent: GivenLabel) -> Response:
         key = request.path_params["key"]
         run = self._runs.source.run(key)
-        asked = _asked(request, run.info)
-        draw = self._draw(key, run, asked)
+        asked = asked_of(request, run.info)
+        draw = self._draw(key, run, asked, GIVEN_PATIENCE)
         base = f"/runs/{quote(key)}/label"
         with LabelFile(self._file) as file:
             session = _session(file, run, draw, asked)
@@ -204,13 +205,13 @@ class Labelling:
         running = info.state == RUNNING
         return self._pages.page(request, name, waiting=False, file=str(self._file), running=running, **found)
 
-    def _draw(self, key: str, run: Run, asked: Asked) -> Draw:
+    def _draw(self, key: str, run: Run, asked: Asked, patience: float = PATIENCE) -> Draw:
         what = "draw", key, version_of(run), asked.metrics, asked.n, asked.seed
 
         def draw() -> Draw:
             return drawn_of(items_of_run(run, asked.metrics), asked.metrics, asked.n, asked.seed)
 
-        found: Draw = self._runs.result(what, draw, PATIENCE)
+        found: Draw = self._runs.result(what, draw, patience)
         return found
 
     def _shown(self, run: Run, item: Item) -> ShownItem:
@@ -249,7 +250,12 @@ def _session(file: LabelFile, run: Run, draw: Draw, asked: Asked, *, looking: bo
     return LabellingSession(file, names_of(run.info)[0], draw.sample, asked.by, draw.name, looking=looking)
 
 
-def _asked(request: Request, info: RunInfo) -> Asked:
+def asked_of(request: Request, info: RunInfo) -> Asked:
+    """The sample that an address names.
+
+    Raises:
+        BadFilterError: a part of it can't be used.
+    """
     given = request.query_params
     try:
         metrics = metrics_to_label(given.getlist("metric") or ["groundedness"], info.metrics)

@@ -100,10 +100,14 @@ class Pages:
         where: the store or folder, as it is shown.
         by: the tag that runs are sliced by where an address names none.
         writing: whether labels can be given.
+
+    Attributes:
+        writing: the same.
     """
 
     def __init__(self, runs: OpenedRuns, where: str, by: str | None = None, *, writing: bool = False) -> None:
-        self._runs, self._where, self._by, self._writing = runs, where, by, writing
+        self._runs, self._where, self._by = runs, where, by
+        self.writing = writing
         self._templates = _templates()
 
     def runs(self, request: Request) -> Response:
@@ -123,7 +127,7 @@ class Pages:
             request, "run.html.j2", key=key, run=run, header=run.header, links=links, kinds=kinds,
             shares=shares(kinds, SHARES), plot_of=plot_of, plot_size=PLOT, missing_scores_of=missing_scores_of,
             sure_at=SURE, repeats=None, repeat_tables=(), same="", judge_sections=(), by=by,
-            live=run.header.state == "running", writing=self._writing, waiting=False,
+            live=run.header.state == "running", writing=self.writing, waiting=False,
         )  # fmt: skip
 
     def cases(self, request: Request) -> Response:

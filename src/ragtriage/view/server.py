@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 PORT = 7421
 MOST_TRIED = 10
 """Ports that are tried where the first is taken."""
+LABELS = Path("labels.jsonl")
+"""The file of labels where none is named, as of the command."""
 FOLDER = "folder"
 """What stands in an address for the run of a folder that was named."""
 
@@ -75,18 +77,17 @@ class FolderRun:
         return FOLDER
 
 
-def application(runs: OpenedRuns, pages: Pages, labels: Path, *, writing: bool = False) -> Starlette:
+def application(runs: OpenedRuns, pages: Pages, labels: Path = LABELS) -> Starlette:
     """The pages at their addresses, without a guard.
 
     Args:
         runs: what is looked at.
         pages: what shows it.
         labels: the file that labels are read from and written to.
-        writing: whether labels can be given.
     """
     exports = Exports(runs)
-    labelling = Labelling(runs, pages, labels, writing=writing)
-    results = LabelResults(runs, pages, labels, writing=writing)
+    labelling = Labelling(runs, pages, labels)
+    results = LabelResults(runs, pages, labels)
 
     def page(path: str, shown: Callable[[Request], Response]) -> Route:
         return Route(path, answering(pages, shown))
