@@ -6,12 +6,14 @@ import sys
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from ragtriage.cli.console import tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.opened_stores import folder_run, open_named_store
 from ragtriage.config import named_numbers
 from ragtriage.core.errors import ConfigError, MissingExtraError
+from ragtriage.readers.json_objects import require_lines_name
 from ragtriage.runs.run import Run
 from ragtriage.store import Store
 
@@ -25,6 +27,7 @@ def view(  # noqa: PLR0913  # one parameter a flag
     host: str = "127.0.0.1",
     allow_host: list[str] | None = None,
     write: bool = False,
+    labels: Path = Path("labels.jsonl"),
     by: str | None = None,
     threshold: list[str] | None = None,
     store: str | None = None,
@@ -40,6 +43,7 @@ def view(  # noqa: PLR0913  # one parameter a flag
             f"--host {host} lets other machines in: give --allow-host NAME, under which they reach this one, and put "
             "TLS in front"
         )
+    require_lines_name(labels, "labels")
     try:
         from ragtriage.view.opened_runs import OpenedRuns  # noqa: PLC0415  # of an extra
         from ragtriage.view.pages import Pages  # noqa: PLC0415
@@ -61,7 +65,8 @@ def view(  # noqa: PLR0913  # one parameter a flag
             sys.stdout.write(f"in another browser: {address}\n")
             sys.stdout.flush()
 
-        guard = Guard(application(runs, pages), number, allow_host or (), writing=write, told=told)
+        served = application(runs, pages, labels)
+        guard = Guard(served, number, allow_host or (), writing=write, told=told)
         address = guard.new_address(path)
         sys.stdout.write(f"{address}\nCtrl-C ends it\n")
         sys.stdout.flush()

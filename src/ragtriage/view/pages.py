@@ -41,6 +41,9 @@ RENEWED = 2
 """Seconds after which a page that waits for something asks again."""
 STYLES = ("report.css", "comparison.css")
 SCRIPTS = ("marks.js",)
+"""The report's; the viewer's own come after them."""
+OWN_STYLES = ("view.css", "label.css")
+OWN_SCRIPTS = ("view.js", "label.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +100,20 @@ class Pages:
         where: the store or folder, as it is shown.
         by: the tag that runs are sliced by where an address names none.
         writing: whether labels can be given.
+
+    Attributes:
+        writing: the same.
     """
 
     def __init__(self, runs: OpenedRuns, where: str, by: str | None = None, *, writing: bool = False) -> None:
-        self._runs, self._where, self._by, self._writing = runs, where, by, writing
+        self._runs, self._where, self._by = runs, where, by
+        self.writing = writing
         self._templates = _templates()
 
     def runs(self, request: Request) -> Response:
         """The runs and their means, the newest first."""
         found = history_of(self._runs, request.query_params.get("project"))
-        return self._page(request, "runs.html.j2", found=found, where=self._where, waiting=found.waiting)
+        return self.page(request, "runs.html.j2", found=found, where=self._where, waiting=found.waiting)
 
     def run(self, request: Request) -> Response:
         """One run as a whole."""
@@ -116,11 +123,11 @@ class Pages:
         config = self._runs.config(self._runs.source.run(key), thresholds)
         kinds = _kinds(self._runs.opened(key, thresholds).index)
         links = RunLinks(key, read_by, _rules_by_reading(config), by)
-        return self._page(
+        return self.page(
             request, "run.html.j2", key=key, run=run, header=run.header, links=links, kinds=kinds,
             shares=shares(kinds, SHARES), plot_of=plot_of, plot_size=PLOT, missing_scores_of=missing_scores_of,
             sure_at=SURE, repeats=None, repeat_tables=(), same="", judge_sections=(), by=by,
-            live=run.header.state == "running", writing=self._writing, waiting=False,
+            live=run.header.state == "running", writing=self.writing, waiting=False,
         )  # fmt: skip
 
     def cases(self, request: Request) -> Response:
@@ -142,7 +149,7 @@ class Pages:
         def to(**further: object) -> str:
             return address(base, selection, read_by, **further)
 
-        return self._page(
+        return self.page(
             request, "cases.html.j2", key=key, opened=opened, index=index, rows=rows, total=len(found), start=start,
             selection=selection, chips=chips(base, selection, config, read_by), read_by=read_by,
             counts=index.counts(found), heads=_heads(base, index, selection, read_by),
@@ -175,7 +182,7 @@ class Pages:
             return "" if at is None else address(f"{base}/{at}", selection, read_by)
 
         shown = case_report(record, findings, config.thresholds, config.metrics, config.rules, config.application_price)
-        return self._page(
+        return self.page(
             request, "case_page.html.j2", key=key, run=opened.run.info, n=position, position=position, case=shown,
             row=listed_case(record, findings, *limits), looks_of=looks_of, legend_of=legend_of,
             reasons=reasons_of(record, config), back=address(base, selection, read_by), place=around[0],
@@ -185,16 +192,16 @@ class Pages:
 
     def help(self, request: Request) -> Response:
         """Keys, and what the words mean."""
-        return self._page(request, "help.html.j2", sure_at=SURE, waiting=False)
+        return self.page(request, "help.html.j2", sure_at=SURE, waiting=False)
 
     def asset(self, request: Request) -> Response:
         """The script and the style."""
         name = request.path_params["name"]
         if name == "view.css":
-            text = "\n".join([*map(asset, STYLES), self._templates.get_source("view.css")])
+            text = "\n".join([*map(asset, STYLES), *map(self._templates.get_source, OWN_STYLES)])
             return Response(text, media_type="text/css")
         if name == "view.js":
-            text = "\n".join([*map(asset, SCRIPTS), self._templates.get_source("view.js")])
+            text = "\n".join([*map(asset, SCRIPTS), *map(self._templates.get_source, OWN_SCRIPTS)])
             return Response(text, media_type="text/javascript")
         raise HTTPException(404)
 
@@ -206,12 +213,12 @@ class Pages:
     def refused(self, request: Request, error: Exception) -> Response:
         """What is shown where a page can't be."""
         if isinstance(error, NotReadYetError):
-            return self._page(request, "waiting.html.j2", error=error, waiting=True)
+            return self.page(request, "waiting.html.j2", error=error, waiting=True)
         if isinstance(error, HTTPException):
-            return self._page(request, "error.html.j2", said="There is no such page.", status=404, waiting=False)
+            return self.page(request, "error.html.j2", said="There is no such page.", status=404, waiting=False)
         status = 404 if isinstance(error, NotStoredError) else 400 if isinstance(error, ConfigError) else 500
         bad = isinstance(error, BadFilterError)
-        return self._page(request, "error.html.j2", said=str(error), status=status, waiting=False, bad_filter=bad)
+        return self.page(request, "error.html.j2", said=str(error), status=status, waiting=False, bad_filter=bad)
 
     def _named_case(self, key: str, name: str, read_by: Mapping[str, str]) -> Response:
         run = self._runs.source.run(key)
@@ -229,7 +236,8 @@ class Pages:
         given = [part.replace(":", "=", 1) for part in limits.split(",") if part]
         return key, read_by, dict(named_numbers(given, "threshold", info.metrics)) if given else {}
 
-    def _page(self, request: Request, name: str, *, status: int = 200, waiting: bool, **found: Any) -> Response:
+    def page(self, request: Request, name: str, *, status: int = 200, waiting: bool, **found: Any) -> Response:
+        """A page of a template, with what all of them know; one that is `waiting` asks again by itself."""
         theme = request.cookies.get("theme", "")
         text = self._templates.environment.get_template(name).render(
             theme=theme if theme in ("dark", "light") else "",

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -17,6 +18,8 @@ from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.runs.run import Run, RunInfo
 from ragtriage.store import Store
 from ragtriage.view.export import Exports
+from ragtriage.view.label_results import LabelResults
+from ragtriage.view.labelling import Labelling
 from ragtriage.view.opened_runs import OpenedRuns
 from ragtriage.view.pages import Pages, answering
 from ragtriage.view.security import Guard
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 PORT = 7421
 MOST_TRIED = 10
 """Ports that are tried where the first is taken."""
+LABELS = Path("labels.jsonl")
+"""The file of labels where none is named, as of the command."""
 FOLDER = "folder"
 """What stands in an address for the run of a folder that was named."""
 
@@ -72,9 +77,17 @@ class FolderRun:
         return FOLDER
 
 
-def application(runs: OpenedRuns, pages: Pages) -> Starlette:
-    """The pages at their addresses, without a guard."""
+def application(runs: OpenedRuns, pages: Pages, labels: Path = LABELS) -> Starlette:
+    """The pages at their addresses, without a guard.
+
+    Args:
+        runs: what is looked at.
+        pages: what shows it.
+        labels: the file that labels are read from and written to.
+    """
     exports = Exports(runs)
+    labelling = Labelling(runs, pages, labels)
+    results = LabelResults(runs, pages, labels)
 
     def page(path: str, shown: Callable[[Request], Response]) -> Route:
         return Route(path, answering(pages, shown))
@@ -89,6 +102,9 @@ def application(runs: OpenedRuns, pages: Pages) -> Starlette:
         page("/runs/{key}/cases/{position:int}", pages.case),
         page("/runs/{key}/cases/{position:int}.html", exports.case),
         page("/runs/{key}/export.{form}", exports.cases),
+        page("/runs/{key}/label", labelling.label),
+        Route("/runs/{key}/label", labelling.give, methods=["POST"]),
+        page("/runs/{key}/label/result", results.result),
         page("/compare", compare),
         Route("/{path:path}", lambda request: pages.refused(request, NotStoredError("There is no such page."))),
     ]
