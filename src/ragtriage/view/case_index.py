@@ -300,7 +300,8 @@ class CaseIndex:
             worst: NDArray[Any] = self._kinds * np.uint8(2) + ~self._sure
             return worst
         if name in self._likely:
-            return 100 - self._likely[name]
+            likeliest: NDArray[np.uint8] = 100 - self._likely[name]
+            return likeliest
         if name in self.rules:  # its probability isn't known: those where it is shown, the sure ones first
             held = (self._found & np.uint64(1 << self.rules.index(name))) != 0
             return (~held * np.uint8(2) + ~self._sure).astype(np.uint8)
