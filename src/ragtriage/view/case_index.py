@@ -300,11 +300,11 @@ class CaseIndex:
             worst: NDArray[Any] = self._kinds * np.uint8(2) + ~self._sure
             return worst
         if name in self._likely:
-            likeliest: NDArray[np.uint8] = 100 - self._likely[name]
-            return likeliest
+            return 100 - self._likely[name]
         if name in self.rules:  # its probability isn't known: those where it is shown, the sure ones first
             held = (self._found & np.uint64(1 << self.rules.index(name))) != 0
-            return (~held * np.uint8(2) + ~self._sure).astype(np.uint8)
+            shown: NDArray[Any] = ~held * np.uint8(2) + ~self._sure
+            return shown
         values = self._scores[name]
         last = np.iinfo(np.int32).max
         key: NDArray[Any] = np.where(values == UNDEFINED, last, -values if descending else values)
