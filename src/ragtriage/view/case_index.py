@@ -303,7 +303,8 @@ class CaseIndex:
             return 100 - self._likely[name]
         if name in self.rules:  # its probability isn't known: those where it is shown, the sure ones first
             held = (self._found & np.uint64(1 << self.rules.index(name))) != 0
-            return (~held * np.uint8(2) + ~self._sure).astype(np.uint8)
+            held_first: NDArray[Any] = ~held * np.uint8(2) + ~self._sure
+            return held_first
         values = self._scores[name]
         last = np.iinfo(np.int32).max
         key: NDArray[Any] = np.where(values == UNDEFINED, last, -values if descending else values)

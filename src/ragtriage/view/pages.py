@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
@@ -26,7 +26,7 @@ from ragtriage.runs.case_row import digest
 from ragtriage.runs.metric_tally import BINS
 from ragtriage.view.case_index import WORST, CaseIndex, ListedRow, Places, Selection
 from ragtriage.view.filters import READ_BY, TAG, BadFilterError, address, chips, range_text, read_selection
-from ragtriage.view.history import history_of
+from ragtriage.view.history import history_of, run_before
 from ragtriage.view.opened_runs import NotReadYetError, OpenedRun, OpenedRuns
 from ragtriage.view.reasons import reasons_of
 
@@ -106,7 +106,7 @@ class Pages:
     def runs(self, request: Request) -> Response:
         """The runs and their means, the newest first."""
         found = history_of(self._runs, request.query_params.get("project"))
-        return self._page(request, "runs.html.j2", found=found, where=self._where, waiting=found.waiting)
+        return self.page(request, "runs.html.j2", found=found, where=self._where, waiting=found.waiting)
 
     def run(self, request: Request) -> Response:
         """One run as a whole."""
@@ -116,10 +116,11 @@ class Pages:
         config = self._runs.config(self._runs.source.run(key), thresholds)
         kinds = _kinds(self._runs.opened(key, thresholds).index)
         links = RunLinks(key, read_by, _rules_by_reading(config), by)
-        return self._page(
+        return self.page(
             request, "run.html.j2", key=key, run=run, header=run.header, links=links, kinds=kinds,
             shares=shares(kinds, SHARES), plot_of=plot_of, plot_size=PLOT, missing_scores_of=missing_scores_of,
             sure_at=SURE, repeats=None, repeat_tables=(), same="", judge_sections=(), by=by,
+            before=run_before(self._runs, self._runs.source.run(key).info),
             live=run.header.state == "running", writing=self._writing, waiting=False,
         )  # fmt: skip
 
@@ -134,7 +135,7 @@ class Pages:
         index = opened.index
         _require_tags(selection, index)
         found = index.select(selection)
-        start = _start(index, found, request)
+        start = start_of(index, found, request)
         places = found[start : start + ROWS]
         rows = index.rows([int(place) for place in places], selection.order)
         base = f"/runs/{quote(key)}/cases"
@@ -142,7 +143,7 @@ class Pages:
         def to(**further: object) -> str:
             return address(base, selection, read_by, **further)
 
-        return self._page(
+        return self.page(
             request, "cases.html.j2", key=key, opened=opened, index=index, rows=rows, total=len(found), start=start,
             selection=selection, chips=chips(base, selection, config, read_by), read_by=read_by,
             counts=index.counts(found), heads=_heads(base, index, selection, read_by),
@@ -175,7 +176,7 @@ class Pages:
             return "" if at is None else address(f"{base}/{at}", selection, read_by)
 
         shown = case_report(record, findings, config.thresholds, config.metrics, config.rules, config.application_price)
-        return self._page(
+        return self.page(
             request, "case_page.html.j2", key=key, run=opened.run.info, n=position, position=position, case=shown,
             row=listed_case(record, findings, *limits), looks_of=looks_of, legend_of=legend_of,
             reasons=reasons_of(record, config), back=address(base, selection, read_by), place=around[0],
@@ -185,7 +186,7 @@ class Pages:
 
     def help(self, request: Request) -> Response:
         """Keys, and what the words mean."""
-        return self._page(request, "help.html.j2", sure_at=SURE, waiting=False)
+        return self.page(request, "help.html.j2", sure_at=SURE, waiting=False)
 
     def asset(self, request: Request) -> Response:
         """The script and the style."""
@@ -206,12 +207,12 @@ class Pages:
     def refused(self, request: Request, error: Exception) -> Response:
         """What is shown where a page can't be."""
         if isinstance(error, NotReadYetError):
-            return self._page(request, "waiting.html.j2", error=error, waiting=True)
+            return self.page(request, "waiting.html.j2", error=error, waiting=True)
         if isinstance(error, HTTPException):
-            return self._page(request, "error.html.j2", said="There is no such page.", status=404, waiting=False)
+            return self.page(request, "error.html.j2", said="There is no such page.", status=404, waiting=False)
         status = 404 if isinstance(error, NotStoredError) else 400 if isinstance(error, ConfigError) else 500
         bad = isinstance(error, BadFilterError)
-        return self._page(request, "error.html.j2", said=str(error), status=status, waiting=False, bad_filter=bad)
+        return self.page(request, "error.html.j2", said=str(error), status=status, waiting=False, bad_filter=bad)
 
     def _named_case(self, key: str, name: str, read_by: Mapping[str, str]) -> Response:
         run = self._runs.source.run(key)
@@ -229,7 +230,8 @@ class Pages:
         given = [part.replace(":", "=", 1) for part in limits.split(",") if part]
         return key, read_by, dict(named_numbers(given, "threshold", info.metrics)) if given else {}
 
-    def _page(self, request: Request, name: str, *, status: int = 200, waiting: bool, **found: Any) -> Response:
+    def page(self, request: Request, name: str, *, status: int = 200, waiting: bool, **found: Any) -> Response:
+        """A page by its template; with `waiting` one that renews itself."""
         theme = request.cookies.get("theme", "")
         text = self._templates.environment.get_template(name).render(
             theme=theme if theme in ("dark", "light") else "",
@@ -287,7 +289,14 @@ def _require_tags(selection: Selection, index: CaseIndex) -> None:
             raise BadFilterError(f"tag.{name}: no case of the run has this tag; there are {known}")
 
 
-def _start(index: CaseIndex, found: Places, request: Request) -> int:
+class Placed(Protocol):
+    """What a list is taken from: cases or pairs by their positions."""
+
+    def place_of(self, position: int) -> int | None:
+        """Where what stands at a position of the run is; None if there is nothing."""
+
+
+def start_of(index: Placed, found: Places, request: Request) -> int:
     """Where the page of a list begins: behind, or before, the case at a position."""
     given = request.query_params
     for name in ("after", "before"):
@@ -296,13 +305,14 @@ def _start(index: CaseIndex, found: Places, request: Request) -> int:
                 place = index.place_of(int(given[name]))
             except ValueError as error:
                 raise BadFilterError(f"{name}={given[name][:20]}: write the position of a case") from error
-            at = _place_in(found, place)
+            at = place_in(found, place)
             if at is not None:
                 return at + 1 if name == "after" else max(0, at - ROWS)
     return 0
 
 
-def _place_in(found: Places, place: int | None) -> int | None:
+def place_in(found: Places, place: int | None) -> int | None:
+    """Where a place stands in a list, from 0; None if it isn't in it."""
     if place is None:
         return None
     at = (found == place).nonzero()[0]
@@ -320,7 +330,7 @@ def _neighbours(
         found = index.select(selection)
     except KeyError:
         return None, 0, None, None
-    at = _place_in(found, index.place_of(position))
+    at = place_in(found, index.place_of(position))
     if at is None:
         return None, len(found), None, None
     before = int(index.positions[found[at - 1]]) if at else None

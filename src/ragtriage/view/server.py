@@ -16,6 +16,7 @@ from starlette.routing import Route
 from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.runs.run import Run, RunInfo
 from ragtriage.store import Store
+from ragtriage.view.comparisons import Comparisons
 from ragtriage.view.export import Exports
 from ragtriage.view.opened_runs import OpenedRuns
 from ragtriage.view.pages import Pages, answering
@@ -74,7 +75,7 @@ class FolderRun:
 
 def application(runs: OpenedRuns, pages: Pages) -> Starlette:
     """The pages at their addresses, without a guard."""
-    exports = Exports(runs)
+    exports, comparisons = Exports(runs), Comparisons(runs, pages)
 
     def page(path: str, shown: Callable[[Request], Response]) -> Route:
         return Route(path, answering(pages, shown))
@@ -90,6 +91,9 @@ def application(runs: OpenedRuns, pages: Pages) -> Starlette:
         page("/runs/{key}/cases/{position:int}.html", exports.case),
         page("/runs/{key}/export.{form}", exports.cases),
         page("/compare", compare),
+        page("/compare/{base}/{new}", comparisons.comparison),
+        page("/compare/{base}/{new}/cases", comparisons.cases),
+        page("/compare/{base}/{new}/cases/{position:int}", comparisons.case),
         Route("/{path:path}", lambda request: pages.refused(request, NotStoredError("There is no such page."))),
     ]
     return Starlette(routes=routes)
