@@ -26,7 +26,7 @@ Rows = list[dict[str, Any]]
 
 
 def changed_rows() -> Rows:
-    """Broken: q7, q8. Fixed: q50. q3 has the same fault as before but more of it, q11 reordered sources, q12 another."""
+    """Broken: q7, q8. Fixed: q50. q3 has more of the same fault, q11 its sources reordered, q12 another source."""
     rows = answers(COUNT, bad=(3, 7, 8), topic=lambda i: "ab"[i % 2])
     rows[7]["answer"] += f"; bad {EVIL}"
     rows[3]["answer"] += "; bad thing"

@@ -30,7 +30,7 @@ BY = "by"
 COMPARED_BY = (ACROSS, BY)
 """Parts of an address that say how two runs are compared."""
 CHANGE_WORDS: Mapping[str, str] = {
-    "broken": "broken", "fixed": "fixed", "other": "other faults", "none": "faults as before",
+    "broken": "broken", "fixed": "fixed", "other": "other faults", "none": "as before",
 }  # fmt: skip
 
 
