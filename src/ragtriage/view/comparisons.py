@@ -41,10 +41,10 @@ from ragtriage.view.pair_filters import (
 from ragtriage.view.pair_index import (
     CHANGED,
     CHANGES,
-    Difference,
     ListedPair,
     PairIndex,
     PairSelection,
+    ShownDifference,
     shown_difference,
 )
 
@@ -317,17 +317,17 @@ def _word_diff(base: Record, new: Record) -> tuple[Pieces, Pieces]:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreRow:
+class ScoreOfBoth:
     """One metric of both sides."""
 
     title: str
     base: ScoreReport | None
     new: ScoreReport | None
-    difference: Difference | None
+    difference: ShownDifference | None
     """None where the metric can't be compared."""
 
 
-def _score_rows(base: PairSide, new: PairSide, metrics: Sequence[MetricComparison]) -> Iterator[ScoreRow]:
+def _score_rows(base: PairSide, new: PairSide, metrics: Sequence[MetricComparison]) -> Iterator[ScoreOfBoth]:
     compared = {row.name: row for row in metrics}
     before, after = ({score.name: score for score in side.case.scores} for side in (base, new))
     for name in dict.fromkeys((*after, *before)):
@@ -335,7 +335,7 @@ def _score_rows(base: PairSide, new: PairSide, metrics: Sequence[MetricCompariso
         both = one and other and one.value is not None and other.value is not None
         value = (other.value or 0.0) - (one.value or 0.0) if both and one and other else None
         difference = shown_difference(value, compared[name].direction) if name in compared else None
-        yield ScoreRow(full_title(name, new.case.metrics or base.case.metrics), one, other, difference)
+        yield ScoreOfBoth(full_title(name, new.case.metrics or base.case.metrics), one, other, difference)
 
 
 @dataclass(frozen=True, slots=True)

@@ -289,14 +289,14 @@ def _require_tags(selection: Selection, index: CaseIndex) -> None:
             raise BadFilterError(f"tag.{name}: no case of the run has this tag; there are {known}")
 
 
-class Placed(Protocol):
+class Positioned(Protocol):
     """What a list is taken from: cases or pairs by their positions."""
 
     def place_of(self, position: int) -> int | None:
         """Where what stands at a position of the run is; None if there is nothing."""
 
 
-def start_of(index: Placed, found: Places, request: Request) -> int:
+def start_of(index: Positioned, found: Places, request: Request) -> int:
     """Where the page of a list begins: behind, or before, the case at a position."""
     given = request.query_params
     for name in ("after", "before"):

@@ -20,8 +20,8 @@ from ragtriage.runs.compare.matched import Matched
 from ragtriage.runs.run import Run
 from ragtriage.view.case_index import INPUT, MICRO, UNDEFINED, Places, ScoreRange
 
-Change = Literal[FaultKind, "none"]
-CHANGES: tuple[Change, ...] = ("broken", "fixed", "other", "none")
+PairChange = Literal[FaultKind, "none"]
+CHANGES: tuple[PairChange, ...] = ("broken", "fixed", "other", "none")
 """What became of a pair's faults, in the order in which pairs are listed; see `FaultChanges`."""
 SOURCES: tuple[SourceChange, ...] = get_args(SourceChange)
 CHANGED = "changed"
@@ -35,7 +35,7 @@ Codes = NDArray[np.uint16]
 class PairSelection:
     """Which pairs are wanted, in which order."""
 
-    change: Change | Literal[""] = ""
+    change: PairChange | Literal[""] = ""
     component: str = ""
     """Under which the case is counted on the new side."""
     ranges: tuple[ScoreRange, ...] = ()
@@ -48,7 +48,7 @@ class PairSelection:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ShownDifference:
     """A difference of two scores as it is shown."""
 
     text: str
@@ -62,13 +62,13 @@ class Difference:
         return {"better": BETTER, "worse": WORSE}.get(self.word, "")
 
 
-def shown_difference(value: float | None, direction: int) -> Difference:
+def shown_difference(value: float | None, direction: int) -> ShownDifference:
     """A difference new − base; `direction` is 1 where more is better, −1 where less is."""
     if value is None:
-        return Difference("–", "")
+        return ShownDifference("–", "")
     if not round(value, SHOWN):
-        return Difference("0", "")
-    return Difference(signed(value, SHOWN), "better" if direction * value > 0 else "worse")
+        return ShownDifference("0", "")
+    return ShownDifference(signed(value, SHOWN), "better" if direction * value > 0 else "worse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,11 @@ class ListedPair:
     position: int
     """In the new run."""
     base_position: int
-    change: Change
+    change: PairChange
     heading: tuple[str, str]
     """On the base and on the new side: the rule of the most pressing finding, else the component."""
     sources: SourceChange
-    differences: Mapping[str, Difference]
+    differences: Mapping[str, ShownDifference]
 
 
 class PairIndex:
