@@ -47,14 +47,14 @@ def read_selection(given: Iterable[tuple[str, str]], config: EvaluationConfig) -
     metrics, rules = [m.name for m in config.metrics], [rule.name for rule in config.rules]
     flag = ("1", "0")
     plain: dict[str, Callable[[str], dict[str, Any]]] = {
-        "rule": lambda value: {"rule": _one_of("rule", value, rules)},
-        "kind": lambda value: {"kind": _one_of("kind", value, list(KIND_WORDS))},
+        "rule": lambda value: {"rule": one_of("rule", value, rules)},
+        "kind": lambda value: {"kind": one_of("kind", value, list(KIND_WORDS))},
         "component": lambda value: {"component": value},
-        "sure": lambda value: {"sure": _one_of("sure", value, flag) == "1"},
-        "failed": lambda value: {"failed": _one_of("failed", value, flag) == "1"},
+        "sure": lambda value: {"sure": one_of("sure", value, flag) == "1"},
+        "failed": lambda value: {"failed": one_of("failed", value, flag) == "1"},
         "q": lambda value: {"words": " ".join(value[:LONGEST_SEARCH].split())},
         "sort": lambda value: {
-            "order": _one_of("sort", value.removeprefix("-"), [WORST, INPUT, *metrics, *rules]),
+            "order": one_of("sort", value.removeprefix("-"), [WORST, INPUT, *metrics, *rules]),
             "descending": value.startswith("-"),
         },
     }
@@ -68,7 +68,7 @@ def read_selection(given: Iterable[tuple[str, str]], config: EvaluationConfig) -
         elif name in plain:
             found |= plain[name](value)
         elif name in metrics:
-            ranges.append(_range(name, value))
+            ranges.append(read_range(name, value))
         else:
             near = near_names(name, [*metrics, *plain], 1)
             known = f"did you mean {near[0]}?" if near else f"there are {', '.join([*metrics, *plain])} and tag.NAME"
@@ -76,7 +76,8 @@ def read_selection(given: Iterable[tuple[str, str]], config: EvaluationConfig) -
     return Selection(**found, ranges=tuple(ranges), tags=tuple(tags))
 
 
-def _one_of(name: str, value: str, known: Sequence[str]) -> str:
+def one_of(name: str, value: str, known: Sequence[str]) -> str:
+    """A value that is one of those that are known; else a `BadFilterError`."""
     if value not in known:
         near = near_names(value, known, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
@@ -84,8 +85,8 @@ def _one_of(name: str, value: str, known: Sequence[str]) -> str:
     return value
 
 
-def _range(metric: str, text: str) -> ScoreRange:
-    """`0.2..0.5`, `..0.5`, `0.4..<0.5` (0.5 itself isn't wanted), `0.5` or `undefined`."""
+def read_range(metric: str, text: str) -> ScoreRange:
+    """Read `0.2..0.5`, `..0.5`, `0.4..<0.5` (0.5 itself isn't wanted), `0.5` or `undefined`."""
     if text == UNDEFINED:
         return ScoreRange(metric, undefined=True)
     low, dots, high = text.partition("..")
@@ -152,19 +153,21 @@ def chips(base: str, wanted: Selection, config: EvaluationConfig, read_by: Mappi
     if wanted.failed is not None:
         add("a score failed" if wanted.failed else "no score failed", failed=None)
     for one in wanted.ranges:
-        add(f"{title_of(one.metric, config.metrics)} {_range_words(one)}", ranges=_without(wanted.ranges, one))
+        add(f"{title_of(one.metric, config.metrics)} {range_words(one)}", ranges=without_one(wanted.ranges, one))
     for tag in wanted.tags:
-        add(f"{one_line(tag[0], 40)} = {one_line(tag[1], 60) or '(none)'}", tags=_without(wanted.tags, tag))
+        add(f"{one_line(tag[0], 40)} = {one_line(tag[1], 60) or '(none)'}", tags=without_one(wanted.tags, tag))
     if wanted.words:
         add(f"“{one_line(wanted.words, 60)}”", words="")
     return found
 
 
-def _without(items: tuple[object, ...], one: object) -> tuple[object, ...]:
+def without_one(items: tuple[object, ...], one: object) -> tuple[object, ...]:
+    """All but one of several."""
     return tuple(item for item in items if item != one)
 
 
-def _range_words(one: ScoreRange) -> str:
+def range_words(one: ScoreRange) -> str:
+    """A range as it is shown."""
     if one.undefined:
         return UNDEFINED
     most = "below" if one.below else "≤"

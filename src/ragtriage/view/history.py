@@ -115,6 +115,15 @@ def _changes(runs: OpenedRuns, info: RunInfo, earlier: Sequence[RunInfo]) -> dic
     return changes
 
 
+def run_before(runs: OpenedRuns, info: RunInfo) -> RunInfo | None:
+    """The newest earlier run of the same input, whoever judged it; None if there is none."""
+    if runs.source.store is None:
+        return None
+    earlier = (one for one in runs.source.runs() if one.number < info.number and one.input == info.input)
+    alike = (one for one in earlier if one.complete and one.repeats is None and not one.by_tests)
+    return next((one for one in alike if one.project == info.project and one.number != info.repeats), None)
+
+
 def _line(name: str, title: str, found: Sequence[ListedRun]) -> Line:
     known = [(one, m) for one in reversed(found) if (m := one.metric(name)) and m.numbers.mean is not None]
     if not known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
@@ -26,7 +26,7 @@ from ragtriage.runs.case_row import digest
 from ragtriage.runs.metric_tally import BINS
 from ragtriage.view.case_index import WORST, CaseIndex, ListedRow, Places, Selection
 from ragtriage.view.filters import READ_BY, TAG, BadFilterError, address, chips, range_text, read_selection
-from ragtriage.view.history import history_of
+from ragtriage.view.history import history_of, run_before
 from ragtriage.view.opened_runs import NotReadYetError, OpenedRun, OpenedRuns
 from ragtriage.view.reasons import reasons_of
 
@@ -127,6 +127,7 @@ class Pages:
             request, "run.html.j2", key=key, run=run, header=run.header, links=links, kinds=kinds,
             shares=shares(kinds, SHARES), plot_of=plot_of, plot_size=PLOT, missing_scores_of=missing_scores_of,
             sure_at=SURE, repeats=None, repeat_tables=(), same="", judge_sections=(), by=by,
+            before=run_before(self._runs, self._runs.source.run(key).info),
             live=run.header.state == "running", writing=self.writing, waiting=False,
         )  # fmt: skip
 
@@ -141,7 +142,7 @@ class Pages:
         index = opened.index
         _require_tags(selection, index)
         found = index.select(selection)
-        start = _start(index, found, request)
+        start = start_of(index, found, request)
         places = found[start : start + ROWS]
         rows = index.rows([int(place) for place in places], selection.order)
         base = f"/runs/{quote(key)}/cases"
@@ -295,7 +296,14 @@ def _require_tags(selection: Selection, index: CaseIndex) -> None:
             raise BadFilterError(f"tag.{name}: no case of the run has this tag; there are {known}")
 
 
-def _start(index: CaseIndex, found: Places, request: Request) -> int:
+class Positioned(Protocol):
+    """What a list is taken from: cases or pairs by their positions."""
+
+    def place_of(self, position: int) -> int | None:
+        """Where what stands at a position of the run is; None if there is nothing."""
+
+
+def start_of(index: Positioned, found: Places, request: Request) -> int:
     """Where the page of a list begins: behind, or before, the case at a position."""
     given = request.query_params
     for name in ("after", "before"):
@@ -304,13 +312,14 @@ def _start(index: CaseIndex, found: Places, request: Request) -> int:
                 place = index.place_of(int(given[name]))
             except ValueError as error:
                 raise BadFilterError(f"{name}={given[name][:20]}: write the position of a case") from error
-            at = _place_in(found, place)
+            at = place_in(found, place)
             if at is not None:
                 return at + 1 if name == "after" else max(0, at - ROWS)
     return 0
 
 
-def _place_in(found: Places, place: int | None) -> int | None:
+def place_in(found: Places, place: int | None) -> int | None:
+    """Where a place stands in a list, from 0; None if it isn't in it."""
     if place is None:
         return None
     at = (found == place).nonzero()[0]
@@ -328,7 +337,7 @@ def _neighbours(
         found = index.select(selection)
     except KeyError:
         return None, 0, None, None
-    at = _place_in(found, index.place_of(position))
+    at = place_in(found, index.place_of(position))
     if at is None:
         return None, len(found), None, None
     before = int(index.positions[found[at - 1]]) if at else None

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.runs.run import Run, RunInfo
 from ragtriage.store import Store
+from ragtriage.view.comparisons import Comparisons
 from ragtriage.view.export import Exports
 from ragtriage.view.label_results import LabelResults
 from ragtriage.view.labelling import Labelling
@@ -85,7 +86,7 @@ def application(runs: OpenedRuns, pages: Pages, labels: Path = LABELS) -> Starle
         pages: what shows it.
         labels: the file that labels are read from and written to.
     """
-    exports = Exports(runs)
+    exports, comparisons = Exports(runs), Comparisons(runs, pages)
     labelling = Labelling(runs, pages, labels)
     results = LabelResults(runs, pages, labels)
 
@@ -106,6 +107,9 @@ def application(runs: OpenedRuns, pages: Pages, labels: Path = LABELS) -> Starle
         Route("/runs/{key}/label", labelling.give, methods=["POST"]),
         page("/runs/{key}/label/result", results.result),
         page("/compare", compare),
+        page("/compare/{base}/{new}", comparisons.comparison),
+        page("/compare/{base}/{new}/cases", comparisons.cases),
+        page("/compare/{base}/{new}/cases/{position:int}", comparisons.case),
         Route("/{path:path}", lambda request: pages.refused(request, NotStoredError("There is no such page."))),
     ]
     return Starlette(routes=routes)
