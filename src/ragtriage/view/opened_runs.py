@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ragtriage.core.case import Record
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.validation import validated
 from ragtriage.report.run_report import RunReport, stored_run_report
@@ -69,11 +70,35 @@ class OpenedRun:
         """Whether it is being written."""
         return self.run.info.state == RUNNING
 
+    def record(self, position: int) -> Record:
+        """The case at a position.
+
+        Raises:
+            NoSuchCaseError: there is none; it knows the nearest.
+        """
+        found = next(self.run.records(range(position, position + 1)), None)
+        if found is None:
+            raise NoSuchCaseError(f"{self.run.info.called} has no case at {position:,}", self._nearest(position))
+        return found
+
+    def _nearest(self, position: int) -> int | None:
+        """The position of the nearest case, as far as it is read."""
+        index = self.index
+        return index.nearest(position) if index.ready.is_set() and not index.error else None
+
     def close(self) -> None:
         """Let go of what was read."""
         self.index.close()
         if self.whole:
             self.whole.close()
+
+
+class NoSuchCaseError(NotStoredError):
+    """There is no case at a position; `nearest` is the position of the nearest one, where that is known."""
+
+    def __init__(self, told: str, nearest: int | None) -> None:
+        super().__init__(told)
+        self.nearest = nearest
 
 
 class NotReadYetError(Exception):
@@ -143,8 +168,17 @@ class OpenedRuns:
 
         threading.Thread(target=read, name="viewer reads a run", daemon=True).start()
 
-    def ready(self, key: str, thresholds: Mapping[str, float] | None = None, *, likely: bool = False) -> OpenedRun:
+    def ready(
+        self,
+        key: str,
+        thresholds: Mapping[str, float] | None = None,
+        *,
+        likely: bool = False,
+        patience: float = PATIENCE,
+    ) -> OpenedRun:
         """A run whose index is read; with `likely` one that knows every rule's probability.
+
+        It is waited for so many seconds.
 
         Raises:
             NotReadYetError: it isn't yet.
@@ -158,7 +192,7 @@ class OpenedRuns:
                     opened.whole = CaseIndex(opened.run, opened.config, assessed=True)
                     self._start(opened, opened.whole)
             index = opened.whole
-        if not index.ready.wait(PATIENCE):
+        if not index.ready.wait(patience):
             raise NotReadYetError(index.count, _size(opened.run))
         if index.error:
             with self._lock:

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import uvicorn
 from starlette.applications import Starlette
@@ -86,8 +87,8 @@ def application(runs: OpenedRuns, pages: Pages) -> Starlette:
         page("/runs/{key}", pages.run),
         page("/runs/{key}/state", pages.state),
         page("/runs/{key}/cases", pages.cases),
-        page("/runs/{key}/cases/{position:int}", pages.case),
-        page("/runs/{key}/cases/{position:int}.html", exports.case),
+        page("/runs/{key}/cases/{position}.html", exports.case),
+        page("/runs/{key}/cases/{position}", pages.case),
         page("/runs/{key}/export.{form}", exports.cases),
         page("/compare", compare),
         Route("/{path:path}", lambda request: pages.refused(request, NotStoredError("There is no such page."))),
@@ -100,7 +101,7 @@ def compare(request: Request) -> Response:
     given = request.query_params.getlist("run")
     if len(given) != 2:
         raise ConfigError(f"tick two runs to compare them: {len(given)} are")
-    older, newer = sorted(given, key=lambda key: (len(key), key))
+    older, newer = (quote(key, safe="") for key in sorted(given, key=lambda key: (len(key), key)))
     return RedirectResponse(f"/compare/{older}/{newer}", 303)
 
 
