@@ -116,6 +116,7 @@ def listening(port: int | None, host: str = "127.0.0.1") -> socket.socket:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             found.bind((host, tried))
+            found.listen()  # so that a browser that is opened at once is answered, and nobody else gets the port
         except OSError as error:
             found.close()
             failure = error
