@@ -27,7 +27,6 @@ from urllib.parse import urlencode, urlsplit
 
 sys.path += [str(Path(__file__).parents[1] / "tests")]
 from made_records import WORDS, synthetic
-
 from ragtriage.diagnosis.rules import RULES, thresholds_with
 from ragtriage.metrics import THELMA
 from ragtriage.runs.case_row import digest
@@ -77,7 +76,8 @@ OWN = {
 
 def _copy(connection: sqlite3.Connection, places: range, chance: random.Random) -> None:
     """Copies of the first cases at these places, with questions and scores of their own."""
-    connection.execute("CREATE TEMP TABLE IF NOT EXISTS new (position INTEGER PRIMARY KEY, base, id, digest, query, hash)")
+    columns = "position INTEGER PRIMARY KEY, base, id, digest, query, hash"
+    connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS new ({columns})")
     connection.execute("DELETE FROM new")
     made = []
     for at in places:
@@ -87,12 +87,13 @@ def _copy(connection: sqlite3.Connection, places: range, chance: random.Random) 
     connection.execute("INSERT OR IGNORE INTO texts SELECT hash, query FROM new")
     for table, own in OWN.items():
         base = f"base_{table}"
-        connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS {base} AS SELECT * FROM main.{table} WHERE position < {BASE}")
+        first = f"SELECT * FROM main.{table} WHERE position < {BASE}"
+        connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS {base} AS {first}")
         connection.execute(f"CREATE INDEX IF NOT EXISTS temp.{base}_position ON {base} (position)")
-        columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-        read = ", ".join({"position": "new.position", **own}.get(name, f"c.{name}") for name in columns)
+        names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+        read = ", ".join({"position": "new.position", **own}.get(name, f"c.{name}") for name in names)
         source = f"FROM new JOIN {base} c ON c.position = new.base"
-        connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) SELECT {read} {source}")
+        connection.execute(f"INSERT INTO {table} ({', '.join(names)}) SELECT {read} {source}")
 
 
 class Server:

@@ -73,10 +73,8 @@ def begun(store: Store, rows: str, count: int, config: EvaluationConfig = CONFIG
 
 
 def write(run: RunWriter, records: Iterable[Record], config: EvaluationConfig = CONFIG) -> None:
-    """Keep records with their headings, and commit them."""
-    by_id = {record.case.id: record for record in records}
-    for case in run.todo(record.case for record in by_id.values()):
-        record = by_id[case.id]
+    """Keep records with their headings, behind those that are there, and commit them."""
+    for record in records:
         run.keep(record, config.heading(record, config.assess(record)))
     run.flush()
 

@@ -12,24 +12,27 @@ from array import array
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragtriage.core.display import one_line
-from ragtriage.core.verdicts import Score
 from ragtriage.diagnosis.headline import KIND_WORDS, UNDETERMINED
-from ragtriage.runs.case_row import COPIED, CaseHeading, CaseRow, Columns
+from ragtriage.runs.case_row import WHOLE, CaseHeading, CaseRow, Columns
 from ragtriage.runs.compare.case_table import tag_text
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run
+from ragtriage.view.word_index import WordIndex
 
 MICRO = 1_000_000
 """Scores are kept in millionths: as exact as they are shown, in half the memory."""
 UNDEFINED = np.iinfo(np.int32).min
 """Stands for a score that there isn't."""
 _LAST = int(np.iinfo(np.int32).max)
+PORTION = 10_000
+"""Rows that are put away together."""
 MOST_TAGS = 32
 MOST_VALUES = 10_000
 """Values of a tag that can be filtered by; a tag with more, such as a session, can't."""
@@ -104,14 +107,12 @@ class _Head:
     component: str
     sure: bool
     rules: tuple[int, ...]
-    failed: bool
 
 
 @dataclass
 class _Gathered:
     """Columns while they are read."""
 
-    metrics: Sequence[str]
     rules: Sequence[str]
     assessed: bool
     positions: array[int] = field(default_factory=lambda: array("q"))
@@ -119,7 +120,6 @@ class _Gathered:
     head_codes: dict[_Head, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.scores = {name: array("i") for name in self.metrics}
         self.likely = {name: array("B") for name in (self.rules if self.assessed else ())}
         self.tags: dict[str, array[int]] = {}
         self.tag_codes: dict[str, dict[str, int]] = {}
@@ -135,12 +135,8 @@ class _Gathered:
             head.component if head else UNDETERMINED,
             bool(head and head.sure),
             places,
-            any(getattr(outcome, "failed", False) for outcome in row.outcomes.values()),
         )
         self.heads.append(self.head_codes.setdefault(own, len(self.head_codes)))
-        for name, column in self.scores.items():
-            outcome = row.outcomes.get(name)
-            column.append(round(outcome.value * MICRO) if isinstance(outcome, Score) else UNDEFINED)
         if likely is not None:
             for name, column in self.likely.items():
                 column.append(round(100 * likely.get(name, 0.0)))
@@ -156,6 +152,10 @@ class _Gathered:
                 continue
             column.extend([0] * (at - len(column)))
             column.append(codes.setdefault(text, len(codes) + 1))
+
+
+class ChangedError(Exception):
+    """What was being read isn't wanted any more, since the run has changed."""
 
 
 class CaseIndex:
@@ -184,7 +184,15 @@ class CaseIndex:
         self._lock = threading.Lock()
         self._orders: OrderedDict[tuple[str, bool], Places] = OrderedDict()
         self._selected: OrderedDict[Selection, Places] = OrderedDict()
-        self._searchable = False
+        self.words: WordIndex | None = None
+        """Once somebody searches."""
+
+    def with_words(self) -> tuple[WordIndex, bool]:
+        """The index of its words, and whether it is new, so that the caller has to have it read."""
+        with self._lock:
+            new = self.words is None
+            self.words = self.words or WordIndex(self.run, self.place_of, len(self))
+            return self.words, new
 
     def read(self) -> None:
         """Read the run; never raises, see `error`."""
@@ -195,13 +203,13 @@ class CaseIndex:
         self.ready.set()
 
     def _read(self) -> None:
-        gathered = _Gathered(self.metrics, self.rules, self.assessed)
-        columns = COPIED if self.assessed else Columns(scores=True, headings=True, texts=("query",))
+        gathered = _Gathered(self.rules, self.assessed)
+        columns = WHOLE if self.assessed else Columns(headings=True, texts=("query",), digests=False)
         self._texts.execute("CREATE TABLE heads (place INTEGER PRIMARY KEY, id TEXT, query TEXT)")
         heads: list[tuple[int, str, str]] = []
         for place, row in enumerate(self.run.place.read(columns)):
             if self.cancelled:
-                return
+                raise ChangedError
             heading, likely = row.heading, None
             if self.assessed:
                 record = row.record()
@@ -209,7 +217,7 @@ class CaseIndex:
                 heading, likely = self.config.heading(record, assessed), assessed.probabilities
             gathered.add(row, heading, likely)
             heads.append((place, one_line(row.id, 200), one_line(query_of(row), 140)))
-            if len(heads) == 10_000:
+            if len(heads) == PORTION:
                 self._keep(heads)
             self.count = place + 1
         self._keep(heads)
@@ -226,7 +234,8 @@ class CaseIndex:
         self._heads = np.frombuffer(found.heads, np.uint32)
         self._head_values = tuple(found.head_codes)
         self.components = tuple(dict.fromkeys(head.component for head in self._head_values))
-        self._scores = {name: np.frombuffer(column, np.int32) for name, column in found.scores.items()}
+        self._failed = np.zeros(len(self.positions), np.bool_)
+        self._scores = {name: self._read_scores(name) for name in self.metrics}
         self._likely = {name: np.frombuffer(column, np.uint8) for name, column in found.likely.items()}
         self.tags: dict[str, tuple[str, ...]] = {}
         self._tags: dict[str, NDArray[np.uint16]] = {}
@@ -237,6 +246,22 @@ class CaseIndex:
                 self.tags[name], self._tags[name] = tuple(codes), np.frombuffer(column, np.uint16)
         self.unfiltered_tags = tuple(name for name in found.tags if name not in self.tags)
 
+    def _read_scores(self, metric: str) -> NDArray[np.int32]:
+        """A metric's scores in millionths, read by themselves; whose cases failed is marked on the way."""
+        column = np.full(len(self.positions), UNDEFINED, np.int32)
+        scores = iter(self.run.scores(metric))
+        while some := list(islice(scores, PORTION)):
+            if self.cancelled:
+                raise ChangedError
+            positions = np.array([position for position, _, _ in some], np.int64)
+            at = np.minimum(np.searchsorted(self.positions, positions), max(0, len(self) - 1))
+            listed = self.positions[at] == positions if len(self) else np.zeros(len(some), np.bool_)
+            values = np.array([np.nan if value is None else value for _, value, _ in some], np.float64)
+            known = listed & ~np.isnan(values)
+            column[at[known]] = np.rint(values[known] * MICRO)
+            self._failed[at[listed & np.array([failed for _, _, failed in some], np.bool_)]] = True
+        return column
+
     def __len__(self) -> int:
         return len(self.positions)
 
@@ -244,7 +269,7 @@ class CaseIndex:
         """The places of the wanted cases, in the wanted order.
 
         Raises:
-            KeyError: a metric, a rule or a tag that the index doesn't have.
+            KeyError: a metric, a rule or a tag that the index doesn't have, or words before `words` is ready.
         """
         with self._lock:
             known = self._selected.get(wanted)
@@ -271,7 +296,7 @@ class CaseIndex:
         if wanted.sure is not None:
             yield self._by_head(lambda head: head.sure == wanted.sure)
         if wanted.failed is not None:
-            yield self._by_head(lambda head: head.failed == wanted.failed)
+            yield self._failed == wanted.failed
         for one in wanted.ranges:
             yield from self._in_range(one)
         for name, value in wanted.tags:
@@ -279,7 +304,9 @@ class CaseIndex:
             values = self.tags[name]
             yield codes == (0 if not value else values.index(value) + 1 if value in values else len(values) + 1)
         if wanted.words:
-            yield self._with_words(wanted.words)
+            if self.words is None or not self.words.ready.is_set():
+                raise KeyError(wanted.words)
+            yield self.words.find(wanted.words)
 
     def _by_head(self, fits: Callable[[_Head], bool]) -> Mask:
         """Which cases are headed in a way that fits."""
@@ -367,55 +394,16 @@ class CaseIndex:
             found["rule"].update(dict.fromkeys((self.rules[at] for at in head.rules), count))
         return found
 
-    def _with_words(self, words: str) -> Mask:
-        """The cases in which every word stands; the first search makes the index of words."""
-        if not self._searchable:
-            self._make_searchable()
-        mask = np.ones(len(self), np.bool_)
-        for word in words.split():
-            if len(word) >= 3:  # what the index of three letters each can find
-                found = self._texts.execute("SELECT rowid FROM words WHERE words MATCH ?", (_phrase(word),))
-            else:
-                like = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-                query = "SELECT rowid FROM words WHERE text LIKE ? ESCAPE '\\'"
-                found = self._texts.execute(query, (f"%{like}%",))
-            own = np.zeros(len(self), np.bool_)
-            own[np.fromiter((place for (place,) in found), np.int64)] = True
-            mask &= own
-        return mask
-
-    def _make_searchable(self) -> None:
-        self._texts.execute("CREATE VIRTUAL TABLE words USING fts5(text, tokenize='trigram')")
-        self._texts.execute("BEGIN")
-        columns = Columns(texts=("query", "response"))
-        places = {int(position): place for place, position in enumerate(self.positions)}
-        rows = (
-            (places[row.position], _searched(row)) for row in self.run.place.read(columns) if row.position in places
-        )
-        self._texts.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", rows)
-        self._texts.execute("COMMIT")
-        self._searchable = True
-
     def close(self) -> None:
-        """Let go of its texts."""
+        """Stop reading. Whoever is looking at the index still may; its texts go with the last of them."""
         self.cancelled = True
-        with self._lock:
-            self._texts.close()
+        if self.words:
+            self.words.cancelled = True
 
 
 def query_of(row: CaseRow) -> str:
     """A case's query; empty where it was deleted."""
     return next((one.text or "" for one in row.texts if one.role == "query"), "")
-
-
-def _searched(row: CaseRow) -> str:
-    texts = (one.text for one in row.texts if one.role in ("query", "response") and one.text)
-    return "\n".join(one_line(text, 20_000) for text in (row.id, *texts))
-
-
-def _phrase(word: str) -> str:
-    """A word as FTS5 takes it literally."""
-    return '"' + word.replace('"', '""') + '"'
 
 
 def _score(value: np.int32) -> float | None:

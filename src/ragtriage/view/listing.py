@@ -77,7 +77,8 @@ def listing_of(runs: OpenedRuns, request: Request, *, leaving_out: str = "", pat
     parts = [(name, value) for name, value in request.query_params.multi_items() if name != leaving_out]
     selection = read_selection(parts, config)
     likely = selection.order in {rule.name for rule in config.rules}
-    opened = runs.ready(reading.key, reading.thresholds, likely=likely, patience=patience)
+    words = bool(selection.words)
+    opened = runs.ready(reading.key, reading.thresholds, likely=likely, words=words, patience=patience)
     _require_tags(selection, opened.index)
     return Listing(reading, opened, selection, opened.index.select(selection))
 

@@ -14,9 +14,11 @@ from starlette.applications import Starlette
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, NotStoredError
-from ragtriage.runs.run import Run, RunInfo
+from ragtriage.runs.run import FINISHED, Run, RunInfo
 from ragtriage.store import Store
+from ragtriage.store.folder import open_folder
 from ragtriage.view.export import Exports
 from ragtriage.view.opened_runs import OpenedRuns
 from ragtriage.view.pages import Pages, answering
@@ -51,22 +53,27 @@ class StoreRuns:
         return str(info.number)
 
 
-@dataclass(frozen=True, slots=True)
 class FolderRun:
-    """The run in a folder, alone."""
+    """The run in a folder, alone; opened anew where the folder has changed."""
 
-    found: Run
-    store: None = None
+    store = None
+
+    def __init__(self, found: Run) -> None:
+        self._found = found
+        self._version = found.place.version()
 
     def runs(self) -> Sequence[RunInfo]:
         """See `RunSource`."""
-        return [self.found.info]
+        return [self.run(FOLDER).info]
 
     def run(self, key: str) -> Run:
         """See `RunSource`."""
         if key != FOLDER:
-            raise NotStoredError(f"there is no run {key[:40]}: only {self.found.info.called} is looked at")
-        return self.found
+            raise NotStoredError(f"there is no run {one_line(key, 40)}: only {self._found.info.called} is looked at")
+        version = self._found.place.version()
+        if version != self._version or self._found.info.state != FINISHED:
+            self._found, self._version = open_folder(self._found.info.address), version
+        return self._found
 
     def key(self, info: RunInfo) -> str:  # noqa: ARG002  # there is one
         """See `RunSource`."""
