@@ -162,6 +162,14 @@ class MetricTally:
             self.moments = self.moments or Moments.of(np.empty(0), np.empty(0), self.metric)
             self.moments.take(counts["moments"])
 
+    def sum_up(self) -> None:
+        """Count the single scores by their sums from now on, and hold them no longer."""
+        found = Moments.of(*self._arrays(), self.metric)
+        if self.moments:
+            found.take(self.moments.as_json())
+        self.moments = found
+        self.values, self.weights = array("d"), array("d")
+
     def summary(self) -> MetricSummary:
         """The numbers so far."""
         values, weights = self._arrays()

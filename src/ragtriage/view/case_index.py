@@ -10,31 +10,34 @@ import sqlite3
 import threading
 from array import array
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragtriage.core.display import one_line
-from ragtriage.core.verdicts import Score
-from ragtriage.diagnosis.headline import KIND_WORDS
-from ragtriage.runs.case_row import COPIED, CaseHeading, CaseRow, Columns
+from ragtriage.diagnosis.headline import KIND_WORDS, UNDETERMINED
+from ragtriage.runs.case_row import WHOLE, CaseHeading, CaseRow, Columns
 from ragtriage.runs.compare.case_table import tag_text
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run
+from ragtriage.view.word_index import WordIndex
 
 MICRO = 1_000_000
 """Scores are kept in millionths: as exact as they are shown, in half the memory."""
 UNDEFINED = np.iinfo(np.int32).min
 """Stands for a score that there isn't."""
-MOST_RULES = 64
+_LAST = int(np.iinfo(np.int32).max)
+PORTION = 10_000
+"""Rows that are put away together."""
 MOST_TAGS = 32
 MOST_VALUES = 10_000
 """Values of a tag that can be filtered by; a tag with more, such as a session, can't."""
-MOST_ORDERS = 12
-"""Orders that are remembered."""
+MOST_REMEMBERED = 16_000_000
+"""Bytes of orders, and of selections, that are remembered: of a million cases four of each."""
 KINDS = tuple(KIND_WORDS)
 WORST, INPUT = "worst", "input"
 """Orders beside those by a score and by a probability: the most pressing kind first, sure ones before; as in the
@@ -96,24 +99,28 @@ class ListedRow:
     """How likely the rule holds by which the list is ordered; None in another order."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What many cases have in common: how they are headed."""
+
+    kind: int
+    component: str
+    sure: bool
+    rules: tuple[int, ...]
+
+
 @dataclass
 class _Gathered:
     """Columns while they are read."""
 
-    metrics: Sequence[str]
     rules: Sequence[str]
+    assessed: bool
     positions: array[int] = field(default_factory=lambda: array("q"))
-    kinds: array[int] = field(default_factory=lambda: array("B"))
-    components: array[int] = field(default_factory=lambda: array("H"))
-    first_rules: array[int] = field(default_factory=lambda: array("B"))
-    sure: array[int] = field(default_factory=lambda: array("B"))
-    failed: array[int] = field(default_factory=lambda: array("B"))
-    found: array[int] = field(default_factory=lambda: array("Q"))
+    heads: array[int] = field(default_factory=lambda: array("I"))
+    head_codes: dict[_Head, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.scores = {name: array("i") for name in self.metrics}
-        self.likely = {name: array("B") for name in self.rules}
-        self.component_codes: dict[str, int] = {}
+        self.likely = {name: array("B") for name in (self.rules if self.assessed else ())}
         self.tags: dict[str, array[int]] = {}
         self.tag_codes: dict[str, dict[str, int]] = {}
         self._rule_places = {name: at for at, name in enumerate(self.rules)}
@@ -122,17 +129,14 @@ class _Gathered:
         """One case; `likely` are the probabilities of the rules, where they were computed."""
         self._add_tags(row.tags, len(self.positions))
         self.positions.append(row.position)
-        self.kinds.append(KINDS.index(head.kind) if head else KINDS.index("undetermined"))
-        component = head.component if head else "undetermined"
-        self.components.append(self.component_codes.setdefault(component, len(self.component_codes)))
-        self.sure.append(bool(head and head.sure))
-        places = [at for rule in (head.rules if head else ()) if (at := self._rule_places.get(rule)) is not None]
-        self.first_rules.append(places[0] if places else MOST_RULES)
-        self.found.append(sum({1 << at for at in places}))
-        self.failed.append(any(getattr(outcome, "failed", False) for outcome in row.outcomes.values()))
-        for name, column in self.scores.items():
-            outcome = row.outcomes.get(name)
-            column.append(round(outcome.value * MICRO) if isinstance(outcome, Score) else UNDEFINED)
+        places = tuple(at for rule in (head.rules if head else ()) if (at := self._rule_places.get(rule)) is not None)
+        own = _Head(
+            KINDS.index(head.kind if head else UNDETERMINED),
+            head.component if head else UNDETERMINED,
+            bool(head and head.sure),
+            places,
+        )
+        self.heads.append(self.head_codes.setdefault(own, len(self.head_codes)))
         if likely is not None:
             for name, column in self.likely.items():
                 column.append(round(100 * likely.get(name, 0.0)))
@@ -148,6 +152,10 @@ class _Gathered:
                 continue
             column.extend([0] * (at - len(column)))
             column.append(codes.setdefault(text, len(codes) + 1))
+
+
+class ChangedError(Exception):
+    """What was being read isn't wanted any more, since the run has changed."""
 
 
 class CaseIndex:
@@ -167,7 +175,7 @@ class CaseIndex:
     def __init__(self, run: Run, config: EvaluationConfig, *, assessed: bool) -> None:
         self.run, self.config, self.assessed = run, config, assessed
         self.metrics = tuple(m.name for m in config.metrics)
-        self.rules = tuple(rule.name for rule in config.rules)[:MOST_RULES]
+        self.rules = tuple(rule.name for rule in config.rules)
         self.count = 0
         self.error: Exception | None = None
         self.ready = threading.Event()
@@ -176,7 +184,15 @@ class CaseIndex:
         self._lock = threading.Lock()
         self._orders: OrderedDict[tuple[str, bool], Places] = OrderedDict()
         self._selected: OrderedDict[Selection, Places] = OrderedDict()
-        self._searchable = False
+        self.words: WordIndex | None = None
+        """Once somebody searches."""
+
+    def with_words(self) -> tuple[WordIndex, bool]:
+        """The index of its words, and whether it is new, so that the caller has to have it read."""
+        with self._lock:
+            new = self.words is None
+            self.words = self.words or WordIndex(self.run, self.place_of, len(self))
+            return self.words, new
 
     def read(self) -> None:
         """Read the run; never raises, see `error`."""
@@ -187,13 +203,13 @@ class CaseIndex:
         self.ready.set()
 
     def _read(self) -> None:
-        gathered = _Gathered(self.metrics, self.rules if self.assessed else ())
-        columns = COPIED if self.assessed else Columns(scores=True, headings=True, texts=("query",))
+        gathered = _Gathered(self.rules, self.assessed)
+        columns = WHOLE if self.assessed else Columns(headings=True, texts=("query",), digests=False)
         self._texts.execute("CREATE TABLE heads (place INTEGER PRIMARY KEY, id TEXT, query TEXT)")
         heads: list[tuple[int, str, str]] = []
         for place, row in enumerate(self.run.place.read(columns)):
             if self.cancelled:
-                return
+                raise ChangedError
             heading, likely = row.heading, None
             if self.assessed:
                 record = row.record()
@@ -201,7 +217,7 @@ class CaseIndex:
                 heading, likely = self.config.heading(record, assessed), assessed.probabilities
             gathered.add(row, heading, likely)
             heads.append((place, one_line(row.id, 200), one_line(query_of(row), 140)))
-            if len(heads) == 10_000:
+            if len(heads) == PORTION:
                 self._keep(heads)
             self.count = place + 1
         self._keep(heads)
@@ -215,15 +231,11 @@ class CaseIndex:
 
     def _take(self, found: _Gathered) -> None:
         self.positions = np.frombuffer(found.positions, np.int64)
-        self._kinds, self._sure = np.frombuffer(found.kinds, np.uint8), np.frombuffer(found.sure, np.bool_)
-        self._components = np.frombuffer(found.components, np.uint16)
-        self.components = tuple(found.component_codes)
-        self._first_rules, self._failed = (
-            np.frombuffer(found.first_rules, np.uint8),
-            np.frombuffer(found.failed, np.bool_),
-        )
-        self._found = np.frombuffer(found.found, np.uint64)
-        self._scores = {name: np.frombuffer(column, np.int32) for name, column in found.scores.items()}
+        self._heads = np.frombuffer(found.heads, np.uint32)
+        self._head_values = tuple(found.head_codes)
+        self.components = tuple(dict.fromkeys(head.component for head in self._head_values))
+        self._failed = np.zeros(len(self.positions), np.bool_)
+        self._scores = {name: self._read_scores(name) for name in self.metrics}
         self._likely = {name: np.frombuffer(column, np.uint8) for name, column in found.likely.items()}
         self.tags: dict[str, tuple[str, ...]] = {}
         self._tags: dict[str, NDArray[np.uint16]] = {}
@@ -234,6 +246,22 @@ class CaseIndex:
                 self.tags[name], self._tags[name] = tuple(codes), np.frombuffer(column, np.uint16)
         self.unfiltered_tags = tuple(name for name in found.tags if name not in self.tags)
 
+    def _read_scores(self, metric: str) -> NDArray[np.int32]:
+        """A metric's scores in millionths, read by themselves; whose cases failed is marked on the way."""
+        column = np.full(len(self.positions), UNDEFINED, np.int32)
+        scores = iter(self.run.scores(metric))
+        while some := list(islice(scores, PORTION)):
+            if self.cancelled:
+                raise ChangedError
+            positions = np.array([position for position, _, _ in some], np.int64)
+            at = np.minimum(np.searchsorted(self.positions, positions), max(0, len(self) - 1))
+            listed = self.positions[at] == positions if len(self) else np.zeros(len(some), np.bool_)
+            values = np.array([np.nan if value is None else value for _, value, _ in some], np.float64)
+            known = listed & ~np.isnan(values)
+            column[at[known]] = np.rint(values[known] * MICRO)
+            self._failed[at[listed & np.array([failed for _, _, failed in some], np.bool_)]] = True
+        return column
+
     def __len__(self) -> int:
         return len(self.positions)
 
@@ -241,7 +269,7 @@ class CaseIndex:
         """The places of the wanted cases, in the wanted order.
 
         Raises:
-            KeyError: a metric, a rule or a tag that the index doesn't have.
+            KeyError: a metric, a rule or a tag that the index doesn't have, or words before `words` is ready.
         """
         with self._lock:
             known = self._selected.get(wanted)
@@ -258,14 +286,15 @@ class CaseIndex:
 
     def _masks(self, wanted: Selection) -> Iterator[Mask]:
         if wanted.rule:
-            yield (self._found & np.uint64(1 << self.rules.index(wanted.rule))) != 0
+            rule = self.rules.index(wanted.rule)
+            yield self._by_head(lambda head: rule in head.rules)
         if wanted.component:
-            known = self.components.index(wanted.component) if wanted.component in self.components else -1
-            yield self._components == known
+            yield self._by_head(lambda head: head.component == wanted.component)
         if wanted.kind:
-            yield self._kinds == KINDS.index(wanted.kind)
+            kind = KINDS.index(wanted.kind)
+            yield self._by_head(lambda head: head.kind == kind)
         if wanted.sure is not None:
-            yield self._sure == wanted.sure
+            yield self._by_head(lambda head: head.sure == wanted.sure)
         if wanted.failed is not None:
             yield self._failed == wanted.failed
         for one in wanted.ranges:
@@ -275,15 +304,22 @@ class CaseIndex:
             values = self.tags[name]
             yield codes == (0 if not value else values.index(value) + 1 if value in values else len(values) + 1)
         if wanted.words:
-            yield self._with_words(wanted.words)
+            if self.words is None or not self.words.ready.is_set():
+                raise KeyError(wanted.words)
+            yield self.words.find(wanted.words)
+
+    def _by_head(self, fits: Callable[[_Head], bool]) -> Mask:
+        """Which cases are headed in a way that fits."""
+        table = np.fromiter(map(fits, self._head_values), np.bool_, len(self._head_values))
+        return table[self._heads]
 
     def _in_range(self, wanted: ScoreRange) -> Iterator[Mask]:
         values = self._scores[wanted.metric]
         yield (values == UNDEFINED) == wanted.undefined
         if wanted.low is not None:
-            yield values >= round(wanted.low * MICRO)
+            yield values >= _micro(wanted.low)
         if wanted.high is not None:
-            most = round(wanted.high * MICRO)
+            most = _micro(wanted.high)
             yield values < most if wanted.below else values <= most
 
     def _order(self, name: str, *, descending: bool) -> Places:
@@ -297,18 +333,18 @@ class CaseIndex:
 
     def _key(self, name: str, *, descending: bool) -> NDArray[Any]:
         if name == WORST:
-            worst: NDArray[Any] = self._kinds * np.uint8(2) + ~self._sure
-            return worst
+            return self._key_by_head(lambda head: 2 * head.kind + (not head.sure))
         if name in self._likely:
-            return 100 - self._likely[name]
+            return np.uint8(100) - self._likely[name]
         if name in self.rules:  # its probability isn't known: those where it is shown, the sure ones first
-            held = (self._found & np.uint64(1 << self.rules.index(name))) != 0
-            shown: NDArray[Any] = ~held * np.uint8(2) + ~self._sure
-            return shown
+            rule = self.rules.index(name)
+            return self._key_by_head(lambda head: 2 * (rule not in head.rules) + (not head.sure))
         values = self._scores[name]
-        last = np.iinfo(np.int32).max
-        key: NDArray[Any] = np.where(values == UNDEFINED, last, -values if descending else values)
-        return key
+        return np.where(values == UNDEFINED, np.int32(_LAST), -values if descending else values)
+
+    def _key_by_head(self, key: Callable[[_Head], int]) -> NDArray[np.uint8]:
+        table = np.fromiter(map(key, self._head_values), np.uint8, len(self._head_values))
+        return table[self._heads]
 
     def rows(self, places: Sequence[int], order: str = "") -> list[ListedRow]:
         """Some cases as they are listed."""
@@ -322,17 +358,17 @@ class CaseIndex:
 
     def _row(self, place: int, name: str, query: str, order: str) -> ListedRow:
         scores = {metric: _score(column[place]) for metric, column in self._scores.items()}
-        rule = int(self._first_rules[place])
+        head = self._head_values[self._heads[place]]
         likely = self._likely.get(order)
         return ListedRow(
             place,
             int(self.positions[place]),
             name,
             query,
-            KINDS[self._kinds[place]],
-            self.components[self._components[place]],
-            bool(self._sure[place]),
-            self.rules[rule] if rule < len(self.rules) else "",
+            KINDS[head.kind],
+            head.component,
+            head.sure,
+            self.rules[head.rules[0]] if head.rules else "",
             scores,
             None if likely is None else float(likely[place]) / 100,
         )
@@ -342,50 +378,27 @@ class CaseIndex:
         at = int(np.searchsorted(self.positions, position))
         return at if at < len(self) and self.positions[at] == position else None
 
+    def nearest(self, position: int) -> int | None:
+        """The position of the case that stands nearest to one; None if there is no case."""
+        if not len(self):
+            return None
+        at = min(int(np.searchsorted(self.positions, position)), len(self) - 1)
+        return min((int(self.positions[i]) for i in {max(0, at - 1), at}), key=lambda one: abs(one - position))
+
     def counts(self, places: Places) -> dict[str, Counter[str]]:
         """How many of some cases are of which kind and component, and have which finding."""
-        bits = self._found[places]
-        rules = {name: int(((bits >> np.uint64(at)) & np.uint64(1)).sum()) for at, name in enumerate(self.rules)}
-        return {
-            "kind": _counted(KINDS, self._kinds[places]),
-            "component": _counted(self.components, self._components[places]),
-            "rule": Counter(rules),
-        }
-
-    def _with_words(self, words: str) -> Mask:
-        """The cases in which every word stands; the first search makes the index of words."""
-        if not self._searchable:
-            self._make_searchable()
-        mask = np.ones(len(self), np.bool_)
-        for word in words.split():
-            if len(word) >= 3:  # what the index of three letters each can find
-                found = self._texts.execute("SELECT rowid FROM words WHERE words MATCH ?", (_phrase(word),))
-            else:
-                like = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-                query = "SELECT rowid FROM words WHERE text LIKE ? ESCAPE '\\'"
-                found = self._texts.execute(query, (f"%{like}%",))
-            own = np.zeros(len(self), np.bool_)
-            own[np.fromiter((place for (place,) in found), np.int64)] = True
-            mask &= own
-        return mask
-
-    def _make_searchable(self) -> None:
-        self._texts.execute("CREATE VIRTUAL TABLE words USING fts5(text, tokenize='trigram')")
-        self._texts.execute("BEGIN")
-        columns = Columns(texts=("query", "response"))
-        places = {int(position): place for place, position in enumerate(self.positions)}
-        rows = (
-            (places[row.position], _searched(row)) for row in self.run.place.read(columns) if row.position in places
-        )
-        self._texts.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", rows)
-        self._texts.execute("COMMIT")
-        self._searchable = True
+        found: dict[str, Counter[str]] = {"kind": Counter(), "component": Counter(), "rule": Counter()}
+        for head, count in zip(self._head_values, np.bincount(self._heads[places]).tolist(), strict=False):
+            found["kind"][KINDS[head.kind]] += count
+            found["component"][head.component] += count
+            found["rule"].update(dict.fromkeys((self.rules[at] for at in head.rules), count))
+        return found
 
     def close(self) -> None:
-        """Let go of its texts."""
+        """Stop reading. Whoever is looking at the index still may; its texts go with the last of them."""
         self.cancelled = True
-        with self._lock:
-            self._texts.close()
+        if self.words:
+            self.words.cancelled = True
 
 
 def query_of(row: CaseRow) -> str:
@@ -393,27 +406,18 @@ def query_of(row: CaseRow) -> str:
     return next((one.text or "" for one in row.texts if one.role == "query"), "")
 
 
-def _searched(row: CaseRow) -> str:
-    texts = (one.text for one in row.texts if one.role in ("query", "response") and one.text)
-    return "\n".join(one_line(text, 20_000) for text in (row.id, *texts))
-
-
-def _phrase(word: str) -> str:
-    """A word as FTS5 takes it literally."""
-    return '"' + word.replace('"', '""') + '"'
-
-
 def _score(value: np.int32) -> float | None:
     return None if value == UNDEFINED else float(value) / MICRO
 
 
-def _counted(names: Sequence[str], codes: NDArray[Any]) -> Counter[str]:
-    return Counter(
-        {name: int(count) for name, count in zip(names, np.bincount(codes, minlength=len(names)), strict=True)}
-    )
+def _micro(value: float) -> int:
+    """A score in millionths; what is larger than any score is the largest there is."""
+    return round(max(-_LAST, min(_LAST, value * MICRO)))
 
 
 def _remember(known: OrderedDict[Any, Places], key: Any, value: Places) -> None:
+    """Keep what was found, as much as there is room for; the newest always stays."""
     known[key] = value
-    while len(known) > MOST_ORDERS:
-        known.popitem(last=False)
+    room = MOST_REMEMBERED - sum(one.nbytes for one in known.values())
+    while room < 0 and len(known) > 1:
+        room += known.popitem(last=False)[1].nbytes

@@ -228,7 +228,7 @@ class Comparisons:
         selection = read_pairs(request.query_params.multi_items(), compared.pairs.metrics)
         found = None
         if selection.words:
-            index = self._runs.ready(self._key(compared.new)).index
+            index = self._runs.ready(self._key(compared.new), words=True).index
             found = index.positions[index.select(Selection(words=selection.words, order=INPUT))]
         return selection, compared.pairs.select(selection, found)
 

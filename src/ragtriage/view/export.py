@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, get_args
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, HTMLResponse, Response
 
-from ragtriage.core.errors import NotStoredError
+from ragtriage.core.display import one_line
 from ragtriage.report.case_report import case_report, legend_of, listed_case, looks_of
 from ragtriage.report.templating import environment, page_parts
 from ragtriage.runs.export import CaseRows, ExportedFields, ExportFormat, export_file
 from ragtriage.runs.tally import Diagnosed
 from ragtriage.view.case_index import Places
-from ragtriage.view.filters import BadFilterError, read_selection
+from ragtriage.view.filters import BadFilterError
+from ragtriage.view.listing import listing_of, position_in, reading_of
 from ragtriage.view.opened_runs import OpenedRun, OpenedRuns
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
 TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+PATIENCE = 3600.0
+"""Seconds that a file waits for a run that is being read: a page that says so would be taken for the file."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -36,27 +39,25 @@ class Exports:
 
     def cases(self, request: Request) -> Response:
         """The cases of a list in its order, as JSONL, CSV or Parquet; with `texts=0` without texts."""
-        key, form = request.path_params["key"], request.path_params["form"]
+        form = request.path_params["form"]
         if form not in FORMATS:
-            raise BadFilterError(f"export.{form[:20]}: there are {', '.join(FORMATS)}")
-        given = [(name, value) for name, value in request.query_params.multi_items() if name != "texts"]
-        opened = self._runs.ready(key)
-        found = opened.index.select(read_selection(given, opened.config))
+            raise BadFilterError(f"export.{one_line(form, 20)}: there are {', '.join(FORMATS)}", "")
+        listing = listing_of(self._runs, request, leaving_out="texts", patience=PATIENCE)
+        opened, found = listing.opened, listing.found
         limits = opened.config.metrics, opened.config.thresholds, opened.config.rules
         fields = ExportedFields(*limits, texts=request.query_params.get("texts") != "0")
         path = Path(tempfile.mkstemp(prefix="ragtriage-", suffix=f".{form}")[1])
         export_file(path, form, CaseRows(lambda: _diagnosed(opened, found), fields), raw=False)
-        name = f"run-{_UNSAFE.sub('-', key)}.{form}"
+        name = f"run-{_UNSAFE.sub('-', listing.reading.key)}.{form}"
         remove = BackgroundTask(path.unlink, missing_ok=True)
         return FileResponse(path, media_type=TYPES[form], filename=name, background=remove)
 
     def case(self, request: Request) -> Response:
         """One case as an HTML file that loads nothing, to be mailed or attached to a ticket."""
-        position = request.path_params["position"]
-        opened = self._runs.opened(request.path_params["key"])
-        record = next(opened.run.records(range(position, position + 1)), None)
-        if record is None:
-            raise NotStoredError(f"{opened.run.info.called} has no case at {position:,}")
+        position = position_in(request.path_params["position"])
+        reading = reading_of(self._runs, request)
+        opened = self._runs.opened(reading.key, reading.thresholds)
+        record = opened.record(position)
         config = opened.config
         findings = config.diagnose(record)
         shown: dict[str, Any] = {

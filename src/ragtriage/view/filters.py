@@ -27,7 +27,14 @@ UNDEFINED = "undefined"
 
 
 class BadFilterError(ConfigError):
-    """A part of an address that can't be used; says which and what to write."""
+    """A part of an address that can't be used; says which and what to write.
+
+    `part` is its name, so that a page can offer the address without it.
+    """
+
+    def __init__(self, told: str, part: str) -> None:
+        super().__init__(told)
+        self.part = part
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,7 @@ def read_selection(given: Iterable[tuple[str, str]], config: EvaluationConfig) -
         else:
             near = near_names(name, [*metrics, *plain], 1)
             known = f"did you mean {near[0]}?" if near else f"there are {', '.join([*metrics, *plain])} and tag.NAME"
-            raise BadFilterError(f"{one_line(name, 60)}={one_line(value, 60)} is no filter of this run: {known}")
+            raise BadFilterError(f"{one_line(name, 60)}={one_line(value, 60)} is no filter of this run: {known}", name)
     return Selection(**found, ranges=tuple(ranges), tags=tuple(tags))
 
 
@@ -81,7 +88,7 @@ def one_of(name: str, value: str, known: Sequence[str]) -> str:
     if value not in known:
         near = near_names(value, known, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-        raise BadFilterError(f"{name}={one_line(value, 60)}: {hint}")
+        raise BadFilterError(f"{name}={one_line(value, 60)}: {hint}", name)
     return value
 
 
@@ -97,7 +104,7 @@ def read_range(metric: str, text: str) -> ScoreRange:
         ends = [None, None]
     if ends == [None, None] or any(end is not None and not math.isfinite(end) for end in ends):
         raise BadFilterError(
-            f"{metric}={one_line(text, 60)}: write a range such as ..0.5, 0.5.., 0.2..0.5, or undefined"
+            f"{metric}={one_line(text, 60)}: write a range such as ..0.5, 0.5.., 0.2..0.5, or undefined", metric
         )
     return ScoreRange(metric, ends[0], ends[1], below)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,8 @@ MOST = 20
 """Runs that are listed."""
 MOST_COMPARED = 5_000
 """Cases up to which a run is compared with the one before it, to mark what surely changed."""
+PATIENCE = 0.3
+"""Seconds that the page waits in all for numbers; those that are counted later come when it is renewed."""
 WIDTH, HEIGHT, EDGE = 160, 36, 4
 
 
@@ -67,10 +70,11 @@ def history_of(runs: OpenedRuns, project: str | None = None) -> History:
     """The newest runs; what isn't counted yet is left out, and comes when the page is renewed."""
     every = [info for info in runs.source.runs() if not info.by_tests and (project is None or info.project == project)]
     waiting, found = False, []
+    until = time.monotonic() + PATIENCE
     for at, info in enumerate(every[:MOST]):
         report, changes = None, {}
         try:
-            report = _report(runs, info)
+            report = runs.report(runs.source.key(info), patience=max(0.0, until - time.monotonic()))
             changes = _changes(runs, info, every[at + 1 : MOST])
         except NotReadYetError:
             waiting = True
@@ -86,10 +90,6 @@ def history_of(runs: OpenedRuns, project: str | None = None) -> History:
 def one_metrics(found: Sequence[ListedRun], name: str) -> tuple[Any, ...]:
     """The metrics of the newest run that has one of this name."""
     return next((tuple(one.report.header.metrics) for one in found if one.report and one.metric(name)), ())
-
-
-def _report(runs: OpenedRuns, info: RunInfo) -> RunReport:
-    return runs.report(runs.source.key(info))
 
 
 def _changes(runs: OpenedRuns, info: RunInfo, earlier: Sequence[RunInfo]) -> dict[str, str]:

@@ -260,17 +260,17 @@ def asked_of(request: Request, info: RunInfo) -> Asked:
     try:
         metrics = metrics_to_label(given.getlist("metric") or ["groundedness"], info.metrics)
     except ConfigError as error:
-        raise BadFilterError(str(error).removeprefix("--")) from error
+        raise BadFilterError(str(error).removeprefix("--"), "metric") from error
     by = given.get("by", "").strip()
     if len(by) > LONGEST_NAME:
-        raise BadFilterError(f"by={one_line(by, 40)}: a name has at most {LONGEST_NAME} characters")
+        raise BadFilterError(f"by={one_line(by, 40)}: a name has at most {LONGEST_NAME} characters", "by")
     return Asked(metrics, _whole_number(request, "n", USUAL, 1, MOST), _whole_number(request, "seed", 0, 0, 2**31), by)
 
 
 def _whole_number(request: Request, name: str, usual: int, low: int, high: int) -> int:
     text = request.query_params.get(name, "") or str(usual)
     if not (text.isascii() and text.isdecimal() and len(text) <= len(str(high)) and low <= int(text) <= high):
-        raise BadFilterError(f"{name}={one_line(text, 40)}: write a whole number from {low:,} to {high:,}")
+        raise BadFilterError(f"{name}={one_line(text, 40)}: write a whole number from {low:,} to {high:,}", name)
     return int(text)
 
 

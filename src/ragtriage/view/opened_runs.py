@@ -10,15 +10,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ragtriage.core.case import Record
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.validation import validated
 from ragtriage.report.run_report import RunReport, stored_run_report
 from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig, config_of
-from ragtriage.runs.run import RUNNING, Run, RunInfo
+from ragtriage.runs.run import Run, RunInfo
 from ragtriage.runs.tally import tally_of
 from ragtriage.store import Store
 from ragtriage.trust.corrected_mean import CorrectedMean
-from ragtriage.view.case_index import CaseIndex
+from ragtriage.view.case_index import CaseIndex, ChangedError
+from ragtriage.view.word_index import WordIndex
 
 PATIENCE = 1.5
 """Seconds that a page waits for what is being read, before it says so."""
@@ -32,6 +34,10 @@ MOST_KEPT = 60
 """Summaries that are kept."""
 REST = 10.0
 """A run that is being written is read again after so many times what reading it took."""
+
+
+BUSY = "busy "
+"""How the version begins of a run that is being written."""
 
 
 class RunSource(Protocol):
@@ -67,13 +73,37 @@ class OpenedRun:
     @property
     def busy(self) -> bool:
         """Whether it is being written."""
-        return self.run.info.state == RUNNING
+        return self.version.startswith(BUSY)
+
+    def record(self, position: int) -> Record:
+        """The case at a position.
+
+        Raises:
+            NoSuchCaseError: there is none; it knows the nearest.
+        """
+        found = next(self.run.records(range(position, position + 1)), None)
+        if found is None:
+            raise NoSuchCaseError(f"{self.run.info.called} has no case at {position:,}", self._nearest(position))
+        return found
+
+    def _nearest(self, position: int) -> int | None:
+        """The position of the nearest case, as far as it is read."""
+        index = self.index
+        return index.nearest(position) if index.ready.is_set() and not index.error else None
 
     def close(self) -> None:
         """Let go of what was read."""
         self.index.close()
         if self.whole:
             self.whole.close()
+
+
+class NoSuchCaseError(NotStoredError):
+    """There is no case at a position; `nearest` is the position of the nearest one, where that is known."""
+
+    def __init__(self, told: str, nearest: int | None) -> None:
+        super().__init__(told)
+        self.nearest = nearest
 
 
 class NotReadYetError(Exception):
@@ -117,7 +147,7 @@ class OpenedRuns:
         name = key, tuple(sorted((thresholds or {}).items()))
         with self._lock:
             known = self._opened.get(name)
-            if known and (known.version == version or not self._due(known)):
+            if known and (known.version == version or not _due(known, version)):
                 self._opened.move_to_end(name)
                 return known
             if known:
@@ -131,20 +161,26 @@ class OpenedRuns:
         self._start(opened, opened.index)
         return opened
 
-    def _due(self, known: OpenedRun) -> bool:
-        """Whether a run that has changed is to be read again: at once, or after a rest while it is being written."""
-        return not known.busy or time.monotonic() - known.began > max(2.0, REST * known.seconds)
-
-    def _start(self, opened: OpenedRun, index: CaseIndex) -> None:
+    def _start(self, opened: OpenedRun, index: CaseIndex | WordIndex) -> None:
         def read() -> None:
             began = time.monotonic()
             index.read()
-            opened.seconds = time.monotonic() - began
+            opened.seconds = max(opened.seconds, time.monotonic() - began)
 
         threading.Thread(target=read, name="viewer reads a run", daemon=True).start()
 
-    def ready(self, key: str, thresholds: Mapping[str, float] | None = None, *, likely: bool = False) -> OpenedRun:
-        """A run whose index is read; with `likely` one that knows every rule's probability.
+    def ready(
+        self,
+        key: str,
+        thresholds: Mapping[str, float] | None = None,
+        *,
+        likely: bool = False,
+        words: bool = False,
+        patience: float = PATIENCE,
+    ) -> OpenedRun:
+        """A run whose index is read, for which is waited so many seconds.
+
+        With `likely` it knows every rule's probability; with `words` it can be searched.
 
         Raises:
             NotReadYetError: it isn't yet.
@@ -158,25 +194,43 @@ class OpenedRuns:
                     opened.whole = CaseIndex(opened.run, opened.config, assessed=True)
                     self._start(opened, opened.whole)
             index = opened.whole
-        if not index.ready.wait(PATIENCE):
-            raise NotReadYetError(index.count, _size(opened.run))
-        if index.error:
-            with self._lock:
-                self._opened.clear()
-            raise index.error
+        self._wait(opened, index, patience)
+        if words:
+            found, new = index.with_words()
+            if new:
+                self._start(opened, found)
+            self._wait(opened, found, patience)
         if index is not opened.index:
             opened = OpenedRun(opened.run, opened.config, opened.version, index)
         return opened
 
-    def report(self, key: str, thresholds: Mapping[str, float] | None = None, by: str | None = None) -> RunReport:
+    def _wait(self, opened: OpenedRun, index: CaseIndex | WordIndex, patience: float) -> None:
+        if not index.ready.wait(patience):
+            raise NotReadYetError(index.count, _size(opened.run))
+        if isinstance(index.error, ChangedError):
+            raise NotReadYetError(0, _size(opened.run))  # another thread has it read again already
+        if index.error:
+            with self._lock:
+                self._opened.clear()
+            raise index.error
+
+    def report(
+        self,
+        key: str,
+        thresholds: Mapping[str, float] | None = None,
+        by: str | None = None,
+        patience: float = PATIENCE,
+    ) -> RunReport:
         """All that is shown of a run as a whole.
+
+        It is waited for so many seconds.
 
         Raises:
             NotReadYetError: it is being counted.
         """
         run = self.source.run(key)
         what = "report", key, version_of(run), tuple(sorted((thresholds or {}).items())), by
-        found: RunReport = self.result(what, lambda: self._report(run, thresholds, by), PATIENCE)
+        found: RunReport = self.result(what, lambda: self._report(run, thresholds, by), patience)
         return found
 
     def _report(self, run: Run, thresholds: Mapping[str, float] | None, by: str | None) -> RunReport:
@@ -221,14 +275,19 @@ class OpenedRuns:
 def version_of(run: Run) -> str:
     """What is another one after whatever is written to a run; while it is being written, after every case."""
     info = run.info
-    if info.state == RUNNING:
-        return f"running {info.done} {info.failed}"
     try:
         return run.place.version()
     except NotStoredError:
         raise
-    except StoreError:  # it is being written: by `forget`, for example
-        return f"{info.state} {info.done} {info.failed}"
+    except StoreError:  # by an evaluation, or by `forget`
+        return f"{BUSY}{info.state} {info.done} {info.failed}"
+
+
+def _due(known: OpenedRun, version: str) -> bool:
+    """Whether a run that has changed is to be read again: at once, or after a rest while it is being written."""
+    return not (known.busy and version.startswith(BUSY)) or time.monotonic() - known.began > max(
+        2.0, REST * known.seconds
+    )
 
 
 def _size(run: Run) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlencode
 
@@ -12,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from ragtriage import __version__
-from ragtriage.config import named_numbers
+from ragtriage.core.display import one_line, sanitize
 from ragtriage.core.errors import ConfigError, NotStoredError, RagtriageError
 from ragtriage.diagnosis.headline import KIND_WORDS
 from ragtriage.diagnosis.rules import SURE, is_bad
@@ -25,9 +26,10 @@ from ragtriage.report.words import level_sign, short_title, shown_time, title_of
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.metric_tally import BINS
 from ragtriage.view.case_index import WORST, CaseIndex, ListedRow, Places, Selection
-from ragtriage.view.filters import READ_BY, TAG, BadFilterError, address, chips, range_text, read_selection
+from ragtriage.view.filters import TAG, BadFilterError, address, chips, range_text, read_selection
 from ragtriage.view.history import history_of, run_before
-from ragtriage.view.opened_runs import NotReadYetError, OpenedRun, OpenedRuns
+from ragtriage.view.listing import listing_of, position_in, reading_of
+from ragtriage.view.opened_runs import NoSuchCaseError, NotReadYetError, OpenedRun, OpenedRuns
 from ragtriage.view.reasons import reasons_of
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 ROWS = 50
 """Cases on a page of a list."""
+MOST_TAGS = 4
+"""Tags that a list offers."""
 MOST_CHOICES = 50
 """Values of a tag up to which a list offers them."""
 RENEWED = 2
@@ -117,7 +121,8 @@ class Pages:
 
     def run(self, request: Request) -> Response:
         """One run as a whole."""
-        key, read_by, thresholds = self._reading(request)
+        reading = reading_of(self._runs, request)
+        key, read_by, thresholds = reading.key, reading.by, reading.thresholds
         by = request.query_params.get("by") or self._by
         run = self._runs.report(key, thresholds, by)
         config = self._runs.config(self._runs.source.run(key), thresholds)
@@ -133,15 +138,12 @@ class Pages:
 
     def cases(self, request: Request) -> Response:
         """A list of cases."""
-        key, read_by, thresholds = self._reading(request)
         if wanted := request.query_params.get("id"):
-            return self._named_case(key, wanted, read_by)
-        config = self._runs.config(self._runs.source.run(key), thresholds)
-        selection = read_selection(request.query_params.multi_items(), config)
-        opened = self._runs.ready(key, thresholds, likely=selection.order in {rule.name for rule in config.rules})
-        index = opened.index
-        _require_tags(selection, index)
-        found = index.select(selection)
+            reading = reading_of(self._runs, request)
+            return self._named_case(reading.key, wanted, reading.by)
+        listing = listing_of(self._runs, request)
+        opened, selection, found = listing.opened, listing.selection, listing.found
+        key, read_by, index, config = listing.reading.key, listing.reading.by, opened.index, opened.config
         start = start_of(index, found, request)
         places = found[start : start + ROWS]
         rows = index.rows([int(place) for place in places], selection.order)
@@ -166,14 +168,13 @@ class Pages:
 
     def case(self, request: Request) -> Response:
         """One case in full, and its neighbours in the list that it was reached from."""
-        key, read_by, thresholds = self._reading(request)
-        position = int(request.path_params["position"])
-        opened = self._runs.opened(key, thresholds)
+        reading = reading_of(self._runs, request)
+        key, read_by = reading.key, reading.by
+        position = position_in(request.path_params["position"])
+        opened = self._runs.opened(key, reading.thresholds)
         config = opened.config
         selection = read_selection(request.query_params.multi_items(), config)
-        record = next(opened.run.records(range(position, position + 1)), None)
-        if record is None:
-            raise NotStoredError(f"{opened.run.info.called} has no case at {position:,}")
+        record = opened.record(position)
         findings = config.diagnose(record)
         limits = config.rules, config.thresholds, config.metrics
         base = f"/runs/{quote(key)}/cases"
@@ -218,8 +219,16 @@ class Pages:
         if isinstance(error, HTTPException):
             return self.page(request, "error.html.j2", said="There is no such page.", status=404, waiting=False)
         status = 404 if isinstance(error, NotStoredError) else 400 if isinstance(error, ConfigError) else 500
-        bad = isinstance(error, BadFilterError)
-        return self.page(request, "error.html.j2", said=str(error), status=status, waiting=False, bad_filter=bad)
+        instead: list[tuple[str, str]] = []
+        if isinstance(error, BadFilterError) and error.part:
+            rest = [one for one in request.query_params.multi_items() if one[0] != error.part]
+            path = quote(request.url.path)
+            instead = [(f"{path}?{urlencode(rest)}", f"this list without {error.part}")] if rest else []
+            instead.append((path, "this list without filters"))
+        if isinstance(error, NoSuchCaseError) and error.nearest is not None:
+            base = f"/runs/{quote(request.path_params['key'])}/cases/{error.nearest}"
+            instead = [(base, f"the nearest, at {error.nearest:,}")]
+        return self.page(request, "error.html.j2", said=str(error), status=status, waiting=False, instead=instead)
 
     def _named_case(self, key: str, name: str, read_by: Mapping[str, str]) -> Response:
         run = self._runs.source.run(key)
@@ -227,15 +236,6 @@ class Pages:
         if at is None:
             run.record(name)  # says which ids are near
         return RedirectResponse(f"/runs/{quote(key)}/cases/{at}" + (f"?{urlencode(read_by)}" if read_by else ""), 303)
-
-    def _reading(self, request: Request) -> tuple[str, dict[str, str], dict[str, float]]:
-        """The run's key, the parts of the address that say how it is read, and the thresholds among them."""
-        key = request.path_params["key"]
-        read_by = {name: value for name in READ_BY if (value := request.query_params.get(name))}
-        limits = read_by.get("threshold", "")
-        info = self._runs.source.run(key).info
-        given = [part.replace(":", "=", 1) for part in limits.split(",") if part]
-        return key, read_by, dict(named_numbers(given, "threshold", info.metrics)) if given else {}
 
     def page(self, request: Request, name: str, *, status: int = 200, waiting: bool, **found: Any) -> Response:
         """A page of a template, with what all of them know; one that is `waiting` asks again by itself."""
@@ -247,7 +247,7 @@ class Pages:
             renewed=RENEWED if waiting else 0,
             version=__version__,
             kind_order=tuple(KIND_WORDS),
-            **{"bad_filter": False, **found},
+            **{"instead": (), **found},
         )
         return HTMLResponse(text, status)
 
@@ -287,15 +287,6 @@ def answering(pages: Pages, page: Callable[[Request], Response]) -> Callable[[Re
     return answer
 
 
-def _require_tags(selection: Selection, index: CaseIndex) -> None:
-    for name, _ in selection.tags:
-        if name in index.unfiltered_tags:
-            raise BadFilterError(f"tag.{name}: the tag has too many values to be filtered by; search for one instead")
-        if name not in index.tags:
-            known = ", ".join(index.tags) or "none"
-            raise BadFilterError(f"tag.{name}: no case of the run has this tag; there are {known}")
-
-
 class Positioned(Protocol):
     """What a list is taken from: cases or pairs by their positions."""
 
@@ -309,9 +300,10 @@ def start_of(index: Positioned, found: Places, request: Request) -> int:
     for name in ("after", "before"):
         if name in given:
             try:
-                place = index.place_of(int(given[name]))
-            except ValueError as error:
-                raise BadFilterError(f"{name}={given[name][:20]}: write the position of a case") from error
+                place = index.place_of(position_in(given[name]))
+            except NotStoredError as error:
+                told = f"{name}={one_line(given[name], 20)}: write the position of a case"
+                raise BadFilterError(told, name) from error
             at = place_in(found, place)
             if at is not None:
                 return at + 1 if name == "after" else max(0, at - ROWS)
@@ -387,5 +379,7 @@ def _ordered(selection: Selection, order: str, *, descending: bool) -> Selection
 
 
 def _choices(index: CaseIndex) -> dict[str, tuple[str, ...]]:
-    """The values of the tags that a list offers."""
-    return {name: values for name, values in index.tags.items() if len(values) <= MOST_CHOICES}
+    """The values of the tags that a list offers; a form can't send one with control characters as it is."""
+    few = ((name, values) for name, values in index.tags.items() if len(values) <= MOST_CHOICES)
+    plain = ((name, tuple(v for v in values if v == sanitize(v))) for name, values in few if name == sanitize(name))
+    return dict(islice(((name, values) for name, values in plain if values), MOST_TAGS))

@@ -62,7 +62,9 @@ def read_pairs(given: Iterable[tuple[str, str]], metrics: Sequence[MetricCompari
         else:
             near = near_names(name, [*names, *plain], 1)
             known = f"did you mean {near[0]}?" if near else f"there are {', '.join([*names, *plain])}"
-            raise BadFilterError(f"{one_line(name, 60)}={one_line(value, 60)} is no filter of this comparison: {known}")
+            raise BadFilterError(
+                f"{one_line(name, 60)}={one_line(value, 60)} is no filter of this comparison: {known}", name
+            )
     return PairSelection(**found, ranges=tuple(ranges))
 
 

@@ -8,15 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, NotStoredError
-from ragtriage.runs.run import Run, RunInfo
+from ragtriage.runs.run import FINISHED, Run, RunInfo
 from ragtriage.store import Store
+from ragtriage.store.folder import open_folder
 from ragtriage.view.comparisons import Comparisons
 from ragtriage.view.export import Exports
 from ragtriage.view.label_results import LabelResults
@@ -56,22 +59,27 @@ class StoreRuns:
         return str(info.number)
 
 
-@dataclass(frozen=True, slots=True)
 class FolderRun:
-    """The run in a folder, alone."""
+    """The run in a folder, alone; opened anew where the folder has changed."""
 
-    found: Run
-    store: None = None
+    store = None
+
+    def __init__(self, found: Run) -> None:
+        self._found = found
+        self._version = found.place.version()
 
     def runs(self) -> Sequence[RunInfo]:
         """See `RunSource`."""
-        return [self.found.info]
+        return [self.run(FOLDER).info]
 
     def run(self, key: str) -> Run:
         """See `RunSource`."""
         if key != FOLDER:
-            raise NotStoredError(f"there is no run {key[:40]}: only {self.found.info.called} is looked at")
-        return self.found
+            raise NotStoredError(f"there is no run {one_line(key, 40)}: only {self._found.info.called} is looked at")
+        version = self._found.place.version()
+        if version != self._version or self._found.info.state != FINISHED:
+            self._found, self._version = open_folder(self._found.info.address), version
+        return self._found
 
     def key(self, info: RunInfo) -> str:  # noqa: ARG002  # there is one
         """See `RunSource`."""
@@ -100,8 +108,8 @@ def application(runs: OpenedRuns, pages: Pages, labels: Path = LABELS) -> Starle
         page("/runs/{key}", pages.run),
         page("/runs/{key}/state", pages.state),
         page("/runs/{key}/cases", pages.cases),
-        page("/runs/{key}/cases/{position:int}", pages.case),
-        page("/runs/{key}/cases/{position:int}.html", exports.case),
+        page("/runs/{key}/cases/{position}.html", exports.case),
+        page("/runs/{key}/cases/{position}", pages.case),
         page("/runs/{key}/export.{form}", exports.cases),
         page("/runs/{key}/label", labelling.label),
         Route("/runs/{key}/label", labelling.give, methods=["POST"]),
@@ -120,7 +128,7 @@ def compare(request: Request) -> Response:
     given = request.query_params.getlist("run")
     if len(given) != 2:
         raise ConfigError(f"tick two runs to compare them: {len(given)} are")
-    older, newer = sorted(given, key=lambda key: (len(key), key))
+    older, newer = (quote(key, safe="") for key in sorted(given, key=lambda key: (len(key), key)))
     return RedirectResponse(f"/compare/{older}/{newer}", 303)
 
 
@@ -135,6 +143,7 @@ def listening(port: int | None, host: str = "127.0.0.1") -> socket.socket:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             found.bind((host, tried))
+            found.listen()  # so that a browser that is opened at once is answered, and nobody else gets the port
         except OSError as error:
             found.close()
             failure = error

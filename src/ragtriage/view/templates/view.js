@@ -25,7 +25,7 @@
   const filters = document.querySelector("form.filters");
   if (filters) {
     filters.addEventListener("formdata", (event) => {
-      for (const [name, value] of [...event.formData]) if (!value) event.formData.delete(name);
+      for (const [name, value] of [...event.formData]) if (!value && !name.startsWith("tag.")) event.formData.delete(name);
     });
     for (const list of filters.querySelectorAll("select")) list.addEventListener("change", () => filters.requestSubmit());
   }
