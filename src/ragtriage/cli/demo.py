@@ -53,7 +53,7 @@ def _compare(store: str | None, report: Path | None) -> None:
     if written:
         console.print(f"The report: {written}", markup=False, highlight=False, soft_wrap=True)
     console.print("The cases in a browser:")
-    there = f" --store {shlex.quote(store)}" if store else ""
-    console.print(f"  {program_name()} view{there}", markup=False, highlight=False, soft_wrap=True)
+    flag = f" --store {shlex.quote(store)}" if store else ""
+    console.print(f"  {program_name()} view{flag}", markup=False, highlight=False, soft_wrap=True)
     console.print("Your own file (JSONL, JSON or CSV with a question, an answer and the retrieved texts):")
     console.print(f"  {program_name()} evaluate answers.jsonl", markup=False, highlight=False)

@@ -25,7 +25,7 @@ from ragtriage.report.templating import asset, environment, shares
 from ragtriage.report.words import level_sign, short_title, shown_time, title_of, two_places
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.metric_tally import BINS
-from ragtriage.view.case_index import WORST, CaseIndex, ListedRow, Places, Selection
+from ragtriage.view.case_index import WORST, CaseIndex, CasePlaces, ListedRow, Selection
 from ragtriage.view.filters import TAG, BadFilterError, address, chips, range_text, read_selection
 from ragtriage.view.history import history_of
 from ragtriage.view.listing import listing_of, position_in, reading_of
@@ -278,7 +278,7 @@ def answering(pages: Pages, page: Callable[[Request], Response]) -> Callable[[Re
     return answer
 
 
-def _start(index: CaseIndex, found: Places, request: Request) -> int:
+def _start(index: CaseIndex, found: CasePlaces, request: Request) -> int:
     """Where the page of a list begins: behind, or before, the case at a position."""
     given = request.query_params
     for name in ("after", "before"):
@@ -294,7 +294,7 @@ def _start(index: CaseIndex, found: Places, request: Request) -> int:
     return 0
 
 
-def _place_in(found: Places, place: int | None) -> int | None:
+def _place_in(found: CasePlaces, place: int | None) -> int | None:
     if place is None:
         return None
     at = (found == place).nonzero()[0]
