@@ -31,14 +31,16 @@ from ragtriage.diagnosis.rules import RULES, thresholds_with
 from ragtriage.metrics import THELMA
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
+from ragtriage.runs.kept_counts import keep_counts
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.selection import ALL_ROWS
-from ragtriage.store import open_store
+from ragtriage.runs.tally import SlicedTally
+from ragtriage.store import Store, open_store
 
 CONFIG = EvaluationConfig(THELMA, thresholds_with({}))
 NAMES = tuple(metric.name for metric in THELMA)
 BASE = 500
-"""Cases that are written as an evaluation writes them; all others are copies of them."""
+"""Cases that are written as an evaluation writes them; all others are copies of them. Divides the number of all."""
 QUICK = 20_000
 PORTION = 20_000
 
@@ -62,7 +64,20 @@ def fill(folder: Path, cases: int, chance: random.Random) -> float:
             _copy(connection, range(first, min(cases, first + PORTION)), chance)
             connection.commit()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with open_store(folder) as store:
+        _keep_counts(store, cases)
     return path.stat().st_size / cases
+
+
+def _keep_counts(store: Store, cases: int) -> None:
+    """What an evaluation would have kept, but that every copy is counted as the case that it is a copy of."""
+    first, whole = SlicedTally(CONFIG), SlicedTally(CONFIG)
+    for record in store.run(1).records(range(BASE)):
+        first.add(record)
+    counts = first.whole.counts()
+    for _ in range(cases // BASE):
+        whole.whole.take(counts, moments=True)
+    keep_counts(store.run(1), CONFIG, whole)
 
 
 OWN = {
@@ -114,7 +129,7 @@ class Server:
     _cookie: dict[str, str] = {}  # noqa: RUF012  # until it is known
 
     def _ask(self, path: str) -> tuple[str, str]:
-        self._connection.request("GET", path, headers=self._cookie)
+        self._connection.request("GET", path, headers={"connection": "close", **self._cookie})
         answer = self._connection.getresponse()
         text = answer.read().decode()
         assert answer.status in (200, 303), f"{path}: {answer.status} {text[:2000]}"
@@ -208,6 +223,8 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="a folder that holds the run, or is to hold it")
     parser.add_argument("--without-thresholds", action="store_true", help="leave out what takes longest")
     given = parser.parse_args()
+    if given.cases % BASE:
+        parser.error(f"--cases has to be a multiple of {BASE}")
     cases, chance = QUICK if given.quick else given.cases, random.Random(5)
     with tempfile.TemporaryDirectory() as own:
         folder = given.keep or Path(own)

@@ -43,7 +43,7 @@ WORST, INPUT = "worst", "input"
 """Orders beside those by a score and by a probability: the most pressing kind first, sure ones before; as in the
 input."""
 
-Places = NDArray[np.int32]
+CasePlaces = NDArray[np.int32]
 """Rows of the index, from 0; not the positions in the run, of which some may be missing."""
 Mask = NDArray[np.bool_]
 
@@ -182,8 +182,8 @@ class CaseIndex:
         self.cancelled = False
         self._texts = sqlite3.connect("", check_same_thread=False, isolation_level=None)
         self._lock = threading.Lock()
-        self._orders: OrderedDict[tuple[str, bool], Places] = OrderedDict()
-        self._selected: OrderedDict[Selection, Places] = OrderedDict()
+        self._orders: OrderedDict[tuple[str, bool], CasePlaces] = OrderedDict()
+        self._selected: OrderedDict[Selection, CasePlaces] = OrderedDict()
         self.words: WordIndex | None = None
         """Once somebody searches."""
 
@@ -265,7 +265,7 @@ class CaseIndex:
     def __len__(self) -> int:
         return len(self.positions)
 
-    def select(self, wanted: Selection) -> Places:
+    def select(self, wanted: Selection) -> CasePlaces:
         """The places of the wanted cases, in the wanted order.
 
         Raises:
@@ -322,7 +322,7 @@ class CaseIndex:
             most = _micro(wanted.high)
             yield values < most if wanted.below else values <= most
 
-    def _order(self, name: str, *, descending: bool) -> Places:
+    def _order(self, name: str, *, descending: bool) -> CasePlaces:
         if name == INPUT:
             return np.arange(len(self), dtype=np.int32)
         known = self._orders.get((name, descending))
@@ -385,7 +385,7 @@ class CaseIndex:
         at = min(int(np.searchsorted(self.positions, position)), len(self) - 1)
         return min((int(self.positions[i]) for i in {max(0, at - 1), at}), key=lambda one: abs(one - position))
 
-    def counts(self, places: Places) -> dict[str, Counter[str]]:
+    def counts(self, places: CasePlaces) -> dict[str, Counter[str]]:
         """How many of some cases are of which kind and component, and have which finding."""
         found: dict[str, Counter[str]] = {"kind": Counter(), "component": Counter(), "rule": Counter()}
         for head, count in zip(self._head_values, np.bincount(self._heads[places]).tolist(), strict=False):
@@ -415,7 +415,7 @@ def _micro(value: float) -> int:
     return round(max(-_LAST, min(_LAST, value * MICRO)))
 
 
-def _remember(known: OrderedDict[Any, Places], key: Any, value: Places) -> None:
+def _remember(known: OrderedDict[Any, CasePlaces], key: Any, value: CasePlaces) -> None:
     """Keep what was found, as much as there is room for; the newest always stays."""
     known[key] = value
     room = MOST_REMEMBERED - sum(one.nbytes for one in known.values())

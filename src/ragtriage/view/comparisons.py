@@ -26,7 +26,7 @@ from ragtriage.runs.compare.matched import match
 from ragtriage.runs.compare.pairing import pair_up
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.run import Run
-from ragtriage.view.case_index import INPUT, Places, Selection
+from ragtriage.view.case_index import INPUT, CasePlaces, Selection
 from ragtriage.view.filters import range_text
 from ragtriage.view.opened_runs import PATIENCE, OpenedRuns, version_of
 from ragtriage.view.pages import ROWS, Pages, place_in, start_of
@@ -224,7 +224,7 @@ class Comparisons:
         compared: ComparedRuns = self._runs.result(what, lambda: _compare(base, new, config, options), PATIENCE)
         return compared
 
-    def _selected(self, request: Request, compared: ComparedRuns) -> tuple[PairSelection, Places]:
+    def _selected(self, request: Request, compared: ComparedRuns) -> tuple[PairSelection, CasePlaces]:
         selection = read_pairs(request.query_params.multi_items(), compared.pairs.metrics)
         found = None
         if selection.words:

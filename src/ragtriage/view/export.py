@@ -16,7 +16,7 @@ from ragtriage.report.case_report import case_report, legend_of, listed_case, lo
 from ragtriage.report.templating import environment, page_parts
 from ragtriage.runs.export import CaseRows, ExportedFields, ExportFormat, export_file
 from ragtriage.runs.tally import Diagnosed
-from ragtriage.view.case_index import Places
+from ragtriage.view.case_index import CasePlaces
 from ragtriage.view.filters import BadFilterError
 from ragtriage.view.listing import listing_of, position_in, reading_of
 from ragtriage.view.opened_runs import OpenedRun, OpenedRuns
@@ -72,7 +72,7 @@ class Exports:
         return HTMLResponse(page, headers={"content-disposition": f'attachment; filename="{name}.html"'})
 
 
-def _diagnosed(opened: OpenedRun, places: Places) -> Iterator[Diagnosed]:
+def _diagnosed(opened: OpenedRun, places: CasePlaces) -> Iterator[Diagnosed]:
     for place in places:
         position = int(opened.index.positions[place])
         for record in opened.run.records(range(position, position + 1)):

@@ -43,7 +43,7 @@ class ListedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MetricLine:
     """One metric over the runs that have it, the oldest first."""
 
     title: str
@@ -60,7 +60,7 @@ class History:
     runs: tuple[ListedRun, ...]
     metrics: tuple[tuple[str, str], ...]
     """Name and title, in the order of the newest run that has it."""
-    lines: dict[str, Line]
+    lines: dict[str, MetricLine]
     older: int
     waiting: bool
     """Whether something is still being counted."""
@@ -124,10 +124,10 @@ def run_before(runs: OpenedRuns, info: RunInfo) -> RunInfo | None:
     return next((one for one in alike if one.project == info.project and one.number != info.repeats), None)
 
 
-def _line(name: str, title: str, found: Sequence[ListedRun]) -> Line:
+def _line(name: str, title: str, found: Sequence[ListedRun]) -> MetricLine:
     known = [(one, m) for one in reversed(found) if (m := one.metric(name)) and m.numbers.mean is not None]
     if not known:
-        return Line(title, (), ())
+        return MetricLine(title, (), ())
     bottom, top = known[-1][1].numbers.range
     step = (WIDTH - 2 * EDGE) / max(1, len(known) - 1)
     points: list[tuple[float, float, str]] = []
@@ -143,7 +143,7 @@ def _line(name: str, title: str, found: Sequence[ListedRun]) -> Line:
             paths.append([])
         judged = own
         paths[-1].append(f"{x},{y}")
-    return Line(title, tuple(" ".join(path) for path in paths if len(path) > 1), tuple(points))
+    return MetricLine(title, tuple(" ".join(path) for path in paths if len(path) > 1), tuple(points))
 
 
 def _named(info: RunInfo) -> str:

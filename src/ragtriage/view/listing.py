@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ragtriage.config import named_numbers
 from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, NotStoredError
-from ragtriage.view.case_index import CaseIndex, Places, Selection
+from ragtriage.view.case_index import CaseIndex, CasePlaces, Selection
 from ragtriage.view.filters import READ_BY, TAG, BadFilterError, read_selection
 from ragtriage.view.opened_runs import PATIENCE, OpenedRun, OpenedRuns
 
@@ -21,7 +21,7 @@ MOST_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RunReading:
     """How an address says that a run is read."""
 
     key: str
@@ -35,13 +35,13 @@ class Reading:
 class Listing:
     """The cases that an address asks for."""
 
-    reading: Reading
+    reading: RunReading
     opened: OpenedRun
     selection: Selection
-    found: Places
+    found: CasePlaces
 
 
-def reading_of(runs: OpenedRuns, request: Request) -> Reading:
+def reading_of(runs: OpenedRuns, request: Request) -> RunReading:
     """How the run of an address is read.
 
     Raises:
@@ -53,7 +53,7 @@ def reading_of(runs: OpenedRuns, request: Request) -> Reading:
     metrics = runs.source.run(key).info.metrics
     given = [part.replace(":", "=", 1) for part in by.get("threshold", "").split(",") if part]
     try:
-        return Reading(key, by, dict(named_numbers(given, "threshold", metrics)) if given else {})
+        return RunReading(key, by, dict(named_numbers(given, "threshold", metrics)) if given else {})
     except ConfigError as error:
         raise BadFilterError(str(error), "threshold") from error
 

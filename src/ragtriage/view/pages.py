@@ -25,7 +25,7 @@ from ragtriage.report.templating import asset, environment, shares
 from ragtriage.report.words import level_sign, short_title, shown_time, title_of, two_places
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.metric_tally import BINS
-from ragtriage.view.case_index import WORST, CaseIndex, ListedRow, Places, Selection
+from ragtriage.view.case_index import WORST, CaseIndex, CasePlaces, ListedRow, Selection
 from ragtriage.view.filters import TAG, BadFilterError, address, chips, range_text, read_selection
 from ragtriage.view.history import history_of, run_before
 from ragtriage.view.listing import listing_of, position_in, reading_of
@@ -294,7 +294,7 @@ class Positioned(Protocol):
         """Where what stands at a position of the run is; None if there is nothing."""
 
 
-def start_of(index: Positioned, found: Places, request: Request) -> int:
+def start_of(index: Positioned, found: CasePlaces, request: Request) -> int:
     """Where the page of a list begins: behind, or before, the case at a position."""
     given = request.query_params
     for name in ("after", "before"):
@@ -310,7 +310,7 @@ def start_of(index: Positioned, found: Places, request: Request) -> int:
     return 0
 
 
-def place_in(found: Places, place: int | None) -> int | None:
+def place_in(found: CasePlaces, place: int | None) -> int | None:
     """Where a place stands in a list, from 0; None if it isn't in it."""
     if place is None:
         return None

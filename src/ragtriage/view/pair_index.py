@@ -18,7 +18,7 @@ from ragtriage.runs.compare.changed_cases import fault_flags, source_change
 from ragtriage.runs.compare.comparison import COMPARED, Comparison, MetricComparison, SourceChange
 from ragtriage.runs.compare.matched import Matched
 from ragtriage.runs.run import Run
-from ragtriage.view.case_index import INPUT, MICRO, UNDEFINED, Places, ScoreRange
+from ragtriage.view.case_index import INPUT, MICRO, UNDEFINED, CasePlaces, ScoreRange
 
 PairChange = Literal[FaultKind, "none"]
 CHANGES: tuple[PairChange, ...] = ("broken", "fixed", "other", "none")
@@ -129,7 +129,7 @@ class PairIndex:
     def __len__(self) -> int:
         return len(self.positions)
 
-    def select(self, wanted: PairSelection, found: NDArray[np.int64] | None = None) -> Places:
+    def select(self, wanted: PairSelection, found: NDArray[np.int64] | None = None) -> CasePlaces:
         """The places of the wanted pairs, in the wanted order.
 
         Args:
@@ -157,7 +157,7 @@ class PairIndex:
                 most = round(one.high * MICRO)
                 yield values < most if one.below else values <= most
 
-    def _order(self, name: str, *, descending: bool) -> Places:
+    def _order(self, name: str, *, descending: bool) -> CasePlaces:
         if name == INPUT:
             return np.arange(len(self), dtype=np.int32)
         if name == CHANGED:
@@ -193,7 +193,7 @@ class PairIndex:
         at = int(np.searchsorted(self.positions, position))
         return at if at < len(self) and self.positions[at] == position else None
 
-    def counts(self, places: Places) -> dict[str, Counter[str]]:
+    def counts(self, places: CasePlaces) -> dict[str, Counter[str]]:
         """How many of some pairs changed in which way, and are counted under which component."""
         return {
             "change": _counted(CHANGES, self._changes[places]),

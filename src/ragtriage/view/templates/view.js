@@ -9,6 +9,10 @@
     return null;
   };
 
+  /* A page that waits for something asks again. */
+  const renewed = Number(document.documentElement.dataset.renewed);
+  if (renewed) setTimeout(() => location.reload(), 1000 * renewed);
+
   /* Light or dark: by the system, until one is chosen. */
   const theme = at("theme");
   const dark = () => (document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
