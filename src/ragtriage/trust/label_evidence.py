@@ -14,7 +14,7 @@ from ragtriage.trust.baselines import words
 from ragtriage.trust.label_files import PROMPTS, Item
 
 
-class NamedText(NamedTuple):
+class EvidenceText(NamedTuple):
     """A text that a component is held against."""
 
     name: str
@@ -32,19 +32,19 @@ class Passage(NamedTuple):
     text: str
 
 
-def texts_against(item: Item, record: Record) -> list[NamedText]:
+def texts_against(item: Item, record: Record) -> list[EvidenceText]:
     """All that a component is held against; nothing where it is the question alone."""
     case, prompt = record.case, PROMPTS[item.metric]
     if prompt.against == "sources":
-        return [NamedText(f"Source {i}", source.text) for i, source in enumerate(case.known_sources, 1)]
+        return [EvidenceText(f"Source {i}", source.text) for i, source in enumerate(case.known_sources, 1)]
     if prompt.against == "reference":
-        return [NamedText("True answer", case.reference or "")]
+        return [EvidenceText("True answer", case.reference or "")]
     # of a claim that is held against the query its response is shown
     shown = prompt.against == "response" or ("Claim" in prompt.component and case.response)
-    return [NamedText("Response", case.response or "")] if shown else []
+    return [EvidenceText("Response", case.response or "")] if shown else []
 
 
-def nearest_passages(item: Item, texts: Sequence[NamedText]) -> list[Passage]:
+def nearest_passages(item: Item, texts: Sequence[EvidenceText]) -> list[Passage]:
     """All passages, those that share most with the component first.
 
     By rare words alone, and never by what the judge has found: a passage that the judge chose would give it away.
@@ -59,7 +59,7 @@ def nearest_passages(item: Item, texts: Sequence[NamedText]) -> list[Passage]:
     return sorted(passages, key=lambda one: -shared(one.text))
 
 
-def _passages(given: NamedText) -> Iterator[Passage]:
+def _passages(given: EvidenceText) -> Iterator[Passage]:
     rows = [block for block in blocks(given.text) if block.shape == "row" and any(block.header)]
     for one in split_sentences(given.text):
         at = one.span[0] if one.span else -1

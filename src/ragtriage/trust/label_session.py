@@ -13,7 +13,7 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.statistics import IntervalEstimate, wilson
 from ragtriage.metrics import metric_named
 from ragtriage.runs.run import Run
-from ragtriage.trust.label_evidence import NamedText, Passage, nearest_passages, texts_against
+from ragtriage.trust.label_evidence import EvidenceText, Passage, nearest_passages, texts_against
 from ragtriage.trust.label_files import (
     PROMPTS,
     Item,
@@ -61,7 +61,7 @@ def _wrapped(text: str, most: int | None = None) -> list[str]:
     return wrapper.wrap(clean) or ["  (empty)"]
 
 
-def _whole(texts: Sequence[NamedText]) -> list[str]:
+def _whole(texts: Sequence[EvidenceText]) -> list[str]:
     """Every line of the texts on its own, so that tables can be read."""
     found = []
     for name, text in texts:
@@ -69,7 +69,7 @@ def _whole(texts: Sequence[NamedText]) -> list[str]:
     return found
 
 
-def _nearest(item: Item, texts: Sequence[NamedText], lines: int) -> list[str]:
+def _nearest(item: Item, texts: Sequence[EvidenceText], lines: int) -> list[str]:
     """The passages nearest to the component, as many as there is room for; above a table's row stand its columns."""
     if not texts:
         return []

@@ -17,7 +17,7 @@ from ragtriage.trust.label_files import Label
 from ragtriage.trust.label_session import JudgeComparison, compare_with_judge
 from ragtriage.trust.reliability_curve import MIN_LABELS, CurvePoint, reliability_curve
 from ragtriage.trust.two_people import people_agreement
-from ragtriage.view.labelling import Asked, asked_of, labels_of, names_of
+from ragtriage.view.labelling import LabelRequest, asked_of, labels_of, names_of
 from ragtriage.view.opened_runs import PATIENCE, OpenedRuns, version_of
 from ragtriage.view.pages import Pages
 
@@ -145,7 +145,7 @@ class LabelResults:
         return known
 
 
-def _is_left(asked: Asked, labels: Sequence[Label]) -> bool:
+def _is_left(asked: LabelRequest, labels: Sequence[Label]) -> bool:
     return sum(one.by == asked.by and one.metric in asked.metrics for one in labels) < asked.n
 
 

@@ -18,7 +18,7 @@ from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, NotStoredError, RagtriageError
 from ragtriage.core.validation import STRICT, Invalid, validated
 from ragtriage.runs.run import RUNNING, Run, RunInfo
-from ragtriage.trust.label_evidence import NamedText, Passage, nearest_passages, texts_against
+from ragtriage.trust.label_evidence import EvidenceText, Passage, nearest_passages, texts_against
 from ragtriage.trust.label_files import PROMPTS, Item, Label, LabelFile, metrics_to_label, read_labels
 from ragtriage.trust.label_session import Draw, LabellingSession, drawn_of, items_of_run
 from ragtriage.view.filters import BadFilterError
@@ -39,13 +39,13 @@ GIVEN_PATIENCE = 20.0
 """Seconds that an answer waits where the run has changed and is drawn from anew; a page says so sooner."""
 LARGEST_ANSWER = 64_000
 """Bytes of a request that gives a label."""
-Said = Literal["yes", "no", "skip"]
-LABELS: Mapping[Said, bool | None] = {"yes": True, "no": False, "skip": None}
+GivenAnswer = Literal["yes", "no", "skip"]
+LABELS: Mapping[GivenAnswer, bool | None] = {"yes": True, "no": False, "skip": None}
 CHANGED = "The item has changed since it was shown, so nothing was written. Here it is as it is now."
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LabelRequest:
     """Which sample an address names, and who labels it."""
 
     metrics: tuple[str, ...]
@@ -68,7 +68,7 @@ class GivenLabel:
 
     item: tuple[str, str, int]
     """Its case, metric and component."""
-    answer: Said
+    answer: GivenAnswer
     version: str
     """Of what was shown."""
 
@@ -97,7 +97,7 @@ class ShownItem:
     near: tuple[PassageGroup, ...]
     left: int
     """Passages that aren't among those."""
-    whole: tuple[NamedText, ...]
+    whole: tuple[EvidenceText, ...]
 
     @property
     def version(self) -> str:
@@ -205,7 +205,7 @@ class Labelling:
         running = info.state == RUNNING
         return self._pages.page(request, name, waiting=False, file=str(self._file), running=running, **found)
 
-    def _draw(self, key: str, run: Run, asked: Asked, patience: float = PATIENCE) -> Draw:
+    def _draw(self, key: str, run: Run, asked: LabelRequest, patience: float = PATIENCE) -> Draw:
         what = "draw", key, version_of(run), asked.metrics, asked.n, asked.seed
 
         def draw() -> Draw:
@@ -246,11 +246,11 @@ def names_of(info: RunInfo) -> tuple[str, ...]:
     return (info.identity,) if info.address else (str(info.number), info.identity)
 
 
-def _session(file: LabelFile, run: Run, draw: Draw, asked: Asked, *, looking: bool = False) -> LabellingSession:
+def _session(file: LabelFile, run: Run, draw: Draw, asked: LabelRequest, *, looking: bool = False) -> LabellingSession:
     return LabellingSession(file, names_of(run.info)[0], draw.sample, asked.by, draw.name, looking=looking)
 
 
-def asked_of(request: Request, info: RunInfo) -> Asked:
+def asked_of(request: Request, info: RunInfo) -> LabelRequest:
     """The sample that an address names.
 
     Raises:
@@ -264,7 +264,9 @@ def asked_of(request: Request, info: RunInfo) -> Asked:
     by = given.get("by", "").strip()
     if len(by) > LONGEST_NAME:
         raise BadFilterError(f"by={one_line(by, 40)}: a name has at most {LONGEST_NAME} characters", "by")
-    return Asked(metrics, _whole_number(request, "n", USUAL, 1, MOST), _whole_number(request, "seed", 0, 0, 2**31), by)
+    return LabelRequest(
+        metrics, _whole_number(request, "n", USUAL, 1, MOST), _whole_number(request, "seed", 0, 0, 2**31), by
+    )
 
 
 def _whole_number(request: Request, name: str, usual: int, low: int, high: int) -> int:
