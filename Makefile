@@ -13,7 +13,7 @@ demo: .venv/installed
 
 # In the order of the folders, small files come last, so that no worker ends long after the others.
 test: .venv/installed-dev
-	@command -v chromium >/dev/null || echo "note: there is no 'chromium' here, so the report's browser tests are skipped (Debian: apt-get install chromium)"
+	@command -v chromium >/dev/null || echo "note: there is no 'chromium' here, so the browser tests of the report and the viewer are skipped (Debian: apt-get install chromium)"
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # The LLM judge against real servers of its own, with a model that the tests write; llama-cpp-python may have to be compiled.
@@ -33,7 +33,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[view]'
 	@touch $@
 
 .venv/installed-real: .venv/bin/python tests/real/requirements.txt

@@ -19,7 +19,7 @@ MODULES = {
 
 ORDER = (
     "core", "text", "metrics", "planning", "judges", "evaluation", "diagnosis", "config", "readers", "runs", "store",
-    "execution", "collect", "monitor", "testset", "trust", "report", "demo", "cli", "testing", "pytest_plugin",
+    "execution", "collect", "monitor", "testset", "trust", "report", "view", "demo", "cli", "testing", "pytest_plugin",
     "__main__",
 )  # fmt: skip
 """A package imports only from those before it, without exceptions, also where only a type checker looks."""

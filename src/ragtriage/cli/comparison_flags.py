@@ -12,13 +12,11 @@ from typing import Literal
 from ragtriage.cli.console import tell
 from ragtriage.cli.input_files import check_output
 from ragtriage.config import Settings, named_numbers
-from ragtriage.core.case import Record
-from ragtriage.core.errors import ConfigError, InputError, NotStoredError
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import near_names
 from ragtriage.metrics import GROUPS, metric_named
 from ragtriage.report.comparison_files import write_comparison_junit, write_comparison_markdown
-from ragtriage.report.comparison_page import write_comparison_page
-from ragtriage.report.comparison_words import Quote, Quotes
+from ragtriage.report.comparison_page import quotes_of, write_comparison_page
 from ragtriage.runs.compare.choose import Chosen
 from ragtriage.runs.compare.comparison import Comparison
 from ragtriage.runs.compare.gates import CompareGates, share_limits, worse_limits
@@ -138,24 +136,3 @@ def check_files(named: Mapping[str, Path], read: Iterable[str | Path | None]) ->
             raise InputError(f"{flag} {path}: can't be written, as {there} is a file")
         if not os.access(there, os.W_OK):
             raise InputError(f"{flag} {path}: can't be written: no right to write in {there}")
-
-
-def quotes_of(found: Comparison, base: Chosen, new: Chosen) -> Quotes:
-    """The texts of the cases that are listed as changed, as far as the store has them."""
-    cases = [case for listed in (found.worse, found.better) if listed for case in listed.cases]
-    quotes: dict[str, Quote] = {}
-    for case in cases:
-        old, now = _record(base, case.base_id), _record(new, case.id)
-        if query := (now or old):
-            quotes[case.id] = Quote(query.case.query, *(one.case.response if one else None for one in (old, now)))
-    return quotes
-
-
-def _record(side: Chosen, case_id: str) -> Record | None:
-    """A case of a side's first run; None where it has no texts: of a baseline, or deleted."""
-    if not side.runs:
-        return None
-    try:
-        return side.runs[0].record(case_id)
-    except NotStoredError:
-        return None

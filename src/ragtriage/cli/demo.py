@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import typer
@@ -51,5 +52,8 @@ def _compare(store: str | None, report: Path | None) -> None:
     console.print()
     if written:
         console.print(f"The report: {written}", markup=False, highlight=False, soft_wrap=True)
+    console.print("The cases in a browser:")
+    flag = f" --store {shlex.quote(store)}" if store else ""
+    console.print(f"  {program_name()} view{flag}", markup=False, highlight=False, soft_wrap=True)
     console.print("Your own file (JSONL, JSON or CSV with a question, an answer and the retrieved texts):")
     console.print(f"  {program_name()} evaluate answers.jsonl", markup=False, highlight=False)

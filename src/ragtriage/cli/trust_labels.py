@@ -22,21 +22,27 @@ from ragtriage.core.validation import as_builtins
 from ragtriage.report.calibration_document import calibration_document
 from ragtriage.report.trust_document import PICKED, labels_document
 from ragtriage.runs.evaluation_config import CORRECTIONS
-from ragtriage.runs.run import Run
 from ragtriage.trust.calibration import calibrate as calibrated
 from ragtriage.trust.label_files import (
-    Item,
     Label,
     LabelFile,
     SampledItem,
     items_of,
     likely_errors,
     metrics_to_label,
-    random_sample,
     read_labels,
-    sample_name,
 )
-from ragtriage.trust.label_session import KEYS, LINES, WIDTH, AskKey, LabellingSession, compare_with_judge, screen
+from ragtriage.trust.label_session import (
+    KEYS,
+    LINES,
+    WIDTH,
+    AskKey,
+    LabellingSession,
+    compare_with_judge,
+    drawn_of,
+    items_of_run,
+    screen,
+)
 from ragtriage.trust.settings_text import write_settings
 
 _CLEAR = "\x1b[2J\x1b[H"
@@ -73,13 +79,12 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
         tell_deleted(stored)
         print_rejected(file.rejected, len(file.rejected) + len(file.labels))
         metrics = metrics_to_label(metric or ["groundedness"], stored.info.metrics)
-        items = _items(stored, metrics)
-        if not items:
-            raise InputError(f"run {stored.number} shows no component of {', '.join(metrics)}: nothing can be labelled")
+        items = items_of_run(stored, metrics)
         if pick == "random":
-            sample, drawn = random_sample(items, n, seed), sample_name(metrics, len(items), seed)
+            sample, drawn = drawn_of(items, metrics, n, seed)
         else:
-            other = [] if against is None else _items(there.run(against), metrics)
+            beside = () if against is None else there.run(against).records()
+            other = [item for record in beside for item in items_of(record, metrics)]
             sample, drawn = likely_errors(items, n, seed, other), ""
             shown.write(f"{textwrap.fill(PICKED, WIDTH)}\n")
         session = LabellingSession(file, str(stored.number), sample, by, drawn)
@@ -104,10 +109,6 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
     else:
         sys.stdout.write("\n")
         show(labels_document(session.labels, str(out)))
-
-
-def _items(stored: Run, metrics: tuple[str, ...]) -> list[Item]:
-    return [item for record in stored.records() for item in items_of(record, metrics)]
 
 
 def _asking(record: Callable[[str], Record], count: int, shown: TextIO) -> AskKey:

@@ -49,6 +49,7 @@ from ragtriage.runs.evaluation_config import (
     to_stored,
     told_by,
 )
+from ragtriage.runs.kept_counts import keep_counts
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.repeats.counting import repeats_of
 from ragtriage.runs.repeats.summary import RepeatSummary
@@ -347,6 +348,7 @@ def write_run(
         return str(stopped)
     except StoreError as error:
         raise StoreError(store_failure(error, tally.summary().cases, run, answers.unsaved)) from error
+    keep_counts(store.run(run.number), config, tally)
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -100,6 +101,16 @@ def first_line(path: InputPath) -> Mapping[str, Any] | None:
     return row.values if row else None
 
 
+def require_lines_name(path: Path, what: str) -> None:
+    """Refuse a file that lines are to be written to and whose name isn't that of a JSONL file.
+
+    Raises:
+        ConfigError: it isn't.
+    """
+    if path.suffix.lower() not in _SUFFIXES:
+        raise ConfigError(f"{path}: {what} are JSON Lines: give the file a name that ends in .jsonl")
+
+
 def open_to_append(path: Path, what: str) -> int:
     """The descriptor of a file to read and append to; it and its folders are made if they aren't there.
 
@@ -109,12 +120,12 @@ def open_to_append(path: Path, what: str) -> int:
         ConfigError: its name isn't that of a JSONL file.
         InputError: it can't be written.
     """
-    if path.suffix.lower() not in _SUFFIXES:
-        raise ConfigError(f"{path}: {what} are JSON Lines: give the file a name that ends in .jsonl")
+    require_lines_name(path, what)
     try:
         private_folder(path.parent)
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), PRIVATE_FILE)
-        _mend_end(file)
+        with _alone(file):
+            _mend_end(file)
     except OSError as error:
         raise InputError(f"{path}: can't be written: {error.strerror or error}") from None
     return file
@@ -142,5 +153,22 @@ def _mend_end(file: int) -> None:
 def append(file: int, row: Mapping[str, Any]) -> None:
     """Write one row as a line; when this returns, the operating system has it."""
     line = (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "replace")
-    while line:
-        line = line[os.write(file, line) :]
+    with _alone(file):
+        while line:
+            line = line[os.write(file, line) :]
+
+
+@contextmanager
+def _alone(file: int) -> Iterator[None]:
+    """Where the system can, no other process mends the file's end while a line is half written, or the other way."""
+    try:
+        from fcntl import LOCK_EX, LOCK_UN, flock  # noqa: PLC0415  # only some systems have it
+
+        flock(file, LOCK_EX)
+    except (ImportError, OSError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        flock(file, LOCK_UN)

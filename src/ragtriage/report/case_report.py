@@ -417,6 +417,8 @@ class ListedCase:
     """What is named beside the kind: see `ragtriage.diagnosis.Headline`."""
     reading: str
     sure: bool
+    rules: tuple[str, ...]
+    """Those of all its findings."""
     scores: Mapping[str, float | None]
     """Metric name → value, None where it is undefined."""
     rank: Rank
@@ -443,6 +445,7 @@ def listed_case(
         one_line(head.about, 120),
         one_line(head.reading, 200),
         head.sure,
+        tuple(dict.fromkeys(finding.rule for finding in findings)),
         scores,
         case_rank(record, findings, head, thresholds or {}, metrics),
     )

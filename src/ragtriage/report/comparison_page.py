@@ -1,4 +1,4 @@
-"""One self-contained HTML file for a comparison, without a script."""
+"""A comparison in HTML: what its sections show, and one self-contained file of them, without a script."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ragtriage.core.case import Record
 from ragtriage.core.display import p_text, signed
+from ragtriage.core.errors import NotStoredError
 from ragtriage.report import comparison_words
 from ragtriage.report.comparison_words import (
     SIGNS,
+    Quote,
     Quotes,
     gate_cell,
     gate_name,
@@ -22,6 +25,7 @@ from ragtriage.report.comparison_words import (
 )
 from ragtriage.report.templating import environment, page_parts, write_page
 from ragtriage.report.words import two_places
+from ragtriage.runs.compare.choose import Chosen
 from ragtriage.runs.compare.comparison import ChangedCases, Comparison, MetricComparison
 from ragtriage.runs.compare.gates import slice_value
 
@@ -35,38 +39,68 @@ PLAIN_SIGNS = (("❌", "✗"), ("⚠️", "!"), ("✅", "✓"))
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 
+class NoLinks:
+    """Where the parts of the file lead: nowhere. The viewer's lead to runs, lists of pairs and pairs."""
+
+    run = metric = faults = case = lambda self, _: ""  # noqa: ARG005  # as the viewer's
+
+
 def write_comparison_page(path: Path, found: Comparison, quotes: Quotes | None = None) -> None:
     """Write a comparison as one HTML file that loads nothing.
 
     An older file is replaced only when the new one is complete.
     """
+    shown = {**comparison_parts(found, quotes or {}), **page_parts([], "report.css", "comparison.css")}
+    write_page(path, environment().get_template("comparison.html.j2").generate(**shown, links=NoLinks()))
+
+
+def comparison_parts(found: Comparison, quotes: Quotes) -> dict[str, Any]:
+    """What the sections of a comparison show, but for where their parts lead (`links`)."""
     state, says = verdict_of(found)
     reach = _reach(found)
-    stream = environment().get_template("comparison.html.j2").generate(
-        found=found,
-        state=state,
-        says=says,
-        sign=_plain(SIGNS[state]),
-        reach=reach,
-        rows=[_row(found, row, reach) for row in found.metrics if row.paired],
-        apart=[row for row in found.metrics if not row.paired],
-        lists=[
-            (word, cases, list(_cases(cases, quotes or {})))
+    return {
+        "found": found,
+        "says": says,
+        "sign": _plain(SIGNS[state]),
+        "reach": reach,
+        "rows": [_row(found, row, reach) for row in found.metrics if row.paired],
+        "apart": [row for row in found.metrics if not row.paired],
+        "lists": [
+            (word, cases, list(_cases(cases, quotes)))
             for word, cases in (("worse", found.worse), ("better", found.better))
             if cases and cases.cases
         ],
-        plot_size=PLOT,
-        words=comparison_words,
-        signed=signed,
-        p_text=p_text,
-        two_places=two_places,
-        title_of_row=title_of_row,
-        gate_sign=lambda gate: _plain(gate_sign(gate)),
-        gate_name=gate_name,
-        slice_value=slice_value,
-        **page_parts("", "report.css", "comparison.css"),
-    )  # fmt: skip
-    write_page(path, stream)
+        "plot_size": PLOT,
+        "words": comparison_words,
+        "signed": signed,
+        "p_text": p_text,
+        "two_places": two_places,
+        "title_of_row": title_of_row,
+        "gate_sign": lambda gate: _plain(gate_sign(gate)),
+        "gate_name": gate_name,
+        "slice_value": slice_value,
+    }
+
+
+def quotes_of(found: Comparison, base: Chosen, new: Chosen) -> Quotes:
+    """The texts of the cases that are listed as changed, as far as the store has them."""
+    cases = [case for listed in (found.worse, found.better) if listed for case in listed.cases]
+    quotes: dict[str, Quote] = {}
+    for case in cases:
+        old, now = _record(base, case.base_id), _record(new, case.id)
+        if query := (now or old):
+            quotes[case.id] = Quote(query.case.query, *(one.case.response if one else None for one in (old, now)))
+    return quotes
+
+
+def _record(side: Chosen, case_id: str) -> Record | None:
+    """A case of a side's first run; None where it has no texts: of a baseline, or deleted."""
+    if not side.runs:
+        return None
+    try:
+        return side.runs[0].record(case_id)
+    except NotStoredError:
+        return None
 
 
 def _plain(text: str) -> str:

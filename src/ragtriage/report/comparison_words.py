@@ -89,19 +89,47 @@ def paired_text(found: Comparison) -> str:
     return f"{paired:,} of {plural(of, 'case')}" if paired < of else plural(of, "case")
 
 
-def fault_lines(faults: FaultChanges | None) -> Iterator[tuple[str, str]]:
-    """`1 case fixed`, `ticket (unsupported_claims)`: the pairs whose faults changed, by id; none if none did."""
+FaultKind = Literal["fixed", "broken", "other"]
+"""What became of the faults of a pair: see `FaultChanges`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFaults:
+    """The pairs whose faults changed alike."""
+
+    kind: FaultKind
+    heading: str
+    """`1 case fixed`."""
+    by_fault: Mapping[str, Sequence[str]]
+    """The fault, empty where there is nothing to say, and new's ids."""
+    more: int
+    """Pairs that aren't listed."""
+
+
+def listed_faults(faults: FaultChanges | None) -> Iterator[ListedFaults]:
+    """The pairs whose faults changed; none if none did."""
     if faults is None:
         return
-    kinds = zip(("fixed", "broken", "with other faults"), (faults.fixed, faults.broken, faults.others), strict=True)
-    for (word, cases), count in zip(kinds, faults.counts, strict=True):
+    kinds: tuple[tuple[FaultKind, str, Sequence[FaultChange]], ...] = (
+        ("fixed", "fixed", faults.fixed),
+        ("broken", "broken", faults.broken),
+        ("other", "with other faults", faults.others),
+    )
+    for (kind, word, cases), count in zip(kinds, faults.counts, strict=True):
         if count:
             by_fault: dict[str, list[str]] = {}
             for case in cases:
-                by_fault.setdefault(_fault(case, word), []).append(id_text(case.id))
-            told = "; ".join(", ".join(ids) + (f" ({fault})" if fault else "") for fault, ids in by_fault.items())
-            more = f"; and {count - len(cases):,} more" if count > len(cases) else ""
-            yield f"{plural(count, 'case')} {word}", told + more
+                by_fault.setdefault(_fault(case, word), []).append(case.id)
+            yield ListedFaults(kind, f"{plural(count, 'case')} {word}", by_fault, count - len(cases))
+
+
+def fault_lines(faults: FaultChanges | None) -> Iterator[tuple[str, str]]:
+    """`1 case fixed`, `ticket (unsupported_claims)`: the same in words, by id."""
+    for one in listed_faults(faults):
+        told = "; ".join(
+            ", ".join(map(id_text, ids)) + (f" ({fault})" if fault else "") for fault, ids in one.by_fault.items()
+        )
+        yield one.heading, told + (f"; and {one.more:,} more" if one.more else "")
 
 
 def _fault(case: FaultChange, word: str) -> str:

@@ -10,6 +10,7 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from ragtriage.runs.tally import Diagnosed
 
 FULL = 300
 """Cases that are shown in full."""
-MOST_ROWS = 10_000
+MOST_ROWS = 2_000
 """Cases that stand in the table, the worst of them."""
 MOST_BYTES = 12_000_000
 """Of all full cases together; the rest stand as rows, so that the file stays under 20 MB."""
@@ -43,6 +44,24 @@ Ranked = tuple[Rank, int, str, ListedCase]
 """A case's rank, its place in the input, its id and its row."""
 
 
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """Where the parts of the page lead: to its own cases, and nowhere else. The viewer's lead to lists of cases."""
+
+    cases: Mapping[str, int]
+    """Id → number of the cases that are shown in full."""
+
+    def case(self, name: str) -> str:
+        """The address of a case; empty, as the others, where there is none."""
+        return f"#case-{self.cases[name]}" if name in self.cases else ""
+
+    def bar(self, metric: MetricReport, at: int) -> str:  # noqa: ARG002  # as the viewer's
+        """Of the cases in one part of a plot."""
+        return ""
+
+    undefined = reading = kind = slice = lambda self, _: ""  # noqa: ARG005  # as the viewer's
+
+
 def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diagnosed]], full: int = FULL) -> None:
     """Write the report as one HTML file that loads nothing.
 
@@ -53,14 +72,16 @@ def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diag
     kinds: Counter[str] = Counter()
     worst = heapq.nsmallest(MOST_ROWS, _ranked(cases(), header, kinds))
     names = [m.numbers.name for m in run.metrics]
+    rules = list(dict.fromkeys(rule for _, _, _, row in worst for rule in row.rules))
     rows = sorted(
-        (place, _as_array(row, at, names, header.thresholds)) for at, (_, place, _, row) in enumerate(worst, 1)
+        (place, _as_array(row, at, names, rules, header.thresholds)) for at, (_, place, _, row) in enumerate(worst, 1)
     )
     same, tables = repeats_report(run.repeats.summary, header.judge) if run.repeats else ("", ())
     columns = {
         "titles": [m.title for m in run.metrics],
         "thresholds": [[m.threshold, m.numbers.better == "lower"] for m in run.metrics],
         "kinds": dict(KIND_WORDS),
+        "rules": [rule.replace("_", " ") for rule in rules],
         "signs": {"kinds": {kind: SIGNS[kind] for kind in KIND_WORDS}, **LEVEL_SIGNS},
     }
     stream = environment().get_template("page.html.j2").generate(
@@ -69,7 +90,7 @@ def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diag
         ranked=kinds.total(),
         listed=len(worst),
         kinds=kinds,
-        anchors={case: number for number, (_, _, case, _) in enumerate(worst[:full], 1)},
+        links=PageLinks({case: number for number, (_, _, case, _) in enumerate(worst[:full], 1)}),
         plot_size=PLOT,
         plot_of=plot_of,
         missing_scores_of=missing_scores_of,
@@ -82,7 +103,7 @@ def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diag
         columns=_json(columns),
         rows=Markup(",\n").join(_json(row) for _, row in rows),
         full_cases=list(pages(_in_full(cases(), worst[:full], header), MOST_BYTES)),
-        **page_parts("report.js", "report.css"),
+        **page_parts(["report.js", "marks.js"], "report.css"),
     )  # fmt: skip
     write_page(path, stream)
 
@@ -144,10 +165,13 @@ def _exact(value: float, limit: float | None) -> float:
     return settled(value, max(3, len(told_apart(value, limit).partition(".")[2])))
 
 
-def _as_array(row: ListedCase, number: int, names: Sequence[str], limits: Mapping[str, float]) -> list[Any]:
-    """A row as the script reads it: place, id, query, kind, component, about, reading, sure, then the scores."""
+def _as_array(
+    row: ListedCase, number: int, names: Sequence[str], rules: Sequence[str], limits: Mapping[str, float]
+) -> list[Any]:
+    """A row as the script reads it: place, id, query, kind, component, about, reading, sure, findings, the scores."""
     scores = [None if (value := row.scores.get(name)) is None else _exact(value, limits.get(name)) for name in names]
-    return [number, row.id, row.query, row.kind, row.component, row.about, row.reading, int(row.sure), *scores]
+    found = [rules.index(rule) for rule in row.rules]
+    return [number, row.id, row.query, row.kind, row.component, row.about, row.reading, int(row.sure), found, *scores]
 
 
 def _json(value: object) -> Markup:

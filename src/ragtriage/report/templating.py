@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -71,9 +71,9 @@ def breakable(name: str) -> Markup:
     return Markup("<wbr>").join(pieces)
 
 
-def page_parts(script: str, *styles: str) -> dict[str, str]:
-    """What a page carries: its script (none if empty), its style, and a policy that allows these two alone."""
-    own, style = _asset(script) if script else "", "\n".join(map(_asset, styles))
+def page_parts(scripts: Sequence[str], *styles: str) -> dict[str, str]:
+    """What a page carries: its scripts, its style, and a policy that allows these alone."""
+    own, style = "\n".join(map(asset, scripts)), "\n".join(map(asset, styles))
     return {
         "script": Markup(own),  # noqa: S704  # our own file
         "style": Markup(style),  # noqa: S704  # our own files
@@ -112,7 +112,8 @@ def write_page(path: Path, chunks: Iterable[str]) -> None:
         file.writelines(chunks)
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A script or a style that lies beside the templates."""
     return files("ragtriage.report").joinpath("templates", name).read_text("utf-8").strip()
 
 

@@ -67,7 +67,7 @@ def write_testset_page(
         cross=list(cross_rows(analysis.blames)) if analysis.blames else [],
         words=WORDS,
         sides=SIDES,
-        **page_parts("testset.js", "report.css", "testset.css"),
+        **page_parts(["testset.js"], "report.css", "testset.css"),
     )  # fmt: skip
     write_page(path, stream)
 
@@ -210,7 +210,7 @@ def write_reliability_page(
         interval=interval.capitalize(),
         published=published,
         share_of=share_of,
-        **page_parts("", "report.css", "testset.css"),
+        **page_parts([], "report.css", "testset.css"),
     )  # fmt: skip
     write_page(path, stream)
 

@@ -105,6 +105,8 @@ class Columns:
     texts: Sequence[str] | None = None
     """The roles whose texts are read; of the others only the digests are. None: none is."""
     headings: bool = False
+    digests: bool = True
+    """Whether the texts that aren't read are there by their digests; where not, they may be left out."""
 
 
 FACTS = Columns()

@@ -147,7 +147,7 @@ class MetricTally:
 
     def counts(self) -> dict[str, Any]:
         """What was counted, the scores as their sums; of JSON's types."""
-        moments = Moments.of(*self._arrays(), self.metric)
+        moments = self._summed()
         told = {"undefined": dict(self.undefined), "failed": dict(self.failed), "unknown": self.unknown}
         return told | {"moments": moments.as_json(), "doubt": self.doubt.parts, "moved": self.moved.parts}
 
@@ -161,6 +161,17 @@ class MetricTally:
         if moments:
             self.moments = self.moments or Moments.of(np.empty(0), np.empty(0), self.metric)
             self.moments.take(counts["moments"])
+
+    def sum_up(self) -> None:
+        """Count the single scores by their sums from now on, and hold them no longer."""
+        self.moments = self._summed()
+        self.values, self.weights = array("d"), array("d")
+
+    def _summed(self) -> Moments:
+        found = Moments.of(*self._arrays(), self.metric)
+        if self.moments:
+            found.take(self.moments.as_json())
+        return found
 
     def summary(self) -> MetricSummary:
         """The numbers so far."""

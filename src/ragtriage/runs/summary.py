@@ -250,6 +250,11 @@ class Tally:
             rank, case = counts["worst"]
             self._worst = min(filter(None, (self._worst, (rank_from(rank), case))))
 
+    def sum_up(self) -> None:
+        """From now on scores count by their sums; see `take`."""
+        for column in self._columns.values():
+            column.sum_up()
+
     def add_scores(self, metric: str, values: Numbers, weights: Numbers) -> None:
         """Add the single scores of one metric, with their cases' weights; see `take`."""
         self._columns[metric].add_scores(values, weights)

@@ -46,6 +46,11 @@ class SlicedTally:
             self._slices.setdefault(label, self._tally()).add(record, assessed)
         return self.whole.add(record, assessed)
 
+    def sum_up(self) -> None:
+        """From now on scores count by their sums, and none is held alone."""
+        for tally in (self.whole, *self._slices.values()):
+            tally.sum_up()
+
     def summary(self) -> Summary:
         """All records."""
         return self.whole.summary()
@@ -67,17 +72,19 @@ class SlicedTally:
 def tally_of(
     run: Run, config: EvaluationConfig, by: str | None = None, *, most_drawn_from: int = MOST_DRAWN_FROM
 ) -> SlicedTally:
-    """Count a run; what was counted as its parts were written isn't counted again where the criteria are the same.
+    """Count a run; what was counted as it was written isn't counted again where the criteria are the same.
 
     With more cases than `most_drawn_from`, scores count by their sums.
     """
     tally = SlicedTally(config, by)
     parts = run.place.counted() if by is None and config.counts_like(config_of(run.info)) else None
+    moments = run.info.done + run.info.failed > most_drawn_from
     if parts is None:
         for record in run.records():
             tally.add(record)
+        if moments:
+            tally.sum_up()
         return tally
-    moments = run.info.done + run.info.failed > most_drawn_from
     for part in parts:
         counts = part.counts
         if counts is None:

@@ -27,7 +27,16 @@ from ragtriage.store.postgresql import Told
 from ragtriage.store.question_locks import exclusive
 from ragtriage.store.run_writer import RunWriter
 from ragtriage.store.schema import RECORDS_AT, listed_for, runs
-from ragtriage.store.tables import InputScan, TablePlace, no_run, read_means, read_run, read_runs, shared_cases
+from ragtriage.store.tables import (
+    InputScan,
+    RunCounts,
+    TablePlace,
+    no_run,
+    read_means,
+    read_run,
+    read_runs,
+    shared_cases,
+)
 
 EVERY_PROJECT = "*"
 """What is given for a project to mean all of them."""
@@ -98,6 +107,7 @@ class Store:
         self.project = project
         self.database = database
         self._writing: list[RunWriter] = []
+        self._counts = RunCounts()
 
     def scan(self, input: str) -> InputScan:  # noqa: A002  # the word for it everywhere in the store
         """Gather the identity of a file's rows, and how many changed since its last finished run, in one pass."""
@@ -202,7 +212,7 @@ class Store:
     def runs(self, *, everywhere: bool = False) -> list[RunInfo]:
         """The runs of the store's project, the newest first; with `everywhere` those of all projects."""
         project = None if everywhere else self.project
-        return self.database.read(lambda connection: read_runs(connection, project=project))
+        return self.database.read(lambda connection: read_runs(connection, project=project, counts=self._counts))
 
     def no_run(self) -> str:
         """That the store's project has no run, and which projects have; for messages."""
@@ -221,7 +231,7 @@ class Store:
         Raises:
             NotStoredError: there is no such run; says which there are.
         """
-        info = self.database.read(lambda connection: read_run(connection, number, self.project))
+        info = self.database.read(lambda connection: read_run(connection, number, self.project, self._counts))
         kept = info.configuration.get(RECORDS_AT)
         return open_folder(kept["address"], info) if kept else Run(TablePlace(self.database, info))
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Connection, Label, Table, and_, case, delete, func, select, tuple_
+import numpy as np
+from sqlalchemy import Connection, Label, RowMapping, Table, and_, bindparam, case, delete, func, select, tuple_
 
 from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, Case
 from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.verdicts import Outcome
 from ragtriage.runs.case_row import CaseHeading, CaseRow, CaseText, Columns, RowsHash, digest, outcome_from
-from ragtriage.runs.run import FINISHED, RejectedRow, RunInfo
+from ragtriage.runs.kept_counts import kept_counts
+from ragtriage.runs.run import FINISHED, RUNNING, CountedPart, RejectedRow, RunInfo
 from ragtriage.store.database import IN_ONE_STATEMENT, Database
 from ragtriage.store.lease import STALE, RunBusyError, surely_dead
 from ragtriage.store.schema import (
@@ -36,6 +38,8 @@ CHUNK = 64
 """Records that are read together."""
 LIGHT_CHUNK = 1000
 """Rows without their steps that are read together."""
+SCORES_CHUNK = 20_000
+"""Scores of one metric that are read together."""
 MOST_DIGITS, MOST_RUNS = 10, 2**31 - 1
 """Of a run's number: a server's table holds no larger one."""
 LONGEST_SHOWN = 40
@@ -44,30 +48,53 @@ _FACTS = ("position", "id", "tags", "weight", "language", "relevant_ids")
 _ALL = (*_FACTS, "id_digest", "content", "failed", "seconds", "time", "trace_id", "steps")
 
 
-def read_runs(connection: Connection, number: int | None = None, project: str | None = None) -> list[RunInfo]:
-    """The runs of a project (all, if None), the newest first, or the one with this number."""
+class RunCounts:
+    """How many cases of runs are done, failed, and rows rejected: counted once a run that nobody is writing."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], dict[str, int]] = {}
+
+    def of(self, connection: Connection, row: RowMapping) -> dict[str, int]:
+        """The counts of the run in a row of the table `runs`."""
+        key = row["number"], row["state"], row["finished"], row["heartbeat"]
+        found = self._known.get(key)
+        if found is None:
+            counted = connection.execute(_COUNTS, {"number": row["number"]}).mappings().one()
+            found = {name: counted[name] for name in COUNTS}
+            if row["owner"] is None and row["state"] != RUNNING:
+                self._known[key] = found
+        return found
+
+
+def read_runs(
+    connection: Connection, number: int | None = None, project: str | None = None, counts: RunCounts | None = None
+) -> list[RunInfo]:
+    """The runs of a project (all, if None), the newest first, or the one with this number.
+
+    `counts` are those that are known already.
+    """
     mine = listed_for(project) if number is None else runs.c.number == number
-    found = connection.execute(_RUNS.where(mine)).mappings()
-    return [_info({**row, "metrics": tuple(row["metrics"])}) for row in found]
+    known = counts or RunCounts()
+    query = select(runs).where(mine).order_by(runs.c.number.desc())
+    return [_info(row, known.of(connection, row)) for row in connection.execute(query).mappings().all()]
 
 
-def _info(row: dict[str, Any]) -> RunInfo:
+def _info(row: RowMapping, counted: Mapping[str, int]) -> RunInfo:
     """A run in a line; of one whose records lie in a run in a folder, the counts that were kept with it."""
     kept = row["configuration"].get(RECORDS_AT)
-    return RunInfo(**row | ({name: kept[name] for name in COUNTS} if kept else {}))
+    told = {one.name: row[one.name] for one in fields(RunInfo) if one.name in runs.c}
+    told |= {name: (kept or counted)[name] for name in COUNTS}
+    return RunInfo(**told | {"metrics": tuple(row["metrics"])})
 
 
 def _counted(label: str, table: Table, *conditions: Any) -> Label[int]:
-    counting = select(func.count()).select_from(table).where(table.c.run == runs.c.number, *conditions)
-    return counting.correlate(runs).scalar_subquery().label(label)
+    counting = select(func.count()).select_from(table).where(table.c.run == bindparam("number"), *conditions)
+    return counting.scalar_subquery().label(label)
 
 
-_RUNS = select(
-    *(runs.c[one.name] for one in fields(RunInfo) if one.name in runs.c),
-    _counted("done", cases, ~cases.c.failed),
-    _counted("failed", cases, cases.c.failed),
-    _counted("rejected", rejected),
-).order_by(runs.c.number.desc())
+_COUNTS = select(
+    _counted("done", cases, ~cases.c.failed), _counted("failed", cases, cases.c.failed), _counted("rejected", rejected)
+)
 
 
 def read_means(connection: Connection, numbers: Sequence[int]) -> dict[int, dict[str, float]]:
@@ -88,7 +115,9 @@ def read_means(connection: Connection, numbers: Sequence[int]) -> dict[int, dict
     return found
 
 
-def read_run(connection: Connection, which: int | str, project: str | None = None) -> RunInfo:
+def read_run(
+    connection: Connection, which: int | str, project: str | None = None, counts: RunCounts | None = None
+) -> RunInfo:
     """The run with a number, also as a text, or the `last`: the newest, or the first of the newest repeated evaluation.
 
     A run that a test session made is never the last.
@@ -97,13 +126,14 @@ def read_run(connection: Connection, which: int | str, project: str | None = Non
         connection: to read from.
         which: a number, which may be of any project, or `last`.
         project: whose last run is meant; anybody's if None.
+        counts: those that are known already.
 
     Raises:
         NotStoredError: there is no such run; says which there are.
     """
     text = str(which).strip()
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS else None
-    if number is not None and number <= MOST_RUNS and (found := read_runs(connection, number)):
+    if number is not None and number <= MOST_RUNS and (found := read_runs(connection, number, counts=counts)):
         return found[0]
     by_number = select(runs.c.number, runs.c.repeats).where(listed_for(None)).order_by(runs.c.number.desc()).limit(10)
     mine = by_number.where(listed_for(project))
@@ -114,7 +144,7 @@ def read_run(connection: Connection, which: int | str, project: str | None = Non
     if text != "last" and not (text.isascii() and text.isdecimal()):
         raise NotStoredError(f"{text[:LONGEST_SHOWN]!r} is no run: give its number, or last; {there}")
     if text == "last":
-        return read_runs(connection, newest[0].repeats or newest[0].number)[0]
+        return read_runs(connection, newest[0].repeats or newest[0].number, counts=counts)[0]
     raise NotStoredError(f"there is no run {text[:LONGEST_SHOWN]}; {there}")
 
 
@@ -154,20 +184,28 @@ class TablePlace:
                     return
                 span = rows[0]["position"], rows[-1]["position"]
                 found = _outcomes(connection, self.info, *span) if what.scores else {}
-                written = read_texts(connection, self.info.number, *span, what.texts) if what.texts is not None else {}
+                written = self._texts(connection, span, what) if what.texts is not None else {}
                 headings = _headings(connection, self.info.number, *span) if what.headings else {}
             for row in rows:
                 at = row["position"]
                 yield CaseRow(**row, outcomes=found.get(at, {}), texts=written.get(at, ()), heading=headings.get(at))
             after = rows[-1]["position"]
 
+    def _texts(self, connection: Connection, span: tuple[int, int], what: Columns) -> dict[int, list[CaseText]]:
+        return read_texts(connection, self.info.number, *span, what.texts or (), others=what.digests)
+
     def scores(self, metric: str) -> Iterator[tuple[int, float | None, bool]]:
         """See `Place`."""
         here = (scores.c.run == self.info.number) & (scores.c.metric == metric)
         query = select(scores.c.position, scores.c.value, scores.c.failed).where(here).order_by(scores.c.position)
-        with self._database.reading() as connection:
-            found = connection.execute(query).all()
-        return map(tuple, found)
+        after = -1
+        while True:
+            with self._database.reading() as connection:
+                found = connection.execute(query.where(scores.c.position > after).limit(SCORES_CHUNK)).all()
+            yield from map(tuple, found)
+            if len(found) < SCORES_CHUNK:
+                return
+            after = found[-1].position
 
     def position(self, id_digest: bytes) -> int | None:
         """See `Place`."""
@@ -201,8 +239,23 @@ class TablePlace:
             raise RunBusyError(self.info.number, found.owner_pid, found.owner_host, found.silent)
         return f"{found.state} {found.heartbeat}"
 
-    def counted(self) -> None:
-        """See `Place`: records are counted."""
+    def counted(self) -> Iterator[CountedPart] | None:
+        """See `Place`: all of it is one part."""
+        known = kept_counts(self)
+        return None if known is None else iter([CountedPart(range(self.info.rows), known, self._numbers)])
+
+    def _numbers(self, metrics: Sequence[str]) -> dict[str, tuple[Any, Any]]:
+        """The scores of metrics on all cases that have them, and these cases' weights."""
+        own = select(cases.c.position, cases.c.weight).where(cases.c.run == self.info.number)
+        with self._database.reading() as connection:
+            rows = connection.execute(own.order_by(cases.c.position)).all()
+        places, weights = np.array([row[0] for row in rows], np.int64), np.array([row[1] for row in rows], np.float64)
+        found = {}
+        for name in metrics:
+            there = [(position, value) for position, value, _ in self.scores(name) if value is not None]
+            at = np.searchsorted(places, np.array([position for position, _ in there], np.int64))
+            found[name] = np.array([value for _, value in there], np.float64), weights[at]
+        return found
 
     def note(self, kind: str, digest: str, value: str | None = None) -> str | None:
         """See `Place`; notes stand in the table `meta`."""
@@ -221,7 +274,7 @@ class TablePlace:
 
 
 def read_texts(
-    connection: Connection, run: int, first: int, last: int, roles: Sequence[str]
+    connection: Connection, run: int, first: int, last: int, roles: Sequence[str], *, others: bool = True
 ) -> dict[int, list[CaseText]]:
     """The texts of a run's cases from one position to another, by position.
 
@@ -231,8 +284,11 @@ def read_texts(
         first: the first position.
         last: the last one.
         roles: those whose texts are read; of the others only the digests are.
+        others: whether the others are read at all.
     """
     here = (case_texts.c.run == run) & case_texts.c.position.between(first, last)
+    if not others:
+        here &= case_texts.c.role.in_(roles)
     columns = (case_texts.c.role, case_texts.c.ordinal, case_texts.c.label, case_texts.c.hash)
     order = (case_texts.c.position, case_texts.c.role, case_texts.c.ordinal)
     if roles:

@@ -211,7 +211,7 @@ def calibrate(
         judge,
         sum(one.labels for one in labels.metrics),
         labels.unused,
-        tuple(map(_mean, labels.metrics)),
+        corrected_means(labels),
         tuple(decision_thresholds),
         tuple(chances),
         tuple(limits),
@@ -253,6 +253,11 @@ def kind_of(metric: Metric) -> Kind | None:
     """The one kind of question whose probability decides a metric's components; None if there is no such."""
     relations = {step.relation for step in metric.needs.values() if isinstance(step, Match)}
     return next((kind for kind in KINDS if relations == {kind} and kind not in WITHOUT_PROBABILITY), None)
+
+
+def corrected_means(labels: RunLabels) -> tuple[MetricMean, ...]:
+    """The mean of every labelled metric with its correction, or why there is none."""
+    return tuple(map(_mean, labels.metrics))
 
 
 def _mean(found: LabelledMetric) -> MetricMean:

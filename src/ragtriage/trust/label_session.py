@@ -1,23 +1,29 @@
-"""A person labels items one by one, each on one screen without the verdict; every label is kept at once."""
+"""A person labels items one by one, without the verdict, in a terminal or the viewer; every label is kept at once."""
 
 from __future__ import annotations
 
-import math
 import textwrap
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ragtriage.core.case import Record
 from ragtriage.core.display import plural
-from ragtriage.core.errors import ConfigError
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.statistics import IntervalEstimate, wilson
 from ragtriage.metrics import metric_named
-from ragtriage.text.blocks import blocks
-from ragtriage.text.sentences import split_sentences
-from ragtriage.trust.baselines import words
-from ragtriage.trust.label_files import PROMPTS, Item, Label, LabelFile, SampledItem
+from ragtriage.runs.run import Run
+from ragtriage.trust.label_evidence import EvidenceText, Passage, nearest_passages, texts_against
+from ragtriage.trust.label_files import (
+    PROMPTS,
+    Item,
+    Label,
+    LabelFile,
+    SampledItem,
+    items_of,
+    random_sample,
+    sample_name,
+)
 
 LINES = 24
 WIDTH = 80
@@ -40,22 +46,10 @@ def screen(item: Item, record: Record, place: str, *, whole: bool = False, lines
     if whole and record.case.history:
         found += ["Before it", *(line for t in record.case.history for line in _wrapped(f"{t.role}: {t.text}"))]
     component = [prompt.component, *_wrapped(item.text, None if whole else _COMPONENT_LINES)]
-    texts = _evidence(item, record)
+    texts = texts_against(item, record)
     left = lines - _FRAME_LINES - len(found) - len(component)
     evidence = _whole(texts) if whole else _nearest(item, texts, max(3, left))
     return [*found, *component, "", *evidence, "", prompt.question]
-
-
-def _evidence(item: Item, record: Record) -> list[tuple[str, str]]:
-    """What a component is held against: (name, text)."""
-    case, prompt = record.case, PROMPTS[item.metric]
-    if prompt.against == "sources":
-        return [(f"Source {i}", source.text) for i, source in enumerate(case.known_sources, 1)]
-    if prompt.against == "reference":
-        return [("True answer", case.reference or "")]
-    # of a claim that is held against the query its response is shown
-    shown = prompt.against == "response" or ("Claim" in prompt.component and case.response)
-    return [("Response", case.response or "")] if shown else []
 
 
 def _wrapped(text: str, most: int | None = None) -> list[str]:
@@ -67,7 +61,7 @@ def _wrapped(text: str, most: int | None = None) -> list[str]:
     return wrapper.wrap(clean) or ["  (empty)"]
 
 
-def _whole(texts: Sequence[tuple[str, str]]) -> list[str]:
+def _whole(texts: Sequence[EvidenceText]) -> list[str]:
     """Every line of the texts on its own, so that tables can be read."""
     found = []
     for name, text in texts:
@@ -75,47 +69,51 @@ def _whole(texts: Sequence[tuple[str, str]]) -> list[str]:
     return found
 
 
-def _nearest(item: Item, texts: Sequence[tuple[str, str]], lines: int) -> list[str]:
-    """The passages that share most with the component, the nearest first, as many as there is room for.
-
-    By rare words alone, and never by what the judge has found: a passage that the judge chose would give it away. Above
-    a table's row stand the names of its columns.
-    """
+def _nearest(item: Item, texts: Sequence[EvidenceText], lines: int) -> list[str]:
+    """The passages nearest to the component, as many as there is room for; above a table's row stand its columns."""
     if not texts:
         return []
-    passages = [passage for name, text in texts for passage in _passages(name, text)]
-    counts = Counter(word for *_, text in passages for word in set(words(text)))
-    wanted = set(words(item.text))
-
-    def shared(text: str) -> float:
-        return sum(math.log(1 + len(passages) / counts[word]) for word in wanted & set(words(text)))
-
-    order = sorted(range(len(passages)), key=lambda i: (-shared(passages[i][2]), i))
+    passages = nearest_passages(item, texts)
     shown: list[str] = []
+    last: Passage | None = None
     count = 0
-    for i in order:
-        name, columns, text = passages[i]
-        last = passages[order[count - 1]] if count else ("", "", "")
-        block = [name] if name != last[0] else []
-        if columns and (name, columns) != last[:2]:
-            block += _wrapped(columns, _HEADER_LINES)
-        block += _wrapped(text)
+    for passage in passages:
+        block = [passage.name] if last is None or passage.name != last.name else []
+        if passage.columns and (last is None or passage[:2] != last[:2]):
+            block += _wrapped(passage.columns, _HEADER_LINES)
+        block += _wrapped(passage.text)
         if count and len(shown) + len(block) > lines - 1:
             break
         shown += block[: max(_HEADER_LINES + 2, lines - 1)]
-        count += 1
+        last, count = passage, count + 1
     if left := len(passages) - count:
         shown.append(f"({plural(left, 'more sentence')}: e shows everything)")
     return shown or ["(nothing to hold it against)"]
 
 
-def _passages(name: str, text: str) -> Iterator[tuple[str, str, str]]:
-    """(the text's name, the columns of the table that it is a row of, itself) of every sentence and row."""
-    rows = [block for block in blocks(text) if block.shape == "row" and any(block.header)]
-    for one in split_sentences(text):
-        at = one.span[0] if one.span else -1
-        columns = next((row.header for row in rows if row.start <= at < row.end), ())
-        yield name, " | ".join(columns), one.text
+def items_of_run(run: Run, metrics: Sequence[str]) -> list[Item]:
+    """Everything that can be labelled in a run.
+
+    Raises:
+        InputError: there is nothing.
+    """
+    items = [item for record in run.records() for item in items_of(record, metrics)]
+    if not items:
+        raise InputError(f"{run.info.called} shows no component of {', '.join(metrics)}: nothing can be labelled")
+    return items
+
+
+class Draw(NamedTuple):
+    """A random sample of a run's items."""
+
+    sample: Sequence[SampledItem]
+    name: str
+    """See `sample_name`."""
+
+
+def drawn_of(items: Sequence[Item], metrics: Sequence[str], n: int, seed: int) -> Draw:
+    """The sample of n items that every door to labelling draws."""
+    return Draw(random_sample(items, n, seed), sample_name(metrics, len(items), seed))
 
 
 AskKey = Callable[[SampledItem, int, "Label | None"], str]
@@ -156,6 +154,9 @@ def compare_with_judge(labels: Sequence[Label]) -> JudgeComparison:
     return JudgeComparison(len(both) - len(differ), len(both), skipped, unknown, differ)
 
 
+_ANOTHER = "name another file with -o (of `ragtriage view` with --labels)"
+
+
 class LabellingSession:
     """The labels of a sample in a file, and what is left to ask.
 
@@ -168,13 +169,23 @@ class LabellingSession:
         sample: what is to be labelled.
         by: who labels.
         draw: which draw the sample is of, see `sample_name`.
+        looking: whether only an answer may write: chances that a larger sample raises are then written with it.
 
     Raises:
         ConfigError: the file holds labels of the same metrics, run and person that were selected on purpose, and these
             are drawn at random, or the other way round; or labels of another draw, with other inclusion probabilities.
     """
 
-    def __init__(self, file: LabelFile, run: str, sample: Sequence[SampledItem], by: str = "", draw: str = "") -> None:
+    def __init__(
+        self,
+        file: LabelFile,
+        run: str,
+        sample: Sequence[SampledItem],
+        by: str = "",
+        draw: str = "",
+        *,
+        looking: bool = False,
+    ) -> None:
         self._file = file
         self._run = run
         self._by = by
@@ -188,24 +199,27 @@ class LabellingSession:
         self.sample = tuple(one if one.inclusion is None else replace(one, inclusion=largest) for one in sample)
         earlier = {_key(one): one for one in mine}
         self._labels: dict[int, Label] = {}
+        self._raised: list[Label] = []
         for at, sampled in enumerate(self.sample):
             before = earlier.get(_key(sampled.item))
             if before and before.chance != sampled.inclusion:
                 before = replace(before, chance=sampled.inclusion)
-                file.add(before)  # of a larger sample: every item of it had the larger chance
+                self._raised.append(before)  # of a larger sample: every item of it had the larger chance
             if before:
                 self._labels[at] = before
+        if not looking:
+            self._keep_raised()
 
     def _check_fits(self, label: Label, *, picked: bool) -> None:
         if (label.chance is None) != picked:
             raise ConfigError(
                 f"{self._file.path}: holds labels that were {'drawn at random' if picked else 'picked'}: "
-                "name another file with -o, so that they stay apart"
+                f"{_ANOTHER}, so that they stay apart"
             )
         if label.draw and self._draw and label.draw != self._draw:
             raise ConfigError(
                 f"{self._file.path}: holds labels of another draw ({label.draw}), and this one is of {self._draw}: "
-                "use the same --metric and --seed, or name another file with -o"
+                f"use the same --metric and --seed, or {_ANOTHER}"
             )
 
     @property
@@ -225,7 +239,7 @@ class LabellingSession:
             KeyboardInterrupt: as `ask` raises it; all labels so far are kept.
             OSError: the file can't be written.
         """
-        at = self._next(0)
+        at = self.next_from(0)
         while at is not None:
             key = ask(self.sample[at], at, self._labels.get(at))
             if key == "q":
@@ -233,19 +247,34 @@ class LabellingSession:
             if key == "b":
                 at = max(0, at - 1)
                 continue
-            self._keep(at, answer=_LABEL_OF[key])
-            at = self._next(at + 1)
+            self.answer(at, _LABEL_OF[key])
+            at = self.next_from(at + 1)
         return True
 
-    def _keep(self, at: int, *, answer: bool | None) -> None:
+    def answer(self, at: int, said: bool | None) -> None:  # noqa: FBT001  # a value of three
+        """Keep what the person says of one item, None for a skip; when this returns, it is on the disk.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        self._keep_raised()
         item, chance = self.sample[at].item, self.sample[at].inclusion
-        label = Label(self._run, *_key(item), answer, item.verdict, item.score, chance, by=self._by, draw=self._draw)
+        label = Label(self._run, *_key(item), said, item.verdict, item.score, chance, by=self._by, draw=self._draw)
         if chance is None:
             label = replace(label, pick="disagreements", draw="")
         self._file.add(label)
         self._labels[at] = label
 
-    def _next(self, start: int) -> int | None:
+    def _keep_raised(self) -> None:
+        while self._raised:
+            self._file.add(self._raised[0])
+            self._raised.pop(0)
+
+    def label_of(self, at: int) -> Label | None:
+        """What was said of one item."""
+        return self._labels.get(at)
+
+    def next_from(self, start: int) -> int | None:
         """The first item without a label from `start` on, then from the beginning."""
         left = (at for at in range(len(self.sample)) if at not in self._labels)
         return min(left, key=lambda at: (at < start, at), default=None)

@@ -9,16 +9,17 @@
 
   /* The table: all rows stay plain arrays; only a page of them is ever in the document. */
   const FIRST = 25, FURTHER = 100;
-  const AT = 0, ID = 1, QUERY = 2, KIND = 3, COMPONENT = 4, ABOUT = 5, READING = 6, SURE = 7, SCORES = 8;
+  const AT = 0, ID = 1, QUERY = 2, KIND = 3, COMPONENT = 4, ABOUT = 5, READING = 6, SURE = 7, RULES = 8, SCORES = 9;
   const columns = read("columns");
   const rows = read("data");
   const searchable = rows.map((row) => `${row[ID]} ${row[QUERY]}`.toLowerCase());
   const collator = new Intl.Collator(undefined, { numeric: true });
-  const state = { text: "", component: "", kind: "", column: AT, down: false, shown: FIRST };
+  const state = { text: "", component: "", kind: "", rule: "", score: "", column: AT, down: false, shown: FIRST };
   const table = document.getElementById("rows");
   const find = document.getElementById("find");
   const count = document.getElementById("count");
   const further = document.getElementById("further");
+  const ends = [document.getElementById("low"), document.getElementById("high")];
   let chosen = rows;
 
   const compare = (a, b) => {
@@ -81,9 +82,13 @@
 
   const choose = () => {
     const words = state.text.toLowerCase().split(/\s+/).filter(Boolean);
+    const [low, high] = ends.map((end) => (end.value === "" ? NaN : Number(end.value)));
+    const score = SCORES + Number(state.score);
     chosen = rows.filter((row, i) =>
       (!state.component || row[COMPONENT] === state.component)
       && (!state.kind || row[KIND] === state.kind)
+      && (!state.rule || row[RULES].includes(Number(state.rule)))
+      && (!state.score || (row[score] !== null && !(row[score] < low) && !(row[score] > high)))
       && words.every((word) => searchable[i].includes(word)));
     chosen.sort(compare);
     state.shown = FIRST;
@@ -114,7 +119,7 @@
   const choices = (id, column, name) => {
     const list = document.getElementById(id);
     const counts = new Map();
-    for (const row of rows) counts.set(row[column], (counts.get(row[column]) || 0) + 1);
+    for (const row of rows) for (const value of [row[column]].flat()) counts.set(value, (counts.get(value) || 0) + 1);
     for (const [value, cases] of [...counts].sort((a, b) => b[1] - a[1])) {
       list.append(make("option", { value, textContent: `${name(value)} (${cases.toLocaleString("en")})` }));
     }
@@ -122,6 +127,15 @@
   };
   choices("component", COMPONENT, (value) => value);
   choices("kind", KIND, (value) => columns.kinds[value]);
+  choices("rule", RULES, (value) => columns.rules[value]);
+  const metric = document.getElementById("score");
+  columns.titles.forEach((title, i) => metric.append(make("option", { value: String(i), textContent: title })));
+  metric.addEventListener("change", () => {
+    state.score = metric.value;
+    for (const end of ends) end.disabled = !metric.value;
+    choose();
+  });
+  for (const end of ends) end.addEventListener("input", choose);
   let waiting = 0;
   find.addEventListener("input", () => {
     cancelAnimationFrame(waiting);
@@ -134,81 +148,4 @@
   });
   document.querySelector(".filters").hidden = false;
   choose();
-
-  /* A table that goes on to the right, or begins further left, says so. */
-  for (const box of document.querySelectorAll(".scroll")) {
-    const note = make("p", { className: "note goes-on", hidden: true });
-    box.before(note);
-    const look = () => {
-      const left = box.scrollLeft > 1, right = box.scrollLeft + box.clientWidth < box.scrollWidth - 1;
-      note.hidden = !left && !right;
-      note.textContent = right ? "the table goes on to the right →" : "← the table begins further left";
-    };
-    box.addEventListener("scroll", look, { passive: true });
-    new ResizeObserver(look).observe(box);
-    new ResizeObserver(look).observe(box.firstElementChild);
-  }
-
-  /* A link to something inside a closed case opens it. */
-  const reveal = () => {
-    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!target) return;
-    for (let place = target; place; place = place.parentElement) if (place.localName === "details") place.open = true;
-    if (target.localName === "details") target.querySelector("summary").focus({ preventScroll: true });
-    target.scrollIntoView({ block: "start" });
-  };
-  addEventListener("hashchange", reveal);
-  reveal();
-
-  /* What the judge said about the marks under the pointer or the finger. */
-  const tip = document.getElementById("tip");
-  let lit = [];
-  const hide = () => {
-    tip.hidden = true;
-    for (const mark of lit) mark.classList.remove("on");
-    lit = [];
-  };
-  const show = (place) => {
-    hide();
-    const names = place.dataset.c.split(" ");
-    const said = names.map((name) => document.getElementById(name)).filter(Boolean).map((item) => {
-      const copy = item.cloneNode(true);
-      copy.removeAttribute("id");
-      return copy;
-    });
-    if (!said.length) return;
-    const within = place.closest(".response");
-    lit = within ? [...within.querySelectorAll("mark[data-c]")].filter((mark) => mark.dataset.c.split(" ").some((name) => names.includes(name))) : [];
-    for (const mark of lit) mark.classList.add("on");
-    const list = make("ul", { className: "claims" });
-    list.append(...said);
-    tip.replaceChildren(list);
-    tip.hidden = false;
-    const box = place.getClientRects()[0] || place.getBoundingClientRect();
-    const room = document.documentElement.clientWidth;
-    const left = Math.max(8, Math.min(box.left, room - tip.offsetWidth - 8));
-    const below = box.bottom + 8 + tip.offsetHeight < innerHeight || box.top < tip.offsetHeight + 8;
-    tip.style.left = `${left + scrollX}px`;
-    tip.style.top = `${(below ? box.bottom + 8 : box.top - tip.offsetHeight - 8) + scrollY}px`;
-  };
-  const marked = (event) => event.target instanceof Element && event.target.closest(".response [data-c]");
-  document.addEventListener("pointerover", (event) => {
-    if (event.pointerType !== "mouse") return;
-    const place = marked(event);
-    if (place) show(place);
-    else if (!tip.hidden && !tip.contains(event.target)) hide();
-  });
-  document.addEventListener("click", (event) => {
-    const place = marked(event);
-    if (place) {
-      event.preventDefault();
-      show(place);
-    } else if (!tip.contains(event.target)) hide();
-  });
-  document.addEventListener("focusin", (event) => {
-    const place = marked(event);
-    if (place) show(place);
-    else hide();
-  });
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
 })();

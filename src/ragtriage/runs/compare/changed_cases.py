@@ -51,12 +51,23 @@ def came_and_went(
     return came, went
 
 
-def fault_changes(matched: Matched, rules: Sequence[Rule], most: int) -> FaultChanges | None:
-    """The pairs whose faults (findings that blame the answer) changed, at most so many of a kind.
+@dataclass(frozen=True, slots=True)
+class FaultFlags:
+    """What became of the faults (findings that blame the answer) of every pair: at most one of these; shape (pairs,).
 
-    None where findings weren't read. Fixed: it had one and has none; broken: it had none and has one, of several trials
-    more and fewer of them. The others have another fault than before, or one more or less.
+    Of several trials: in more or fewer of them.
     """
+
+    fixed: Flags
+    """It had one, and has none."""
+    broken: Flags
+    """It had none, and has one."""
+    others: Flags
+    """It has another one than before, or one more or less."""
+
+
+def fault_flags(matched: Matched, rules: Sequence[Rule]) -> FaultFlags | None:
+    """What became of the faults of every pair; None where findings weren't read."""
     if matched.base.table.found is None or matched.new.table.found is None:
         return None
     had, has = (np.zeros(len(matched.pairing.new)) for _ in range(2))
@@ -64,13 +75,17 @@ def fault_changes(matched: Matched, rules: Sequence[Rule], most: int) -> FaultCh
         had, has = np.maximum(had, base), np.maximum(has, new)
     came, went = came_and_went(matched, rules, BLAMING)
     fixed, broken = has < had - ROUNDING, has > had + ROUNDING
-    others = (came | went) & ~fixed & ~broken
-    return FaultChanges(
-        _listed(matched, fixed, most),
-        _listed(matched, broken, most),
-        _listed(matched, others, most),
-        (int(fixed.sum()), int(broken.sum()), int(others.sum())),
-    )
+    return FaultFlags(fixed, broken, (came | went) & ~fixed & ~broken)
+
+
+def fault_changes(matched: Matched, rules: Sequence[Rule], most: int) -> FaultChanges | None:
+    """The pairs whose faults changed, at most so many of a kind; None where findings weren't read."""
+    flags = fault_flags(matched, rules)
+    if flags is None:
+        return None
+    kinds = (flags.fixed, flags.broken, flags.others)
+    fixed, broken, others = (_listed(matched, kind, most) for kind in kinds)
+    return FaultChanges(fixed, broken, others, (int(kinds[0].sum()), int(kinds[1].sum()), int(kinds[2].sum())))
 
 
 def _listed(matched: Matched, chosen: Flags, most: int) -> tuple[FaultChange, ...]:

@@ -106,7 +106,7 @@ def _may_be_base(info: RunInfo, new: Chosen) -> bool:
     )
 
 
-def _open_sides(
+def open_sides(
     all_chosen: Sequence[Chosen], reading: EvaluationConfig, options: CompareOptions, *, findings: bool
 ) -> tuple[list[Side], list[str]]:
     """Read all sides with the same thresholds and rules, and what is to be known of them.
@@ -178,7 +178,7 @@ def compare_chosen(
         InputError: they can't be paired or weren't judged alike, or a baseline can't be read.
         StoreError: a run can't be read.
     """
-    (old, now), notes = _open_sides((base, new), reading, options, findings=findings)
+    (old, now), notes = open_sides((base, new), reading, options, findings=findings)
     found = compare(old, now, reading.rules, options)
     return replace(found, notes=(*notes, *found.notes))
 
@@ -187,7 +187,7 @@ def several_chosen(
     chosen: Sequence[Chosen], reading: EvaluationConfig, options: CompareOptions, *, findings: bool = True
 ) -> SeveralRuns:
     """Read at least three sides, the oldest first, and hold them against each other; else as `compare_chosen`."""
-    sides, notes = _open_sides(chosen, reading, options, findings=findings)
+    sides, notes = open_sides(chosen, reading, options, findings=findings)
     return compare_several(sides, reading.rules, options, notes)
 
 

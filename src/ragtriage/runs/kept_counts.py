@@ -1,0 +1,56 @@
+"""What was counted of a run while it was evaluated, kept with it so that a report needn't read every record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+from ragtriage.core.errors import StoreError
+from ragtriage.core.validation import as_builtins
+from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
+from ragtriage.runs.run import Place, Run
+from ragtriage.runs.tally import SlicedTally
+
+NOTE = "counts"
+FORM = 1
+"""In which form counts are kept: another one isn't read."""
+
+
+def keep_counts(run: Run, config: EvaluationConfig, tally: SlicedTally) -> None:
+    """Keep what was counted of a run until it is written again, if that is all of a complete run by its own criteria.
+
+    Where the store can't be written nothing is kept: the records are counted whenever the run is shown.
+    """
+    if not run.info.complete or not config.counts_like(config_of(run.info)):
+        return
+    counts = tally.whole.counts()
+    if counts["numbers"][0] == run.info.done:
+        with suppress(StoreError):
+            run.place.note(NOTE, _digest(run.place), json.dumps(counts))
+
+
+def kept_counts(place: Place) -> Mapping[str, Any] | None:
+    """What is kept of a complete run: see `ragtriage.runs.summary.Tally.counts`.
+
+    None if nothing is, if the run was written since, and if this program may count otherwise than the one that kept it.
+    """
+    if not place.info.complete:
+        return None
+    with suppress(StoreError):  # it is being written
+        known = place.note(NOTE, _digest(place))
+        return None if known is None else json.loads(known)
+    return None
+
+
+def _digest(place: Place) -> str:
+    """Of all that the counts rest on: what was written last, and how it is read."""
+    config = config_of(place.info)
+    rules = [as_builtins(asdict(rule)) for rule in config.rules]
+    names = [m.name for m in config.metrics]
+    whole = [FORM, place.version(), version("ragtriage"), dict(config.thresholds), rules, asdict(config.costs), names]
+    return hashlib.blake2b(json.dumps(whole, default=str).encode(), digest_size=16).hexdigest()

@@ -1,0 +1,382 @@
+"""Two runs of a store compared: as a whole, as a list of pairs, and a pair with both sides beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from starlette.responses import RedirectResponse, Response
+
+from ragtriage.core.case import Record
+from ragtriage.core.display import one_line
+from ragtriage.core.errors import ConfigError, InputError, NotStoredError
+from ragtriage.report.case_report import CaseReport, ScoreReport, case_report, listed_case
+from ragtriage.report.comparison_page import MOST_TEXT, comparison_parts, quotes_of, word_diff
+from ragtriage.report.comparison_words import FaultKind, title_of_row
+from ragtriage.report.words import full_title
+from ragtriage.runs.case_row import digest
+from ragtriage.runs.codec import DELETED
+from ragtriage.runs.compare.choose import Chosen, choose_side, open_sides
+from ragtriage.runs.compare.compare import CompareOptions, JudgedDifferentlyError, compare
+from ragtriage.runs.compare.comparison import Comparison, MetricComparison, SideHeader
+from ragtriage.runs.compare.matched import match
+from ragtriage.runs.compare.pairing import pair_up
+from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
+from ragtriage.runs.run import Run
+from ragtriage.view.case_index import INPUT, CasePlaces, Selection
+from ragtriage.view.filters import range_text
+from ragtriage.view.opened_runs import PATIENCE, OpenedRuns, version_of
+from ragtriage.view.pages import ROWS, Pages, place_in, start_of
+from ragtriage.view.pair_filters import (
+    ACROSS,
+    BY,
+    CHANGE_WORDS,
+    pair_address,
+    pair_chips,
+    read_pairs,
+)
+from ragtriage.view.pair_index import (
+    CHANGED,
+    CHANGES,
+    ListedPair,
+    PairIndex,
+    PairSelection,
+    ShownDifference,
+    shown_difference,
+)
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRuns:
+    """Two runs as they were compared."""
+
+    base: Run
+    """The first one of the old side, whose cases are shown."""
+    new: Run
+    config: EvaluationConfig
+    """By which both are read."""
+    found: Comparison
+    parts: Mapping[str, Any]
+    """What the sections of the comparison show."""
+    tags: tuple[str, ...]
+    """Those that the new side's cases have."""
+    pairs: PairIndex
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonLinks:
+    """Where the parts of a comparison lead."""
+
+    at: str
+    """Its own address."""
+    compared_by: Mapping[str, str]
+
+    def pairs(self, wanted: PairSelection = PairSelection(), **further: object) -> str:  # noqa: B008  # it is frozen
+        """A list of its pairs."""
+        return pair_address(f"{self.at}/cases", wanted, self.compared_by, **further)
+
+    def pair(self, position: int, wanted: PairSelection) -> str:
+        """A pair by its case's position in the new run, reached from a list."""
+        return pair_address(f"{self.at}/cases/{position}", wanted, self.compared_by)
+
+    def run(self, side: SideHeader) -> str:
+        """The first run of a side."""
+        return f"/runs/{side.runs[0]}"
+
+    def metric(self, row: MetricComparison) -> str:
+        """The pairs by the difference of a metric that is compared, the worst first."""
+        return self.pairs(PairSelection(order=row.name, descending=row.direction < 0))
+
+    def faults(self, kind: FaultKind) -> str:
+        """The pairs whose faults changed in one way."""
+        return self.pairs(PairSelection(change=kind))
+
+    def case(self, name: str) -> str:
+        """The pair with a case of the new side, by its id."""
+        return self.pairs(id=name)
+
+
+Page = Callable[["Comparisons", "Request"], Response]
+
+
+def _comparing(page: Page) -> Page:
+    """A page that says why two runs can't be compared, where they can't."""
+
+    @wraps(page)
+    def answer(self: Comparisons, request: Request) -> Response:
+        try:
+            return page(self, request)
+        except InputError as error:
+            return self.refused(request, error)
+
+    return answer
+
+
+class Comparisons:
+    """The pages of comparisons.
+
+    Args:
+        runs: what is looked at.
+        pages: how a page is made.
+    """
+
+    def __init__(self, runs: OpenedRuns, pages: Pages) -> None:
+        self._runs, self._pages = runs, pages
+
+    @_comparing
+    def comparison(self, request: Request) -> Response:
+        """What `ragtriage compare` says."""
+        compared = self._compared(request, by=request.query_params.get(BY) or None)
+        return self._page(
+            request, "compare.html.j2", compared, tags=compared.tags, by=request.query_params.get(BY) or "",
+            **compared.parts,
+        )  # fmt: skip
+
+    @_comparing
+    def cases(self, request: Request) -> Response:
+        """A list of the pairs."""
+        compared, links = self._compared(request), _links(request)
+        if name := request.query_params.get("id"):
+            return self._named_pair(compared, links, name)
+        index = compared.pairs
+        selection, found = self._selected(request, compared)
+        start = start_of(index, found, request)
+        rows = index.rows([int(place) for place in found[start : start + ROWS]])
+        return self._page(
+            request, "compare_cases.html.j2", compared, index=index, rows=rows, total=len(found), start=start,
+            texts=self._texts(compared, rows), selection=selection, counts=index.counts(found), heads=_heads(links,
+            index, selection), ranges=_ranges(selection), changes=CHANGES, title_of_row=title_of_row,
+            by_change=replace(selection, order=CHANGED),
+            chips=pair_chips(f"{links.at}/cases", selection, index.metrics, links.compared_by),
+            first=links.pairs(selection) if start else "",
+            before=links.pairs(selection, before=rows[0].position) if start and rows else "",
+            after=links.pairs(selection, after=rows[-1].position) if start + ROWS < len(found) else "",
+        )  # fmt: skip
+
+    @_comparing
+    def case(self, request: Request) -> Response:
+        """Both sides of a pair, and its neighbours in the list that it was reached from."""
+        compared, links = self._compared(request), _links(request)
+        index, position = compared.pairs, int(request.path_params["position"])
+        place = index.place_of(position)
+        if place is None:
+            raise NotStoredError(
+                f"{compared.new.info.called} has no case at {position:,} that has a pair in {compared.base.info.called}"
+            )
+        selection, found = self._selected(request, compared)
+        at = place_in(found, place)
+        pair = index.rows([place])[0]
+        base = _side(compared.base, pair.base_position, _read_like(compared.base, compared.config))
+        new = _side(compared.new, pair.position, compared.config)
+
+        def near(step: int) -> str:
+            there = at is not None and 0 <= at + step < len(found)
+            return links.pair(int(index.positions[found[at + step]]), selection) if there and at is not None else ""
+
+        return self._page(
+            request, "compare_case.html.j2", compared, pair=pair, sides=(base, new),
+            words=_word_diff(base.record, new.record), cut=MOST_TEXT, scores=_score_rows(base, new, index.metrics),
+            sources=_sources(base.record, new.record), back=links.pairs(selection), place=at, of=len(found),
+            before=near(-1), after=near(1),
+        )  # fmt: skip
+
+    def refused(self, request: Request, error: InputError) -> Response:
+        """Why two runs can't be compared."""
+        again = f"?{ACROSS}=1" if isinstance(error, JudgedDifferentlyError) else ""
+        return self._pages.page(
+            request, "compare_refused.html.j2", said=str(error), again=again, keys=_keys(request), status=400,
+            waiting=False,
+        )  # fmt: skip
+
+    def _page(self, request: Request, name: str, compared: ComparedRuns, **shown: Any) -> Response:
+        links = _links(request)
+        return self._pages.page(
+            request, name, compared=compared, links=links, change_words=CHANGE_WORDS,
+            across=ACROSS in links.compared_by, **shown, waiting=False,
+        )  # fmt: skip
+
+    def _compared(self, request: Request, by: str | None = None) -> ComparedRuns:
+        """The comparison that an address names.
+
+        Raises:
+            ConfigError: no two runs of a store are named.
+            InputError: they can't be compared.
+            NotReadYetError: they are being read.
+        """
+        store = self._runs.source.store
+        if store is None:
+            only = self._runs.source.runs()[0].called
+            raise ConfigError(
+                f"two runs of a store can be compared, and only {only} is looked at: start `ragtriage view` with the "
+                "store that holds both, or compare files with `ragtriage compare`"
+            )
+        base, new = (choose_side(store, str(self._runs.source.run(key).number)) for key in _keys(request))
+        options = CompareOptions(by=by, across_judges=ACROSS in _compared_by(request))
+        versions = tuple(tuple((run.number, version_of(run)) for run in side.runs) for side in (base, new))
+        config = self._runs.config(new.runs[0])
+        what = "comparison", versions, options.across_judges, by
+        compared: ComparedRuns = self._runs.result(what, lambda: _compare(base, new, config, options), PATIENCE)
+        return compared
+
+    def _selected(self, request: Request, compared: ComparedRuns) -> tuple[PairSelection, CasePlaces]:
+        selection = read_pairs(request.query_params.multi_items(), compared.pairs.metrics)
+        found = None
+        if selection.words:
+            index = self._runs.ready(self._key(compared.new), words=True).index
+            found = index.positions[index.select(Selection(words=selection.words, order=INPUT))]
+        return selection, compared.pairs.select(selection, found)
+
+    def _texts(self, compared: ComparedRuns, rows: Sequence[ListedPair]) -> dict[int, tuple[str, str]]:
+        """Position in the new run → the id and the beginning of the query."""
+        index = self._runs.ready(self._key(compared.new)).index
+        places = [place for row in rows if (place := index.place_of(row.position)) is not None]
+        return {row.position: (row.id, row.query) for row in index.rows(places)}
+
+    def _key(self, run: Run) -> str:
+        return self._runs.source.key(run.info)
+
+    def _named_pair(self, compared: ComparedRuns, links: ComparisonLinks, name: str) -> Response:
+        at = compared.new.place.position(digest(name))
+        if at is None:
+            compared.new.record(name)  # says which ids are near
+            raise NotStoredError(f"{compared.new.info.called} has no such case any more")
+        return RedirectResponse(links.pair(at, PairSelection()), 303)
+
+
+def _keys(request: Request) -> tuple[str, str]:
+    return request.path_params["base"], request.path_params["new"]
+
+
+def _compared_by(request: Request) -> dict[str, str]:
+    """The parts of an address that go along from page to page of a comparison."""
+    return {ACROSS: "1"} if request.query_params.get(ACROSS) == "1" else {}
+
+
+def _links(request: Request) -> ComparisonLinks:
+    return ComparisonLinks("/compare/" + "/".join(map(quote, _keys(request))), _compared_by(request))
+
+
+def _compare(base: Chosen, new: Chosen, config: EvaluationConfig, options: CompareOptions) -> ComparedRuns:
+    (old, now), notes = open_sides((base, new), config, options, findings=True)
+    found = compare(old, now, config.rules, options)
+    found = replace(found, notes=(*notes, *found.notes))
+    matched, _ = match(old, now, pair_up(old.table, now.table, options.pair), options.cluster)
+    pairs = PairIndex(matched, found, config.rules, base.runs[0], new.runs[0])
+    tags = tuple(sorted(now.table.tags))
+    parts = comparison_parts(found, quotes_of(found, base, new))
+    return ComparedRuns(base.runs[0], new.runs[0], config, found, parts, tags, pairs)
+
+
+def _read_like(run: Run, config: EvaluationConfig) -> EvaluationConfig:
+    """A run's own metrics, read with the thresholds and rules of the other side."""
+    return replace(config_of(run.info), thresholds=config.thresholds, rules=config.rules)
+
+
+@dataclass(frozen=True, slots=True)
+class PairSide:
+    """One case of a pair as it is shown."""
+
+    run: Run
+    record: Record
+    case: CaseReport
+    kind: str
+    position: int
+
+    @property
+    def address(self) -> str:
+        """That of the case in its own run."""
+        return f"/runs/{self.run.number}/cases/{self.position}"
+
+
+def _side(run: Run, position: int, config: EvaluationConfig) -> PairSide:
+    record = next(run.records(range(position, position + 1)), None)
+    if record is None:
+        raise NotStoredError(f"{run.info.called} has no case at {position:,} any more")
+    findings = config.diagnose(record)
+    case = case_report(record, findings, config.thresholds, config.metrics, config.rules, config.application_price)
+    row = listed_case(record, findings, config.rules, config.thresholds, config.metrics)
+    return PairSide(run, record, case, row.kind, position)
+
+
+Pieces = list[tuple[str, bool]]
+
+
+def _word_diff(base: Record, new: Record) -> tuple[Pieces, Pieces]:
+    """Both responses in pieces, each with whether the other lacks it; nothing is marked where one isn't there."""
+    texts = base.case.response, new.case.response
+    if DELETED in texts or None in texts:
+        old, now = ([(text or "", False)] for text in texts)
+        return old, now
+    return word_diff(*texts)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreOfBoth:
+    """One metric of both sides."""
+
+    title: str
+    base: ScoreReport | None
+    new: ScoreReport | None
+    difference: ShownDifference | None
+    """None where the metric can't be compared."""
+
+
+def _score_rows(base: PairSide, new: PairSide, metrics: Sequence[MetricComparison]) -> Iterator[ScoreOfBoth]:
+    compared = {row.name: row for row in metrics}
+    before, after = ({score.name: score for score in side.case.scores} for side in (base, new))
+    for name in dict.fromkeys((*after, *before)):
+        one, other = before.get(name), after.get(name)
+        both = one and other and one.value is not None and other.value is not None
+        value = (other.value or 0.0) - (one.value or 0.0) if both and one and other else None
+        difference = shown_difference(value, compared[name].direction) if name in compared else None
+        yield ScoreOfBoth(full_title(name, new.case.metrics or base.case.metrics), one, other, difference)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """One source of a pair, and at which place it stands on each side, from 1; None where it doesn't."""
+
+    name: str
+    base: int | None
+    new: int | None
+
+
+def _sources(base: Record, new: Record) -> list[SourceRow]:
+    """New's sources in their order, then those that only the base side has; told apart by their texts."""
+    rows: list[SourceRow] = []
+    left: dict[str, list[int]] = {}
+    for number, source in enumerate(base.case.known_sources, 1):
+        left.setdefault(source.text, []).append(number)
+    for number, source in enumerate(new.case.known_sources, 1):
+        same = left.get(source.text)
+        rows.append(SourceRow(_source_name(source.id, source.text), same.pop(0) if same else None, number))
+    for number in sorted(number for numbers in left.values() for number in numbers):
+        source = base.case.known_sources[number - 1]
+        rows.append(SourceRow(_source_name(source.id, source.text), number, None))
+    return rows
+
+
+def _source_name(name: str | None, text: str) -> str:
+    return one_line(name or text, 80)
+
+
+def _ranges(selection: PairSelection) -> dict[str, str]:
+    return {one.metric: range_text(one) for one in selection.ranges}
+
+
+def _heads(links: ComparisonLinks, index: PairIndex, selection: PairSelection) -> list[dict[str, Any]]:
+    """The heads of the differences: what a click on each orders by, the worst first."""
+    found = []
+    for row in index.metrics:
+        own = selection.order == row.name
+        down = not selection.descending if own else row.direction < 0
+        to = links.pairs(replace(selection, order=row.name, descending=down))
+        sort = ("descending" if selection.descending else "ascending") if own else ""
+        found.append({"name": row.name, "to": to, "sort": sort, "title": title_of_row(row)})
+    return found

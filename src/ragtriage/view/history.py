@@ -1,0 +1,150 @@
+"""The runs of a project over time: a table of runs and means, and a line for every metric."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragtriage.core.display import one_line
+from ragtriage.core.errors import RagtriageError
+from ragtriage.report.run_report import MetricReport, RunReport
+from ragtriage.report.words import title_of
+from ragtriage.runs.compare.choose import choose_side, compare_chosen
+from ragtriage.runs.compare.compare import CompareOptions
+from ragtriage.runs.run import RunInfo
+from ragtriage.view.opened_runs import NotReadYetError, OpenedRuns, version_of
+
+MOST = 20
+"""Runs that are listed."""
+MOST_COMPARED = 5_000
+"""Cases up to which a run is compared with the one before it, to mark what surely changed."""
+PATIENCE = 0.3
+"""Seconds that the page waits in all for numbers; those that are counted later come when it is renewed."""
+WIDTH, HEIGHT, EDGE = 160, 36, 4
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """One run in the table."""
+
+    info: RunInfo
+    key: str
+    """What stands for it in an address."""
+    report: RunReport | None
+    """None while it is being counted."""
+    changes: dict[str, str]
+    """Metric → `better` or `worse`, where it surely is one than in the run before."""
+
+    def metric(self, name: str) -> MetricReport | None:
+        """Its numbers of one metric."""
+        return next((m for m in self.report.metrics if m.numbers.name == name), None) if self.report else None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricLine:
+    """One metric over the runs that have it, the oldest first."""
+
+    title: str
+    paths: tuple[str, ...]
+    """Points of a polyline each; runs that were judged differently aren't joined."""
+    points: tuple[tuple[float, float, str], ...]
+    """Place and label of each run."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What the first page shows."""
+
+    runs: tuple[ListedRun, ...]
+    metrics: tuple[tuple[str, str], ...]
+    """Name and title, in the order of the newest run that has it."""
+    lines: dict[str, MetricLine]
+    older: int
+    waiting: bool
+    """Whether something is still being counted."""
+
+
+def history_of(runs: OpenedRuns, project: str | None = None) -> History:
+    """The newest runs; what isn't counted yet is left out, and comes when the page is renewed."""
+    every = [info for info in runs.source.runs() if not info.by_tests and (project is None or info.project == project)]
+    waiting, found = False, []
+    until = time.monotonic() + PATIENCE
+    for at, info in enumerate(every[:MOST]):
+        report, changes = None, {}
+        try:
+            report = runs.report(runs.source.key(info), patience=max(0.0, until - time.monotonic()))
+            changes = _changes(runs, info, every[at + 1 : MOST])
+        except NotReadYetError:
+            waiting = True
+        except RagtriageError:
+            pass
+        found.append(ListedRun(info, runs.source.key(info), report, changes))
+    names = list(dict.fromkeys(name for one in found for name in one.info.metrics))
+    titles = tuple((name, title_of(name, one_metrics(found, name))) for name in names)
+    lines = {name: _line(name, title, found) for name, title in titles}
+    return History(tuple(found), titles, lines, max(0, len(every) - MOST), waiting)
+
+
+def one_metrics(found: Sequence[ListedRun], name: str) -> tuple[Any, ...]:
+    """The metrics of the newest run that has one of this name."""
+    return next((tuple(one.report.header.metrics) for one in found if one.report and one.metric(name)), ())
+
+
+def _changes(runs: OpenedRuns, info: RunInfo, earlier: Sequence[RunInfo]) -> dict[str, str]:
+    """What surely differs from the newest earlier run with the same rows or input that the same judge judged."""
+    alike = (
+        one for one in earlier if one.input == info.input and one.complete and one.fingerprints == info.fingerprints
+    )
+    before, store = next(alike, None), runs.source.store
+    if before is None or not info.complete or max(info.rows, before.rows) > MOST_COMPARED or store is None:
+        return {}
+    sides = [store.run(one.number) for one in (before, info)]
+    what = "changes", *((one.number, version_of(one)) for one in sides)
+
+    def compared() -> dict[str, str]:
+        base, new = (choose_side(store, str(one.number)) for one in sides)
+        try:
+            found = compare_chosen(base, new, runs.config(sides[1]), CompareOptions(), findings=False)
+        except RagtriageError:
+            return {}
+        return {row.name: row.verdict for row in found.metrics if row.verdict in ("better", "worse")}
+
+    changes: dict[str, str] = runs.result(what, compared, 0.05)
+    return changes
+
+
+def run_before(runs: OpenedRuns, info: RunInfo) -> RunInfo | None:
+    """The newest earlier run of the same input, whoever judged it; None if there is none."""
+    if runs.source.store is None:
+        return None
+    earlier = (one for one in runs.source.runs() if one.number < info.number and one.input == info.input)
+    alike = (one for one in earlier if one.complete and one.repeats is None and not one.by_tests)
+    return next((one for one in alike if one.project == info.project and one.number != info.repeats), None)
+
+
+def _line(name: str, title: str, found: Sequence[ListedRun]) -> MetricLine:
+    known = [(one, m) for one in reversed(found) if (m := one.metric(name)) and m.numbers.mean is not None]
+    if not known:
+        return MetricLine(title, (), ())
+    bottom, top = known[-1][1].numbers.range
+    step = (WIDTH - 2 * EDGE) / max(1, len(known) - 1)
+    points: list[tuple[float, float, str]] = []
+    paths: list[list[str]] = [[]]
+    judged = None
+    for at, (one, m) in enumerate(known):
+        mean = m.numbers.mean or 0.0
+        x = round(EDGE + at * step, 1) if len(known) > 1 else WIDTH / 2
+        y = round(HEIGHT - EDGE - (HEIGHT - 2 * EDGE) * (mean - bottom) / (top - bottom), 1)
+        points.append((x, y, f"run {one.info.number}{_named(one.info)}: {m.mean}"))
+        own = one.info.judge, tuple(sorted(one.info.fingerprints.items()))
+        if own != judged and paths[-1]:
+            paths.append([])
+        judged = own
+        paths[-1].append(f"{x},{y}")
+    return MetricLine(title, tuple(" ".join(path) for path in paths if len(path) > 1), tuple(points))
+
+
+def _named(info: RunInfo) -> str:
+    return f" ({one_line(info.about.name, 60)})" if info.about.name else ""

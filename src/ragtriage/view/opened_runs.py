@@ -1,0 +1,294 @@
+"""The runs that are being looked at: each read once in the background, and anew where it has changed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ragtriage.core.case import Record
+from ragtriage.core.errors import NotStoredError, StoreError
+from ragtriage.core.validation import validated
+from ragtriage.report.run_report import RunReport, stored_run_report
+from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig, config_of
+from ragtriage.runs.run import Run, RunInfo
+from ragtriage.runs.tally import tally_of
+from ragtriage.store import Store
+from ragtriage.trust.corrected_mean import CorrectedMean
+from ragtriage.view.case_index import CaseIndex, ChangedError
+from ragtriage.view.word_index import WordIndex
+
+PATIENCE = 1.5
+"""Seconds that a page waits for what is being read, before it says so."""
+FEW = 5_000
+"""Cases up to which a run is read whole at once, so that every probability is known."""
+MOST_DRAWN_FROM = 20_000
+"""Cases from which intervals are drawn; of more they are the normal approximation, which takes no time."""
+MOST_OPENED = 6
+"""Runs, as they are read, that are kept in memory."""
+MOST_KEPT = 60
+"""Summaries that are kept."""
+REST = 10.0
+"""A run that is being written is read again after so many times what reading it took."""
+
+
+BUSY = "busy "
+"""How the version begins of a run that is being written."""
+
+
+class RunSource(Protocol):
+    """Where runs come from: a store, or one folder."""
+
+    @property
+    def store(self) -> Store | None:
+        """The store; None for a folder."""
+
+    def runs(self) -> Sequence[RunInfo]:
+        """Those that are listed, the newest first."""
+
+    def run(self, key: str) -> Run:
+        """One run by what stands for it in an address."""
+
+    def key(self, info: RunInfo) -> str:
+        """What stands for a run in an address."""
+
+
+@dataclass
+class OpenedRun:
+    """A run as it is read by one configuration."""
+
+    run: Run
+    config: EvaluationConfig
+    version: str
+    index: CaseIndex
+    whole: CaseIndex | None = None
+    """With all probabilities, where `index` has none and they were asked for."""
+    began: float = field(default_factory=time.monotonic)
+    seconds: float = 0.0
+
+    @property
+    def busy(self) -> bool:
+        """Whether it is being written."""
+        return self.version.startswith(BUSY)
+
+    def record(self, position: int) -> Record:
+        """The case at a position.
+
+        Raises:
+            NoSuchCaseError: there is none; it knows the nearest.
+        """
+        found = next(self.run.records(range(position, position + 1)), None)
+        if found is None:
+            raise NoSuchCaseError(f"{self.run.info.called} has no case at {position:,}", self._nearest(position))
+        return found
+
+    def _nearest(self, position: int) -> int | None:
+        """The position of the nearest case, as far as it is read."""
+        index = self.index
+        return index.nearest(position) if index.ready.is_set() and not index.error else None
+
+    def close(self) -> None:
+        """Let go of what was read."""
+        self.index.close()
+        if self.whole:
+            self.whole.close()
+
+
+class NoSuchCaseError(NotStoredError):
+    """There is no case at a position; `nearest` is the position of the nearest one, where that is known."""
+
+    def __init__(self, told: str, nearest: int | None) -> None:
+        super().__init__(told)
+        self.nearest = nearest
+
+
+class NotReadYetError(Exception):
+    """What is asked for is being read; `done` of `of` cases are."""
+
+    def __init__(self, done: int, of: int) -> None:
+        super().__init__(f"{done:,} of {of:,} cases are read")
+        self.done, self.of = done, of
+
+
+class OpenedRuns:
+    """What is known of runs; safe to be used by several threads.
+
+    Args:
+        source: where they come from.
+        thresholds: those by which every run is read, in the place of its own.
+    """
+
+    def __init__(self, source: RunSource, thresholds: Mapping[str, float] | None = None) -> None:
+        self.source = source
+        self._thresholds = dict(thresholds or {})
+        self._lock = threading.RLock()
+        self._opened: OrderedDict[Any, OpenedRun] = OrderedDict()
+        self._results: OrderedDict[Any, Future[Any]] = OrderedDict()
+        self._pool = ThreadPoolExecutor(2, "viewer")
+
+    def config(self, run: Run, thresholds: Mapping[str, float] | None = None) -> EvaluationConfig:
+        """By what a run is read."""
+        known = {m: value for m, value in {**self._thresholds, **(thresholds or {})}.items() if m in run.info.metrics}
+        return config_of(run.info, known)
+
+    def opened(self, key: str, thresholds: Mapping[str, float] | None = None) -> OpenedRun:
+        """A run and its index, which may not be read yet: see `ready`.
+
+        Raises:
+            NotStoredError: there is no such run (any more).
+            StoreError: it can't be read.
+        """
+        run = self.source.run(key)
+        version = version_of(run)
+        name = key, tuple(sorted((thresholds or {}).items()))
+        with self._lock:
+            known = self._opened.get(name)
+            if known and (known.version == version or not _due(known, version)):
+                self._opened.move_to_end(name)
+                return known
+            if known:
+                self._opened.pop(name).close()
+            config = self.config(run, thresholds)
+            own = config.counts_like(config_of(run.info))
+            opened = OpenedRun(run, config, version, CaseIndex(run, config, assessed=not own or _size(run) <= FEW))
+            self._opened[name] = opened
+            while len(self._opened) > MOST_OPENED:
+                self._opened.popitem(last=False)[1].close()
+        self._start(opened, opened.index)
+        return opened
+
+    def _start(self, opened: OpenedRun, index: CaseIndex | WordIndex) -> None:
+        def read() -> None:
+            began = time.monotonic()
+            index.read()
+            opened.seconds = max(opened.seconds, time.monotonic() - began)
+
+        threading.Thread(target=read, name="viewer reads a run", daemon=True).start()
+
+    def ready(
+        self,
+        key: str,
+        thresholds: Mapping[str, float] | None = None,
+        *,
+        likely: bool = False,
+        words: bool = False,
+        patience: float = PATIENCE,
+    ) -> OpenedRun:
+        """A run whose index is read, for which is waited so many seconds.
+
+        With `likely` it knows every rule's probability; with `words` it can be searched.
+
+        Raises:
+            NotReadYetError: it isn't yet.
+            StoreError: it can't be read.
+        """
+        opened = self.opened(key, thresholds)
+        index = opened.index
+        if likely and not index.assessed:
+            with self._lock:
+                if opened.whole is None:
+                    opened.whole = CaseIndex(opened.run, opened.config, assessed=True)
+                    self._start(opened, opened.whole)
+            index = opened.whole
+        self._wait(opened, index, patience)
+        if words:
+            found, new = index.with_words()
+            if new:
+                self._start(opened, found)
+            self._wait(opened, found, patience)
+        if index is not opened.index:
+            opened = OpenedRun(opened.run, opened.config, opened.version, index)
+        return opened
+
+    def _wait(self, opened: OpenedRun, index: CaseIndex | WordIndex, patience: float) -> None:
+        if not index.ready.wait(patience):
+            raise NotReadYetError(index.count, _size(opened.run))
+        if isinstance(index.error, ChangedError):
+            raise NotReadYetError(0, _size(opened.run))  # another thread has it read again already
+        if index.error:
+            with self._lock:
+                self._opened.clear()
+            raise index.error
+
+    def report(
+        self,
+        key: str,
+        thresholds: Mapping[str, float] | None = None,
+        by: str | None = None,
+        patience: float = PATIENCE,
+    ) -> RunReport:
+        """All that is shown of a run as a whole.
+
+        It is waited for so many seconds.
+
+        Raises:
+            NotReadYetError: it is being counted.
+        """
+        run = self.source.run(key)
+        what = "report", key, version_of(run), tuple(sorted((thresholds or {}).items())), by
+        found: RunReport = self.result(what, lambda: self._report(run, thresholds, by), patience)
+        return found
+
+    def _report(self, run: Run, thresholds: Mapping[str, float] | None, by: str | None) -> RunReport:
+        config = self.config(run, thresholds)
+        tally = tally_of(run, config, by, most_drawn_from=MOST_DRAWN_FROM)
+        kept = run.info.configuration.get(CORRECTIONS, {})
+        corrections = {name: validated(CorrectedMean, found) for name, found in kept.items()}
+        return stored_run_report(run, config, tally, corrections=corrections)
+
+    def result(self, what: Any, work: Callable[[], Any], patience: float) -> Any:
+        """What some work gives, done once in the background.
+
+        Raises:
+            NotReadYetError: it isn't done within so many seconds.
+        """
+        with self._lock:
+            future = self._results.get(what)
+            if future is None:
+                future = self._results[what] = self._pool.submit(work)
+                while len(self._results) > MOST_KEPT:
+                    self._results.popitem(last=False)
+        try:
+            return future.result(patience)
+        except TimeoutError as error:
+            if future.done():
+                raise
+            raise NotReadYetError(0, 0) from error
+        except StoreError:
+            with self._lock:
+                self._results.pop(what, None)
+            raise
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            for opened in self._opened.values():
+                opened.close()
+            self._opened.clear()
+
+
+def version_of(run: Run) -> str:
+    """What is another one after whatever is written to a run; while it is being written, after every case."""
+    info = run.info
+    try:
+        return run.place.version()
+    except NotStoredError:
+        raise
+    except StoreError:  # by an evaluation, or by `forget`
+        return f"{BUSY}{info.state} {info.done} {info.failed}"
+
+
+def _due(known: OpenedRun, version: str) -> bool:
+    """Whether a run that has changed is to be read again: at once, or after a rest while it is being written."""
+    return not (known.busy and version.startswith(BUSY)) or time.monotonic() - known.began > max(
+        2.0, REST * known.seconds
+    )
+
+
+def _size(run: Run) -> int:
+    return run.info.done + run.info.failed

@@ -1,0 +1,385 @@
+"""What every address of the viewer shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote, urlencode
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from ragtriage import __version__
+from ragtriage.core.display import one_line, sanitize
+from ragtriage.core.errors import ConfigError, NotStoredError, RagtriageError
+from ragtriage.diagnosis.headline import KIND_WORDS
+from ragtriage.diagnosis.rules import SURE, is_bad
+from ragtriage.metrics import metric_named
+from ragtriage.report.case_report import case_report, legend_of, listed_case, looks_of
+from ragtriage.report.run_page import PLOT, SHARES, missing_scores_of, plot_of
+from ragtriage.report.run_report import MetricReport
+from ragtriage.report.templating import asset, environment, shares
+from ragtriage.report.words import level_sign, short_title, shown_time, title_of, two_places
+from ragtriage.runs.case_row import digest
+from ragtriage.runs.metric_tally import BINS
+from ragtriage.view.case_index import WORST, CaseIndex, CasePlaces, ListedRow, Selection
+from ragtriage.view.filters import TAG, BadFilterError, address, chips, range_text, read_selection
+from ragtriage.view.history import history_of, run_before
+from ragtriage.view.listing import listing_of, position_in, reading_of
+from ragtriage.view.opened_runs import NoSuchCaseError, NotReadYetError, OpenedRun, OpenedRuns
+from ragtriage.view.reasons import reasons_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+ROWS = 50
+"""Cases on a page of a list."""
+MOST_TAGS = 4
+"""Tags that a list offers."""
+MOST_CHOICES = 50
+"""Values of a tag up to which a list offers them."""
+RENEWED = 2
+"""Seconds after which a page that waits for something asks again."""
+STYLES = ("report.css", "comparison.css")
+SCRIPTS = ("marks.js",)
+"""The report's; the viewer's own come after them."""
+OWN_STYLES = ("view.css", "label.css")
+OWN_SCRIPTS = ("view.js", "label.js")
+
+
+@dataclass(frozen=True, slots=True)
+class RunLinks:
+    """Where the parts of a run's page lead."""
+
+    key: str
+    read_by: Mapping[str, str]
+    rules: Mapping[str, str]
+    """What a rule says → its name."""
+    by: str | None
+
+    @property
+    def cases(self) -> str:
+        """The address of the list of cases."""
+        return f"/runs/{quote(self.key)}/cases"
+
+    def case(self, name: str) -> str:
+        """One case, by its id."""
+        return f"{self.cases}?{urlencode({'id': name, **self.read_by})}"
+
+    def bar(self, metric: MetricReport, at: int) -> str:
+        """The cases whose score lies in one part of the plot."""
+        bottom, top = metric.numbers.range
+        low, high = (bottom + (top - bottom) * end / BINS for end in (at, at + 1))
+        below = "" if at == BINS - 1 else "<"
+        wanted = {metric.numbers.name: f"{low:g}..{below}{high:g}", "sort": metric.numbers.name}
+        return f"{self.cases}?{urlencode({**wanted, **self.read_by})}"
+
+    def undefined(self, metric: MetricReport) -> str:
+        """The cases that don't have a score."""
+        return f"{self.cases}?{urlencode({metric.numbers.name: 'undefined', **self.read_by})}"
+
+    def reading(self, text: str) -> str:
+        """The cases that a rule holds for, the likeliest first; empty where several rules say the same."""
+        rule = self.rules.get(text)
+        return f"{self.cases}?{urlencode({'rule': rule, 'sort': rule, **self.read_by})}" if rule else ""
+
+    def kind(self, name: str) -> str:
+        """The cases that are headed by one kind of finding."""
+        return f"{self.cases}?{urlencode({'kind': name, **self.read_by})}"
+
+    def slice(self, value: str) -> str:
+        """The cases with one value of the tag that is sliced by."""
+        wanted = {TAG + (self.by or ""): "" if value == "(none)" else value}
+        return f"{self.cases}?{urlencode({**wanted, **self.read_by})}"
+
+
+class Pages:
+    """The pages of one viewer.
+
+    Args:
+        runs: what is looked at.
+        where: the store or folder, as it is shown.
+        by: the tag that runs are sliced by where an address names none.
+        writing: whether labels can be given.
+
+    Attributes:
+        writing: the same.
+    """
+
+    def __init__(self, runs: OpenedRuns, where: str, by: str | None = None, *, writing: bool = False) -> None:
+        self._runs, self._where, self._by = runs, where, by
+        self.writing = writing
+        self._templates = _templates()
+
+    def runs(self, request: Request) -> Response:
+        """The runs and their means, the newest first."""
+        found = history_of(self._runs, request.query_params.get("project"))
+        return self.page(request, "runs.html.j2", found=found, where=self._where, waiting=found.waiting)
+
+    def run(self, request: Request) -> Response:
+        """One run as a whole."""
+        reading = reading_of(self._runs, request)
+        key, read_by, thresholds = reading.key, reading.by, reading.thresholds
+        by = request.query_params.get("by") or self._by
+        run = self._runs.report(key, thresholds, by)
+        config = self._runs.config(self._runs.source.run(key), thresholds)
+        kinds = _kinds(self._runs.opened(key, thresholds).index)
+        links = RunLinks(key, read_by, _rules_by_reading(config), by)
+        return self.page(
+            request, "run.html.j2", key=key, run=run, header=run.header, links=links, kinds=kinds,
+            shares=shares(kinds, SHARES), plot_of=plot_of, plot_size=PLOT, missing_scores_of=missing_scores_of,
+            sure_at=SURE, repeats=None, repeat_tables=(), same="", judge_sections=(), by=by,
+            before=run_before(self._runs, self._runs.source.run(key).info),
+            live=run.header.state == "running", writing=self.writing, waiting=False,
+        )  # fmt: skip
+
+    def cases(self, request: Request) -> Response:
+        """A list of cases."""
+        if wanted := request.query_params.get("id"):
+            reading = reading_of(self._runs, request)
+            return self._named_case(reading.key, wanted, reading.by)
+        listing = listing_of(self._runs, request)
+        opened, selection, found = listing.opened, listing.selection, listing.found
+        key, read_by, index, config = listing.reading.key, listing.reading.by, opened.index, opened.config
+        start = start_of(index, found, request)
+        places = found[start : start + ROWS]
+        rows = index.rows([int(place) for place in places], selection.order)
+        base = f"/runs/{quote(key)}/cases"
+
+        def to(**further: object) -> str:
+            return address(base, selection, read_by, **further)
+
+        return self.page(
+            request, "cases.html.j2", key=key, opened=opened, index=index, rows=rows, total=len(found), start=start,
+            selection=selection, chips=chips(base, selection, config, read_by), read_by=read_by,
+            counts=index.counts(found), heads=_heads(base, index, selection, read_by),
+            first=to() if start else "",
+            before=to(before=rows[0].position) if start and rows else "",
+            after=to(after=rows[-1].position) if start + ROWS < len(found) else "",
+            case=lambda row: address(f"{base}/{row.position}", selection, read_by),
+            export=lambda form: address(f"/runs/{quote(key)}/export.{form}", selection, read_by),
+            score=lambda row, name: _shown_score(row, name, opened), choices=_choices(index), tag=TAG,
+            likely=selection.order if rows and rows[0].likely is not None else "",
+            live=opened.busy, everything=base, waiting=False,
+        )  # fmt: skip
+
+    def case(self, request: Request) -> Response:
+        """One case in full, and its neighbours in the list that it was reached from."""
+        reading = reading_of(self._runs, request)
+        key, read_by = reading.key, reading.by
+        position = position_in(request.path_params["position"])
+        opened = self._runs.opened(key, reading.thresholds)
+        config = opened.config
+        selection = read_selection(request.query_params.multi_items(), config)
+        record = opened.record(position)
+        findings = config.diagnose(record)
+        limits = config.rules, config.thresholds, config.metrics
+        base = f"/runs/{quote(key)}/cases"
+        around = _neighbours(opened, position, selection)
+
+        def place(at: int | None) -> str:
+            return "" if at is None else address(f"{base}/{at}", selection, read_by)
+
+        shown = case_report(record, findings, config.thresholds, config.metrics, config.rules, config.application_price)
+        return self.page(
+            request, "case_page.html.j2", key=key, run=opened.run.info, n=position, position=position, case=shown,
+            row=listed_case(record, findings, *limits), looks_of=looks_of, legend_of=legend_of,
+            reasons=reasons_of(record, config), back=address(base, selection, read_by), place=around[0],
+            of=around[1], before=place(around[2]), after=place(around[3]),
+            alone=address(f"/runs/{quote(key)}/cases/{position}.html", Selection(), read_by), waiting=False,
+        )  # fmt: skip
+
+    def help(self, request: Request) -> Response:
+        """Keys, and what the words mean."""
+        return self.page(request, "help.html.j2", sure_at=SURE, waiting=False)
+
+    def asset(self, request: Request) -> Response:
+        """The script and the style."""
+        name = request.path_params["name"]
+        if name == "view.css":
+            text = "\n".join([*map(asset, STYLES), *map(self._templates.get_source, OWN_STYLES)])
+            return Response(text, media_type="text/css")
+        if name == "view.js":
+            text = "\n".join([*map(asset, SCRIPTS), *map(self._templates.get_source, OWN_SCRIPTS)])
+            return Response(text, media_type="text/javascript")
+        raise HTTPException(404)
+
+    def state(self, request: Request) -> Response:
+        """How far a run that is being written has come: what a page that shows it asks for."""
+        info = self._runs.source.run(request.path_params["key"]).info
+        return JSONResponse({"state": info.state, "done": info.done, "failed": info.failed, "rows": info.rows})
+
+    def refused(self, request: Request, error: Exception) -> Response:
+        """What is shown where a page can't be."""
+        if isinstance(error, NotReadYetError):
+            return self.page(request, "waiting.html.j2", error=error, waiting=True)
+        if isinstance(error, HTTPException):
+            return self.page(request, "error.html.j2", said="There is no such page.", status=404, waiting=False)
+        status = 404 if isinstance(error, NotStoredError) else 400 if isinstance(error, ConfigError) else 500
+        instead: list[tuple[str, str]] = []
+        if isinstance(error, BadFilterError) and error.part:
+            rest = [one for one in request.query_params.multi_items() if one[0] != error.part]
+            path = quote(request.url.path)
+            instead = [(f"{path}?{urlencode(rest)}", f"this list without {error.part}")] if rest else []
+            instead.append((path, "this list without filters"))
+        if isinstance(error, NoSuchCaseError) and error.nearest is not None:
+            base = f"/runs/{quote(request.path_params['key'])}/cases/{error.nearest}"
+            instead = [(base, f"the nearest, at {error.nearest:,}")]
+        return self.page(request, "error.html.j2", said=str(error), status=status, waiting=False, instead=instead)
+
+    def _named_case(self, key: str, name: str, read_by: Mapping[str, str]) -> Response:
+        run = self._runs.source.run(key)
+        at = run.place.position(digest(name))
+        if at is None:
+            run.record(name)  # says which ids are near
+        return RedirectResponse(f"/runs/{quote(key)}/cases/{at}" + (f"?{urlencode(read_by)}" if read_by else ""), 303)
+
+    def page(self, request: Request, name: str, *, status: int = 200, waiting: bool, **found: Any) -> Response:
+        """A page of a template, with what all of them know; one that is `waiting` asks again by itself."""
+        theme = request.cookies.get("theme", "")
+        text = self._templates.environment.get_template(name).render(
+            theme=theme if theme in ("dark", "light") else "",
+            path=request.url.path,
+            status=status,
+            renewed=RENEWED if waiting else 0,
+            version=__version__,
+            kind_order=tuple(KIND_WORDS),
+            **{"instead": (), **found},
+        )
+        return HTMLResponse(text, status)
+
+
+class _Templates:
+    """The viewer's templates, which can include the report's."""
+
+    def __init__(self) -> None:
+        own = PackageLoader("ragtriage.view", "templates")
+        report = environment()
+        assert report.loader  # noqa: S101  # it has one
+        self.environment: Environment = report.overlay(loader=ChoiceLoader([own, report.loader]))
+        self.environment.globals |= {
+            "two_places": two_places, "short_title": short_title, "title_of": title_of, "shown_time": shown_time,
+            "range_text": range_text,
+        }  # fmt: skip
+        self.loader = own
+
+    def get_source(self, name: str) -> str:
+        """A script or a style."""
+        return self.loader.get_source(self.environment, name)[0].strip()
+
+
+def _templates() -> _Templates:
+    return _Templates()
+
+
+def answering(pages: Pages, page: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """A page that says what is wrong where something is."""
+
+    def answer(request: Request) -> Response:
+        try:
+            return page(request)
+        except (NotReadYetError, RagtriageError, HTTPException) as error:
+            return pages.refused(request, error)
+
+    return answer
+
+
+class Positioned(Protocol):
+    """What a list is taken from: cases or pairs by their positions."""
+
+    def place_of(self, position: int) -> int | None:
+        """Where what stands at a position of the run is; None if there is nothing."""
+
+
+def start_of(index: Positioned, found: CasePlaces, request: Request) -> int:
+    """Where the page of a list begins: behind, or before, the case at a position."""
+    given = request.query_params
+    for name in ("after", "before"):
+        if name in given:
+            try:
+                place = index.place_of(position_in(given[name]))
+            except NotStoredError as error:
+                told = f"{name}={one_line(given[name], 20)}: write the position of a case"
+                raise BadFilterError(told, name) from error
+            at = place_in(found, place)
+            if at is not None:
+                return at + 1 if name == "after" else max(0, at - ROWS)
+    return 0
+
+
+def place_in(found: CasePlaces, place: int | None) -> int | None:
+    """Where a place stands in a list, from 0; None if it isn't in it."""
+    if place is None:
+        return None
+    at = (found == place).nonzero()[0]
+    return int(at[0]) if len(at) else None
+
+
+def _neighbours(
+    opened: OpenedRun, position: int, selection: Selection
+) -> tuple[int | None, int, int | None, int | None]:
+    """The case's place in its list, from 0, how long that is, and the positions of the cases around it."""
+    index = opened.index
+    if not index.ready.is_set() or index.error:
+        return None, 0, None, None
+    try:
+        found = index.select(selection)
+    except KeyError:
+        return None, 0, None, None
+    at = place_in(found, index.place_of(position))
+    if at is None:
+        return None, len(found), None, None
+    before = int(index.positions[found[at - 1]]) if at else None
+    after = int(index.positions[found[at + 1]]) if at + 1 < len(found) else None
+    return at, len(found), before, after
+
+
+def _kinds(index: CaseIndex) -> dict[str, int]:
+    if not index.ready.wait(1.0) or index.error:
+        return {}
+    return index.counts(index.select(Selection(order=WORST)))["kind"]
+
+
+def _rules_by_reading(config: Any) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for rule in config.rules:
+        found[rule.reading] = "" if rule.reading in found else rule.name
+    return found
+
+
+def _shown_score(row: ListedRow, name: str, opened: OpenedRun) -> tuple[str, str]:
+    """A score as a list shows it, and the sign of one on the wrong side of its threshold."""
+    value, limit = row.scores[name], opened.config.thresholds.get(name)
+    metric = metric_named(name, opened.config.metrics)
+    if value is None:
+        return "–", ""
+    better = metric.better if metric else "higher"
+    return two_places(value), level_sign(better) if is_bad(value, limit, better) else ""
+
+
+def _heads(base: str, index: CaseIndex, selection: Selection, read_by: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The heads of a list's scores: what a click on each orders by, the worst first."""
+    found = []
+    for name in index.metrics:
+        metric = metric_named(name, index.config.metrics)
+        worst_down = bool(metric and metric.better == "lower")
+        own = selection.order == name
+        down = not selection.descending if own else worst_down
+        to = address(base, _ordered(selection, name, descending=down), read_by)
+        sort = ("descending" if selection.descending else "ascending") if own else ""
+        found.append({"name": name, "to": to, "sort": sort, "title": title_of(name, index.config.metrics)})
+    return found
+
+
+def _ordered(selection: Selection, order: str, *, descending: bool) -> Selection:
+    return replace(selection, order=order, descending=descending)
+
+
+def _choices(index: CaseIndex) -> dict[str, tuple[str, ...]]:
+    """The values of the tags that a list offers; a form can't send one with control characters as it is."""
+    few = ((name, values) for name, values in index.tags.items() if len(values) <= MOST_CHOICES)
+    plain = ((name, tuple(v for v in values if v == sanitize(v))) for name, values in few if name == sanitize(name))
+    return dict(islice(((name, values) for name, values in plain if values), MOST_TAGS))

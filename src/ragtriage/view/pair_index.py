@@ -1,0 +1,229 @@
+"""The pairs of a comparison as columns, so that any filter in any order is a few array operations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragtriage.core.display import signed
+from ragtriage.core.statistics import Flags, Numbers
+from ragtriage.diagnosis.rules import Rule
+from ragtriage.report.comparison_words import BETTER, WORSE, FaultKind
+from ragtriage.runs.compare.changed_cases import fault_flags, source_change
+from ragtriage.runs.compare.comparison import COMPARED, Comparison, MetricComparison, SourceChange
+from ragtriage.runs.compare.matched import Matched
+from ragtriage.runs.run import Run
+from ragtriage.view.case_index import INPUT, MICRO, UNDEFINED, CasePlaces, ScoreRange
+
+PairChange = Literal[FaultKind, "none"]
+CHANGES: tuple[PairChange, ...] = ("broken", "fixed", "other", "none")
+"""What became of a pair's faults, in the order in which pairs are listed; see `FaultChanges`."""
+SOURCES: tuple[SourceChange, ...] = get_args(SourceChange)
+CHANGED = "changed"
+"""The order beside `INPUT` and those by a metric's difference: by `CHANGES`, then by how much the scores changed."""
+SHOWN = 2
+"""Decimals of a difference that are shown."""
+Codes = NDArray[np.uint16]
+
+
+@dataclass(frozen=True, slots=True)
+class PairSelection:
+    """Which pairs are wanted, in which order."""
+
+    change: PairChange | Literal[""] = ""
+    component: str = ""
+    """Under which the case is counted on the new side."""
+    ranges: tuple[ScoreRange, ...] = ()
+    """Of the differences new − base."""
+    words: str = ""
+    order: str = CHANGED
+    """`changed`, `input` or a metric's name."""
+    descending: bool = False
+    """Of a difference: the largest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDifference:
+    """A difference of two scores as it is shown."""
+
+    text: str
+    """`−0.25`; `–` where a side has no score."""
+    word: Literal["better", "worse", ""]
+    """Empty where nothing that is shown changed."""
+
+    @property
+    def mark(self) -> str:
+        """The sign of the word."""
+        return {"better": BETTER, "worse": WORSE}.get(self.word, "")
+
+
+def shown_difference(value: float | None, direction: int) -> ShownDifference:
+    """A difference new − base; `direction` is 1 where more is better, −1 where less is."""
+    if value is None:
+        return ShownDifference("–", "")
+    if not round(value, SHOWN):
+        return ShownDifference("0", "")
+    return ShownDifference(signed(value, SHOWN), "better" if direction * value > 0 else "worse")
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPair:
+    """One pair in a list."""
+
+    place: int
+    position: int
+    """In the new run."""
+    base_position: int
+    change: PairChange
+    heading: tuple[str, str]
+    """On the base and on the new side: the rule of the most pressing finding, else the component."""
+    sources: SourceChange
+    differences: Mapping[str, ShownDifference]
+
+
+class PairIndex:
+    """The pairs of two runs, in the order of the new one.
+
+    Args:
+        matched: both sides with their findings, and their pairs.
+        found: their comparison, which says which metrics can be compared.
+        rules: by which the findings were read.
+        base: the first run of the old side, whose positions are taken.
+        new: that of the new side.
+    """
+
+    def __init__(self, matched: Matched, found: Comparison, rules: Sequence[Rule], base: Run, new: Run) -> None:
+        pairing, flags = matched.pairing, fault_flags(matched, rules)
+        theirs, mine = matched.base.table.found, matched.new.table.found
+        if not (flags and theirs and mine):
+            raise ValueError("the sides must be read with their findings")
+        compared = {row.name: row for row in found.metrics if row.verdict in COMPARED}
+        own = tuple(compared[m.name] for m in matched.new.metrics if m.name in compared)
+        at = _positions(base, matched.base.table.ids)[pairing.base], _positions(new, matched.new.table.ids)[pairing.new]
+        there = np.flatnonzero((at[0] >= 0) & (at[1] >= 0))  # all, unless a run was written meanwhile
+        kept = pairing.base[there], pairing.new[there]
+        self.metrics: tuple[MetricComparison, ...] = own
+        self.base_positions, self.positions = at[0][there], at[1][there]
+        changes = np.select([flags.broken, flags.fixed, flags.others], [0, 1, 2], 3).astype(np.uint8)
+        self._changes = changes[there]
+        self._sources = np.fromiter(
+            (SOURCES.index(source_change(matched, int(pair))) for pair in there), np.uint8, len(there)
+        )
+        self._headings = (
+            _coded([theirs.heading[int(place)] for place in kept[0]]),
+            _coded([mine.heading[int(place)] for place in kept[1]]),
+        )
+        self.components, self._components = _coded([mine.component[int(place)] for place in kept[1]])
+        differences = {row.name: matched.scores(row.name)[0].change[there] for row in own}
+        self._differences = {name: _millionths(values) for name, values in differences.items()}
+        moved = np.zeros(len(there))
+        for row in own:
+            moved += np.nan_to_num(np.abs(differences[row.name])) / (row.range[1] - row.range[0] or 1.0)
+        self._orders = {(CHANGED, False): np.lexsort((-moved, self._changes)).astype(np.int32)}
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def select(self, wanted: PairSelection, found: NDArray[np.int64] | None = None) -> CasePlaces:
+        """The places of the wanted pairs, in the wanted order.
+
+        Args:
+            wanted: which.
+            found: the positions in the new run of the cases that have the wanted words; None if no word is wanted.
+        """
+        order = self._order(wanted.order, descending=wanted.descending)
+        masks = list(self._masks(wanted))
+        if found is not None:
+            masks.append(np.isin(self.positions, found))
+        return order[np.logical_and.reduce(masks)[order]] if masks else order
+
+    def _masks(self, wanted: PairSelection) -> Iterator[Flags]:
+        if wanted.change:
+            yield self._changes == CHANGES.index(wanted.change)
+        if wanted.component:
+            known = self.components.index(wanted.component) if wanted.component in self.components else -1
+            yield self._components == known
+        for one in wanted.ranges:
+            values = self._differences[one.metric]
+            yield (values == UNDEFINED) == one.undefined
+            if one.low is not None:
+                yield values >= round(one.low * MICRO)
+            if one.high is not None:
+                most = round(one.high * MICRO)
+                yield values < most if one.below else values <= most
+
+    def _order(self, name: str, *, descending: bool) -> CasePlaces:
+        if name == INPUT:
+            return np.arange(len(self), dtype=np.int32)
+        if name == CHANGED:
+            descending = False
+        known = self._orders.get((name, descending))
+        if known is None:
+            values = self._differences[name]
+            key = np.where(values == UNDEFINED, np.iinfo(np.int32).max, -values if descending else values)
+            known = self._orders[name, descending] = np.argsort(key, kind="stable").astype(np.int32)
+        return known
+
+    def rows(self, places: Sequence[int]) -> list[ListedPair]:
+        """Some pairs as they are listed."""
+        return [self._row(int(place)) for place in places]
+
+    def _row(self, place: int) -> ListedPair:
+        (before, theirs), (after, mine) = self._headings
+        return ListedPair(
+            place,
+            int(self.positions[place]),
+            int(self.base_positions[place]),
+            CHANGES[self._changes[place]],
+            (before[theirs[place]], after[mine[place]]),
+            SOURCES[self._sources[place]],
+            {
+                row.name: shown_difference(_value(self._differences[row.name][place]), row.direction)
+                for row in self.metrics
+            },
+        )
+
+    def place_of(self, position: int) -> int | None:
+        """Where the pair with the case at a position of the new run stands; None if there is none."""
+        at = int(np.searchsorted(self.positions, position))
+        return at if at < len(self) and self.positions[at] == position else None
+
+    def counts(self, places: CasePlaces) -> dict[str, Counter[str]]:
+        """How many of some pairs changed in which way, and are counted under which component."""
+        return {
+            "change": _counted(CHANGES, self._changes[places]),
+            "component": _counted(self.components, self._components[places]),
+        }
+
+
+def _positions(run: Run, ids: Sequence[str]) -> NDArray[np.int64]:
+    """Where cases stand in a run, by their ids; −1 for one that isn't there."""
+    known = {row.id: row.position for row in run.facts()}
+    return np.fromiter((known.get(name, -1) for name in ids), np.int64, len(ids))
+
+
+def _coded(values: Sequence[str]) -> tuple[tuple[str, ...], Codes]:
+    """The different values, and of each the number of its own."""
+    known: dict[str, int] = {}
+    column = np.fromiter((known.setdefault(value, len(known)) for value in values), np.uint16, len(values))
+    return tuple(known), column
+
+
+def _millionths(values: Numbers) -> NDArray[np.int32]:
+    most = float(np.iinfo(np.int32).max)
+    whole = np.clip(np.round(np.nan_to_num(values) * MICRO), -most, most).astype(np.int32)
+    return np.where(np.isnan(values), np.int32(UNDEFINED), whole)
+
+
+def _value(difference: np.int32) -> float | None:
+    return None if difference == UNDEFINED else float(difference) / MICRO
+
+
+def _counted(names: Sequence[str], codes: NDArray[Any]) -> Counter[str]:
+    counts = np.bincount(codes, minlength=len(names))
+    return Counter({name: int(count) for name, count in zip(names, counts, strict=True)})

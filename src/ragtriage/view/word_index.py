@@ -1,0 +1,91 @@
+"""Where words stand in the ids, queries and responses of a run: made when somebody searches first."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragtriage.core.display import one_line
+from ragtriage.runs.case_row import CaseRow, Columns
+from ragtriage.runs.run import Run
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LONGEST = 20_000
+"""Characters of a text that are searched."""
+LEAST = 3
+"""Letters of a word that the index finds; for shorter ones all texts are gone through."""
+
+
+class WordIndex:
+    """The words of a run, in a temporary file without a name; made by `read`, and asked only when `ready` is set.
+
+    Args:
+        run: whose cases.
+        places: a case's position in the run → its place in the list of all; None for one that isn't listed.
+        of: how many cases are listed.
+
+    Attributes:
+        count: cases read so far.
+        error: what went wrong; None while nothing has.
+    """
+
+    def __init__(self, run: Run, places: Callable[[int], int | None], of: int) -> None:
+        self._run, self._places, self._of = run, places, of
+        self._words = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        self._lock = threading.Lock()
+        self.count = 0
+        self.ready = threading.Event()
+        self.error: Exception | None = None
+        self.cancelled = False
+
+    def read(self) -> None:
+        """Read the run; never raises, see `error`."""
+        try:
+            self._words.execute("CREATE VIRTUAL TABLE words USING fts5(text, tokenize='trigram')")
+            self._words.execute("BEGIN")
+            self._words.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", self._rows())
+            self._words.execute("COMMIT")
+        except Exception as error:  # noqa: BLE001  # it is shown by whoever waits for the index
+            self.error = error
+        self.ready.set()
+
+    def _rows(self) -> Iterator[tuple[int, str]]:
+        for row in self._run.place.read(Columns(texts=("query", "response"), digests=False)):
+            if self.cancelled:
+                return
+            place = self._places(row.position)
+            if place is not None:
+                yield place, _searched(row)
+            self.count += 1
+
+    def find(self, words: str) -> NDArray[np.bool_]:
+        """Which of the listed cases hold every word somewhere, also within another word, in capitals or not."""
+        mask = np.ones(self._of, np.bool_)
+        with self._lock:
+            for word in words.split():
+                if len(word) >= LEAST:
+                    found = self._words.execute("SELECT rowid FROM words WHERE words MATCH ?", (_phrase(word),))
+                else:
+                    like = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+                    query = "SELECT rowid FROM words WHERE text LIKE ? ESCAPE '\\'"
+                    found = self._words.execute(query, (f"%{like}%",))
+                own = np.zeros(self._of, np.bool_)
+                own[np.fromiter((place for (place,) in found), np.int64)] = True
+                mask &= own
+        return mask
+
+
+def _searched(row: CaseRow) -> str:
+    texts = (one.text for one in row.texts if one.role in ("query", "response") and one.text)
+    return "\n".join(one_line(text, LONGEST) for text in (row.id, *texts))
+
+
+def _phrase(word: str) -> str:
+    """A word as FTS5 takes it literally."""
+    return '"' + word.replace('"', '""') + '"'

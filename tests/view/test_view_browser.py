@@ -1,0 +1,290 @@
+"""The viewer in a real browser."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import re
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import uvicorn
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from ragtriage.store import Store
+from ragtriage.view.opened_runs import NotReadYetError, OpenedRuns
+from ragtriage.view.pages import Pages
+from ragtriage.view.security import Guard
+from ragtriage.view.server import StoreRuns, application, listening
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+    from starlette.requests import Request
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium on this machine: the viewer isn't looked at in a browser"
+)
+LIST = "/runs/1/cases?sort=input"
+PAGES = ("/", "/help", "/runs/1?by=tenant", LIST, "/runs/1/cases/0?sort=input", "/runs/1/cases/7", "/waiting",
+         "/runs/1/cases?groundedness=..abc")  # fmt: skip
+
+
+@dataclass
+class Served:
+    """The viewer on a port, with what was written to it."""
+
+    at: str
+    guard: Guard
+    written: list[str]
+
+    def address(self, path: str = "") -> str:
+        """One that opens it."""
+        return self.guard.new_address(path)
+
+
+@pytest.fixture(scope="module")
+def served(store: Store) -> Iterator[Served]:
+    runs, written = OpenedRuns(StoreRuns(store)), []
+    pages = Pages(runs, "the store", writing=True)
+    app = application(runs, pages)
+    app.router.routes.insert(0, Route("/waiting", lambda request: pages.refused(request, NotReadYetError(3, 7))))
+
+    async def write(request: Request) -> PlainTextResponse:
+        written.append((await request.body()).decode())
+        return PlainTextResponse("written")
+
+    app.router.routes.insert(0, Route("/write", write, methods=["POST", "GET"]))
+    with listening(None) as at:
+        port = at.getsockname()[1]
+        guard = Guard(app, port, writing=True, told=lambda _: None)
+        server = uvicorn.Server(uvicorn.Config(guard, log_level="warning", lifespan="off"))
+        thread = threading.Thread(target=server.run, args=([at],), daemon=True)
+        thread.start()
+        yield Served(f"http://127.0.0.1:{port}", guard, written)
+        server.should_exit = True
+        thread.join()
+    runs.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright isn't installed")
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@contextmanager
+def watched(browser: Browser, served: Served, **context: Any) -> Iterator[Page]:
+    """A page of a browser that the viewer knows; nothing may be complained of, and nothing loaded from elsewhere."""
+    found: BrowserContext = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, **context})
+    page, complaints = found.new_page(), []
+    page.on("console", lambda message: complaints.append(message.text) if "400 (Bad" not in message.text else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda one: None if one.url.startswith((served.at, "data:")) else complaints.append(one.url))
+    page.goto(served.address())
+    yield page
+    assert complaints == []
+    found.close()
+
+
+def settled(page: Page, address: str) -> None:
+    """A page as soon as it doesn't wait any more."""
+    page.goto(address)
+    until = time.monotonic() + 60
+    while "data-renewed" in page.content() and not address.endswith("/waiting") and time.monotonic() < until:
+        page.goto(address)
+
+
+def position(page: Page) -> str:
+    found = re.search(r"/cases/(\d+)", page.url)
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_any_page(browser: Browser, served: Served, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python isn't installed")
+    found = []
+    with watched(browser, served, color_scheme=scheme, bypass_csp=True) as page:
+        for path in PAGES:
+            settled(page, served.at + path)
+            for details in page.locator("details").all()[:6]:
+                details.evaluate("one => { one.open = true; }")
+            result = axe.Axe().run(page)
+            found += [(path, one["id"], [node["html"][:120] for node in one["nodes"]][:3])
+                      for one in result.response["violations"]]  # fmt: skip
+    assert not found, "\n".join(map(str, found))
+
+
+def test_the_keyboard_alone_leads_through_list_and_cases(browser: Browser, served: Served) -> None:
+    with watched(browser, served) as page:
+        settled(page, served.at + LIST)
+        press = page.keyboard.press
+        for key in ("j", "j", "j", "k"):
+            press(key)
+        assert page.evaluate("document.activeElement.closest('tr').rowIndex") == 2
+        press("Enter")
+        page.wait_for_url("**/cases/1?*")
+        press("j")
+        page.wait_for_url("**/cases/2?*")
+        for key in ("j", "j", "j", "j", "j"):
+            at = position(page)
+            press(key)
+            page.wait_for_url(re.compile(f"/cases/{int(at) + 1}\\?"))
+        press("k")
+        page.wait_for_url("**/cases/6?*")
+        press("1")
+        assert page.locator(".claim.on").count() == 1
+        assert "focus=claim-1" in page.url
+        assert page.locator("mark.evidence").count() >= 0
+        press("Escape")
+        assert page.locator(".claim.on").count() == 0
+        press("u")
+        page.wait_for_url("**/cases?sort=input")
+        press("/")
+        page.keyboard.type("case-04jku?")  # keys are letters in a field
+        assert page.locator("#find").input_value() == "case-04jku?"
+        press("Escape")
+        assert page.evaluate("document.activeElement.id") != "find"
+        press("f")
+        assert page.evaluate("document.activeElement.localName") == "select"
+        press("Escape")
+        press("u")
+        page.wait_for_url("**/runs/1")
+        press("?")
+        page.wait_for_url("**/help")
+
+
+def test_keys_can_be_turned_off(browser: Browser, served: Served) -> None:
+    with watched(browser, served) as page:
+        page.goto(f"{served.at}/help")
+        page.get_by_role("button", name="Turn the keys off").click()
+        settled(page, served.at + LIST)
+        page.keyboard.press("j")
+        assert page.locator("#rows tr.on").count() == 0
+
+
+def test_a_link_to_a_claim_survives_reload_and_the_way_back(browser: Browser, served: Served) -> None:
+    with watched(browser, served) as page:
+        settled(page, served.at + LIST)
+        settled(page, f"{served.at}/runs/1/cases/7?sort=input&focus=claim-2")
+        for _ in range(2):
+            assert page.locator(".claim.on").count() == 1
+            assert page.locator(".claim.on").get_attribute("id").endswith("-2")
+            page.reload()
+        page.go_back()
+        page.wait_for_url("**/cases?sort=input")
+        page.go_forward()
+        page.wait_for_url("**focus=claim-2")
+        assert page.locator(".claim.on").count() == 1
+
+
+def test_light_and_dark_are_a_choice_that_stays(browser: Browser, served: Served) -> None:
+    with watched(browser, served, color_scheme="light") as page:
+        page.get_by_role("button", name="Dark").click()
+        page.goto(f"{served.at}/help")
+        assert page.locator("html").get_attribute("data-theme") == "dark"
+        assert page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(20, 23, 27)"
+
+
+def test_filters_take_effect_at_once_and_need_no_script(browser: Browser, served: Served) -> None:
+    with watched(browser, served) as page:
+        settled(page, served.at + LIST)
+        page.get_by_label("Kind").select_option("failure")
+        page.wait_for_url("**kind=failure**")
+        assert "q=" not in page.url
+        assert "sort=input" in page.url
+        failures = page.locator("#count").inner_text()
+    with watched(browser, served, java_script_enabled=False) as page:
+        settled(page, served.at + LIST)
+        page.get_by_label("Kind").select_option("failure")
+        page.get_by_role("button", name="Filter").click()
+        assert page.locator("#count").inner_text() == failures
+        page.locator("#rows tbody a").first.click()
+        assert page.locator(".case-page .response").is_visible()
+
+
+@pytest.mark.parametrize("width", [390, 800, 1300, 1920])
+def test_no_page_scrolls_sideways(browser: Browser, served: Served, width: int) -> None:
+    wide = []
+    with watched(browser, served, viewport={"width": width, "height": 900}) as page:
+        for path in (*PAGES, *(f"/runs/1/cases/{at}" for at in (1, 2, 3, 4)), "/runs/1/cases?tag.odd=" + "x" * 300):
+            settled(page, served.at + path)
+            page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+            if page.evaluate("document.documentElement.scrollWidth") > width:
+                wide.append(path)
+    assert wide == []
+
+
+ATTACKS = """async (at) => {
+    const told = {};
+    const tried = async (name, work) => {
+        try { told[name] = await work(); } catch { told[name] = "refused"; }
+    };
+    const post = (body, more) => fetch(at + "/write", {method: "POST", credentials: "include", body, ...more});
+    const json = {headers: {"content-type": "application/json"}};
+    await tried("read", async () => (await fetch(at + "/runs/1", {credentials: "include"})).status);
+    await tried("write", async () => (await post("1", json)).status);
+    await tried("blind", async () => (await post("2", {mode: "no-cors"})).type);
+    await tried("beacon", async () => String(navigator.sendBeacon(at + "/write", "3")));
+    await tried("events", () => new Promise((done) => {
+        const events = new EventSource(at + "/runs/1/state", {withCredentials: true});
+        events.onmessage = () => done("read");
+        events.onerror = () => { events.close(); done("refused"); };
+    }));
+    await tried("script", () => new Promise((done) => {
+        const script = Object.assign(document.createElement("script"), {src: at + "/static/view.js"});
+        script.onload = () => done("loaded");
+        script.onerror = () => done("refused");
+        document.head.append(script);
+    }));
+    return told;
+}"""
+
+
+def test_another_site_reads_writes_and_frames_nothing(browser: Browser, served: Served, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(
+        f"<!doctype html><iframe src='{served.at}/runs/1'></iframe>"
+        f"<form method='post' enctype='text/plain' action='{served.at}/write'>"
+        "<input name='a' value='4'><button>go</button></form>"
+    )
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
+    handler.log_message = lambda *_: None  # type: ignore[attr-defined]  # of every instance
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as elsewhere:
+        threading.Thread(target=elsewhere.serve_forever, daemon=True).start()
+        for name in ("127.0.0.1", "localhost"):  # the same site on another port, and another site
+            context = browser.new_context()
+            page = context.new_page()
+            page.goto(served.address())
+            page.goto(f"http://{name}:{elsewhere.server_address[1]}/")
+            told = page.evaluate(ATTACKS, served.at)
+            assert told["read"] == told["write"] == told["events"] == told["script"] == "refused"
+            frame = page.frames[1]
+            assert frame.url in ("chrome-error://chromewebdata/", "about:blank")
+            page.get_by_role("button", name="go").click()
+            page.wait_for_load_state()
+            assert "written" not in page.content()
+            context.close()
+        elsewhere.shutdown()
+    assert served.written == []
+
+
+def test_its_own_pages_write(browser: Browser, served: Served) -> None:
+    with watched(browser, served) as page:
+        page.goto(f"{served.at}/help")
+        script = """async () => (await fetch("/write", {
+            method: "POST", headers: {"content-type": "application/json"}, body: "mine"})).text()"""
+        assert page.evaluate(script) == "written"
+    assert served.written == ["mine"]
+    served.written.clear()
