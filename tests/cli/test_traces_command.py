@@ -181,3 +181,8 @@ def test_reasons_are_told_by_how_many_they_cost(command, tmp_path: Path) -> None
     reasons = command("traces", "a.jsonl", "b.jsonl", "c.jsonl", "--json").json["reasons"]
     assert [*reasons.values()] == [3, 2]
     assert next(iter(reasons)) == "a span has no trace id or no span id"
+
+
+def test_a_trace_to_explain_is_a_flag_of_traces(command) -> None:
+    said = command("traces", "--help")
+    assert "--explain" in said.out.partition("\nTraces:\n")[2].partition("\n\n")[0]

@@ -27,7 +27,7 @@ def traces(
     files: list[str],
     *,
     out: Path | None = None,
-    explain: str | None = None,
+    trace_id: str | None = None,
     config: Path | None = None,
     as_json: bool = False,
     case_flags: CaseFlags,
@@ -42,15 +42,15 @@ def traces(
         try:
             cases = case_flags.open(there, read_settings(config) if config else find_settings(Path.cwd()))
         except UnusableTraces as error:
-            if explain is None:
+            if trace_id is None:
                 raise
-            _explain(error.traces, explain)
+            _explain(error.traces, trace_id)
             return
         held = cases.traces
         if held is None:
             raise InputError(f"{cases.name}: holds no traces but rows of cases: `ragtriage evaluate` reads it")
-        if explain is not None:
-            _explain(held, explain)
+        if trace_id is not None:
+            _explain(held, trace_id)
             return
         rejected: list[Rejected] = []
         used = 0
