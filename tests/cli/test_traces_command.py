@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cli_rows import row, written
+from in_process import said_by
 from ragtriage import open_store
 
 LEAN = ("--metrics", "groundedness")
@@ -99,6 +100,8 @@ def test_several_files_that_are_no_traces_are_refused(command, tmp_path: Path) -
     assert "c.jsonl: there is no such file" in command("traces", "a.jsonl", "c.jsonl").err
     (tmp_path / "z.jsonl").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(60))
     assert "z.jsonl: is packed by zstd: unpack it with  zstd -d z.jsonl" in command(name, "a.jsonl", "z.jsonl").err
+    packed = said_by(["traces", "-"], (tmp_path / "z.jsonl").read_bytes())
+    assert "standard input: is packed by zstd: unpack it with  zstd -d FILE" in packed.err
     (tmp_path / "none.jsonl").touch()
     assert "none.jsonl: is empty" in command("evaluate", "a.jsonl", "none.jsonl").err
     said = command("evaluate", "a.jsonl", "b.jsonl", "--app", "app.py:answer")
