@@ -105,6 +105,26 @@ def test_json_says_the_same(command):
     }  # fmt: skip
 
 
+def test_what_a_tool_has_no_place_for_is_counted_and_makes_it_incomplete(command):
+    a_run(traced_case(0, trace_id="tr-1"))
+    with Server(FakeTool("langsmith")) as there:
+        said = command("send", "1", "--langsmith", there.root)
+    written = command("send", "1", "--scores", "scores.jsonl")
+
+    assert (said.code, there.heard, written.code) == (3, [], 3)
+    assert "left out: 7, its ids are none of LangSmith's runs (UUIDs)" in said.out
+    assert "left out: 7, " in written.out
+
+
+@pytest.mark.parametrize(("typed", "shown"), [("x", "x"), ("localhost:6006", "localhost:6006"), ("u:key1@h", "h")])
+def test_an_address_without_http_is_told_as_it_was_typed_without_its_key(command, typed, shown):
+    a_run()
+    said = command("send", "1", "--phoenix", typed)
+
+    assert said.code == 2
+    assert f"--phoenix {shown}: is no address of a server: begin it with http:// or https://" in said.err
+
+
 def test_what_is_left_is_told_with_the_command_for_it(command):
     a_run()
     url = nobody().removesuffix("/v1")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cli_rows import row, written
+from in_process import said_by
 from ragtriage import open_store
 
 LEAN = ("--metrics", "groundedness")
@@ -97,6 +98,12 @@ def test_several_files_that_are_no_traces_are_refused(command, tmp_path: Path) -
         )
         assert "a.jsonl and cases.jsonl can't be read as one" in command(name, "a.jsonl", "cases.jsonl").err
     assert "c.jsonl: there is no such file" in command("traces", "a.jsonl", "c.jsonl").err
+    (tmp_path / "z.jsonl").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(60))
+    assert "z.jsonl: is packed by zstd: unpack it with  zstd -d z.jsonl" in command(name, "a.jsonl", "z.jsonl").err
+    packed = said_by(["traces", "-"], (tmp_path / "z.jsonl").read_bytes())
+    assert "standard input: is packed by zstd: unpack it with  zstd -d FILE" in packed.err
+    (tmp_path / "none.jsonl").touch()
+    assert "none.jsonl: is empty" in command("evaluate", "a.jsonl", "none.jsonl").err
     said = command("evaluate", "a.jsonl", "b.jsonl", "--app", "app.py:answer")
     assert said.code == 2
     assert "--app takes one file of questions" in said.err
@@ -122,7 +129,7 @@ def test_texts_of_sources_come_from_a_file_or_a_function(command, tmp_path: Path
         case = json.loads((tmp_path / "cases.jsonl").read_text("utf-8"))
         assert case["sources"] == [{"text": "Text of fares-1.", "id": "fares-1"}]
     for given, told in {
-        "mine.py:none": "1 document was retrieved, its text wasn't recorded",
+        "mine.py:none": "1 document was retrieved, its text wasn't recorded (--source-texts has none for their ids)",
         "mine.py:number": "--source-texts gave int, not a text or None",
         "mine.py:failing": "--source-texts failed: KeyError: 'fares-1'",
         "mine.py:txt": "--source-texts mine.py:txt: mine.py has no function 'txt': text?",
@@ -131,3 +138,54 @@ def test_texts_of_sources_come_from_a_file_or_a_function(command, tmp_path: Path
         said = command("traces", "t.jsonl", "--source-texts", given)
         assert said.code == 2
         assert told in said.err
+
+
+def test_a_document_without_text_in_the_file_of_texts_is_refused(command, tmp_path: Path) -> None:
+    found = span(1, 2, "RETRIEVER", gen_ai__retrieval__documents='[{"id": "b"}]')
+    written(tmp_path / "t.jsonl", [span(1, 1, "CHAIN", input__value="How?", output__value="So."), found])
+    for wrong, what in (({}, "is missing"), ({"text": None}, "is missing"), ({"text": 5}, "is no text")):
+        written(tmp_path / "texts.jsonl", [{"id": "a", "text": ""}, {"id": "b", **wrong}])
+        said = command("traces", "t.jsonl", "--source-texts", "texts.jsonl")
+        assert said.code == 2
+        assert f"texts.jsonl, row 2, field 'text': {what}: give every line the text of its document" in said.err
+
+
+def test_a_file_of_a_folder_that_cannot_be_read_makes_the_run_incomplete(command, tmp_path: Path) -> None:
+    (tmp_path / "set").mkdir()
+    asked = [span(i, 1, "CHAIN", input__value=f"What is {i}?", output__value=f"It is {i}.") for i in range(1, 13)]
+    found = [span(i, 2, "RETRIEVER", retrieval__documents__0__document__content="A ticket.") for i in range(1, 13)]
+    written(tmp_path / "set" / "a.jsonl", [*asked, *found])
+    (tmp_path / "set" / "b.jsonl").touch()
+    assert command("evaluate", "set", *LEAN).code == 0
+    (tmp_path / "set" / "b.jsonl").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(60))
+    said = command("evaluate", "set", *LEAN)
+    assert said.code == 3
+    assert "set/b.jsonl: is packed by zstd: unpack it with" in said.err
+
+
+def test_metrics_and_logs_in_a_collectors_file_are_counted(command, tmp_path: Path) -> None:
+    others = [{"resourceMetrics": []}] * 120 + [{"resource_logs": []}]
+    rotated(tmp_path)
+    written(tmp_path / "others.jsonl", others)
+    said = command("traces", "a.jsonl", "b.jsonl", "others.jsonl")
+    assert said.code == 0
+    assert "unusable: 121: a row holds metrics or logs, which are no traces" in said.out
+    said = command("traces", "others.jsonl")
+    assert said.code == 2
+    assert "can be used: 121: a row holds metrics or logs, which are no traces" in said.err
+
+
+def test_reasons_are_told_by_how_many_they_cost(command, tmp_path: Path) -> None:
+    rotated(tmp_path)
+    unasked = [span(10 + i, 1, "CHAIN") for i in range(2)]
+    written(tmp_path / "c.jsonl", [*unasked, *[span(0, 1, "CHAIN")] * 3])
+    said = command("traces", "a.jsonl", "b.jsonl", "c.jsonl")
+    assert [line[10:13] for line in said.out.splitlines() if line.startswith("unusable")] == ["3: ", "2: "]
+    reasons = command("traces", "a.jsonl", "b.jsonl", "c.jsonl", "--json").json["reasons"]
+    assert [*reasons.values()] == [3, 2]
+    assert next(iter(reasons)) == "a span has no trace id or no span id"
+
+
+def test_a_trace_to_explain_is_a_flag_of_traces(command) -> None:
+    said = command("traces", "--help")
+    assert "--explain" in said.out.partition("\nTraces:\n")[2].partition("\n\n")[0]

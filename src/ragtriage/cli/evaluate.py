@@ -126,8 +126,7 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     scale_flags.refuse()
     answers: Path | None = None
     if app_flags.app:
-        sent = [*send_flags.named]
-        _refuse_with_app(files, dry_run=dry_run, split_sources=case_flags.split_sources, sent=sent)
+        _refuse_with_app(files, dry_run=dry_run, split_sources=case_flags.split_sources, sent=[*send_flags.named])
         answers = collected or default_answers_file(app_flags, files[0], selection, store_address)
     else:
         app_flags.refuse(collected)

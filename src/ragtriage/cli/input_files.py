@@ -23,7 +23,7 @@ from ragtriage.metrics import GROUPS
 from ragtriage.metrics.names import metrics_note
 from ragtriage.readers import CaseFile, Rejected, RowLimits, open_cases
 from ragtriage.readers.cases import HEAD
-from ragtriage.readers.files import STDIN, InputPath, OpenedFile, input_file, open_bytes
+from ragtriage.readers.files import STDIN, InputPath, OpenedFile, detect_format, input_file, open_bytes
 from ragtriage.readers.json_objects import lines_by_id
 from ragtriage.readers.named_functions import function_named, names_function
 from ragtriage.readers.private_cases import AS_IT_IS, Privacy
@@ -122,7 +122,14 @@ def _texts_named(given: str) -> Callable[[str], str | None]:
     """Id → text, by a function of the user's or by a file of lines."""
     if names_function(given):
         return function_named(given, "--source-texts")
-    return {name: str(row.get("text", "")) for _, name, row in lines_by_id(Path(given))}.get
+    texts: dict[str, str] = {}
+    for place, name, row in lines_by_id(Path(given)):
+        text = row.get("text")
+        if not isinstance(text, str):
+            what = "is missing" if text is None else "is no text"
+            raise InputError(f"{place}, field 'text': {what}: give every line the text of its document")
+        texts[name] = text
+    return texts.get
 
 
 @contextmanager
@@ -153,7 +160,8 @@ def read_as_one(paths: Sequence[str]) -> Iterator[OpenedFile]:
         if others:
             for one in files:
                 if not Path(one.path).is_dir():
-                    open_bytes(one).close()  # one that isn't there is told as such
+                    with open_bytes(one) as stream:  # one that isn't there, is empty or packed is told as such
+                        detect_format(one, stream, None)
             raise InputError(
                 f"{first} and {others[0]} can't be read as one: several files must hold traces of one format, other "
                 "files are given one by one"

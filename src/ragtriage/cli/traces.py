@@ -18,7 +18,7 @@ from ragtriage.readers import CaseFile, Rejected
 from ragtriage.readers.cases import UnusableTraces
 from ragtriage.readers.files import STDIN
 from ragtriage.readers.json_objects import write_lines
-from ragtriage.readers.traces.files import TraceRows, case_row, explained
+from ragtriage.readers.traces.files import TRACE, TraceRows, case_row, explained
 from ragtriage.readers.traces.spans import Trace
 
 
@@ -27,7 +27,7 @@ def traces(
     files: list[str],
     *,
     out: Path | None = None,
-    explain: str | None = None,
+    trace_id: str | None = None,
     config: Path | None = None,
     as_json: bool = False,
     case_flags: CaseFlags,
@@ -42,15 +42,15 @@ def traces(
         try:
             cases = case_flags.open(there, read_settings(config) if config else find_settings(Path.cwd()))
         except UnusableTraces as error:
-            if explain is None:
+            if trace_id is None:
                 raise
-            _explain(error.traces, explain)
+            _explain(error.traces, trace_id)
             return
         held = cases.traces
         if held is None:
             raise InputError(f"{cases.name}: holds no traces but rows of cases: `ragtriage evaluate` reads it")
-        if explain is not None:
-            _explain(held, explain)
+        if trace_id is not None:
+            _explain(held, trace_id)
             return
         rejected: list[Rejected] = []
         used = 0
@@ -63,14 +63,15 @@ def traces(
             first, *more = held.lines()
             told = [f"{cases.name} · {first}", *more, plural(used, "case")]
             (tell if str(out) == STDIN else _print)(*told)
-            beyond = [one for one in rejected if not one.reason.startswith("trace ")]
+            beyond = [one for one in rejected if not one.reason.startswith(TRACE)]
             print_rejected(beyond, used + len(rejected))
         if out is not None:
             _write(cases, out, used)
 
 
 def _as_json(cases: CaseFile, held: TraceRows, used: int, rejected: list[Rejected]) -> dict[str, object]:
-    reasons = Counter(one.reason for one in rejected)
+    beyond = Counter(one.reason for one in rejected if not one.reason.startswith(TRACE))
+    reasons = held.summary.rejected + held.index.refused + beyond
     return {
         "format": cases.format,
         "traces": len(held.index),

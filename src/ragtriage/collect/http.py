@@ -177,7 +177,10 @@ def _hidden(secrets: Iterable[str], text: str) -> str:
 def without_secrets(url: str, onward: str = "") -> str:
     """An address, or where it leads to, as people may see it: without user, password, query and fragment."""
     try:
-        parts = urlsplit(urljoin(url, onward))
+        whole = urljoin(url, onward)
+        parts = urlsplit(whole)
     except ValueError:
         return "(an address that can't be read)"
+    if not parts.netloc:  # no address, but what was typed for one
+        return re.split("[?#]", whole)[0].rpartition("@")[2]
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

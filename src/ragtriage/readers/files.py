@@ -55,6 +55,8 @@ TO_JSON = (
 )
 """Shell command that turns length-prefixed `proto` of a collector's file exporter into OTLP JSON; the file follows."""
 STDIN = "-"
+STDIN_NAME = "standard input"
+"""What messages call it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def input_file(path: InputPath) -> OpenedFile:
     """A file under the name by which a user knows it."""
     if isinstance(path, OpenedFile):
         return path
-    return OpenedFile(str(path), "standard input" if str(path) == STDIN else str(path))
+    return OpenedFile(str(path), STDIN_NAME if str(path) == STDIN else str(path))
 
 
 def open_bytes(path: InputPath) -> io.BufferedReader:
@@ -203,7 +205,7 @@ def _is_object(line: bytes) -> bool:
 def _check_text(file: OpenedFile, head: bytes) -> None:
     """Raise an InputError for what isn't a text in UTF-8 at all: UTF-16, UTF-32 or another kind of file."""
     start = head[:200]
-    name = shlex.quote(file.name)
+    name = "FILE" if file.name == STDIN_NAME else shlex.quote(file.name)
     if head[:4] == _ZSTD:
         raise InputError(f"{file}: is packed by zstd: unpack it with  zstd -d {name}")
     if head[:1] == b"\0" and head[4:8] == _ZSTD:

@@ -66,7 +66,7 @@ class SentScores:
     @property
     def complete(self) -> bool:
         """Whether all of it was sent."""
-        return all(one.complete for one in self.tools)
+        return all(one.complete for one in self.tools) and not any(one.left_out for one in self.files.values())
 
     @property
     def without_trace(self) -> int:

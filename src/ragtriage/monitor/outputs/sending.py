@@ -50,8 +50,8 @@ class Delivered:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing that it has a place for is missing there."""
-        return not (self.left or self.refused)
+        """Whether all is there but scores without a value."""
+        return not (self.left or self.refused or self.left_out)
 
     def add_retry(self, later: Delivered) -> None:
         """Count what a further try of the same scores brought."""

@@ -27,6 +27,8 @@ ENDINGS = (".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".json.gz", ".jsonl.
 """Of the files in a folder of traces; those packed by zstd are told as such."""
 CONVERSATIONS = 10_000
 """Of which earlier turns are kept at once."""
+TRACE = "trace "
+"""How it begins why a trace is no case."""
 SHOWN = 8
 """Reasons that are told by themselves."""
 _NUMBER = re.compile(r"^\d[\d,]* documents were")
@@ -64,18 +66,22 @@ def files_in(folder: Path) -> list[OpenedFile]:
 
 
 def rows_of(files: Iterable[OpenedFile], limits: RowLimits) -> Iterator[RawRow]:
-    """The rows of several files, as of one; each names its file."""
+    """The rows of several files, as of one; each names its file.
+
+    A file that can't be read at all counts as one that breaks off.
+    """
     for file in files:
         try:
             stream = open_bytes(file)
         except InputError as error:
-            yield RawRow(1, problem=str(error))
+            yield RawRow(1, problem=str(error), ends=True)
             continue
         try:
             form = detect_format(file, stream, None)
         except InputError as error:
+            ends = bool(stream.peek(1))  # an empty one holds nothing that is lost
             stream.close()
-            yield RawRow(1, problem=str(error))
+            yield RawRow(1, problem=str(error), ends=ends)
             continue
         for row in raw_rows(file, form, limits, stream):
             yield replace(row, file=file.name, values=filled(row.values) if form == "csv" else row.values)
@@ -175,7 +181,7 @@ class TraceRows:
                     _with_turns(one, before)
                 if one.values is None:
                     reason = one.problem.reason if one.problem else ""
-                    yield RawRow(number, problem=f"trace {trace.id}: {reason}")
+                    yield RawRow(number, problem=f"{TRACE}{trace.id}: {reason}")
                     continue
                 yield RawRow(number, values=one.values)
 
@@ -204,7 +210,7 @@ class TraceRows:
         lines += [f"note: in {plural(n, 'trace')}: {note}" for note, n in summary.notes.most_common()]
         if summary.cut:
             lines.append(f"note: {summary.cut}")
-        reasons = [*summary.rejected.most_common(), *self.index.refused.most_common()]
+        reasons = (summary.rejected + self.index.refused).most_common()
         lines += [f"unusable: {n:,}: {one_line(reason, 200)}" for reason, n in reasons[:SHOWN]]
         if more := reasons[SHOWN:]:
             lines.append(f"unusable: {sum(n for _, n in more):,}: for {plural(len(more), 'other reason')}")

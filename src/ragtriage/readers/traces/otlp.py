@@ -25,7 +25,13 @@ def _either(row: Any, camel: str, snake: str) -> Any:
     return row.get(snake) if found is None and isinstance(row, Mapping) else found
 
 
+OTHERS = (("resourceMetrics", "resource_metrics"), ("resourceLogs", "resource_logs"))
+"""What a collector may write into the same file."""
+
+
 def _pieces(row: TraceRow, refuse: Refuse) -> Iterator[TracePiece]:
+    if any(isinstance(_either(row, *names), list) for names in OTHERS):
+        refuse("a row holds metrics or logs, which are no traces")
     for of_resource in _either(row, "resourceSpans", "resource_spans") or ():
         resource = (_either(of_resource, "resource", "resource") or {}).get("attributes") or []
         scopes = _either(of_resource, "scopeSpans", "scope_spans")
@@ -102,7 +108,8 @@ def _trace(trace_id: str, pieces: Sequence[Any]) -> Trace:
 
 
 def _fits(row: TraceRow) -> bool:
-    return isinstance(_either(row, "resourceSpans", "resource_spans"), list)
+    names = (("resourceSpans", "resource_spans"), *OTHERS)
+    return any(isinstance(_either(row, *one), list) for one in names)
 
 
 OTLP = TraceFormat("otlp", "OTLP JSON", _fits, _pieces, _trace)

@@ -195,8 +195,10 @@ def _with_texts(kept: Sequence[_Source], searches: Sequence[TraceSpan], options:
         were = (
             "1 document was retrieved, its text" if lacking == 1 else f"{lacking} documents were retrieved, their texts"
         )
-        ids = any(one.document.id for one in made)
-        hint = switch("sources", searches) + (" (--source-texts has them by their ids)" if ids else "")
+        hint = switch("sources", searches)
+        if any(one.document.id for one in made if one.document.text is None):
+            unknown = " (--source-texts has none for their ids)"
+            hint = hint + " (--source-texts has them by their ids)" if options.source_texts is None else unknown
         raise NotUsable(f"{were} {'wasn' if lacking == 1 else 'weren'}'t recorded{hint}")
     return made
 
