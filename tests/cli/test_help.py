@@ -18,7 +18,7 @@ from ragtriage.cli.flags import GROUPS, TABLES
 from ragtriage.testset.generation.phrasing import NAMES
 
 EXPECTED = [
-    "evaluate", "collect", "plan", "traces", "demo", "report", "show", "compare", "baseline", "export", "watch",
+    "evaluate", "collect", "plan", "traces", "demo", "report", "show", "compare", "baseline", "export", "view", "watch",
     "windows", "send", "runs", "store", "forget", "testset", "readers", "judge", "trust",
 ]  # fmt: skip
 
