@@ -216,8 +216,8 @@ def test_where_the_store_is(tmp_path, monkeypatch):
 def test_nothing_of_a_database_driver_comes_through(tmp_path):
     with open_store(tmp_path) as store:
         with store.database.engine.begin() as opened:
-            opened.exec_driver_sql("drop table rejected")
-        with pytest.raises(StoreError, match="failed: no such table: rejected"):
+            opened.exec_driver_sql("drop table runs")
+        with pytest.raises(StoreError, match="failed: no such table: runs"):
             store.runs()
 
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Label, RowMapping, Table, and_, bindparam, case, delete, func, select, tuple_
+from sqlalchemy import Connection, Label, RowMapping, Table, and_, case, delete, func, select, tuple_
 
 from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, Case
 from ragtriage.core.display import listed
@@ -16,7 +16,7 @@ from ragtriage.core.verdicts import Outcome
 from ragtriage.runs.case_row import CaseHeading, CaseRow, CaseText, Columns, RowsHash, digest, outcome_from
 from ragtriage.runs.kept_counts import kept_counts
 from ragtriage.runs.run import FINISHED, RUNNING, CountedPart, RejectedRow, RunInfo
-from ragtriage.store.database import IN_ONE_STATEMENT, Database
+from ragtriage.store.database import IN_ONE_STATEMENT, Database, in_chunks
 from ragtriage.store.lease import STALE, RunBusyError, surely_dead
 from ragtriage.store.schema import (
     COUNTS,
@@ -54,15 +54,15 @@ class RunCounts:
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], dict[str, int]] = {}
 
-    def of(self, connection: Connection, row: RowMapping) -> dict[str, int]:
-        """The counts of the run in a row of the table `runs`."""
-        key = row["number"], row["state"], row["finished"], row["heartbeat"]
-        found = self._known.get(key)
-        if found is None:
-            counted = connection.execute(_COUNTS, {"number": row["number"]}).mappings().one()
-            found = {name: counted[name] for name in COUNTS}
-            if row["owner"] is None and row["state"] != RUNNING:
-                self._known[key] = found
+    def of(self, connection: Connection, rows: Sequence[RowMapping]) -> dict[int, dict[str, int]]:
+        """The counts of the runs in some rows of the table `runs`, by their numbers."""
+        keys = {row["number"]: (row["number"], row["state"], row["finished"], row["heartbeat"]) for row in rows}
+        found = {number: self._known[key] for number, key in keys.items() if key in self._known}
+        for some in in_chunks(number for number in keys if number not in found):
+            for counted in connection.execute(_COUNTS.where(runs.c.number.in_(some))).mappings():
+                found[counted["number"]] = {name: counted[name] for name in COUNTS}
+        settled = (row["number"] for row in rows if row["owner"] is None and row["state"] != RUNNING)
+        self._known |= {keys[number]: found[number] for number in settled if number in found}
         return found
 
 
@@ -74,9 +74,9 @@ def read_runs(
     `counts` are those that are known already.
     """
     mine = listed_for(project) if number is None else runs.c.number == number
-    known = counts or RunCounts()
-    query = select(runs).where(mine).order_by(runs.c.number.desc())
-    return [_info(row, known.of(connection, row)) for row in connection.execute(query).mappings().all()]
+    rows = connection.execute(select(runs).where(mine).order_by(runs.c.number.desc())).mappings().all()
+    known = (counts or RunCounts()).of(connection, rows)
+    return [_info(row, known[row["number"]]) for row in rows if row["number"] in known]  # one may be deleted just now
 
 
 def _info(row: RowMapping, counted: Mapping[str, int]) -> RunInfo:
@@ -88,12 +88,15 @@ def _info(row: RowMapping, counted: Mapping[str, int]) -> RunInfo:
 
 
 def _counted(label: str, table: Table, *conditions: Any) -> Label[int]:
-    counting = select(func.count()).select_from(table).where(table.c.run == bindparam("number"), *conditions)
-    return counting.scalar_subquery().label(label)
+    counting = select(func.count()).select_from(table).where(table.c.run == runs.c.number, *conditions)
+    return counting.correlate(runs).scalar_subquery().label(label)
 
 
 _COUNTS = select(
-    _counted("done", cases, ~cases.c.failed), _counted("failed", cases, cases.c.failed), _counted("rejected", rejected)
+    runs.c.number,
+    _counted("done", cases, ~cases.c.failed),
+    _counted("failed", cases, cases.c.failed),
+    _counted("rejected", rejected),
 )
 
 
