@@ -21,7 +21,7 @@ def demo(*, report: Path | None = None, store: str | None = None) -> None:
     """Evaluate the example cases and show which of their known faults were found."""
     incomplete: typer.Exit | None = None
     try:
-        evaluate(str(CASES), report=report, store=store)
+        evaluate([str(CASES)], report=report, store=store)
     except typer.Exit as end:
         incomplete = end
     _compare(store, report)
