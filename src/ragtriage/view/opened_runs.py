@@ -24,7 +24,7 @@ from ragtriage.view.word_index import WordIndex
 
 PATIENCE = 1.5
 """Seconds that a page waits for what is being read, before it says so."""
-FEW = 5_000
+FEW = 1_000
 """Cases up to which a run is read whole at once, so that every probability is known."""
 MOST_DRAWN_FROM = 20_000
 """Cases from which intervals are drawn; of more they are the normal approximation, which takes no time."""
