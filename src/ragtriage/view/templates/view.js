@@ -59,13 +59,13 @@
   /* A claim and its evidence: what the judge quotes is marked in the sources. */
   const page = document.querySelector(".case-page");
   const unmark = () => {
-    for (const mark of document.querySelectorAll("mark.evidence")) mark.replaceWith(...mark.childNodes);
+    for (const mark of document.querySelectorAll("mark.evidence, mark.differs")) mark.replaceWith(...mark.childNodes);
     for (const one of document.querySelectorAll(".claim.on, .source.on")) one.classList.remove("on");
     page?.normalize();
   };
   const plain = (text) => text.replace(/\s+/g, " ").trim().toLowerCase();
-  const markIn = (source, quote) => {
-    const walker = document.createTreeWalker(source, NodeFilter.SHOW_TEXT);
+  const markIn = (place, quote, className) => {
+    const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
     const nodes = [];
     let text = "";
     for (let node; (node = walker.nextNode());) {
@@ -81,7 +81,7 @@
       if (a >= b) continue;
       const part = node.splitText(a);
       part.splitText(b - a);
-      const mark = Object.assign(document.createElement("mark"), { className: "evidence" });
+      const mark = Object.assign(document.createElement("mark"), { className });
       part.replaceWith(mark);
       mark.append(part);
       first ||= mark;
@@ -93,16 +93,21 @@
     if (!claim) return;
     for (let place = claim; place; place = place.parentElement) if (place.localName === "details") place.open = true;
     claim.classList.add("on");
-    const quotes = [...claim.querySelector(".said").textContent.matchAll(/“([^”]{8,}?)(?: …)?”/g)].map((found) => plain(found[1].replace(/^… /, "")));
+    const said = claim.querySelector(".said").textContent;
+    const quotes = [...said.matchAll(/“([^”]{8,}?)(?: …)?”/g)].map((found) => plain(found[1].replace(/^… /, "")));
     let first = null;
     for (const source of page.querySelectorAll(".source")) {
       for (const quote of quotes) {
-        const mark = markIn(source.querySelector(".source-text"), quote);
+        const mark = markIn(source.querySelector(".source-text"), quote, "evidence");
         if (!mark) continue;
         source.open = true;
         source.classList.add("on");
         first ||= mark;
       }
+    }
+    for (const [, own, other] of said.matchAll(/([^,;:“”]+) ≠ ([^,;:“”]+)/g)) {
+      markIn(claim.querySelector("p"), plain(own), "differs");
+      for (const mark of page.querySelectorAll("mark.evidence")) markIn(mark, plain(other), "differs");
     }
     const focus = claim.id.replace(/^[cg]\d+-/, "claim-");
     const url = new URL(location.href);
