@@ -147,7 +147,6 @@ def test_the_keyboard_alone_leads_through_list_and_cases(browser: Browser, serve
         press("1")
         assert page.locator(".claim.on").count() == 1
         assert "focus=claim-1" in page.url
-        assert page.locator("mark.evidence").count() >= 0
         press("Escape")
         assert page.locator(".claim.on").count() == 0
         press("u")
@@ -164,6 +163,27 @@ def test_the_keyboard_alone_leads_through_list_and_cases(browser: Browser, serve
         page.wait_for_url("**/runs/1")
         press("?")
         page.wait_for_url("**/help")
+
+
+def test_a_claim_marks_what_is_quoted_and_what_differs(browser: Browser, served: Served) -> None:
+    with watched(browser, served) as page:
+        settled(page, f"{served.at}/runs/1/cases/7?sort=input")
+        own, quote = page.evaluate(
+            """() => {
+                const words = document.querySelector(".source-text").textContent.trim().split(/\\s+/);
+                const claim = document.querySelector('.claim[id$="-1"]');
+                const own = claim.querySelector("p").textContent.trim().split(/\\s+/)[0];
+                const quote = words.slice(0, 6).join(" ");
+                claim.querySelector(".said").textContent = `a passage says otherwise: “${quote}”, ${own} ≠ ${words[2]}`;
+                return [own, quote];
+            }"""
+        )
+        page.keyboard.press("1")
+        assert "".join(page.locator("mark.evidence").all_text_contents()).split() == quote.split()
+        assert page.locator(".claim.on mark.differs").all_text_contents() == [own]
+        assert page.locator(".source.on mark.differs").all_text_contents() == [quote.split()[2]]
+        page.keyboard.press("Escape")
+        assert page.locator("mark.evidence, mark.differs").count() == 0
 
 
 def test_keys_can_be_turned_off(browser: Browser, served: Served) -> None:
