@@ -136,7 +136,7 @@ def test_a_folder_has_nothing_to_compare_with(store: Store) -> None:
 class Unread(OpenedRuns):
     """Runs that nobody has read yet."""
 
-    def result(self, what: Any, work: Callable[[], Any], patience: float) -> Any:
+    def result(self, what: Any, version: str, work: Callable[[], Any], patience: float) -> Any:
         """What some work gives."""
         raise NotReadYetError(0, 0)
 

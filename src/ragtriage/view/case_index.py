@@ -24,7 +24,7 @@ from ragtriage.runs.case_row import WHOLE, CaseHeading, CaseRow, Columns
 from ragtriage.runs.compare.case_table import tag_text
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run
-from ragtriage.view.word_index import WordIndex
+from ragtriage.view.word_index import ChangedError, WordIndex
 
 MICRO = 1_000_000
 """Scores are kept in millionths: as exact as they are shown, in half the memory."""
@@ -152,10 +152,6 @@ class _Gathered:
                 continue
             column.extend([0] * (at - len(column)))
             column.append(codes.setdefault(text, len(codes) + 1))
-
-
-class ChangedError(Exception):
-    """What was being read isn't wanted any more, since the run has changed."""
 
 
 class CaseIndex:

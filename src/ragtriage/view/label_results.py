@@ -140,8 +140,8 @@ class LabelResults:
             curves = tuple(_curve(one.metric.title, reliability_curve(one), one.labels) for one in joined.metrics)
             return LabelledRun(corrected_means(joined), curves, joined.unused)
 
-        what = "labels", key, version_of(run), hash(tuple(labels))
-        known: LabelledRun = self._runs.result(what, found, PATIENCE)
+        what = "labels", key, hash(tuple(labels))
+        known: LabelledRun = self._runs.result(what, version_of(run), found, PATIENCE)
         return known
 
 
