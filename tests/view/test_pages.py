@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 from html import unescape
+from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
 from viewed import CASES, EVIL, Viewer, some_records
+
+from ragtriage.core.verdicts import Score
 
 EVERY = (
     "/", "/help", "/runs/1", "/runs/1?by=tenant", "/runs/1?threshold=groundedness:0.9", "/runs/1/cases",
@@ -214,10 +217,23 @@ def test_an_export_can_leave_out_texts_and_refuses_what_the_list_refuses(viewer:
 
     assert "Question 7:" in with_texts
     assert "Question 7:" not in without
+    assert '"evidence"' in with_texts
+    quoted = {part.component.text for one in some_records() for score in one.outcomes.values()
+              if isinstance(score, Score) for part in score.parts}  # fmt: skip
+    assert [text for text in quoted if json.dumps(text, ensure_ascii=False) in without] == []
     assert len(without.splitlines()) == CASES
     assert viewer.get("/runs/1/export.xls").status_code == 400
     assert viewer.get("/runs/1/export.csv?groundedness=..abc").status_code == 400
     assert viewer.get("/runs/1/export.csv?tag.nobody=x").status_code == 400
+
+
+def test_an_export_leaves_nothing_open(viewer: Viewer) -> None:
+    viewer.get("/runs/1/export.csv")
+    before = len(list(Path("/dev/fd").iterdir()))
+    for _ in range(3):
+        viewer.get("/runs/1/export.csv")
+
+    assert len(list(Path("/dev/fd").iterdir())) == before
 
 
 def test_an_export_is_read_by_the_thresholds_of_the_list(viewer: Viewer) -> None:
