@@ -84,6 +84,13 @@ def test_filters_take_effect_and_can_be_taken_away_one_by_one(viewer: Viewer) ->
     assert all("sort=groundedness" in chip for chip in chips)
 
 
+def test_without_filters_a_list_is_read_by_the_same_thresholds(viewer: Viewer) -> None:
+    page = viewer.text("/runs/1/cases?tag.tenant=a&groundedness=..0.5&threshold=groundedness:0.9")
+
+    assert 'href="/runs/1/cases?threshold=groundedness%3A0.9">clear all' in page
+    assert 'action="/runs/1/cases"' in page
+
+
 @pytest.mark.parametrize(
     ("part", "said"),
     [
@@ -102,6 +109,7 @@ def test_filters_take_effect_and_can_be_taken_away_one_by_one(viewer: Viewer) ->
         ("threshold=groundedness", "groundedness"),
         ("threshold=groundednes:0.5", "groundedness"),
         ("threshold=groundedness:x", "groundedness"),
+        ("threshold=groundedness:9", '"banner">threshold: groundedness is 9: give a number between 0 and 1'),
     ],
 )
 def test_a_part_that_cannot_be_used_is_named(viewer: Viewer, part: str, said: str) -> None:
