@@ -7,18 +7,24 @@ import json
 import re
 import socket
 import sys
+import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from viewed import Viewer, begun, looked_at, some_records, stored, viewer_of, write
 
 from in_process import plain_environment, said_by
 from ragtriage.core.errors import ConfigError
+from ragtriage.runs.case_row import CaseRow, Columns
+from ragtriage.runs.run import Place, Run
 from ragtriage.store import Store, open_store
 from ragtriage.store.folder import open_folder
 from ragtriage.store.schema import runs
+from ragtriage.view.opened_runs import NotReadYetError
 from ragtriage.view.server import MOST_TRIED, PORT, FolderRun, StoreRuns, listening
 
 RECORDS = some_records(12)
@@ -104,6 +110,53 @@ def test_a_run_that_is_being_written_says_how_far_it_is(changing: tuple[Store, V
     page = viewer.text("/runs/2/cases")
     assert "12 of 12 cases" in page
     assert "being written" not in page
+
+
+class SlowPlace:
+    """A place whose cases are read only when it is told."""
+
+    def __init__(self, place: Place, go: threading.Event, reads: list[str]) -> None:
+        self._place, self._go, self._reads = place, go, reads
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._place, name)
+
+    def read(self, what: Columns, positions: range | None = None) -> Iterator[CaseRow]:
+        """See `Place`."""
+        self._reads.append(self._place.info.state)
+        self._go.wait(10)
+        yield from self._place.read(what, positions)
+
+
+@dataclass(frozen=True, slots=True)
+class SlowRuns(StoreRuns):
+    """A store whose places are slow."""
+
+    go: threading.Event
+    reads: list[str]
+
+    def run(self, key: str) -> Run:
+        """See `RunSource`."""
+        place: Any = SlowPlace(self.store.run(key).place, self.go, self.reads)
+        return Run(place)
+
+
+def test_a_run_that_is_written_faster_than_it_is_read_is_shown(tmp_path: Path) -> None:
+    go, reads = threading.Event(), []  # type: ignore[var-annotated]  # of texts
+    with open_store(tmp_path) as store, begun(store, "rows", 12) as run:
+        viewer = viewer_of(SlowRuns(store, go, reads))
+        for some in (RECORDS[:4], RECORDS[4:6], RECORDS[6:8]):
+            write(run, some)
+            for ask in (viewer.runs.ready, viewer.runs.report):
+                with pytest.raises(NotReadYetError):
+                    ask("1", patience=0.0)
+            viewer.runs.opened("1").began -= 60
+        assert len(reads) <= 2
+        go.set()
+
+        assert viewer.runs.report("1", patience=10).summary.cases == 8
+        assert len(viewer.runs.ready("1", patience=10).index) == 8
+        viewer.runs.close()
 
 
 def test_an_empty_store_says_what_to_do(tmp_path: Path) -> None:

@@ -119,6 +119,7 @@ def test_other_judges_are_refused_with_a_way_to_compare_all_the_same(looked: Loo
         ("/compare/1/2/cases?groundednes=..0", 400, "did you mean groundedness?"),
         ("/compare/1/2/cases?change=broke", 400, "did you mean broken?"),
         ("/compare/1/2/cases?groundedness=low", 400, "write a range such as"),
+        ("/compare/1/2/cases?groundedness=1e308..", 200, "No pair fits"),
     ],
 )
 def test_what_cannot_be_shown_is_told(looked: Looked, path: str, status: int, said: str) -> None:
@@ -136,7 +137,7 @@ def test_a_folder_has_nothing_to_compare_with(store: Store) -> None:
 class Unread(OpenedRuns):
     """Runs that nobody has read yet."""
 
-    def result(self, what: Any, work: Callable[[], Any], patience: float) -> Any:
+    def result(self, what: Any, version: str, work: Callable[[], Any], patience: float) -> Any:
         """What some work gives."""
         raise NotReadYetError(0, 0)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 from html import unescape
+from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
 from viewed import CASES, EVIL, Viewer, some_records
+
+from ragtriage.core.verdicts import Score
 
 EVERY = (
     "/", "/help", "/runs/1", "/runs/1?by=tenant", "/runs/1?threshold=groundedness:0.9", "/runs/1/cases",
@@ -81,6 +84,13 @@ def test_filters_take_effect_and_can_be_taken_away_one_by_one(viewer: Viewer) ->
     assert all("sort=groundedness" in chip for chip in chips)
 
 
+def test_without_filters_a_list_is_read_by_the_same_thresholds(viewer: Viewer) -> None:
+    page = viewer.text("/runs/1/cases?tag.tenant=a&groundedness=..0.5&threshold=groundedness:0.9")
+
+    assert 'href="/runs/1/cases?threshold=groundedness%3A0.9">clear all' in page
+    assert 'action="/runs/1/cases"' in page
+
+
 @pytest.mark.parametrize(
     ("part", "said"),
     [
@@ -99,6 +109,7 @@ def test_filters_take_effect_and_can_be_taken_away_one_by_one(viewer: Viewer) ->
         ("threshold=groundedness", "groundedness"),
         ("threshold=groundednes:0.5", "groundedness"),
         ("threshold=groundedness:x", "groundedness"),
+        ("threshold=groundedness:9", '"banner">threshold: groundedness is 9: give a number between 0 and 1'),
     ],
 )
 def test_a_part_that_cannot_be_used_is_named(viewer: Viewer, part: str, said: str) -> None:
@@ -214,10 +225,23 @@ def test_an_export_can_leave_out_texts_and_refuses_what_the_list_refuses(viewer:
 
     assert "Question 7:" in with_texts
     assert "Question 7:" not in without
+    assert '"evidence"' in with_texts
+    quoted = {part.component.text for one in some_records() for score in one.outcomes.values()
+              if isinstance(score, Score) for part in score.parts}  # fmt: skip
+    assert [text for text in quoted if json.dumps(text, ensure_ascii=False) in without] == []
     assert len(without.splitlines()) == CASES
     assert viewer.get("/runs/1/export.xls").status_code == 400
     assert viewer.get("/runs/1/export.csv?groundedness=..abc").status_code == 400
     assert viewer.get("/runs/1/export.csv?tag.nobody=x").status_code == 400
+
+
+def test_an_export_leaves_nothing_open(viewer: Viewer) -> None:
+    viewer.get("/runs/1/export.csv")
+    before = len(list(Path("/dev/fd").iterdir()))
+    for _ in range(3):
+        viewer.get("/runs/1/export.csv")
+
+    assert len(list(Path("/dev/fd").iterdir())) == before
 
 
 def test_an_export_is_read_by_the_thresholds_of_the_list(viewer: Viewer) -> None:

@@ -92,6 +92,19 @@ def test_each_address_is_good_for_one_browser(stranger: Viewer) -> None:
     assert stranger.get(told.removeprefix(HOST)).status_code == 303
 
 
+@pytest.mark.parametrize(
+    ("host", "reached"),
+    [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("0.0.0.0", "127.0.0.1"), ("192.0.2.7", "quality.example")],
+)
+def test_the_address_that_is_told_is_one_that_is_answered(host: str, reached: str) -> None:
+    guard = Guard(written, PORT, ["Quality.example"], host=host, writing=False, told=lambda _: None)
+    address = guard.new_address()
+
+    assert address.startswith(f"http://{reached}:{PORT}/?token=")
+    path, at = address.partition(str(PORT))[2], {"host": f"{reached}:{PORT}"}
+    assert TestClient(guard).get(path, headers=at, follow_redirects=False).status_code == 303
+
+
 @pytest.mark.parametrize("token", ["", "x", "\u00e9", "\ud800", "%00"])
 def test_a_guessed_token_opens_nothing(stranger: Viewer, token: str) -> None:
     assert stranger.get(f"/?token={quote(token, errors='surrogatepass')}").status_code == 403

@@ -208,6 +208,9 @@ def test_a_link_to_a_claim_survives_reload_and_the_way_back(browser: Browser, se
         page.go_forward()
         page.wait_for_url("**focus=claim-2")
         assert page.locator(".claim.on").count() == 1
+        page.keyboard.press("Escape")
+        page.wait_for_url("**/7?sort=input")
+        assert page.locator(".claim.on").count() == 0
 
 
 def test_light_and_dark_are_a_choice_that_stays(browser: Browser, served: Served) -> None:
@@ -226,6 +229,11 @@ def test_filters_take_effect_at_once_and_need_no_script(browser: Browser, served
         assert "q=" not in page.url
         assert "sort=input" in page.url
         failures = page.locator("#count").inner_text()
+        page.locator("[name='tag.tenant']").select_option("a")
+        page.wait_for_url("**tag.tenant=a**")
+        page.locator("[name='tag.tenant']").select_option(label="all")
+        page.wait_for_url(lambda url: "tenant" not in url)
+        assert page.locator("#count").inner_text() == failures
     with watched(browser, served, java_script_enabled=False) as page:
         settled(page, served.at + LIST)
         page.get_by_label("Kind").select_option("failure")
@@ -233,6 +241,17 @@ def test_filters_take_effect_at_once_and_need_no_script(browser: Browser, served
         assert page.locator("#count").inner_text() == failures
         page.locator("#rows tbody a").first.click()
         assert page.locator(".case-page .response").is_visible()
+
+
+def test_cases_without_a_tag_stay_chosen_where_a_further_filter_is(browser: Browser, served: Served) -> None:
+    for script in (True, False):
+        with watched(browser, served, java_script_enabled=script) as page:
+            settled(page, f"{served.at}/runs/1/cases?tag.tenant=")
+            none = page.locator("#count").inner_text()
+            page.get_by_role("button", name="Filter").click()
+            page.wait_for_url("**tag.tenant=**")
+            assert page.locator("#count").inner_text() == none
+            assert "tag.tenant=a" not in page.url
 
 
 @pytest.mark.parametrize("width", [390, 800, 1300, 1920])

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -236,6 +236,22 @@ def test_all_answered_leads_to_the_result(viewer: Browser) -> None:
     assert "too few labels: 5, and it takes 20" in page
     assert "Go on with what is left" not in page
     assert "Go on with what is left" in viewer.text(to.replace("n=5", "n=9"))
+
+
+def test_a_text_that_was_forgotten_is_not_shown_with_its_label(tmp_path: Path) -> None:
+    with open_store(tmp_path / "store") as store:
+        stored(store, records())
+        viewer = browser(store, tmp_path / "labels.jsonl")
+        for _ in range(5):
+            viewer.answer(viewer.text(ANA), "no")
+        (text, *_) = (one.text for one in viewer.labels if one.verdict == "yes")
+        assert escape(text) in viewer.text("/runs/1/label/result")
+
+        store.forget_texts(1)
+
+        page = viewer.text("/runs/1/label/result")
+        assert escape(text) not in page
+        assert "(the text was deleted)" in page
 
 
 def test_the_terminal_goes_on_with_the_browsers_labels_and_back(

@@ -66,7 +66,7 @@ def view(  # noqa: PLR0913  # one parameter a flag
             sys.stdout.flush()
 
         served = application(runs, pages, labels)
-        guard = Guard(served, number, allow_host or (), writing=write, told=told)
+        guard = Guard(served, number, allow_host or (), host=host, writing=write, told=told)
         address = guard.new_address(path)
         sys.stdout.write(f"{address}\nCtrl-C ends it\n")
         sys.stdout.flush()

@@ -35,7 +35,9 @@ class ExportedFields:
     rules: Sequence[Rule]
     texts: bool = False
     evidence: bool = False
-    """Whether tables have a column with the evidence; JSON always has it in its findings."""
+    """Whether tables have a column with the evidence; JSON has it in its findings."""
+    quotes: bool = True
+    """Whether JSON has the evidence and the segments, which quote the texts."""
 
 
 def json_row(record: Record, findings: Sequence[Finding], fields: ExportedFields) -> str:
@@ -45,6 +47,7 @@ def json_row(record: Record, findings: Sequence[Finding], fields: ExportedFields
     (what is found, in a sentence), `findings`; with texts also `query`, `response` (null if there is none) and
     `sources`; where a response was checked by its citations also `segments`, each with what it `cites` and was
     `checked_against` (sources counted from 1, or "segments"), and what was said of all sources together (`elsewhere`).
+    Without quotes there are no `segments`, and the findings have no `evidence`.
     """
     row: dict[str, Any] = {
         "id": record.case.id,
@@ -53,9 +56,9 @@ def json_row(record: Record, findings: Sequence[Finding], fields: ExportedFields
         "scores": _scores(record, fields.metrics),
         "undefined": {n: o.reason for n, o in record.outcomes.items() if isinstance(o, Undefined)},
         **_headline(record, findings, fields),
-        "findings": [_finding(finding) for finding in findings],
+        "findings": [_finding(finding, fields) for finding in findings],
     }
-    if segments := checked_segments(record):
+    if fields.quotes and (segments := checked_segments(record)):
         row["segments"] = [_segment(checked) for checked in segments]
     return json.dumps(row, ensure_ascii=False, default=str)
 
@@ -107,12 +110,13 @@ def _texts(record: Record, fields: ExportedFields) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding, fields: ExportedFields) -> dict[str, Any]:
     names = ("rule", "kind", "component", "reading", "probability", "sure", "doubt")
+    evidence = [{name: getattr(one, name) for name in EVIDENCE} for one in finding.evidence]
     return {
         **{name: getattr(finding, name) for name in names},
         "scores": dict(finding.scores),
-        "evidence": [{name: getattr(one, name) for name in EVIDENCE} for one in finding.evidence],
+        **({"evidence": evidence} if fields.quotes else {}),
     }
 
 

@@ -24,7 +24,7 @@ from ragtriage.runs.case_row import WHOLE, CaseHeading, CaseRow, Columns
 from ragtriage.runs.compare.case_table import tag_text
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run
-from ragtriage.view.word_index import WordIndex
+from ragtriage.view.word_index import ChangedError, WordIndex
 
 MICRO = 1_000_000
 """Scores are kept in millionths: as exact as they are shown, in half the memory."""
@@ -152,10 +152,6 @@ class _Gathered:
                 continue
             column.extend([0] * (at - len(column)))
             column.append(codes.setdefault(text, len(codes) + 1))
-
-
-class ChangedError(Exception):
-    """What was being read isn't wanted any more, since the run has changed."""
 
 
 class CaseIndex:
@@ -298,7 +294,7 @@ class CaseIndex:
         if wanted.failed is not None:
             yield self._failed == wanted.failed
         for one in wanted.ranges:
-            yield from self._in_range(one)
+            yield from in_range(self._scores[one.metric], one)
         for name, value in wanted.tags:
             codes = self._tags[name]
             values = self.tags[name]
@@ -312,15 +308,6 @@ class CaseIndex:
         """Which cases are headed in a way that fits."""
         table = np.fromiter(map(fits, self._head_values), np.bool_, len(self._head_values))
         return table[self._heads]
-
-    def _in_range(self, wanted: ScoreRange) -> Iterator[Mask]:
-        values = self._scores[wanted.metric]
-        yield (values == UNDEFINED) == wanted.undefined
-        if wanted.low is not None:
-            yield values >= _micro(wanted.low)
-        if wanted.high is not None:
-            most = _micro(wanted.high)
-            yield values < most if wanted.below else values <= most
 
     def _order(self, name: str, *, descending: bool) -> CasePlaces:
         if name == INPUT:
@@ -399,6 +386,16 @@ class CaseIndex:
         self.cancelled = True
         if self.words:
             self.words.cancelled = True
+
+
+def in_range(values: NDArray[np.int32], wanted: ScoreRange) -> Iterator[Mask]:
+    """Which of some values, in millionths or `UNDEFINED`, lie in a range: those for which all of these masks hold."""
+    yield (values == UNDEFINED) == wanted.undefined
+    if wanted.low is not None:
+        yield values >= _micro(wanted.low)
+    if wanted.high is not None:
+        most = _micro(wanted.high)
+        yield values < most if wanted.below else values <= most
 
 
 def query_of(row: CaseRow) -> str:

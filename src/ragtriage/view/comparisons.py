@@ -218,10 +218,13 @@ class Comparisons:
             )
         base, new = (choose_side(store, str(self._runs.source.run(key).number)) for key in _keys(request))
         options = CompareOptions(by=by, across_judges=ACROSS in _compared_by(request))
-        versions = tuple(tuple((run.number, version_of(run)) for run in side.runs) for side in (base, new))
+        numbers = tuple(tuple(run.number for run in side.runs) for side in (base, new))
+        version = " ".join(version_of(run) for side in (base, new) for run in side.runs)
         config = self._runs.config(new.runs[0])
-        what = "comparison", versions, options.across_judges, by
-        compared: ComparedRuns = self._runs.result(what, lambda: _compare(base, new, config, options), PATIENCE)
+        what = "comparison", numbers, options.across_judges, by
+        compared: ComparedRuns = self._runs.result(
+            what, version, lambda: _compare(base, new, config, options), PATIENCE
+        )
         return compared
 
     def _selected(self, request: Request, compared: ComparedRuns) -> tuple[PairSelection, CasePlaces]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Iterator
@@ -45,9 +46,16 @@ class Exports:
         listing = listing_of(self._runs, request, leaving_out="texts", patience=PATIENCE)
         opened, found = listing.opened, listing.found
         limits = opened.config.metrics, opened.config.thresholds, opened.config.rules
-        fields = ExportedFields(*limits, texts=request.query_params.get("texts") != "0")
-        path = Path(tempfile.mkstemp(prefix="ragtriage-", suffix=f".{form}")[1])
-        export_file(path, form, CaseRows(lambda: _diagnosed(opened, found), fields), raw=False)
+        texts = request.query_params.get("texts") != "0"
+        fields = ExportedFields(*limits, texts=texts, quotes=texts)
+        descriptor, made = tempfile.mkstemp(prefix="ragtriage-", suffix=f".{form}")
+        os.close(descriptor)
+        path = Path(made)
+        try:
+            export_file(path, form, CaseRows(lambda: _diagnosed(opened, found), fields), raw=False)
+        except BaseException:
+            path.unlink()  # it may hold texts
+            raise
         name = f"run-{_UNSAFE.sub('-', listing.reading.key)}.{form}"
         remove = BackgroundTask(path.unlink, missing_ok=True)
         return FileResponse(path, media_type=TYPES[form], filename=name, background=remove)

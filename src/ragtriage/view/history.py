@@ -101,7 +101,8 @@ def _changes(runs: OpenedRuns, info: RunInfo, earlier: Sequence[RunInfo]) -> dic
     if before is None or not info.complete or max(info.rows, before.rows) > MOST_COMPARED or store is None:
         return {}
     sides = [store.run(one.number) for one in (before, info)]
-    what = "changes", *((one.number, version_of(one)) for one in sides)
+    what = "changes", *(one.number for one in sides)
+    version = " ".join(map(version_of, sides))
 
     def compared() -> dict[str, str]:
         base, new = (choose_side(store, str(one.number)) for one in sides)
@@ -111,7 +112,7 @@ def _changes(runs: OpenedRuns, info: RunInfo, earlier: Sequence[RunInfo]) -> dic
             return {}
         return {row.name: row.verdict for row in found.metrics if row.verdict in ("better", "worse")}
 
-    changes: dict[str, str] = runs.result(what, compared, 0.05)
+    changes: dict[str, str] = runs.result(what, version, compared, 0.05)
     return changes
 
 

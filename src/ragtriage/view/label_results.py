@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.report.words import DASH, full_title
+from ragtriage.runs.case_row import digest
+from ragtriage.runs.codec import DELETED
 from ragtriage.runs.run import Run
 from ragtriage.trust.calibration import MetricMean, corrected_means
 from ragtriage.trust.corrected_mean import join_labels
@@ -57,6 +59,7 @@ class DifferentItem:
     link: str
     title: str
     text: str
+    """Empty where the run doesn't hold the case's texts any more: a label repeats them, and stays."""
     said: tuple[tuple[str, str], ...]
     """(who, yes or no), the judge last."""
 
@@ -123,8 +126,8 @@ class LabelResults:
         query = request.url.query
         return self._pages.page(
             request, "label_result.html.j2", key=key, info=run.info, file=str(self._file), labels=len(labels),
-            rows=list(_rows(labels, title)),
-            differ=differ[:MOST_LISTED], differ_left=max(0, len(differ) - MOST_LISTED),
+            rows=list(_rows(labels, title)), differ=[_while_held(run, one) for one in differ[:MOST_LISTED]],
+            differ_left=max(0, len(differ) - MOST_LISTED),
             people=people[:MOST_PAIRS], people_left=max(0, len(people) - MOST_PAIRS), share_text=share_text,
             run=self._labelled(key, run, labels) if labels else None, side=SIDE, min_labels=MIN_LABELS,
             more=f"{base}/label{'?' + query if query else ''}" if self._pages.writing else "",
@@ -140,8 +143,8 @@ class LabelResults:
             curves = tuple(_curve(one.metric.title, reliability_curve(one), one.labels) for one in joined.metrics)
             return LabelledRun(corrected_means(joined), curves, joined.unused)
 
-        what = "labels", key, version_of(run), hash(tuple(labels))
-        known: LabelledRun = self._runs.result(what, found, PATIENCE)
+        what = "labels", key, hash(tuple(labels))
+        known: LabelledRun = self._runs.result(what, version_of(run), found, PATIENCE)
         return known
 
 
@@ -177,6 +180,13 @@ def _different(labels: Sequence[Label], base: str, title: Callable[[str], str]) 
             said = [(one.by or "no name", "yes" if one.label else "no") for one in own]
             link = f"{base}?{urlencode({'id': last.case})}"
             yield DifferentItem(last.case, link, title(last.metric), last.text, (*said, ("the judge", judge)))
+
+
+def _while_held(run: Run, one: DifferentItem) -> DifferentItem:
+    at = run.place.position(digest(one.case))
+    record = None if at is None else next(run.records(range(at, at + 1)), None)
+    held = record is not None and DELETED not in (record.case.query, record.case.response)
+    return one if held else replace(one, text="")
 
 
 def _curve(title: str, points: Sequence[CurvePoint], labels: int) -> MetricCurve:

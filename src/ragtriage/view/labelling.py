@@ -206,12 +206,12 @@ class Labelling:
         return self._pages.page(request, name, waiting=False, file=str(self._file), running=running, **found)
 
     def _draw(self, key: str, run: Run, asked: LabelRequest, patience: float = PATIENCE) -> Draw:
-        what = "draw", key, version_of(run), asked.metrics, asked.n, asked.seed
+        what = "draw", key, asked.metrics, asked.n, asked.seed
 
         def draw() -> Draw:
             return drawn_of(items_of_run(run, asked.metrics), asked.metrics, asked.n, asked.seed)
 
-        found: Draw = self._runs.result(what, draw, patience)
+        found: Draw = self._runs.result(what, version_of(run), draw, patience)
         return found
 
     def _shown(self, run: Run, item: Item) -> ShownItem:

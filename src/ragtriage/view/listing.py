@@ -55,7 +55,7 @@ def reading_of(runs: OpenedRuns, request: Request) -> RunReading:
     try:
         return RunReading(key, by, dict(named_numbers(given, "threshold", metrics)) if given else {})
     except ConfigError as error:
-        raise BadFilterError(str(error), "threshold") from error
+        raise BadFilterError(str(error).removeprefix("the command line: "), "threshold") from error
 
 
 def listing_of(runs: OpenedRuns, request: Request, *, leaving_out: str = "", patience: float = PATIENCE) -> Listing:

@@ -15,12 +15,12 @@ from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.validation import validated
 from ragtriage.report.run_report import RunReport, stored_run_report
 from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig, config_of
-from ragtriage.runs.run import Run, RunInfo
+from ragtriage.runs.run import RUNNING, Run, RunInfo
 from ragtriage.runs.tally import tally_of
 from ragtriage.store import Store
 from ragtriage.trust.corrected_mean import CorrectedMean
-from ragtriage.view.case_index import CaseIndex, ChangedError
-from ragtriage.view.word_index import WordIndex
+from ragtriage.view.case_index import CaseIndex
+from ragtriage.view.word_index import ChangedError, WordIndex
 
 PATIENCE = 1.5
 """Seconds that a page waits for what is being read, before it says so."""
@@ -31,13 +31,11 @@ MOST_DRAWN_FROM = 20_000
 MOST_OPENED = 6
 """Runs, as they are read, that are kept in memory."""
 MOST_KEPT = 60
-"""Summaries that are kept."""
+"""Results that are kept."""
 REST = 10.0
 """A run that is being written is read again after so many times what reading it took."""
-
-
 BUSY = "busy "
-"""How the version begins of a run that is being written."""
+"""Stands in the version of a run that is being written."""
 
 
 class RunSource(Protocol):
@@ -69,11 +67,12 @@ class OpenedRun:
     """With all probabilities, where `index` has none and they were asked for."""
     began: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
+    """What reading it took; 0 until it is read."""
 
     @property
     def busy(self) -> bool:
         """Whether it is being written."""
-        return self.version.startswith(BUSY)
+        return BUSY in self.version
 
     def record(self, position: int) -> Record:
         """The case at a position.
@@ -96,6 +95,24 @@ class OpenedRun:
         self.index.close()
         if self.whole:
             self.whole.close()
+
+
+@dataclass
+class _Result:
+    """What some work gives for runs of one version."""
+
+    version: str
+    future: Future[Any] = field(init=False)
+    began: float = field(default_factory=time.monotonic)
+    seconds: float = 0.0
+    """What the work took; 0 until it is done."""
+
+    def made(self, work: Callable[[], Any]) -> Any:
+        """Do the work."""
+        try:
+            return work()
+        finally:
+            self.seconds = time.monotonic() - self.began
 
 
 class NoSuchCaseError(NotStoredError):
@@ -127,7 +144,7 @@ class OpenedRuns:
         self._thresholds = dict(thresholds or {})
         self._lock = threading.RLock()
         self._opened: OrderedDict[Any, OpenedRun] = OrderedDict()
-        self._results: OrderedDict[Any, Future[Any]] = OrderedDict()
+        self._results: OrderedDict[Any, _Result] = OrderedDict()
         self._pool = ThreadPoolExecutor(2, "viewer")
 
     def config(self, run: Run, thresholds: Mapping[str, float] | None = None) -> EvaluationConfig:
@@ -147,7 +164,7 @@ class OpenedRuns:
         name = key, tuple(sorted((thresholds or {}).items()))
         with self._lock:
             known = self._opened.get(name)
-            if known and (known.version == version or not _due(known, version)):
+            if known and not _due(known, version):
                 self._opened.move_to_end(name)
                 return known
             if known:
@@ -210,8 +227,9 @@ class OpenedRuns:
         if isinstance(index.error, ChangedError):
             raise NotReadYetError(0, _size(opened.run))  # another thread has it read again already
         if index.error:
-            with self._lock:
-                self._opened.clear()
+            with self._lock:  # so that it is tried again
+                for name in [name for name, one in self._opened.items() if one is opened]:
+                    self._opened.pop(name).close()
             raise index.error
 
     def report(
@@ -229,8 +247,8 @@ class OpenedRuns:
             NotReadYetError: it is being counted.
         """
         run = self.source.run(key)
-        what = "report", key, version_of(run), tuple(sorted((thresholds or {}).items())), by
-        found: RunReport = self.result(what, lambda: self._report(run, thresholds, by), patience)
+        what = "report", key, tuple(sorted((thresholds or {}).items())), by
+        found: RunReport = self.result(what, version_of(run), lambda: self._report(run, thresholds, by), patience)
         return found
 
     def _report(self, run: Run, thresholds: Mapping[str, float] | None, by: str | None) -> RunReport:
@@ -240,27 +258,32 @@ class OpenedRuns:
         corrections = {name: validated(CorrectedMean, found) for name, found in kept.items()}
         return stored_run_report(run, config, tally, corrections=corrections)
 
-    def result(self, what: Any, work: Callable[[], Any], patience: float) -> Any:
-        """What some work gives, done once in the background.
+    def result(self, what: Any, version: str, work: Callable[[], Any], patience: float) -> Any:
+        """What some work gives, done once in the background for every version of the runs that it reads.
+
+        While one of them is being written it rests between two times, as the index does.
 
         Raises:
             NotReadYetError: it isn't done within so many seconds.
         """
         with self._lock:
-            future = self._results.get(what)
-            if future is None:
-                future = self._results[what] = self._pool.submit(work)
-                while len(self._results) > MOST_KEPT:
-                    self._results.popitem(last=False)
+            known = self._results.get(what)
+            if known is None or _due(known, version):
+                known = self._results[what] = _Result(version)
+                known.future = self._pool.submit(known.made, work)
+            self._results.move_to_end(what)
+            while len(self._results) > MOST_KEPT:
+                self._results.popitem(last=False)
         try:
-            return future.result(patience)
+            return known.future.result(patience)
         except TimeoutError as error:
-            if future.done():
+            if known.future.done():
                 raise
             raise NotReadYetError(0, 0) from error
         except StoreError:
             with self._lock:
-                self._results.pop(what, None)
+                if self._results.get(what) is known:
+                    del self._results[what]
             raise
 
     def close(self) -> None:
@@ -276,18 +299,24 @@ def version_of(run: Run) -> str:
     """What is another one after whatever is written to a run; while it is being written, after every case."""
     info = run.info
     try:
-        return run.place.version()
+        version = run.place.version()
     except NotStoredError:
         raise
     except StoreError:  # by an evaluation, or by `forget`
         return f"{BUSY}{info.state} {info.done} {info.failed}"
+    return f"{BUSY}{version}" if info.address and info.state == RUNNING else version
 
 
-def _due(known: OpenedRun, version: str) -> bool:
-    """Whether a run that has changed is to be read again: at once, or after a rest while it is being written."""
-    return not (known.busy and version.startswith(BUSY)) or time.monotonic() - known.began > max(
-        2.0, REST * known.seconds
-    )
+def _due(known: OpenedRun | _Result, version: str) -> bool:
+    """Whether what is known of another version is to be found anew: at once, or after a rest while a run is written.
+
+    What is still being read isn't: it would be begun again and again, and never be shown.
+    """
+    if known.version == version:
+        return False
+    if not (BUSY in known.version and BUSY in version):
+        return True
+    return known.seconds > 0 and time.monotonic() - known.began > max(2.0, REST * known.seconds)
 
 
 def _size(run: Run) -> int:

@@ -163,7 +163,7 @@ class Pages:
             export=lambda form: address(f"/runs/{quote(key)}/export.{form}", selection, read_by),
             score=lambda row, name: _shown_score(row, name, opened), choices=_choices(index), tag=TAG,
             likely=selection.order if rows and rows[0].likely is not None else "",
-            live=opened.busy, everything=base, waiting=False,
+            live=opened.busy, base=base, everything=address(base, Selection(), read_by), waiting=False,
         )  # fmt: skip
 
     def case(self, request: Request) -> Response:

@@ -18,7 +18,7 @@ from ragtriage.runs.compare.changed_cases import fault_flags, source_change
 from ragtriage.runs.compare.comparison import COMPARED, Comparison, MetricComparison, SourceChange
 from ragtriage.runs.compare.matched import Matched
 from ragtriage.runs.run import Run
-from ragtriage.view.case_index import INPUT, MICRO, UNDEFINED, CasePlaces, ScoreRange
+from ragtriage.view.case_index import INPUT, MICRO, UNDEFINED, CasePlaces, ScoreRange, in_range
 
 PairChange = Literal[FaultKind, "none"]
 CHANGES: tuple[PairChange, ...] = ("broken", "fixed", "other", "none")
@@ -149,13 +149,7 @@ class PairIndex:
             known = self.components.index(wanted.component) if wanted.component in self.components else -1
             yield self._components == known
         for one in wanted.ranges:
-            values = self._differences[one.metric]
-            yield (values == UNDEFINED) == one.undefined
-            if one.low is not None:
-                yield values >= round(one.low * MICRO)
-            if one.high is not None:
-                most = round(one.high * MICRO)
-                yield values < most if one.below else values <= most
+            yield from in_range(self._differences[one.metric], one)
 
     def _order(self, name: str, *, descending: bool) -> CasePlaces:
         if name == INPUT:

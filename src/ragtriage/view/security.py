@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+OWN_NAMES = {
+    "127.0.0.1": "127.0.0.1", "localhost": "localhost", "::1": "[::1]", "0.0.0.0": "127.0.0.1", "::": "[::1]",  # noqa: S104
+}  # fmt: skip
+"""Address that is listened on → how this machine reaches it; at another one it is reached by the first further name."""
 TOKEN = "token"  # noqa: S105  # the name of a part of an address
 HEADERS = {
     "content-security-policy": (
@@ -47,14 +51,23 @@ class Guard:
         app: the pages.
         port: where the server listens.
         names: further names under which it may be reached, without a port.
+        host: the address on which it listens.
         writing: whether anything may be written.
         told: is called with a new address whenever one was used, since each is good for one browser.
     """
 
     def __init__(
-        self, app: ASGIApp, port: int, names: Sequence[str] = (), *, writing: bool, told: Callable[[str], None]
+        self,
+        app: ASGIApp,
+        port: int,
+        names: Sequence[str] = (),
+        *,
+        host: str = "127.0.0.1",
+        writing: bool,
+        told: Callable[[str], None],
     ) -> None:
         self._app = app
+        names = [name.lower() for name in names]
         self._hosts = {f"{name}:{port}" for name in (*LOOPBACK, *names)} | set(names)
         self._writing = writing
         self._told = told
@@ -62,7 +75,7 @@ class Guard:
         self._session = secrets.token_urlsafe(32)
         self._lock = threading.Lock()
         self._token = ""
-        self._address = f"http://127.0.0.1:{port}/"
+        self._address = f"http://{OWN_NAMES.get(host) or names[0]}:{port}/"
         self.new_address()
 
     def new_address(self, path: str = "") -> str:

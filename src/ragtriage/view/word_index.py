@@ -22,6 +22,10 @@ LEAST = 3
 """Letters of a word that the index finds; for shorter ones all texts are gone through."""
 
 
+class ChangedError(Exception):
+    """What was being read isn't wanted any more, since the run has changed."""
+
+
 class WordIndex:
     """The words of a run, in a temporary file without a name; made by `read`, and asked only when `ready` is set.
 
@@ -58,7 +62,7 @@ class WordIndex:
     def _rows(self) -> Iterator[tuple[int, str]]:
         for row in self._run.place.read(Columns(texts=("query", "response"), digests=False)):
             if self.cancelled:
-                return
+                raise ChangedError
             place = self._places(row.position)
             if place is not None:
                 yield place, _searched(row)

@@ -25,13 +25,17 @@
     named();
   });
 
-  /* A list's filters take effect at once; empty ones don't stand in the address. */
+  /* A list's filters take effect at once; empty ones don't stand in the address, but that of cases without a tag. */
   const filters = document.querySelector("form.filters");
   if (filters) {
     filters.addEventListener("formdata", (event) => {
-      for (const [name, value] of [...event.formData]) if (!value && !name.startsWith("tag.")) event.formData.delete(name);
+      const kept = [...filters.querySelectorAll("[type=hidden]")].map((one) => one.name);
+      for (const [name, value] of [...event.formData]) if (!value && !kept.includes(name)) event.formData.delete(name);
     });
-    for (const list of filters.querySelectorAll("select")) list.addEventListener("change", () => filters.requestSubmit());
+    for (const list of filters.querySelectorAll("select")) {
+      list.options[0].disabled = false;
+      list.addEventListener("change", () => filters.requestSubmit());
+    }
   }
 
   /* A run that is being written: how many cases are new, without a list that jumps. */
@@ -88,9 +92,18 @@
     }
     return first;
   };
+  const keepFocus = (focus) => {
+    const url = new URL(location.href);
+    if (focus) url.searchParams.set("focus", focus);
+    else url.searchParams.delete("focus");
+    history.replaceState(null, "", url);
+  };
   const choose = (claim, scroll) => {
     unmark();
-    if (!claim) return;
+    if (!claim) {
+      keepFocus(null);
+      return;
+    }
     for (let place = claim; place; place = place.parentElement) if (place.localName === "details") place.open = true;
     claim.classList.add("on");
     const said = claim.querySelector(".said").textContent;
@@ -109,10 +122,7 @@
       markIn(claim.querySelector("p"), plain(own), "differs");
       for (const mark of page.querySelectorAll("mark.evidence")) markIn(mark, plain(other), "differs");
     }
-    const focus = claim.id.replace(/^[cg]\d+-/, "claim-");
-    const url = new URL(location.href);
-    url.searchParams.set("focus", focus);
-    history.replaceState(null, "", url);
+    keepFocus(claim.id.replace(/^[cg]\d+-/, "claim-"));
     if (scroll) (first || claim).scrollIntoView({ block: "center" });
   };
   const claims = () => [...page.querySelectorAll(".claim")];
@@ -155,13 +165,14 @@
     "/": () => at("find")?.focus(),
     f: () => filters?.querySelector("select")?.focus(),
     s: () => page?.querySelector(".sources-section")?.scrollIntoView(),
+    c: () => at("compare")?.click(),
     u: up,
     "?": () => { location.href = "/help"; },
   };
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
       if (event.target.matches?.("input, select, textarea")) event.target.blur();
-      unmark();
+      if (page) choose(null, false);
       return;
     }
     if (!on() || event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.("input, select, textarea, [contenteditable]")) return;
