@@ -8,7 +8,8 @@ RagtriageError
 ├── JudgeError            a judge can't work at all (one failed question is a `Failure`, not an exception)
 │   └── Stopped           a judge stopped on purpose before it was done; the same evaluation can be continued
 └── StoreError            a run can't be read or written
-    └── NotStoredError    a store, a run or a case isn't there, so giving the same command again doesn't help
+    ├── NotStoredError    a store, a run or a case isn't there, so giving the same command again doesn't help
+    └── NotPermittedError the role of a server's user doesn't let him do this
 """
 
 from __future__ import annotations
@@ -72,3 +73,7 @@ class StoreError(RagtriageError):
 
 class NotStoredError(StoreError):
     """A store, a run, or what was asked of a run isn't there: a wrong name, not a store that can't be used."""
+
+
+class NotPermittedError(StoreError):
+    """What was asked of a server's store isn't permitted to who is connected; its owner can give him another role."""

@@ -348,7 +348,7 @@ def write_run(
         return str(stopped)
     except StoreError as error:
         raise StoreError(store_failure(error, tally.summary().cases, run, answers.unsaved)) from error
-    keep_counts(store.run(run.number), config, tally)
+    keep_counts(store.run(run.number), config, tally, shared=not store.database.is_sqlite)
     return None
 
 

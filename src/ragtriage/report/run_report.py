@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -315,13 +315,15 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
     repeats: RepeatsReport | None = None,
     corrections: Mapping[str, CorrectedMean] | None = None,
     judge_card: Mapping[str, Any] | None = None,
+    texts: bool = True,
 ) -> RunReport:
     """What the terminal, the page and JSON show of a run.
 
-    `config` is what it was evaluated with, or is to be read with.
+    `config` is what it was evaluated with, or is to be read with. Without `texts` rejected rows are only counted,
+    deleted texts aren't, and reasons that may quote a case aren't told: whoever reads may see no text.
     """
     info = stored.info
-    rejected = stored.rejected()
+    rejected = stored.rejected() if texts else ()
     shown = (f"row {r.row}{f', field {r.field!r}' if r.field else ''}: {r.reason}" for r in rejected[:QUOTED])
     header = Header(
         run=info.typed,
@@ -338,16 +340,29 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
         thresholds=config.thresholds,
         rules=config.rules,
         application_price=config.application_price,
-        rejected=len(rejected),
+        rejected=len(rejected) if texts else info.rejected,
         rejections=tuple(shown),
         spent=info.spent,
         version=info.versions.get("ragtriage", ""),
         metrics=config.metrics,
         corrections=corrections or {},
         judge_card=judge_card,
-        texts_deleted=stored.texts_deleted(),
+        texts_deleted=stored.texts_deleted() if texts else 0,
     )
-    return run_report(header, tally.summary(), tally.slices(), repeats)
+    summary = tally.summary()
+    if not texts:
+        metrics = tuple(replace(m, undefined=_known_reasons(m.undefined)) for m in summary.metrics)
+        summary = replace(summary, metrics=metrics)
+    return run_report(header, summary, tally.slices(), repeats)
+
+
+def _known_reasons(undefined: Mapping[str, int]) -> dict[str, int]:
+    """Why scores are undefined, with all reasons together that may quote a case."""
+    found: dict[str, int] = {}
+    for reason, count in undefined.items():
+        told = reason if reason in REASONS else "[not readable]"
+        found[told] = found.get(told, 0) + count
+    return found
 
 
 def run_json(run: RunReport) -> dict[str, Any]:

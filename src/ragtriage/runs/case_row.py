@@ -107,6 +107,8 @@ class Columns:
     headings: bool = False
     digests: bool = True
     """Whether the texts that aren't read are there by their digests; where not, they may be left out."""
+    reasons: bool = True
+    """Whether it is read why a score is undefined, which may quote the case; where not, it may be left out."""
 
 
 FACTS = Columns()

@@ -12,6 +12,7 @@ from typing import Any
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.validation import as_builtins
+from ragtriage.planning.relations import REASONS
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.run import Place, Run
 from ragtriage.runs.tally import SlicedTally
@@ -21,15 +22,17 @@ FORM = 1
 """In which form counts are kept: another one isn't read."""
 
 
-def keep_counts(run: Run, config: EvaluationConfig, tally: SlicedTally) -> None:
+def keep_counts(run: Run, config: EvaluationConfig, tally: SlicedTally, *, shared: bool = False) -> None:
     """Keep what was counted of a run until it is written again, if that is all of a complete run by its own criteria.
 
-    Where the store can't be written nothing is kept: the records are counted whenever the run is shown.
+    Where the store can't be written nothing is kept: the records are counted whenever the run is shown. In a `shared`
+    store, where some may read notes and no texts, nothing is kept either if a reason may quote a case.
     """
     if not run.info.complete or not config.counts_like(config_of(run.info)):
         return
     counts = tally.whole.counts()
-    if counts["numbers"][0] == run.info.done:
+    reasons = {reason for one in counts["metrics"].values() for reason in (*one["undefined"], *one["failed"])}
+    if counts["numbers"][0] == run.info.done and (not shared or reasons <= REASONS):
         with suppress(StoreError):
             run.place.note(NOTE, _digest(run.place), json.dumps(counts))
 

@@ -13,6 +13,8 @@ from ragtriage.runs.summary import Summary, Tally
 MAX_SLICES = 50
 """Tag values that are counted apart; all later ones are counted together."""
 OTHERS = "others"
+NO_VALUE = "(none)"
+"""What the slice of the cases without the tag is called."""
 
 MOST_DRAWN_FROM = 10_000_000
 """Cases from which bootstrap samples are drawn; of more, the interval is the normal approximation."""
@@ -40,7 +42,7 @@ class SlicedTally:
         if self._by is not None:
             self.tags.update(dict.fromkeys(record.case.tags))
             value = record.case.tags.get(self._by)
-            label = "(none)" if value is None or value == "" else str(value)
+            label = NO_VALUE if value is None or value == "" else str(value)
             if label not in self._slices and len(self._slices) >= MAX_SLICES:
                 label = OTHERS
             self._slices.setdefault(label, self._tally()).add(record, assessed)

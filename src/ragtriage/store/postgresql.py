@@ -36,6 +36,9 @@ _CONFLICT = frozenset({"40P01", "40001"})
 _AWAY = frozenset({"57P01", "57P02", "57P03", "53300"})
 """SQLSTATE of a server that shuts down, crashed or starts, or has no connection left; so is all of class 08."""
 
+_FORBIDDEN = "42501"
+"""SQLSTATE of what a role may not do."""
+
 REFUSED = (
     r"FATAL:\s+(?:.*authentication failed|role .* (?:does not exist|is not permitted)|database .* does not exist|"
     r"no pg_hba.conf entry|pg_hba.conf rejects|permission denied for database)|no password supplied|"
@@ -62,6 +65,11 @@ def lost(error: BaseException) -> bool:
         )
         return away and re.search(REFUSED, str(error.orig)) is None
     return error.connection_invalidated or state in _AWAY or state.startswith("08")
+
+
+def forbidden(error: BaseException) -> bool:
+    """Whether the server doesn't let its user do this."""
+    return isinstance(error, DBAPIError) and _state(error) == _FORBIDDEN
 
 
 def _state(error: DBAPIError) -> str | None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from ragtriage.core.errors import StoreError
-from ragtriage.store.postgresql import REFUSED, lost
+from ragtriage.core.errors import NotPermittedError, StoreError
+from ragtriage.store.postgresql import REFUSED, forbidden, lost
 
 VARIABLE = "RAGTRIAGE_STORE"
 
@@ -26,7 +26,8 @@ def store_errors(where: str) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-        raise StoreError(_sentence(where, error)) from error
+        kind = NotPermittedError if forbidden(error) else StoreError
+        raise kind(_sentence(where, error)) from error
 
 
 def _sentence(where: str, error: Exception) -> str:

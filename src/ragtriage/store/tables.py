@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Label, RowMapping, Table, and_, case, delete, func, select, tuple_
+from sqlalchemy import Connection, Label, RowMapping, Table, and_, case, delete, func, null, select, tuple_
 
 from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, Case
 from ragtriage.core.display import listed
@@ -186,7 +186,7 @@ class TablePlace:
                 if not rows:
                     return
                 span = rows[0]["position"], rows[-1]["position"]
-                found = _outcomes(connection, self.info, *span) if what.scores else {}
+                found = _outcomes(connection, self.info, *span, reasons=what.reasons) if what.scores else {}
                 written = self._texts(connection, span, what) if what.texts is not None else {}
                 headings = _headings(connection, self.info.number, *span) if what.headings else {}
             for row in rows:
@@ -314,10 +314,13 @@ def _headings(connection: Connection, run: int, first: int, last: int) -> dict[i
     }
 
 
-def _outcomes(connection: Connection, info: RunInfo, first: int, last: int) -> dict[int, dict[str, Outcome]]:
+def _outcomes(
+    connection: Connection, info: RunInfo, first: int, last: int, *, reasons: bool
+) -> dict[int, dict[str, Outcome]]:
     here = (scores.c.run == info.number) & scores.c.metric.in_(info.metrics) & scores.c.position.between(first, last)
     unordered: dict[int, dict[str, Outcome]] = {}
-    for row in connection.execute(select(scores).where(here)):
+    columns = [column if reasons or column is not scores.c.reason else null().label("reason") for column in scores.c]
+    for row in connection.execute(select(*columns).where(here)):
         outcome = outcome_from(row.value, row.reason, row.failed, row.judged, row.unknown)
         unordered.setdefault(row.position, {})[row.metric] = outcome
     return {at: {name: by[name] for name in info.metrics if name in by} for at, by in unordered.items()}

@@ -43,6 +43,9 @@ WORST, INPUT = "worst", "input"
 """Orders beside those by a score and by a probability: the most pressing kind first, sure ones before; as in the
 input."""
 
+NOT_READABLE = "[not readable]"
+"""Stands for a text that who looks may not read."""
+
 CasePlaces = NDArray[np.int32]
 """Rows of the index, from 0; not the positions in the run, of which some may be missing."""
 Mask = NDArray[np.bool_]
@@ -162,14 +165,15 @@ class CaseIndex:
         config: the thresholds and rules by which they are read.
         assessed: whether every case is read whole, so that the probability of every rule is known, and any thresholds
             can be used; else the headings that are stored with the run are taken.
+        readable: whether the texts of the run may be read; where not, it can't be `assessed`.
 
     Attributes:
         count: cases read so far.
         error: what went wrong; None while nothing has.
     """
 
-    def __init__(self, run: Run, config: EvaluationConfig, *, assessed: bool) -> None:
-        self.run, self.config, self.assessed = run, config, assessed
+    def __init__(self, run: Run, config: EvaluationConfig, *, assessed: bool, readable: bool = True) -> None:
+        self.run, self.config, self.assessed, self.readable = run, config, assessed, readable
         self.metrics = tuple(m.name for m in config.metrics)
         self.rules = tuple(rule.name for rule in config.rules)
         self.count = 0
@@ -200,7 +204,11 @@ class CaseIndex:
 
     def _read(self) -> None:
         gathered = _Gathered(self.rules, self.assessed)
-        columns = WHOLE if self.assessed else Columns(headings=True, texts=("query",), digests=False)
+        columns = (
+            WHOLE
+            if self.assessed
+            else Columns(headings=True, texts=("query",) if self.readable else None, digests=False)
+        )
         self._texts.execute("CREATE TABLE heads (place INTEGER PRIMARY KEY, id TEXT, query TEXT)")
         heads: list[tuple[int, str, str]] = []
         for place, row in enumerate(self.run.place.read(columns)):
@@ -212,7 +220,8 @@ class CaseIndex:
                 assessed = self.config.assess(record)
                 heading, likely = self.config.heading(record, assessed), assessed.probabilities
             gathered.add(row, heading, likely)
-            heads.append((place, one_line(row.id, 200), one_line(query_of(row), 140)))
+            query = query_of(row) if self.readable else NOT_READABLE
+            heads.append((place, one_line(row.id, 200), one_line(query, 140)))
             if len(heads) == PORTION:
                 self._keep(heads)
             self.count = place + 1

@@ -208,6 +208,7 @@ class Comparisons:
             ConfigError: no two runs of a store are named.
             InputError: they can't be compared.
             NotReadYetError: they are being read.
+            NotPermittedError: their texts may not be read.
         """
         store = self._runs.source.store
         if store is None:
@@ -217,6 +218,8 @@ class Comparisons:
                 "store that holds both, or compare files with `ragtriage compare`"
             )
         base, new = (choose_side(store, str(self._runs.source.run(key).number)) for key in _keys(request))
+        for run in (*base.runs, *new.runs):
+            self._runs.require_texts(run, "it can't be compared")
         options = CompareOptions(by=by, across_judges=ACROSS in _compared_by(request))
         numbers = tuple(tuple(run.number for run in side.runs) for side in (base, new))
         version = " ".join(version_of(run) for side in (base, new) for run in side.runs)

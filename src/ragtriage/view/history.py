@@ -105,6 +105,8 @@ def _changes(runs: OpenedRuns, info: RunInfo, earlier: Sequence[RunInfo]) -> dic
     version = " ".join(map(version_of, sides))
 
     def compared() -> dict[str, str]:
+        if not all(map(runs.readable, sides)):
+            return {}
         base, new = (choose_side(store, str(one.number)) for one in sides)
         try:
             found = compare_chosen(base, new, runs.config(sides[1]), CompareOptions(), findings=False)

@@ -136,6 +136,7 @@ class LabelResults:
         )  # fmt: skip
 
     def _labelled(self, key: str, run: Run, labels: Sequence[Label]) -> LabelledRun:
+        self._runs.require_texts(run, "labels can't be held against its verdicts")
         config = self._runs.config(run)
 
         def found() -> LabelledRun:

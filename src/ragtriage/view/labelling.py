@@ -41,6 +41,7 @@ LARGEST_ANSWER = 64_000
 """Bytes of a request that gives a label."""
 GivenAnswer = Literal["yes", "no", "skip"]
 LABELS: Mapping[GivenAnswer, bool | None] = {"yes": True, "no": False, "skip": None}
+NO_LABELS = "nothing of it can be labelled"
 CHANGED = "The item has changed since it was shown, so nothing was written. Here it is as it is now."
 
 
@@ -124,6 +125,7 @@ class Labelling:
         run = self._runs.source.run(key)
         if not self._pages.writing:
             return self._pages.page(request, "label_off.html.j2", key=key, info=run.info, status=403, waiting=False)
+        self._runs.require_texts(run, NO_LABELS)
         if "n" not in request.query_params:
             return self._start(request, key, run)
         asked = asked_of(request, run.info)
@@ -176,6 +178,7 @@ class Labelling:
     def _kept(self, request: Request, sent: GivenLabel) -> Response:
         key = request.path_params["key"]
         run = self._runs.source.run(key)
+        self._runs.require_texts(run, NO_LABELS)
         asked = asked_of(request, run.info)
         draw = self._draw(key, run, asked, GIVEN_PATIENCE)
         base = f"/runs/{quote(key)}/label"

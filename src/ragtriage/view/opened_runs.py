@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ragtriage.core.case import Record
-from ragtriage.core.errors import NotStoredError, StoreError
+from ragtriage.core.errors import NotPermittedError, NotStoredError, StoreError
 from ragtriage.core.validation import validated
 from ragtriage.report.run_report import RunReport, stored_run_report
+from ragtriage.runs.case_row import WHOLE, CaseRow, Columns
 from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig, config_of
 from ragtriage.runs.run import RUNNING, Run, RunInfo
 from ragtriage.runs.tally import tally_of
@@ -80,7 +81,15 @@ class OpenedRun:
         Raises:
             NoSuchCaseError: there is none; it knows the nearest.
         """
-        found = next(self.run.records(range(position, position + 1)), None)
+        return self.row(position, WHOLE).record()
+
+    def row(self, position: int, what: Columns) -> CaseRow:
+        """What is read of the case at a position.
+
+        Raises:
+            NoSuchCaseError: there is none; it knows the nearest.
+        """
+        found = next(self.run.place.read(what, range(position, position + 1)), None)
         if found is None:
             raise NoSuchCaseError(f"{self.run.info.called} has no case at {position:,}", self._nearest(position))
         return found
@@ -145,6 +154,8 @@ class OpenedRuns:
         self._lock = threading.RLock()
         self._opened: OrderedDict[Any, OpenedRun] = OrderedDict()
         self._results: OrderedDict[Any, _Result] = OrderedDict()
+        self._readable: dict[str, bool] = {}
+        self._probing = threading.Lock()
         self._pool = ThreadPoolExecutor(2, "viewer")
 
     def config(self, run: Run, thresholds: Mapping[str, float] | None = None) -> EvaluationConfig:
@@ -152,15 +163,35 @@ class OpenedRuns:
         known = {m: value for m, value in {**self._thresholds, **(thresholds or {})}.items() if m in run.info.metrics}
         return config_of(run.info, known)
 
+    def readable(self, run: Run) -> bool:
+        """Whether the texts of a run may be read, which the role of a server's user may forbid: asked once a run."""
+        key = self.source.key(run.info)
+        with self._probing:
+            if key not in self._readable:
+                try:
+                    next(run.place.read(WHOLE, range(1)), None)  # a server refuses even where there is no such case
+                    self._readable[key] = True
+                except NotPermittedError:
+                    self._readable[key] = False
+            return self._readable[key]
+
+    def require_texts(self, run: Run, so: str) -> None:
+        """Raise a `NotPermittedError` where the texts of a run may not be read; `so` says what can't be done then."""
+        if not self.readable(run):
+            raise NotPermittedError(
+                f"{run.info.called}: your database role may not read texts, so {so}; the store's owner can give you "
+                "ragtriage_reader"
+            )
+
     def opened(self, key: str, thresholds: Mapping[str, float] | None = None) -> OpenedRun:
         """A run and its index, which may not be read yet: see `ready`.
 
         Raises:
             NotStoredError: there is no such run (any more).
-            StoreError: it can't be read.
+            StoreError: it can't be read; a `NotPermittedError` by other thresholds without its texts.
         """
         run = self.source.run(key)
-        version = version_of(run)
+        version, readable = version_of(run), self.readable(run)
         name = key, tuple(sorted((thresholds or {}).items()))
         with self._lock:
             known = self._opened.get(name)
@@ -171,7 +202,10 @@ class OpenedRuns:
                 self._opened.pop(name).close()
             config = self.config(run, thresholds)
             own = config.counts_like(config_of(run.info))
-            opened = OpenedRun(run, config, version, CaseIndex(run, config, assessed=not own or _size(run) <= FEW))
+            if not own:
+                self.require_texts(run, "its findings can't be read by other thresholds")
+            assessed = readable and (not own or _size(run) <= FEW)
+            opened = OpenedRun(run, config, version, CaseIndex(run, config, assessed=assessed, readable=readable))
             self._opened[name] = opened
             while len(self._opened) > MOST_OPENED:
                 self._opened.popitem(last=False)[1].close()
@@ -205,7 +239,9 @@ class OpenedRuns:
         """
         opened = self.opened(key, thresholds)
         index = opened.index
-        if likely and not index.assessed:
+        if words:
+            self.require_texts(opened.run, "no words can be looked for")
+        if likely and not index.assessed and index.readable:
             with self._lock:
                 if opened.whole is None:
                     opened.whole = CaseIndex(opened.run, opened.config, assessed=True)
@@ -253,10 +289,13 @@ class OpenedRuns:
 
     def _report(self, run: Run, thresholds: Mapping[str, float] | None, by: str | None) -> RunReport:
         config = self.config(run, thresholds)
+        own, texts = config.counts_like(config_of(run.info)), self.readable(run)
+        if not texts and (by is not None or not own or run.place.counted() is None):
+            self.require_texts(run, "only what was counted when it was evaluated can be shown")
         tally = tally_of(run, config, by, most_drawn_from=MOST_DRAWN_FROM)
         kept = run.info.configuration.get(CORRECTIONS, {})
         corrections = {name: validated(CorrectedMean, found) for name, found in kept.items()}
-        return stored_run_report(run, config, tally, corrections=corrections)
+        return stored_run_report(run, config, tally, corrections=corrections, texts=texts)
 
     def result(self, what: Any, version: str, work: Callable[[], Any], patience: float) -> Any:
         """What some work gives, done once in the background for every version of the runs that it reads.

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from ragtriage import __version__
 from ragtriage.core.display import one_line, sanitize
-from ragtriage.core.errors import ConfigError, NotStoredError, RagtriageError
+from ragtriage.core.errors import ConfigError, NotPermittedError, NotStoredError, RagtriageError
 from ragtriage.diagnosis.headline import KIND_WORDS
 from ragtriage.diagnosis.rules import SURE, is_bad
 from ragtriage.metrics import metric_named
@@ -25,10 +25,12 @@ from ragtriage.report.templating import asset, environment, shares
 from ragtriage.report.words import level_sign, short_title, shown_time, title_of, two_places
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.metric_tally import BINS
+from ragtriage.runs.tally import MAX_SLICES, NO_VALUE, OTHERS
 from ragtriage.view.case_index import WORST, CaseIndex, CasePlaces, ListedRow, Selection
 from ragtriage.view.filters import TAG, BadFilterError, address, chips, range_text, read_selection
 from ragtriage.view.history import history_of, run_before
 from ragtriage.view.listing import listing_of, position_in, reading_of
+from ragtriage.view.numbers import case_numbers
 from ragtriage.view.opened_runs import NoSuchCaseError, NotReadYetError, OpenedRun, OpenedRuns
 from ragtriage.view.reasons import reasons_of
 
@@ -59,6 +61,8 @@ class RunLinks:
     rules: Mapping[str, str]
     """What a rule says → its name."""
     by: str | None
+    sliced: Mapping[str, str] | None
+    """What a slice by `by` is called → the value of the tag in an address; None while the cases are being read."""
 
     @property
     def cases(self) -> str:
@@ -91,9 +95,11 @@ class RunLinks:
         return f"{self.cases}?{urlencode({'kind': name, **self.read_by})}"
 
     def slice(self, value: str) -> str:
-        """The cases with one value of the tag that is sliced by."""
-        wanted = {TAG + (self.by or ""): "" if value == "(none)" else value}
-        return f"{self.cases}?{urlencode({**wanted, **self.read_by})}"
+        """The cases with one value of the tag that is sliced by; empty where no filter finds just these."""
+        wanted = self.sliced.get(value) if self.sliced else None
+        if wanted is None:
+            return ""
+        return f"{self.cases}?{urlencode({TAG + (self.by or ''): wanted, **self.read_by})}"
 
 
 class Pages:
@@ -123,16 +129,19 @@ class Pages:
         """One run as a whole."""
         reading = reading_of(self._runs, request)
         key, read_by, thresholds = reading.key, reading.by, reading.thresholds
-        by = request.query_params.get("by") or self._by
+        stored = self._runs.source.run(key)
+        readable = self._runs.readable(stored)
+        by = request.query_params.get("by") or (self._by if readable else None)
         run = self._runs.report(key, thresholds, by)
-        config = self._runs.config(self._runs.source.run(key), thresholds)
-        kinds = _kinds(self._runs.opened(key, thresholds).index)
-        links = RunLinks(key, read_by, _rules_by_reading(config), by)
+        config = self._runs.config(stored, thresholds)
+        index = self._runs.opened(key, thresholds).index
+        kinds = _kinds(index)
+        links = RunLinks(key, read_by, _rules_by_reading(config), by, _sliced(index, by))
         return self.page(
             request, "run.html.j2", key=key, run=run, header=run.header, links=links, kinds=kinds,
             shares=shares(kinds, SHARES), plot_of=plot_of, plot_size=PLOT, missing_scores_of=missing_scores_of,
             sure_at=SURE, repeats=None, repeat_tables=(), same="", judge_sections=(), by=by,
-            before=run_before(self._runs, self._runs.source.run(key).info),
+            before=run_before(self._runs, stored.info), readable=readable,
             live=run.header.state == "running", writing=self.writing, waiting=False,
         )  # fmt: skip
 
@@ -174,22 +183,21 @@ class Pages:
         opened = self._runs.opened(key, reading.thresholds)
         config = opened.config
         selection = read_selection(request.query_params.multi_items(), config)
-        record = opened.record(position)
-        findings = config.diagnose(record)
-        limits = config.rules, config.thresholds, config.metrics
+        shown = _shown_case(opened, position)
         base = f"/runs/{quote(key)}/cases"
         around = _neighbours(opened, position, selection)
 
         def place(at: int | None) -> str:
             return "" if at is None else address(f"{base}/{at}", selection, read_by)
 
-        shown = case_report(record, findings, config.thresholds, config.metrics, config.rules, config.application_price)
+        alone = f"/runs/{quote(key)}/cases/{position}.html"
         return self.page(
-            request, "case_page.html.j2", key=key, run=opened.run.info, n=position, position=position, case=shown,
-            row=listed_case(record, findings, *limits), looks_of=looks_of, legend_of=legend_of,
-            reasons=reasons_of(record, config), back=address(base, selection, read_by), place=around[0],
+            request, "case_page.html.j2", key=key, run=opened.run.info, n=position, position=position, **shown,
+            looks_of=looks_of, legend_of=legend_of, readable=opened.index.readable,
+            back=address(base, selection, read_by), place=around[0],
             of=around[1], before=place(around[2]), after=place(around[3]),
-            alone=address(f"/runs/{quote(key)}/cases/{position}.html", Selection(), read_by), waiting=False,
+            alone=address(alone, Selection(), read_by),
+            alone_numbers=address(alone, Selection(), read_by, texts=0), waiting=False,
         )  # fmt: skip
 
     def help(self, request: Request) -> Response:
@@ -218,8 +226,11 @@ class Pages:
             return self.page(request, "waiting.html.j2", error=error, waiting=True)
         if isinstance(error, HTTPException):
             return self.page(request, "error.html.j2", said="There is no such page.", status=404, waiting=False)
-        status = 404 if isinstance(error, NotStoredError) else 400 if isinstance(error, ConfigError) else 500
+        statuses = {NotStoredError: 404, NotPermittedError: 403, ConfigError: 400}
+        status = next((status for kind, status in statuses.items() if isinstance(error, kind)), 500)
         instead: list[tuple[str, str]] = []
+        if isinstance(error, NotPermittedError) and "key" in request.path_params:
+            instead = [(f"/runs/{quote(request.path_params['key'])}/cases", "the run’s cases by their numbers")]
         if isinstance(error, BadFilterError) and error.part:
             rest = [one for one in request.query_params.multi_items() if one[0] != error.part]
             path = quote(request.url.path)
@@ -341,6 +352,37 @@ def _kinds(index: CaseIndex) -> dict[str, int]:
     if not index.ready.wait(1.0) or index.error:
         return {}
     return index.counts(index.select(Selection(order=WORST)))["kind"]
+
+
+def _shown_case(opened: OpenedRun, position: int) -> dict[str, Any]:
+    """What a page says of a case: all of it, or its numbers where its texts may not be read."""
+    if not opened.index.readable:
+        case, heading = case_numbers(opened, position)
+        return {"case": case, "row": heading}
+    config, record = opened.config, opened.record(position)
+    findings = config.diagnose(record)
+    limits = config.thresholds, config.metrics, config.rules
+    return {
+        "case": case_report(record, findings, *limits, config.application_price),
+        "row": listed_case(record, findings, config.rules, config.thresholds, config.metrics),
+        "reasons": reasons_of(record, config),
+    }
+
+
+def _sliced(index: CaseIndex, by: str | None) -> Mapping[str, str] | None:
+    """What slices are called → the value by which the index finds their cases; without those that it can't tell apart.
+
+    A slice is called by a value as Python writes it, the index knows it as JSON has it.
+    """
+    if by is None or not index.ready.is_set() or index.error:
+        return None
+    found: dict[str, list[str]] = {NO_VALUE: [""]}
+    values = index.tags.get(by, ())
+    for value in values:
+        found.setdefault({"true": "True", "false": "False"}.get(value, value), []).append(value)
+    if len(values) >= MAX_SLICES:  # it may be all later values together
+        found.pop(OTHERS, None)
+    return {called: same[0] for called, same in found.items() if len(same) == 1}
 
 
 def _rules_by_reading(config: Any) -> dict[str, str]:
