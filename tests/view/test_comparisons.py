@@ -251,7 +251,7 @@ def test_no_text_of_a_stranger_becomes_markup(looked: Looked) -> None:
 
 def test_a_run_leads_to_the_one_before(looked: Looked) -> None:
     assert "run before" not in looked.page("/runs/1")
-    assert '<a href="/compare/1/2">Compare with the run before (1)</a>' in looked.page("/runs/2")
+    assert '<a id="compare" href="/compare/1/2">Compare with the run before (1)</a>' in looked.page("/runs/2")
 
 
 def test_trials_are_one_side(tmp_path: Path) -> None:

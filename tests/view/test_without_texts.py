@@ -21,7 +21,7 @@ from ragtriage.core.case import Record
 from ragtriage.core.errors import NotPermittedError
 from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.runs.case_row import CaseRow, Columns
-from ragtriage.runs.kept_counts import keep_counts
+from ragtriage.runs.kept_counts import keep_counts, kept_counts
 from ragtriage.runs.run import Run, RunInfo
 from ragtriage.runs.tally import MAX_SLICES, tally_of
 from ragtriage.store import Store, open_store
@@ -278,3 +278,13 @@ def test_every_slice_leads_to_its_cases_or_is_no_link(tmp_path: Path) -> None:
         assert len(slices["many"]) == MAX_SLICES + 1
         assert slices["mixed"] == {"True": ("", CASES)}
         viewer.runs.close()
+
+
+def test_counts_with_a_reason_that_may_quote_a_case_are_not_kept_in_a_shared_store(tmp_path: Path) -> None:
+    with open_store(tmp_path) as there:
+        run = there.run(stored(there, "rows", some_records(4)))
+        counted = tally_of(run, CONFIG)
+        keep_counts(run, CONFIG, counted, shared=True)
+        assert kept_counts(run.place) is None
+        keep_counts(run, CONFIG, counted)
+        assert kept_counts(run.place) is not None

@@ -9,11 +9,14 @@ from typing import Any
 
 from ragtriage.core.display import one_line
 from ragtriage.core.errors import RagtriageError
+from ragtriage.monitor.alarms import Alarm, open_alarms
 from ragtriage.report.run_report import MetricReport, RunReport
-from ragtriage.report.words import title_of
+from ragtriage.report.words import shown_time, title_of, two_places
 from ragtriage.runs.compare.choose import choose_side, compare_chosen
 from ragtriage.runs.compare.compare import CompareOptions
 from ragtriage.runs.run import RunInfo
+from ragtriage.store import Store
+from ragtriage.store.watch_tables import read_windows
 from ragtriage.view.opened_runs import NotReadYetError, OpenedRuns, version_of
 
 MOST = 20
@@ -61,6 +64,10 @@ class History:
     metrics: tuple[tuple[str, str], ...]
     """Name and title, in the order of the newest run that has it."""
     lines: dict[str, MetricLine]
+    windows: dict[str, str]
+    """Run's key → which window of which watch it is."""
+    alarms: tuple[tuple[str, str], ...]
+    """What every open alarm says, and the key of the window in which it opened."""
     older: int
     waiting: bool
     """Whether something is still being counted."""
@@ -84,7 +91,33 @@ def history_of(runs: OpenedRuns, project: str | None = None) -> History:
     names = list(dict.fromkeys(name for one in found for name in one.info.metrics))
     titles = tuple((name, title_of(name, one_metrics(found, name))) for name in names)
     lines = {name: _line(name, title, found) for name, title in titles}
-    return History(tuple(found), titles, lines, max(0, len(every) - MOST), waiting)
+    return History(
+        tuple(found), titles, lines, _windows(runs.source.store), _alarms(runs.source.store),
+        max(0, len(every) - MOST), waiting,
+    )  # fmt: skip
+
+
+def _windows(store: Store | None) -> dict[str, str]:
+    found = read_windows(store.database, store.project) if store else ()
+    spans = {
+        one.run: f"{shown_time(one.starts)[:16]} to {shown_time(one.ends or one.starts)[:16]}" if one.starts else ""
+        for one in found
+    }
+    return {
+        str(one.run): " ".join(filter(None, (f"window of {one_line(one.watch, 40)}", spans[one.run]))) for one in found
+    }
+
+
+def _alarms(store: Store | None) -> tuple[tuple[str, str], ...]:
+    """The open alarms, worded as a person needs them on the first page."""
+    found = open_alarms(store) if store else ()
+    return tuple((_alarm_words(one), str(one.row.run)) for one in found)
+
+
+def _alarm_words(alarm: Alarm) -> str:
+    of = ", ".join(filter(None, (one_line(alarm.row.watch, 40), one_line(alarm.row.stratum, 60))))
+    means = f"{two_places(alarm.mean)}, where the baseline has {two_places(alarm.baseline)}"
+    return f"alarm {alarm.row.number}: {alarm.title} of {of} is {means}"
 
 
 def one_metrics(found: Sequence[ListedRun], name: str) -> tuple[Any, ...]:
