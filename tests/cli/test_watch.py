@@ -13,6 +13,9 @@ import pytest
 from cli_rows import row, written
 from places import Place
 from ragtriage import open_store
+from ragtriage.view.history import history_of
+from ragtriage.view.opened_runs import OpenedRuns
+from ragtriage.view.server import StoreRuns
 
 BEGIN = datetime(2026, 11, 1, tzinfo=UTC)
 LEAN = ("--metrics", "groundedness")
@@ -134,6 +137,12 @@ def test_an_alarm_exits_with_1_until_it_is_acknowledged(command, tmp_path: Path)
     assert alarms[0].startswith("alarm 1: Grounded got worse since 2026-11-01T")
     assert "in the window of run 2, baseline 0.99" in alarms[0]
     assert "; worst: r5" in alarms[0] or "; worst: r6" in alarms[0]
+    with open_store(tmp_path / ".ragtriage") as there:
+        page = history_of(OpenedRuns(StoreRuns(there)))
+    assert [(said.partition(" of ")[0].partition(" 0")[0], run) for said, run in page.alarms] == [
+        ("alarm 1: Grounded", "2")
+    ]
+    assert page.windows["2"].startswith("window of ")
 
     found = command("windows", "--json").json
     assert [one["number"] for one in found["alarms"]] == list(range(1, len(alarms) + 1))
