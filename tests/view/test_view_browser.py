@@ -166,7 +166,7 @@ def test_the_keyboard_alone_leads_through_list_and_cases(browser: Browser, serve
 
 
 def test_a_claim_marks_what_is_quoted_and_what_differs(browser: Browser, served: Served) -> None:
-    with watched(browser, served) as page:
+    with watched(browser, served, reduced_motion="reduce") as page:
         settled(page, f"{served.at}/runs/1/cases/7?sort=input")
         own, quote = page.evaluate(
             """() => {
@@ -182,8 +182,11 @@ def test_a_claim_marks_what_is_quoted_and_what_differs(browser: Browser, served:
         assert "".join(page.locator("mark.evidence").all_text_contents()).split() == quote.split()
         assert page.locator(".claim.on mark.differs").all_text_contents() == [own]
         assert page.locator(".source.on mark.differs").all_text_contents() == [quote.split()[2]]
+        evidence = page.locator("mark.evidence").first.bounding_box()
         page.keyboard.press("Escape")
-        assert page.locator("mark.evidence, mark.differs").count() == 0
+        assert page.locator("mark.evidence, mark.differs, .claim.on").count() == 0
+        page.mouse.click(evidence["x"] + 12, evidence["y"] + evidence["height"] / 2)
+        assert page.locator(".claim.on").get_attribute("id").endswith("-1")
 
 
 def test_keys_can_be_turned_off(browser: Browser, served: Served) -> None:

@@ -92,6 +92,8 @@
     }
     return first;
   };
+  const quotesOf = (claim) => [...claim.querySelector(".said").textContent.matchAll(/“([^”]{8,}?)(?: …)?”/g)]
+    .map((found) => plain(found[1].replace(/^… /, "")));
   const keepFocus = (focus) => {
     const url = new URL(location.href);
     if (focus) url.searchParams.set("focus", focus);
@@ -107,7 +109,7 @@
     for (let place = claim; place; place = place.parentElement) if (place.localName === "details") place.open = true;
     claim.classList.add("on");
     const said = claim.querySelector(".said").textContent;
-    const quotes = [...said.matchAll(/“([^”]{8,}?)(?: …)?”/g)].map((found) => plain(found[1].replace(/^… /, "")));
+    const quotes = quotesOf(claim);
     let first = null;
     for (const source of page.querySelectorAll(".source")) {
       for (const quote of quotes) {
@@ -126,11 +128,31 @@
     if (scroll) (first || claim).scrollIntoView({ block: "center" });
   };
   const claims = () => [...page.querySelectorAll(".claim")];
+  /* A place in a source: the claims that rest on it. */
+  const chooseResting = (source, caret) => {
+    const before = document.createRange();
+    before.setStart(source, 0);
+    before.setEnd(caret.offsetNode, caret.offset);
+    const at = before.toString().length, text = source.textContent.replace(/\s/g, " ").toLowerCase();
+    const resting = claims().filter((claim) => quotesOf(claim).some((quote) => {
+      const from = text.indexOf(quote);
+      return from >= 0 && from <= at && at <= from + quote.length;
+    }));
+    unmark();
+    for (const claim of resting) {
+      for (let place = claim; place; place = place.parentElement) if (place.localName === "details") place.open = true;
+      claim.classList.add("on");
+    }
+    resting[0]?.scrollIntoView({ block: "nearest" });
+  };
   if (page) {
     page.addEventListener("click", (event) => {
-      if (event.target.closest("a, button, summary, mark.m")) return;
+      if (event.target.closest("a, button, summary, .response mark.m")) return;
       const claim = event.target.closest(".claim");
       if (claim) choose(claim, false);
+      const source = event.target.closest(".source-text");
+      const caret = source && document.caretPositionFromPoint?.(event.clientX, event.clientY);
+      if (caret) chooseResting(source, caret);
     });
     const focus = new URLSearchParams(location.search).get("focus")?.match(/^claim-(\d+)$/);
     if (focus) choose(claims().find((one) => one.id.endsWith(`-${focus[1]}`)), true);
