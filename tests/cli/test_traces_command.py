@@ -133,7 +133,7 @@ def test_texts_of_sources_come_from_a_file_or_a_function(command, tmp_path: Path
         "mine.py:number": "--source-texts gave int, not a text or None",
         "mine.py:failing": "--source-texts failed: KeyError: 'fares-1'",
         "mine.py:txt": "--source-texts mine.py:txt: mine.py has no function 'txt': text?",
-        "its.py:text": "--source-texts its.py:text: there is no file its.py",
+        "its.py:text": "--source-texts its.py:text: there is no file 'its.py'",
     }.items():
         said = command("traces", "t.jsonl", "--source-texts", given)
         assert said.code == 2

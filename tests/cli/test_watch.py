@@ -185,7 +185,7 @@ def test_wrong_flags_are_told_before_anything_is_judged(command, tmp_path: Path)
         (("--tolerance", "2"), "--tolerance 2: give a number from 0"),
         (("--keep-texts", "soon"), "--keep-texts soon: write a number of days"),
         (("--baseline", "9"), "no run"),
-        (("--redact", "x.py:f"), "--redact x.py:f: there is no file x.py"),
+        (("--redact", "x.py:f"), "--redact x.py:f: there is no file 'x.py'"),
         (("--redact", "letters"), "--redact letters: write builtin, or path/to/file.py:function"),
     ):
         said = command("watch", "--replay", "t.jsonl", *flags)

@@ -8,7 +8,6 @@ import importlib.util
 import inspect
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
@@ -18,12 +17,9 @@ from typing import Any
 
 from ragtriage.collect.application import ApplicationReply, Unanswered, asked_row, read_reply, source_rows
 from ragtriage.core.case import Case
-from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.validation import near_names
-
-_LONGEST = 300
-"""Characters of an exception's text that are kept."""
+from ragtriage.readers.named_functions import module_of_file, told
 
 
 class CallableApplication:
@@ -60,7 +56,7 @@ class CallableApplication:
             if inspect.isawaitable(value):
                 value = await value
         except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code may raise anything
-            raise Unanswered(f"exception {type(error).__name__}", _told(error), broken=False) from None
+            raise Unanswered(f"exception {type(error).__name__}", told(error), broken=False) from None
         return read_reply(value)
 
     async def close(self) -> None:
@@ -76,7 +72,7 @@ def callable_named(spec: str, *, give_sources: bool = False) -> CallableApplicat
     where, sign, name = spec.rpartition(":")
     if not sign or not where or not name:
         raise ConfigError(f"--app {spec}: write module:function, path/to/file.py:function or a URL")
-    module = _file(spec, Path(where)) if where.endswith(".py") else _module(spec, where)
+    module = module_of_file(Path(where), spec, "--app") if where.endswith(".py") else _module(spec, where)
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
@@ -116,27 +112,9 @@ def _module(spec: str, name: str) -> ModuleType:
         if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
             hint = "it must lie in the present folder or be installed; a file is named by its path, with .py"
             raise ConfigError(f"--app {spec}: there is no module {error.name!r}: {hint}") from None
-        raise ConfigError(f"--app {spec}: can't be imported: {_told(error)}") from None
+        raise ConfigError(f"--app {spec}: can't be imported: {told(error)}") from None
     except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code may raise anything
-        raise ConfigError(f"--app {spec}: can't be imported: {_told(error)}") from None
-
-
-def _file(spec: str, path: Path) -> ModuleType:
-    if not path.is_file():
-        raise ConfigError(f"--app {spec}: there is no file {str(path)!r}")
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)  # as `python file.py` does, so that it finds what lies beside it
-    found = importlib.util.spec_from_file_location(f"application_{path.stem}", path)
-    if found is None or found.loader is None:
-        raise ConfigError(f"--app {spec}: {str(path)!r} can't be loaded as Python")
-    module = importlib.util.module_from_spec(found)
-    sys.modules[module.__name__] = module  # dataclasses look their module up there
-    try:
-        found.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code may raise anything
-        raise ConfigError(f"--app {spec}: can't be imported: {_told(error)}") from None
-    return module
+        raise ConfigError(f"--app {spec}: can't be imported: {told(error)}") from None
 
 
 def _takes_row(function: Callable[..., Any], name: str) -> bool:
@@ -191,12 +169,3 @@ async def _in_a_thread(function: Callable[..., Any], given: tuple[Any, ...]) -> 
 
     threading.Thread(target=call, daemon=True, name="ragtriage-application").start()
     return await asyncio.wrap_future(done)
-
-
-def _told(error: BaseException) -> str:
-    """An exception in a line: its kind, its text and the line of code that raised it."""
-    text = one_line(str(error), _LONGEST)
-    frames = traceback.extract_tb(error.__traceback__)
-    last = next((f for f in reversed(frames) if "importlib" not in f.filename and f.filename != __file__), None)
-    at = f" ({Path(last.filename).name}, line {last.lineno})" if last is not None else ""
-    return f"{type(error).__name__}{': ' + text if text else ''}{at}"
