@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from pairs import Pair
 
 RANK, SCALE = 16, 2.0
-RATE = 5e-4
-STEP = 6144
+RATE = 3e-4
+STEP = 2048
 """Word pieces of a step, padding included."""
 WARM_UP, SAVE_EVERY, LOOK_EVERY = 100, 300.0, 1800.0
 """Steps, seconds, seconds."""
