@@ -93,7 +93,9 @@ def evaluate_on(
         metrics=tuple(m.name for m in config.metrics),
         judge=built.judge.name(),
         fingerprints=fingerprints_of(config, built.judge),
-        configuration=to_stored(config, ALL_ROWS, {}) | judging_stored(config, built) | shown.about.stored(),
+        configuration=to_stored(config, ALL_ROWS, {})
+        | judging_stored(config, built.counting, built.embeddings)
+        | shown.about.stored(),
         versions=checked_versions(session.config),
         files=found.files,
         plan=found.plan,

@@ -90,7 +90,7 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
     print_counts(counts)
     tell(*(f"note: {note}" for note in requested.notes))
     print_optional_metrics(counts, requested.default_groups)
-    name, embeddings = judges[0].name(), requested.config.embeddings_of(built[0])
+    name, embeddings = judges[0].name(), requested.config.embeddings_of(built[0].embeddings)
     who = {"judge": name} | ({"embeddings": embeddings} if embeddings else {})
     shown = Path(cases.name).name if Path(cases.name).is_absolute() else cases.name
     asked = config.protocol if config.models else None

@@ -147,7 +147,9 @@ def prepare(job: FileJob, trial: int, first: int | None) -> tuple[PreparedRun, R
     identity = RunIdentity(
         hashed.hexdigest(), tuple(m.name for m in job.config.metrics), fingerprints_of(job.config, built.judge), trial
     )
-    configuration = to_stored(job.config, job.selection, job.file.mapping) | judging_stored(job.config, built)
+    configuration = to_stored(job.config, job.selection, job.file.mapping) | judging_stored(
+        job.config, built.counting, built.embeddings
+    )
     number = _unfinished(job, identity, first)
     if number is not None:
         before = job.store.run(number).info

@@ -157,7 +157,9 @@ class _Replay:
 
     def _writer(self, identity: RunIdentity, number: int | None, rows: int) -> RunWriter:
         mapping = self.traffic.files[0].mapping
-        configuration = to_stored(self.config, ALL_ROWS, mapping) | judging_stored(self.config, self.built)
+        configuration = to_stored(self.config, ALL_ROWS, mapping) | judging_stored(
+            self.config, self.built.counting, self.built.embeddings
+        )
         configuration[MADE_BY] = f"watch: {self.options.name}"
         if number is not None:
             return self.store.resume(number, configuration=configuration)

@@ -13,7 +13,6 @@ from ragtriage.diagnosis.findings import Assessment, Finding, assess
 from ragtriage.diagnosis.headline import headline
 from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule, needs_of
 from ragtriage.judges.budget import Ledger
-from ragtriage.judges.build import BuiltJudge
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import definition_of, metric_by_name_alone, metric_from
 from ragtriage.planning.levels import plan
@@ -72,9 +71,9 @@ class EvaluationConfig:
         steps = plan(self.metrics, self.diagnosis_steps).steps
         return any(isinstance(step, Match) and step.relation == "similar" for step in steps)
 
-    def embeddings_of(self, built: BuiltJudge) -> str:
-        """The provider's model that measures repetition; empty where none does."""
-        return built.embeddings if built.embeddings and self.measures_repetition else ""
+    def embeddings_of(self, model: str) -> str:
+        """The provider's model that measures repetition, of a judge that has this one; empty where none does."""
+        return model if self.measures_repetition else ""
 
     def diagnose(self, record: Record) -> tuple[Finding, ...]:
         """The findings on one case."""
@@ -104,9 +103,9 @@ def to_stored(config: EvaluationConfig, selection: RowSelection, mapping: Mappin
     }
 
 
-def judging_stored(config: EvaluationConfig, built: BuiltJudge) -> dict[str, str]:
-    """What is stored with a run of its judge beside the name, where there is something to say."""
-    found = {COUNTING: built.counting, EMBEDDINGS: config.embeddings_of(built)}
+def judging_stored(config: EvaluationConfig, counting: str, embeddings: str) -> dict[str, str]:
+    """What is stored with a run of its judge beside the name, where there is something to say; see `BuiltJudge`."""
+    found = {COUNTING: counting, EMBEDDINGS: config.embeddings_of(embeddings)}
     return {key: value for key, value in found.items() if value}
 
 

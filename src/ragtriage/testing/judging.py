@@ -89,7 +89,11 @@ def judge_cases(
             return spent.on(number)
         info = None if number is None else store.run(number).info
         of_tests = {MADE_BY: TESTS, **spending_marks(info, session)}
-        stored = {**to_stored(config, ALL_ROWS, {}), **judging_stored(config, built), **of_tests}
+        stored = {
+            **to_stored(config, ALL_ROWS, {}),
+            **judging_stored(config, built.counting, built.embeddings),
+            **of_tests,
+        }
         stored |= (About(commit=commit_in(Path.cwd())).over(info.about if info else NOTHING_SAID)).stored()
         if number is None:
             judge = built.judge.name()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise, zip_longest
 from typing import Literal
 
@@ -23,16 +23,16 @@ where else to look; `restated`: the user's own question in other words; `lead-in
 claim."""
 
 
-RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = tuple(
-    (rule["kind"], re.compile(REMARKS.filled(rule["pattern"]))) for rule in REMARKS.entries["rules"]
-)
-"""Tried in order; matched at the beginning of the sentence, straight apostrophes, without marks."""
-
-
 ABOUT_SOURCES = frozenset({"gap", "refusal", "about"})
 """Kinds behind which "they" and "it" are the sources."""
 _BECAUSE = re.compile(r"(?:as|since)\b", re.IGNORECASE)
 _LONGEST = 1000
+
+
+@cache  # on first use: to compile them takes a fifth of the start of a command that needs none
+def _rules() -> tuple[tuple[Remark, re.Pattern[str]], ...]:
+    """Tried in order; matched at the beginning of the sentence, straight apostrophes, without marks."""
+    return tuple((rule["kind"], re.compile(REMARKS.filled(rule["pattern"]))) for rule in REMARKS.entries["rules"])
 
 
 @lru_cache(512)  # a response is read by several questions, each for itself
@@ -45,7 +45,7 @@ def remark(clause: str, *, behind: Remark = "", opening: bool = True) -> Remark:
     if said.endswith("?"):
         return "question"
     again = behind in ABOUT_SOURCES
-    for kind, rule in RULES:
+    for kind, rule in _rules():
         if (kind == "restated" and not opening) or rule.match(said) is None:
             continue
         named = kind != "about" or again or REMARKS["sources_named"].search(said) or said.startswith("I ")
