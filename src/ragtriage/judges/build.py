@@ -18,6 +18,7 @@ from ragtriage.judges.hub_models.folder import open_model
 from ragtriage.judges.hub_models.judge import HubModelJudge, beside
 from ragtriage.judges.judge_config import (
     EMBEDDED,
+    RAW_SCORES,
     SAME,
     SHIPPED,
     UNCALIBRATED,
@@ -39,8 +40,6 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession, ModelConnection
 from ragtriage.judges.wrappers import AnswerMemory, Cached, Cascade, InMemory, Jury, Rethresholded, Reweighed, Routed
 
-RAW_SCORES = "uncalibrated"
-"""Stands in `BuiltJudge.counting` before the kinds whose scores aren't calibrated chances."""
 ONE_BY_ONE = 1
 """Questions in a request for letters beside another judge: their probabilities tell more than those of a list."""
 COMPARING_CACHE = 10_000

@@ -26,6 +26,8 @@ SAME = "same"
 """A language model that gives verdicts as letters, the reason behind."""
 UNCALIBRATED = ("reader-uncalibrated-", "decide:")
 """How the fingerprint of a kind begins whose scores aren't calibrated chances: by a hub model, a decision model."""
+RAW_SCORES = "uncalibrated"
+"""Stands in `BuiltJudge.counting` before those kinds."""
 
 
 def is_local(name: str) -> bool:

@@ -13,7 +13,7 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis.headline import NONE, UNREAD, any_applicable
 from ragtriage.diagnosis.rules import BAD, RULES, Rule, is_bad
-from ragtriage.judges.build import RAW_SCORES
+from ragtriage.judges.judge_config import RAW_SCORES
 from ragtriage.metrics import CITATIONS
 from ragtriage.planning.relations import REASONS
 from ragtriage.report.words import (
