@@ -35,7 +35,8 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import custom_metrics
-from ragtriage.report.judge_document import influence_document, readers_document
+from ragtriage.report.influence_document import influence_document
+from ragtriage.report.judge_document import readers_document
 from ragtriage.store import open_answers
 from ragtriage.trust.prediction_files import RowErrors, write_components, write_predictions
 

@@ -7,33 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from ragtriage.core.display import dollars, one_line, plural
-from ragtriage.judges.decisions.influence import MOVED, Influence
 from ragtriage.judges.hub_models.folder import KnownModel
 from ragtriage.report.document import GAP, DocumentBlock, DocumentTable, line, note, text_columns
-from ragtriage.report.words import DASH, two_places
+from ragtriage.report.words import DASH
 from ragtriage.text.language import language_name
-
-
-def influence_document(found: Influence) -> Iterator[DocumentBlock]:
-    """How far a decision model's answers are moved by what must not matter, and what to do about it."""
-    beside = (
-        ("alone", found.alone),
-        ("reversed", found.reversed),
-        ("renamed", found.renamed),
-        ("repeated", found.repeated),
-    )
-    said = ", ".join(f"{name} {_share(moved)}" for name, moved in beside)
-    yield line(f"model {one_line(found.model, 80)} · {said} · orders inside a text {_share(found.orders)}")
-    if found.moved > MOVED:
-        yield note(f"over {_share(MOVED)}: its answers hang on what is asked beside them: try --batch-size 1")
-    if found.repeated > MOVED:
-        yield note("it doesn't agree with itself: judge several times (--repeat), or choose another model")
-    if found.orders > MOVED:
-        yield note("a text can talk it into yes: don't let it judge texts that others may have written")
-
-
-def _share(moved: float) -> str:
-    return two_places(moved).removeprefix("0")
 
 
 def card_document(card: Mapping[str, Any]) -> Iterator[DocumentBlock]:

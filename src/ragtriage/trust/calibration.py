@@ -22,14 +22,16 @@ from ragtriage.judges.judge_config import EMBEDDED, UNCALIBRATED
 from ragtriage.trust import label_fits
 from ragtriage.trust.chance_fits import FittedCurve, fit_curve, too_few_for_a_curve
 from ragtriage.trust.corrected_mean import (
-    MIN_LABELS,
     NO,
+    NOT_A_SHARE,
     UNKNOWN,
     YES,
     AnyArray,
     CorrectedMean,
     LabelledMetric,
+    MetricMean,
     RunLabels,
+    corrected_means,
 )
 from ragtriage.trust.label_fits import (
     MIN_EACH,
@@ -41,25 +43,11 @@ from ragtriage.trust.label_fits import (
 )
 from ragtriage.trust.settings_text import SettingValue, Tables
 
-NOT_A_SHARE = "not a share of the components that it shows, so labels of these can't correct it"
 NO_SCORE = "the judge gives no probability"
 SEVERAL = "several judges gave the verdicts: calibrate a run of one of them"
 NO_USE = "wrong more often than right, or no better than chance: left alone"
 NOT_SURELY = "not surely better than things as they are: left alone"
 BY_CURVE = "its curve says where yes begins"
-
-
-@dataclass(frozen=True, slots=True)
-class MetricMean:
-    """One metric's mean."""
-
-    metric: str
-    title: str
-    raw: float
-    labels: int
-    correction: CorrectedMean | None
-    why: str = ""
-    """Why there is no correction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,18 +241,6 @@ def kind_of(metric: Metric) -> Kind | None:
     """The one kind of question whose probability decides a metric's components; None if there is no such."""
     relations = {step.relation for step in metric.needs.values() if isinstance(step, Match)}
     return next((kind for kind in KINDS if relations == {kind} and kind not in WITHOUT_PROBABILITY), None)
-
-
-def corrected_means(labels: RunLabels) -> tuple[MetricMean, ...]:
-    """The mean of every labelled metric with its correction, or why there is none."""
-    return tuple(map(_mean, labels.metrics))
-
-
-def _mean(found: LabelledMetric) -> MetricMean:
-    correction, why = found.correction(), ""
-    if correction is None:
-        why = f"too few labels: {found.labels}, and it takes {MIN_LABELS}" if found.share_of else NOT_A_SHARE
-    return MetricMean(found.metric.name, found.metric.title, found.raw, found.labels, correction, why)
 
 
 def _verdict_threshold(kind: Kind, found: Sequence[LabelledMetric], fingerprint: str, why: str) -> VerdictThreshold:

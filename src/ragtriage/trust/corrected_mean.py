@@ -41,6 +41,9 @@ MIN_LABELS_OF_A_VERDICT = 5
 """Labels of one verdict below which it is merged with another one."""
 
 
+NOT_A_SHARE = "not a share of the components that it shows, so labels of these can't correct it"
+
+
 @dataclass(frozen=True, slots=True)
 class JudgedComponents:
     """The components that one metric shows of a run, and the labels of some; all arrays have the shape (n,).
@@ -295,6 +298,31 @@ def join_labels(
     unused[CHANGED] += sum(len(left) for left in wanted.values())  # what no case has
     found = [column.joined() for column in columns]
     return RunLabels(tuple(one for one in found if one.labels), dict(+unused))
+
+
+@dataclass(frozen=True, slots=True)
+class MetricMean:
+    """One metric's mean."""
+
+    metric: str
+    title: str
+    raw: float
+    labels: int
+    correction: CorrectedMean | None
+    why: str = ""
+    """Why there is no correction."""
+
+
+def corrected_means(labels: RunLabels) -> tuple[MetricMean, ...]:
+    """The mean of every labelled metric with its correction, or why there is none."""
+    return tuple(map(_mean, labels.metrics))
+
+
+def _mean(found: LabelledMetric) -> MetricMean:
+    correction, why = found.correction(), ""
+    if correction is None:
+        why = f"too few labels: {found.labels}, and it takes {MIN_LABELS}" if found.share_of else NOT_A_SHARE
+    return MetricMean(found.metric.name, found.metric.title, found.raw, found.labels, correction, why)
 
 
 def _unusable(label: Label, run: frozenset[str], metrics: set[str]) -> str:

@@ -13,8 +13,7 @@ from ragtriage.report.words import DASH, full_title
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.codec import DELETED
 from ragtriage.runs.run import Run
-from ragtriage.trust.calibration import MetricMean, corrected_means
-from ragtriage.trust.corrected_mean import join_labels
+from ragtriage.trust.corrected_mean import MetricMean, corrected_means, join_labels
 from ragtriage.trust.label_files import Label
 from ragtriage.trust.label_session import JudgeComparison, compare_with_judge
 from ragtriage.trust.reliability_curve import MIN_LABELS, CurvePoint, reliability_curve
