@@ -75,8 +75,10 @@ def forms(*written: str) -> Forms:
 def read_by(some: Forms, text: str) -> Iterator[re.Match[str]]:
     """What a text has in any of these forms: the first form takes what it finds from the next, and so on."""
     for form in some:
-        yield from form.finditer(text)
-        text = form.sub(blank, text)
+        found = list(form.finditer(text))
+        yield from found
+        if found:
+            text = form.sub(blank, text)
 
 
 def blank(match: re.Match[str]) -> str:
