@@ -36,8 +36,8 @@ PORTION = 10_000
 MOST_TAGS = 32
 MOST_VALUES = 10_000
 """Values of a tag that can be filtered by; a tag with more, such as a session, can't."""
-MOST_REMEMBERED = 16_000_000
-"""Bytes of orders, and of selections, that are remembered: of a million cases four of each."""
+MOST_REMEMBERED = 8_000_000
+"""Bytes of orders, and of selections, that are remembered: of a million cases two of each."""
 KINDS = tuple(KIND_WORDS)
 WORST, INPUT = "worst", "input"
 """Orders beside those by a score and by a probability: the most pressing kind first, sure ones before; as in the

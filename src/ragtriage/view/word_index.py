@@ -73,14 +73,17 @@ class WordIndex:
         """Which of the listed cases hold every word somewhere, also within another word, in capitals or not."""
         given = words.split()
         phrases = " ".join(_phrase(word) for word in given if len(word) >= LEAST)
-        likes = [_like(word) for word in given if len(word) < LEAST]
-        wanted = " AND ".join([*(["words MATCH ?"] if phrases else []), *["text LIKE ? ESCAPE '\\'"] * len(likes)])
-        # as one text: to fetch a million rows takes longer than to find them
-        query = f"SELECT coalesce(group_concat(rowid), '') FROM words WHERE {wanted}"  # noqa: S608  # only question marks
+        wanted = [("words MATCH ?", phrases)] if phrases else []
+        wanted += [("text LIKE ? ESCAPE '\\'", _like(word)) for word in given if len(word) < LEAST]
+        mask = np.ones(self._of, np.bool_)
         with self._lock:
-            (found,) = self._words.execute(query, [*filter(None, [phrases]), *likes]).fetchone()
-        mask = np.zeros(self._of, np.bool_)
-        mask[np.fromstring(found, np.int64, sep=",")] = True
+            for condition, value in wanted:
+                # as one text: to fetch a million rows takes longer than to find them
+                query = f"SELECT coalesce(group_concat(rowid), '') FROM words WHERE {condition}"  # noqa: S608  # as above
+                (found,) = self._words.execute(query, (value,)).fetchone()
+                own = np.zeros(self._of, np.bool_)
+                own[np.fromstring(found, np.int64, sep=",")] = True
+                mask &= own
         return mask
 
 
