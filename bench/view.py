@@ -1,9 +1,10 @@
 """How fast the viewer answers for a run of so many cases in a file, and how much memory it takes.
 
-    python bench/view.py [--cases 1000000] [--quick] [--keep FOLDER] [--without-thresholds]
+    python bench/view.py [--cases 1000000] [--quick] [--keep FOLDER] [--without-thresholds] [--server]
 
 The run is made without a judge: made-up records of `tests/made_records.py`, each copied with an id, a question and
-scores of its own. Times are those of a client of this machine, one request at a time; `--quick` is 20,000 cases.
+scores of its own. Times are those of a client of this machine, one request at a time; `--quick` is 20,000 cases, and
+with `--server` they are copied into a PostgreSQL server of this machine, and read there.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from urllib.parse import urlencode, urlsplit
 
 sys.path += [str(Path(__file__).parents[1] / "tests")]
 from made_records import WORDS, synthetic
+from postgresql_server import new_schema
 from ragtriage.diagnosis.rules import RULES, thresholds_with
 from ragtriage.metrics import THELMA
 from ragtriage.runs.case_row import digest
@@ -36,6 +38,7 @@ from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import Store, open_store
+from ragtriage.store.copying import copy_run
 
 CONFIG = EvaluationConfig(THELMA, thresholds_with({}))
 NAMES = tuple(metric.name for metric in THELMA)
@@ -114,9 +117,9 @@ def _copy(connection: sqlite3.Connection, places: range, chance: random.Random) 
 class Server:
     """The command, and a browser that it knows."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: str = "") -> None:
         self._began = time.monotonic()
-        command = [sys.executable, "-m", "ragtriage", "view", "--no-browser", "--store", str(folder)]
+        command = [sys.executable, "-m", "ragtriage", "view", "--no-browser", "--store", store or str(folder)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
         assert self.process.stdout
         address = urlsplit(self.process.stdout.readline().strip())
@@ -189,9 +192,17 @@ def told(what: str, taken: Sequence[float]) -> None:
     print(f"{what}: median {statistics.median(taken):.0f} ms, p95 {p95:.0f} ms, most {ordered[-1]:.0f} ms", flush=True)
 
 
-def measure(folder: Path, cases: int, chance: random.Random, *, thresholds: bool) -> None:
+def on_server(folder: Path) -> str:
+    """The address of a store on a server of this process's own, with a copy of the run."""
+    address, _ = new_schema()
+    with open_store(folder) as here, open_store(address) as there:
+        copy_run(here.run(1), there)
+    return address
+
+
+def measure(folder: Path, store: str, cases: int, chance: random.Random, *, thresholds: bool) -> None:
     """Print what there is to be known."""
-    server = Server(folder)
+    server = Server(folder, store)
     try:
         print(f"start to the first page: {server.first:.2f} s", flush=True)
         print(f"the numbers of the run on the first page: {server.wait('/'):.1f} s after that", flush=True)
@@ -221,6 +232,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=1_000_000)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} cases")
     parser.add_argument("--keep", type=Path, help="a folder that holds the run, or is to hold it")
+    parser.add_argument("--server", action="store_true", help="read the run in PostgreSQL")
     parser.add_argument("--without-thresholds", action="store_true", help="leave out what takes longest")
     given = parser.parse_args()
     if given.cases % BASE:
@@ -234,7 +246,8 @@ def main() -> None:
             size = fill(folder, cases, chance)
             print(f"{cases:,} cases made in {time.monotonic() - began:.0f} s, {size:,.0f} bytes each", flush=True)
         os.chdir(folder)
-        measure(folder, cases, chance, thresholds=not given.without_thresholds)
+        store = on_server(folder) if given.server else ""
+        measure(folder, store, cases, chance, thresholds=not given.without_thresholds)
 
 
 if __name__ == "__main__":
