@@ -51,7 +51,7 @@ class MetricLine:
 
     title: str
     paths: tuple[str, ...]
-    """Points of a polyline each; runs that were judged differently aren't joined."""
+    """Points of a polyline each: it joins the runs of one input that were judged alike."""
     points: tuple[tuple[float, float, str], ...]
     """Place and label of each run."""
 
@@ -167,19 +167,15 @@ def _line(name: str, title: str, found: Sequence[ListedRun]) -> MetricLine:
     bottom, top = known[-1][1].numbers.range
     step = (WIDTH - 2 * EDGE) / max(1, len(known) - 1)
     points: list[tuple[float, float, str]] = []
-    paths: list[list[str]] = [[]]
-    judged = None
+    paths: dict[Any, list[str]] = {}
     for at, (one, m) in enumerate(known):
         mean = m.numbers.mean or 0.0
         x = round(EDGE + at * step, 1) if len(known) > 1 else WIDTH / 2
         y = round(HEIGHT - EDGE - (HEIGHT - 2 * EDGE) * (mean - bottom) / (top - bottom), 1)
         points.append((x, y, f"run {one.info.number}{_named(one.info)}: {m.mean}"))
-        own = one.info.judge, tuple(sorted(one.info.fingerprints.items()))
-        if own != judged and paths[-1]:
-            paths.append([])
-        judged = own
-        paths[-1].append(f"{x},{y}")
-    return MetricLine(title, tuple(" ".join(path) for path in paths if len(path) > 1), tuple(points))
+        alike = one.info.input, one.info.judge, tuple(sorted(one.info.fingerprints.items()))
+        paths.setdefault(alike, []).append(f"{x},{y}")
+    return MetricLine(title, tuple(" ".join(path) for path in paths.values() if len(path) > 1), tuple(points))
 
 
 def _named(info: RunInfo) -> str:
