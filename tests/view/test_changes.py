@@ -24,7 +24,8 @@ from ragtriage.runs.run import Place, Run
 from ragtriage.store import Store, open_store
 from ragtriage.store.folder import open_folder
 from ragtriage.store.schema import runs
-from ragtriage.view.opened_runs import NotReadYetError
+from ragtriage.view.history import history_of
+from ragtriage.view.opened_runs import MOST_BYTES, NotReadYetError
 from ragtriage.view.server import MOST_TRIED, PORT, FolderRun, StoreRuns, listening
 
 RECORDS = some_records(12)
@@ -258,3 +259,35 @@ def test_the_command_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.Mo
     assert "evaluate a file first" in nobody.err
     assert without.code == 2
     assert "the viewer's pages need the extra 'view'" in without.err
+
+
+def test_large_results_are_let_go_of_and_small_ones_stay(changing: tuple[Store, Viewer]) -> None:
+    _, viewer = changing
+    done: list[str] = []
+
+    def ask(what: str, nbytes: int) -> None:
+        viewer.runs.result(what, "1", lambda: done.append(what), 10.0, lambda _: nbytes)
+
+    for what in ("small", "large", "larger", "larger", "large"):
+        ask(what, 0 if what == "small" else MOST_BYTES)
+    assert done == ["small", "large", "larger", "large"]
+
+    done.clear()
+    for what in ("one", "two", "three", "one", "two", "three"):
+        ask(what, MOST_BYTES // 3)
+    assert done == ["one", "two", "three"]
+
+
+def test_a_line_joins_only_runs_of_one_input_and_judge(tmp_path: Path) -> None:
+    store, viewer = looked_at(
+        tmp_path, lambda there: [stored(there, rows, RECORDS) for rows in ("rows", "others", "rows", "others", "new")]
+    )
+    with store:
+        viewer.text("/")
+        line = history_of(viewer.runs).lines["groundedness"]
+        viewer.runs.close()
+
+    xs = [f"{x}" for x, _, _ in line.points]
+    assert [[point.partition(",")[0] for point in path.split()] for path in line.paths] == [
+        [xs[0], xs[2]], [xs[1], xs[3]],
+    ]  # fmt: skip

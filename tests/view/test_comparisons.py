@@ -137,7 +137,14 @@ def test_a_folder_has_nothing_to_compare_with(store: Store) -> None:
 class Unread(OpenedRuns):
     """Runs that nobody has read yet."""
 
-    def result(self, what: Any, version: str, work: Callable[[], Any], patience: float) -> Any:
+    def result(
+        self,
+        what: Any,
+        version: str,
+        work: Callable[[], Any],
+        patience: float,
+        nbytes: Callable[[Any], int] = lambda _: 0,
+    ) -> Any:
         """What some work gives."""
         raise NotReadYetError(0, 0)
 
@@ -267,3 +274,25 @@ def test_trials_are_one_side(tmp_path: Path) -> None:
     assert "runs 2 and 3" in page
     assert "run 3 is a further trial of run 2" in page
     assert ids == ["q2"]
+
+
+def test_how_two_runs_are_compared_goes_along_from_page_to_page(looked: Looked) -> None:
+    query = "threshold=groundedness%3A0.1&by=topic"
+    assert f'<a id="compare" href="/compare/1/2?{query}">' in looked.page(f"/runs/2?{query}")
+    page = looked.page(f"/compare/1/2?{query}")
+    pairs = looked.page(f"/compare/1/2/cases?{query}")
+    pair = looked.page(f"/compare/1/2/cases/49?{query}")
+
+    assert f'href="/compare/1/2/cases?{query}"' in page
+    assert f'href="/runs/1?{query}">run 1</a>' in page
+    assert page.count('name="by"') == 1
+    assert f'<a href="/compare/1/2?{query}">1 → 2</a>' in pairs
+    assert f'<a href="/compare/1/2?{query}">1 → 2</a>' in pair
+    assert f'href="/runs/1/cases/50?{query}">run 1</a>' in pair
+
+
+def test_thresholds_of_an_address_are_those_of_the_comparison(looked: Looked) -> None:
+    own, others = (looked.page(f"/compare/1/2/cases{query}") for query in ("", "?threshold=groundedness:0.1"))
+    assert ("none → <strong>unsupported claims" in own, "none → <strong>stray claims" in own) == (True, False)
+    assert ("none → <strong>unsupported claims" in others, "none → <strong>stray claims" in others) == (False, True)
+    assert "no metric is called 'groundednes'" in looked.page("/compare/1/2?threshold=groundednes:0", 400)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
+import numpy as np
 import pytest
-from viewed import CASES, EVIL, Viewer, some_records
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.testclient import TestClient
+from viewed import CASES, EVIL, HOST, Viewer, some_records
 
 from ragtriage.core.verdicts import Score
+from ragtriage.runs.case_row import FACTS, CaseRow, Columns
+from ragtriage.view.export import MOST_AT_ONCE, Exports, _in_order
+from ragtriage.view.pages import Pages, answering
 
 EVERY = (
     "/", "/help", "/runs/1", "/runs/1?by=tenant", "/runs/1?threshold=groundedness:0.9", "/runs/1/cases",
@@ -283,3 +291,49 @@ def test_script_and_style_are_small_and_of_their_types(viewer: Viewer) -> None:
 
 def test_the_state_of_a_run_is_told(viewer: Viewer) -> None:
     assert viewer.get("/runs/1/state").json() == {"state": "finished", "done": 100, "failed": 10, "rows": CASES}
+
+
+def test_a_list_and_its_cases_lead_back_to_the_run_as_it_is_read(viewer: Viewer) -> None:
+    wanted = "threshold=groundedness%3A0.9&by=tenant"
+    page = viewer.text(f"/runs/1/cases?{wanted}")
+    case = viewer.text(re.findall(r'<td class="id"><a href="([^"]+)"', page)[0].replace("&amp;", "&"))
+
+    for one in (page, case):
+        assert f'<a href="/runs/1?{wanted.replace("&", "&amp;")}">run 1</a>' in one
+
+
+class Rows:
+    """A place that tells what is read of it."""
+
+    def __init__(self) -> None:
+        self.read_at: list[range] = []
+
+    def read(self, what: Columns, positions: range) -> Iterator[CaseRow]:
+        """Cases at some positions."""
+        self.read_at.append(positions)
+        return (CaseRow(at, f"case {at}") for at in positions)
+
+
+def test_an_export_reads_near_cases_in_one_pass_and_passes_over_far_ones() -> None:
+    place, wanted = Rows(), [905, 3, 9, 900, 1]
+
+    rows = list(_in_order(place, np.array(wanted), FACTS))  # type: ignore[arg-type]  # what is asked of it is there
+
+    assert [row.position for row in rows] == sorted(wanted)
+    assert place.read_at == [range(1, 10), range(900, 906)]
+    assert list(_in_order(Rows(), np.array([], np.int64), FACTS)) == []  # type: ignore[arg-type]  # as above
+
+
+def test_more_exports_at_once_than_threads_are_spared_for_are_refused(viewer: Viewer) -> None:
+    exports = Exports(viewer.runs)
+    page = answering(Pages(viewer.runs, "here"), exports.cases)
+    client = TestClient(Starlette(routes=[Route("/runs/{key}/export.{form}", page)]), HOST)
+
+    for _ in range(MOST_AT_ONCE):
+        assert exports._free.acquire(blocking=False)
+    refused = client.get("/runs/1/export.csv")
+    exports._free.release()
+
+    assert (refused.status_code, "files are being made already" in refused.text) == (503, True)
+    for _ in range(2):
+        assert client.get("/runs/1/export.csv").status_code == 200

@@ -369,7 +369,7 @@ def test_a_file_without_a_label_and_another_draw_are_told(viewer: Browser) -> No
     viewer.answer(viewer.text(ANA), "yes")
     assert "another draw" in viewer.text(f"{ANA}&seed=1", 400)
     viewer.file.write_text('{"a": 1}\n', encoding="utf-8")
-    assert "holds no label" in viewer.text(ANA, 500)
+    assert "holds no label" in viewer.text(ANA, 400)
 
 
 def test_the_result_has_two_people_corrected_means_and_a_curve(viewer: Browser, store: Store) -> None:

@@ -27,13 +27,14 @@ from ragtriage.runs.compare.pairing import pair_up
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.run import Run
 from ragtriage.view.case_index import INPUT, CasePlaces, Selection
-from ragtriage.view.filters import range_text
+from ragtriage.view.filters import READ_BY, range_text, with_query
+from ragtriage.view.listing import thresholds_in
 from ragtriage.view.opened_runs import PATIENCE, OpenedRuns, version_of
 from ragtriage.view.pages import ROWS, Pages, place_in, start_of
 from ragtriage.view.pair_filters import (
     ACROSS,
-    BY,
     CHANGE_WORDS,
+    COMPARED_BY,
     pair_address,
     pair_chips,
     read_pairs,
@@ -77,6 +78,11 @@ class ComparisonLinks:
     """Its own address."""
     compared_by: Mapping[str, str]
 
+    @property
+    def whole(self) -> str:
+        """The comparison as a whole."""
+        return with_query(self.at, self.compared_by)
+
     def pairs(self, wanted: PairSelection = PairSelection(), **further: object) -> str:  # noqa: B008  # it is frozen
         """A list of its pairs."""
         return pair_address(f"{self.at}/cases", wanted, self.compared_by, **further)
@@ -87,7 +93,11 @@ class ComparisonLinks:
 
     def run(self, side: SideHeader) -> str:
         """The first run of a side."""
-        return f"/runs/{side.runs[0]}"
+        return self.read_alike(f"/runs/{side.runs[0]}")
+
+    def read_alike(self, address: str) -> str:
+        """The address of a page of one run, which is to be read as it is here."""
+        return with_query(address, {name: self.compared_by[name] for name in READ_BY if name in self.compared_by})
 
     def metric(self, row: MetricComparison) -> str:
         """The pairs by the difference of a metric that is compared, the worst first."""
@@ -132,9 +142,9 @@ class Comparisons:
     @_comparing
     def comparison(self, request: Request) -> Response:
         """What `ragtriage compare` says."""
-        compared = self._compared(request, by=request.query_params.get(BY) or None)
+        compared = self._compared(request)
         return self._page(
-            request, "compare.html.j2", compared, tags=compared.tags, by=request.query_params.get(BY) or "",
+            request, "compare.html.j2", compared, tags=compared.tags, by=_compared_by(request).get("by", ""),
             **compared.parts,
         )  # fmt: skip
 
@@ -188,7 +198,9 @@ class Comparisons:
 
     def refused(self, request: Request, error: InputError) -> Response:
         """Why two runs can't be compared."""
-        again = f"?{ACROSS}=1" if isinstance(error, JudgedDifferentlyError) else ""
+        links, again = _links(request), ""
+        if isinstance(error, JudgedDifferentlyError):
+            again = replace(links, compared_by={**links.compared_by, ACROSS: "1"}).whole
         return self._pages.page(
             request, "compare_refused.html.j2", said=str(error), again=again, keys=_keys(request), status=400,
             waiting=False,
@@ -201,7 +213,7 @@ class Comparisons:
             across=ACROSS in links.compared_by, **shown, waiting=False,
         )  # fmt: skip
 
-    def _compared(self, request: Request, by: str | None = None) -> ComparedRuns:
+    def _compared(self, request: Request) -> ComparedRuns:
         """The comparison that an address names.
 
         Raises:
@@ -220,13 +232,15 @@ class Comparisons:
         base, new = (choose_side(store, str(self._runs.source.run(key).number)) for key in _keys(request))
         for run in (*base.runs, *new.runs):
             self._runs.require_texts(run, "it can't be compared")
-        options = CompareOptions(by=by, across_judges=ACROSS in _compared_by(request))
+        compared_by = _compared_by(request)
+        options = CompareOptions(by=compared_by.get("by"), across_judges=ACROSS in compared_by)
         numbers = tuple(tuple(run.number for run in side.runs) for side in (base, new))
         version = " ".join(version_of(run) for side in (base, new) for run in side.runs)
-        config = self._runs.config(new.runs[0])
-        what = "comparison", numbers, options.across_judges, by
+        thresholds = thresholds_in(request, new.runs[0].info.metrics)
+        config = self._runs.config(new.runs[0], thresholds)
+        what = "comparison", numbers, options.across_judges, options.by, tuple(sorted(thresholds.items()))
         compared: ComparedRuns = self._runs.result(
-            what, version, lambda: _compare(base, new, config, options), PATIENCE
+            what, version, lambda: _compare(base, new, config, options), PATIENCE, lambda found: found.pairs.nbytes
         )
         return compared
 
@@ -261,7 +275,8 @@ def _keys(request: Request) -> tuple[str, str]:
 
 def _compared_by(request: Request) -> dict[str, str]:
     """The parts of an address that go along from page to page of a comparison."""
-    return {ACROSS: "1"} if request.query_params.get(ACROSS) == "1" else {}
+    given = {name: value for name in COMPARED_BY if (value := request.query_params.get(name))}
+    return {name: value for name, value in given.items() if name != ACROSS or value == "1"}
 
 
 def _links(request: Request) -> ComparisonLinks:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
+import sqlite3
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from threading import Semaphore
 from typing import TYPE_CHECKING, Any, get_args
 
+import numpy as np
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, HTMLResponse, Response
 
 from ragtriage.core.display import one_line
+from ragtriage.core.errors import RagtriageError
 from ragtriage.report.case_report import case_report, legend_of, listed_case, looks_of
 from ragtriage.report.templating import environment, page_parts
-from ragtriage.runs.case_row import CaseRow
+from ragtriage.runs.case_row import WHOLE, CaseRow, Columns
 from ragtriage.runs.export import CaseRows, ExportedFields, ExportFormat, Rows, export_file
+from ragtriage.runs.run import Place
 from ragtriage.runs.tally import Diagnosed
 from ragtriage.view.case_index import CasePlaces
 from ragtriage.view.filters import BadFilterError
@@ -25,27 +32,47 @@ from ragtriage.view.numbers import NUMBERS, NumberRows, case_numbers
 from ragtriage.view.opened_runs import OpenedRun, OpenedRuns
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from starlette.requests import Request
 
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
 TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 PATIENCE = 3600.0
 """Seconds that a file waits for a run that is being read: a page that says so would be taken for the file."""
+MOST_AT_ONCE = 4
+"""Files of lists that are made at once: each holds one of the threads that answer pages."""
+NEAR = 100
+"""Cases that are rather read than that what stands behind them is begun anew."""
 WITHOUT = "there are only files without them (texts=0)"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class TooManyExportsError(RagtriageError):
+    """Other files are being made, and one more would leave too few threads for pages."""
 
 
 class Exports:
     """Files of what is looked at."""
 
     def __init__(self, runs: OpenedRuns) -> None:
-        self._runs = runs
+        self._runs, self._free = runs, Semaphore(MOST_AT_ONCE)
 
     def cases(self, request: Request) -> Response:
         """The cases of a list in its order, as JSONL, CSV or Parquet; with `texts=0` without texts.
 
         Where no text may be read, only that can be had, with the rows of `NumberRows`.
+
+        Raises:
+            TooManyExportsError: others are being made.
         """
+        if not self._free.acquire(blocking=False):
+            raise TooManyExportsError(f"{MOST_AT_ONCE} files are being made already: try again when one is there")
+        try:
+            return self._cases(request)
+        finally:
+            self._free.release()
+
+    def _cases(self, request: Request) -> Response:
         form = request.path_params["form"]
         if form not in FORMATS:
             raise BadFilterError(f"export.{one_line(form, 20)}: there are {', '.join(FORMATS)}", "")
@@ -58,7 +85,7 @@ class Exports:
         fields = ExportedFields(*limits, texts=texts, quotes=texts)
         rows: Rows = CaseRows(lambda: _diagnosed(opened, found), fields)
         if not opened.index.readable:
-            rows = NumberRows(lambda: _numbers(opened, found), opened.config)
+            rows = NumberRows(lambda: _rows(opened, found, NUMBERS), opened.config)
         descriptor, made = tempfile.mkstemp(prefix="ragtriage-", suffix=f".{form}")
         os.close(descriptor)
         path = Path(made)
@@ -101,12 +128,32 @@ def _texts(request: Request) -> bool:
     return request.query_params.get("texts") != "0"
 
 
-def _numbers(opened: OpenedRun, places: CasePlaces) -> Iterator[CaseRow]:
-    return (opened.row(int(opened.index.positions[place]), NUMBERS) for place in places)
-
-
 def _diagnosed(opened: OpenedRun, places: CasePlaces) -> Iterator[Diagnosed]:
-    for place in places:
-        position = int(opened.index.positions[place])
-        for record in opened.run.records(range(position, position + 1)):
-            yield record, opened.config.diagnose(record)
+    for row in _rows(opened, places, WHOLE):
+        record = row.record()
+        yield record, opened.config.diagnose(record)
+
+
+def _rows(opened: OpenedRun, places: CasePlaces, what: Columns) -> Iterator[CaseRow]:
+    """The cases at some places of the list of all, in this order.
+
+    They are read in the order of the run, where one in a folder costs the opening of its file and of the input; until
+    their turn comes they lie in a temporary file without a name.
+    """
+    wanted = opened.index.positions[places]
+    with closing(sqlite3.connect("", isolation_level=None)) as read:
+        read.execute("CREATE TABLE rows (position INTEGER PRIMARY KEY, row BLOB)")
+        read.execute("BEGIN")
+        found = ((row.position, pickle.dumps(row)) for row in _in_order(opened.run.place, wanted, what))
+        read.executemany("INSERT INTO rows VALUES (?, ?)", found)
+        for position in wanted.tolist():
+            for (row,) in read.execute("SELECT row FROM rows WHERE position = ?", (position,)):
+                yield pickle.loads(row)  # noqa: S301  # as it was written above
+
+
+def _in_order(place: Place, positions: NDArray[np.int64], what: Columns) -> Iterator[CaseRow]:
+    ordered = np.sort(positions)
+    for some in np.split(ordered, np.flatnonzero(np.diff(ordered) > NEAR) + 1):
+        there = set(some.tolist())
+        near = range(min(there), max(there) + 1) if there else range(0)
+        yield from (row for row in place.read(what, near) if row.position in there)

@@ -137,7 +137,11 @@ def range_text(one: ScoreRange) -> str:
 
 def address(base: str, wanted: Selection, read_by: Mapping[str, str], **further: object) -> str:
     """The address of a page with a selection."""
-    parts = [*address_parts(wanted), *read_by.items(), *((name, str(value)) for name, value in further.items())]
+    return with_query(base, [*address_parts(wanted), *read_by.items(), *further.items()])
+
+
+def with_query(base: str, parts: Mapping[str, str] | Sequence[tuple[str, object]]) -> str:
+    """An address with some parts behind it."""
     return f"{base}?{urlencode(parts)}" if parts else base
 
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 USUAL = 20
 """Items that are asked where nobody says how many, as by the command."""
 MOST = 10_000
+ITEM_BYTES = 1_000
+"""What an item takes in memory, about."""
 LONGEST_NAME = 100
 """Characters of the name of who labels."""
 NEAR = 1_500
@@ -214,7 +216,9 @@ class Labelling:
         def draw() -> Draw:
             return drawn_of(items_of_run(run, asked.metrics), asked.metrics, asked.n, asked.seed)
 
-        found: Draw = self._runs.result(what, version_of(run), draw, patience)
+        found: Draw = self._runs.result(
+            what, version_of(run), draw, patience, lambda drawn: ITEM_BYTES * len(drawn.sample)
+        )
         return found
 
     def _shown(self, run: Run, item: Item) -> ShownItem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -50,10 +50,15 @@ def reading_of(runs: OpenedRuns, request: Request) -> RunReading:
     """
     key = request.path_params["key"]
     by = {name: value for name in READ_BY if (value := request.query_params.get(name))}
-    metrics = runs.source.run(key).info.metrics
-    given = [part.replace(":", "=", 1) for part in by.get("threshold", "").split(",") if part]
+    return RunReading(key, by, thresholds_in(request, runs.source.run(key).info.metrics))
+
+
+def thresholds_in(request: Request, metrics: Collection[str]) -> Mapping[str, float]:
+    """The thresholds that an address names, of a run with these metrics; else a `BadFilterError`."""
+    text = request.query_params.get("threshold", "")
+    given = [part.replace(":", "=", 1) for part in text.split(",") if part]
     try:
-        return RunReading(key, by, dict(named_numbers(given, "threshold", metrics)) if given else {})
+        return dict(named_numbers(given, "threshold", metrics)) if given else {}
     except ConfigError as error:
         raise BadFilterError(str(error).removeprefix("the command line: "), "threshold") from error
 

@@ -31,8 +31,8 @@ MOST_DRAWN_FROM = 20_000
 """Cases from which intervals are drawn; of more they are the normal approximation, which takes no time."""
 MOST_OPENED = 6
 """Runs, as they are read, that are kept in memory."""
-MOST_KEPT = 60
-"""Results that are kept."""
+MOST_KEPT, MOST_BYTES = 60, 100_000_000
+"""Results that are kept, and their bytes together; the newest always is."""
 REST = 10.0
 """A run that is being written is read again after so many times what reading it took."""
 BUSY = "busy "
@@ -115,11 +115,14 @@ class _Result:
     began: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
     """What the work took; 0 until it is done."""
+    nbytes: int = 0
 
-    def made(self, work: Callable[[], Any]) -> Any:
+    def made(self, work: Callable[[], Any], nbytes: Callable[[Any], int]) -> Any:
         """Do the work."""
         try:
-            return work()
+            found = work()
+            self.nbytes = nbytes(found)
+            return found
         finally:
             self.seconds = time.monotonic() - self.began
 
@@ -297,10 +300,18 @@ class OpenedRuns:
         corrections = {name: validated(CorrectedMean, found) for name, found in kept.items()}
         return stored_run_report(run, config, tally, corrections=corrections, texts=texts)
 
-    def result(self, what: Any, version: str, work: Callable[[], Any], patience: float) -> Any:
+    def result(
+        self,
+        what: Any,
+        version: str,
+        work: Callable[[], Any],
+        patience: float,
+        nbytes: Callable[[Any], int] = lambda _: 0,
+    ) -> Any:
         """What some work gives, done once in the background for every version of the runs that it reads.
 
-        While one of them is being written it rests between two times, as the index does.
+        While one of them is being written it rests between two times, as the index does. `nbytes` says how much memory
+        about is taken by what may be large.
 
         Raises:
             NotReadYetError: it isn't done within so many seconds.
@@ -309,10 +320,11 @@ class OpenedRuns:
             known = self._results.get(what)
             if known is None or _due(known, version):
                 known = self._results[what] = _Result(version)
-                known.future = self._pool.submit(known.made, work)
+                known.future = self._pool.submit(known.made, work, nbytes)
             self._results.move_to_end(what)
-            while len(self._results) > MOST_KEPT:
-                self._results.popitem(last=False)
+            room = MOST_BYTES - sum(one.nbytes for one in self._results.values())
+            while (len(self._results) > MOST_KEPT or room < 0) and len(self._results) > 1:
+                room += self._results.popitem(last=False)[1].nbytes
         try:
             return known.future.result(patience)
         except TimeoutError as error:

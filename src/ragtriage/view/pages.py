@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from ragtriage import __version__
 from ragtriage.core.display import one_line, sanitize
-from ragtriage.core.errors import ConfigError, NotPermittedError, NotStoredError, RagtriageError
+from ragtriage.core.errors import ConfigError, InputError, NotPermittedError, NotStoredError, RagtriageError
 from ragtriage.diagnosis.headline import KIND_WORDS
 from ragtriage.diagnosis.rules import SURE, is_bad
 from ragtriage.metrics import metric_named
@@ -27,7 +27,8 @@ from ragtriage.runs.case_row import digest
 from ragtriage.runs.metric_tally import BINS
 from ragtriage.runs.tally import MAX_SLICES, NO_VALUE, OTHERS
 from ragtriage.view.case_index import WORST, CaseIndex, CasePlaces, ListedRow, Selection
-from ragtriage.view.filters import TAG, BadFilterError, address, chips, range_text, read_selection
+from ragtriage.view.export import TooManyExportsError
+from ragtriage.view.filters import TAG, BadFilterError, address, chips, range_text, read_selection, with_query
 from ragtriage.view.history import history_of, run_before
 from ragtriage.view.listing import listing_of, position_in, reading_of
 from ragtriage.view.numbers import case_numbers
@@ -68,6 +69,10 @@ class RunLinks:
     def cases(self) -> str:
         """The address of the list of cases."""
         return f"/runs/{quote(self.key)}/cases"
+
+    def compared(self, before: int) -> str:
+        """Its comparison with an earlier run."""
+        return with_query(f"/compare/{before}/{quote(self.key)}", self.read_by)
 
     def case(self, name: str) -> str:
         """One case, by its id."""
@@ -172,7 +177,8 @@ class Pages:
             export=lambda form: address(f"/runs/{quote(key)}/export.{form}", selection, read_by),
             score=lambda row, name: _shown_score(row, name, opened), choices=_choices(index), tag=TAG,
             likely=selection.order if rows and rows[0].likely is not None else "",
-            live=opened.busy, base=base, everything=address(base, Selection(), read_by), waiting=False,
+            live=opened.busy, base=base, run_page=with_query(f"/runs/{quote(key)}", read_by),
+            everything=address(base, Selection(), read_by), waiting=False,
         )  # fmt: skip
 
     def case(self, request: Request) -> Response:
@@ -194,8 +200,8 @@ class Pages:
         return self.page(
             request, "case_page.html.j2", key=key, run=opened.run.info, n=position, position=position, **shown,
             looks_of=looks_of, legend_of=legend_of, readable=opened.index.readable,
-            back=address(base, selection, read_by), place=around[0],
-            of=around[1], before=place(around[2]), after=place(around[3]),
+            run_page=with_query(f"/runs/{quote(key)}", read_by), back=address(base, selection, read_by),
+            place=around[0], of=around[1], before=place(around[2]), after=place(around[3]),
             alone=address(alone, Selection(), read_by),
             alone_numbers=address(alone, Selection(), read_by, texts=0), waiting=False,
         )  # fmt: skip
@@ -226,7 +232,9 @@ class Pages:
             return self.page(request, "waiting.html.j2", error=error, waiting=True)
         if isinstance(error, HTTPException):
             return self.page(request, "error.html.j2", said="There is no such page.", status=404, waiting=False)
-        statuses = {NotStoredError: 404, NotPermittedError: 403, ConfigError: 400}
+        statuses = {
+            NotStoredError: 404, NotPermittedError: 403, ConfigError: 400, InputError: 400, TooManyExportsError: 503,
+        }  # fmt: skip
         status = next((status for kind, status in statuses.items() if isinstance(error, kind)), 500)
         instead: list[tuple[str, str]] = []
         if isinstance(error, NotPermittedError) and "key" in request.path_params:
@@ -246,7 +254,7 @@ class Pages:
         at = run.place.position(digest(name))
         if at is None:
             run.record(name)  # says which ids are near
-        return RedirectResponse(f"/runs/{quote(key)}/cases/{at}" + (f"?{urlencode(read_by)}" if read_by else ""), 303)
+        return RedirectResponse(with_query(f"/runs/{quote(key)}/cases/{at}", read_by), 303)
 
     def page(self, request: Request, name: str, *, status: int = 200, waiting: bool, **found: Any) -> Response:
         """A page of a template, with what all of them know; one that is `waiting` asks again by itself."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlencode
 
 from ragtriage.core.display import one_line
 from ragtriage.core.validation import near_names
@@ -15,19 +14,20 @@ from ragtriage.view.case_index import INPUT
 from ragtriage.view.filters import (
     LONGEST_SEARCH,
     PLACES,
+    READ_BY,
     BadFilterError,
     Chip,
     one_of,
     range_text,
     range_words,
     read_range,
+    with_query,
     without_one,
 )
 from ragtriage.view.pair_index import CHANGED, CHANGES, PairSelection
 
 ACROSS = "across_judges"
-BY = "by"
-COMPARED_BY = (ACROSS, BY)
+COMPARED_BY = (ACROSS, *READ_BY)
 """Parts of an address that say how two runs are compared."""
 CHANGE_WORDS: Mapping[str, str] = {
     "broken": "broken", "fixed": "fixed", "other": "other faults", "none": "as before",
@@ -83,8 +83,7 @@ def _parts(wanted: PairSelection) -> Iterator[tuple[str, str]]:
 
 def pair_address(base: str, wanted: PairSelection, compared_by: Mapping[str, str], **further: object) -> str:
     """The address of a page with a selection of pairs."""
-    parts = [*_parts(wanted), *compared_by.items(), *((name, str(value)) for name, value in further.items())]
-    return f"{base}?{urlencode(parts)}" if parts else base
+    return with_query(base, [*_parts(wanted), *compared_by.items(), *further.items()])
 
 
 def pair_chips(

@@ -129,6 +129,16 @@ class PairIndex:
     def __len__(self) -> int:
         return len(self.positions)
 
+    @property
+    def nbytes(self) -> int:
+        """Its memory, with all orders that may be asked for."""
+        columns: list[NDArray[Any]] = [
+            self.base_positions, self.positions, self._changes, self._sources, self._components,
+            *(codes for _, codes in self._headings), *self._differences.values(),
+        ]  # fmt: skip
+        own = sum(one.nbytes for one in columns)
+        return own + (1 + 2 * len(self.metrics)) * len(self) * np.dtype(np.int32).itemsize
+
     def select(self, wanted: PairSelection, found: NDArray[np.int64] | None = None) -> CasePlaces:
         """The places of the wanted pairs, in the wanted order.
 
