@@ -50,7 +50,7 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 RUNNABLE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
 WITH_SETTINGS = [page for page in PAGES if "```toml" in page.read_text(encoding="utf-8")]
-LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+LINK = re.compile(r"""(?:\[[^\]]*\]\(|<img src=")([^)\s"]+)""")
 CHEAP = {"show", "export", "report", "runs"}
 SHORT = {
     "source_precision": "SP",
