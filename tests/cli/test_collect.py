@@ -215,14 +215,14 @@ def test_a_column_that_asking_brings_anew_is_left_out_and_told(command, folder: 
 
 def documented(start: str) -> list[str]:
     """The words of the first command of the docs that begins so."""
-    page = (ROOT / "docs" / "collecting.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "input.md").read_text(encoding="utf-8")
     return shlex.split(next(line for line in page.splitlines() if line.startswith(f"$ {start}"))[2:])
 
 
 def test_the_example_is_asked_as_the_docs_say(command, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     said = command(*documented("ragtriage collect examples/questions.jsonl --app examples/app.py")[1:])
-    page = (ROOT / "docs" / "collecting.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "input.md").read_text(encoding="utf-8")
     shown = page.split("<!-- output: collect -->\n```\n")[1].split("```")[0].splitlines()
 
     assert said.code == 0, said.err

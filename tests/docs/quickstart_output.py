@@ -28,12 +28,11 @@ def outputs(page: str) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "answers.jsonl").write_text(rows_of(page), encoding="utf-8")
         plan = _run(folder, *PLAN.split()).stdout  # first, as what a store remembers is left out
-        evaluated = _run(folder, "evaluate", "answers.jsonl", "--by", "channel")
+        evaluated = _run(folder, "evaluate", "answers.jsonl")
         case = _run(folder, "show", "last", "q2").stdout
         shown = _started(folder, sys.executable, "-c", page.split("```python\n")[1].split("```", maxsplit=1)[0]).stdout
         gate = _run(folder, "evaluate", "answers.jsonl", "--fail-below", "groundedness=0.95").stderr
     return {
-        "found": evaluated.stderr.split("report: ", maxsplit=1)[0],
         "table": _shortened(evaluated.stdout.splitlines()),
         "case": case.split("Which question")[0].rstrip() + "\n\n…",
         "gate": next(line for line in gate.splitlines() if line.startswith("gate failed")),
@@ -54,10 +53,10 @@ def _started(folder: str, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def _shortened(lines: list[str]) -> str:
-    """The metrics, the first group of the diagnosis and the slices."""
+    """The metrics, the first group of the diagnosis and what to look at next."""
     begin = next(i for i, line in enumerate(lines) if line.startswith("metric"))
     first = next(i for i, line in enumerate(lines) if _GROUP.match(line))
-    return "\n".join([*lines[begin : lines.index("", first)], "", "…", "", *lines[lines.index("By slice") :]])
+    return "\n".join([*lines[begin : lines.index("", first)], "", "…", "", *lines[-2:]])
 
 
 def rows_of(page: str) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -47,7 +50,7 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 RUNNABLE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
 WITH_SETTINGS = [page for page in PAGES if "```toml" in page.read_text(encoding="utf-8")]
-LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+LINK = re.compile(r"""(?:\[[^\]]*\]\(|<img src=")([^)\s"]+)""")
 CHEAP = {"show", "export", "report", "runs"}
 SHORT = {
     "source_precision": "SP",
@@ -291,7 +294,7 @@ def test_the_plan_in_the_docs_is_the_plan(
 
 
 def test_every_field_and_its_names_are_listed() -> None:
-    page = text("quickstart.md")
+    page = text("input.md")
 
     assert [name for names in ALIASES.values() for name in names if f"`{name}`" not in page] == []
 
@@ -371,6 +374,34 @@ def test_cheap_commands_in_the_docs_run(line: str, folder: Path, capsys: pytest.
 
     assert app(words, standalone_mode=False) in {None, 0}
     assert "".join(capsys.readouterr()).strip()
+
+
+def test_the_commands_of_the_readme_work_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RAGTRIAGE_STORE", raising=False)
+    lines = [line[2:] for block in blocks(ROOT / "README.md", "console") for line in block.splitlines()]
+
+    assert {"make demo", "make test"} < set(lines)
+    for line in lines:
+        words = shlex.split(recipe(line.split()[1]) if line.startswith("make ") else line)
+        if words[0].endswith("/ragtriage"):
+            assert app(words[1:], standalone_mode=False) in {None, 0}, line
+            assert capsys.readouterr().out.strip(), line
+        else:  # the tests themselves: what would be run is collected, as far as one folder of it goes
+            assert words[0].endswith("/python"), line
+            tests = [sys.executable, *words[1:], "--collect-only", "-q", "tests/house"]
+            assert subprocess.run(tests, cwd=ROOT, capture_output=True, check=False).returncode == 0, line
+
+
+def recipe(target: str) -> str:
+    """The last command that `make` would run for a target, after whatever it installs."""
+    outer = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}
+    env = {name: value for name, value in os.environ.items() if name not in outer}
+    shown = subprocess.run(["make", "-n", target], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    return shown.stdout.splitlines()[-1]
 
 
 def test_links_lead_somewhere() -> None:

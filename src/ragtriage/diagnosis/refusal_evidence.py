@@ -16,7 +16,7 @@ from ragtriage.metrics.thelma import ANSWERED_BY_ONE, ANSWERED_TOGETHER, DECLINE
 WEIGHT = 2.16
 """By how much the log odds that sources answer fall where the response surely declines."""
 BASE = 0.48
-"""By how much they rise where it surely doesn't; both fitted on natural cases: see `docs/probabilities.md`."""
+"""By how much they rise where it surely doesn't; both fitted on natural cases: see `docs/diagnosis.md`."""
 _MOVED = (ANSWERED_BY_ONE, ANSWERED_TOGETHER)
 
 
