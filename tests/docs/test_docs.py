@@ -248,7 +248,7 @@ def test_every_setting_of_language_models_stands_with_its_flag_and_default() -> 
 
 
 def test_numbers_about_language_models_are_those_of_the_code() -> None:
-    operations, judges = (" ".join(text(name).split()) for name in ("operations.md", "llm-judge.md"))
+    operations, judges = (" ".join(text(name).split()) for name in ("operations.md", "judges.md"))
 
     assert f"It starts with {admission.FIRST_LIMIT}," in operations
     assert f"some {requests.THOUGHT:,} tokens and four times the usual" in operations
@@ -262,7 +262,7 @@ def test_numbers_about_language_models_are_those_of_the_code() -> None:
 
 
 def test_bands_in_the_docs_are_the_shipped_ones() -> None:
-    table = rows(text("llm-judge.md").split("<!-- bands -->")[1].split("\n\n")[0])[2:]
+    table = rows(text("judges.md").split("<!-- bands -->")[1].split("\n\n")[0])[2:]
 
     def end(score: float) -> str:
         return {NEVER_NO: "no beginning", NEVER_YES: "no end"}.get(score, f"{score:.2f}")
@@ -272,14 +272,14 @@ def test_bands_in_the_docs_are_the_shipped_ones() -> None:
 
 
 def test_cosines_in_the_docs_are_those_of_the_code() -> None:
-    table = rows(text("llm-judge.md").split("<!-- cosines -->")[1].split("\n\n")[0])[2:]
+    table = rows(text("judges.md").split("<!-- cosines -->")[1].split("\n\n")[0])[2:]
     expected = [[f"`{name}`", f"{value:g}"] for name, value in embedding_judge.THRESHOLDS.items()]
 
     assert table == [*expected, ["others", f"{embedding_judge.USUAL_THRESHOLD:g}"]]
 
 
 def test_every_prompt_file_is_named() -> None:
-    listed = text("llm-judge.md").split("<!-- prompt files -->")[1].split("\n\n")[0]
+    listed = text("judges.md").split("<!-- prompt files -->")[1].split("\n\n")[0]
 
     assert set(re.findall(r"`(\w+)\.md`", listed)) == {HEAD, *ASKED}
 
