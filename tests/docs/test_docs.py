@@ -92,7 +92,7 @@ def commands() -> Iterator[tuple[str, str]]:
         for block in blocks(page, "console"):
             for line in block.splitlines():
                 if found := re.match(r"\$ \S*\bragtriage (.*)", line):
-                    yield name_of(page), f"ragtriage {found[1].split(' #')[0]}"
+                    yield name_of(page), f"ragtriage {re.split(' [#>] ', found[1])[0]}"
 
 
 def split_command(line: str) -> tuple[str, list[str]]:
@@ -233,18 +233,16 @@ def test_every_setting_is_explained() -> None:
     assert [key for key in keys if not re.search(rf"^\| `\[*{key}\]*` \|", page, re.MULTILINE)] == []
 
 
-def test_every_setting_of_language_models_stands_with_its_flag_and_default() -> None:
-    table = rows(text("operations.md").split("<!-- llm settings -->")[1].split("\n\n")[0])[2:]
-    flags = {option for param in help_tables.commands()["evaluate"].params for option in param.opts}
-    flags |= {"none"}  # the temperature has no flag
-    options = {field.name: getattr(LLMOptions(), field.name) for field in fields(LLMOptions)}
+def test_every_setting_of_language_models_is_a_flag_or_is_explained() -> None:
+    section = text("operations.md").split("### Settings for language models")[1].split("\n## ")[0]
+    flags = {option: param for param in help_tables.commands()["evaluate"].params for option in param.opts}
 
-    assert [row[0].strip("`") for row in table] == list(options)
-    for key, flag, default, _ in table:
-        value = options[key.strip("`")]
-        assert flag.strip("`") in flags
-        if isinstance(value, str | int | float):
-            assert default.strip('`"') == (value if isinstance(value, str) else f"{value:g}")
+    assert {field.name for field in fields(LLMOptions)} == {
+        *(key for key in re.findall(r"`(\w+)`", section) if key in {"headers", "temperature", "max_body"}),
+        *(key for key in (flag[2:].replace("-", "_") for flag in flags) if hasattr(LLMOptions(), key)),
+    }
+    assert {"--embeddings", "--prompts", "--guidance"} < set(flags)
+    assert f"`temperature` ({LLMOptions().temperature:g};" in section
 
 
 def test_numbers_about_language_models_are_those_of_the_code() -> None:
