@@ -339,6 +339,20 @@ def test_the_layout_names_every_module() -> None:
     assert [name for name in found if name != "py.typed" and f"`{name}`" not in table] == []
 
 
+@pytest.mark.parametrize("page", sorted((DOCS / "design").glob("*.md")), ids=name_of)
+def test_every_file_that_the_design_names_exists(page: Path) -> None:
+    named = re.findall(r"`([\w/]+\.(?:py|toml|jsonl|j2|md))`", BLOCK.sub("", page.read_text(encoding="utf-8")))
+    ours = [path.relative_to(ROOT).as_posix() for top in ("src", "tests", "bench") for path in (ROOT / top).rglob("*.*")]
+
+    assert named
+    assert [name for name in named if not _is_one(name, ours)] == []
+
+
+def _is_one(name: str, paths: list[str]) -> bool:
+    """Whether a path ends in this name; a name in capitals stands for any."""
+    return "NAME" in name or "KIND" in name or any(f"/{path}".endswith(f"/{name}") for path in paths)
+
+
 @pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
 def test_python_blocks_run(page: Path, folder: Path) -> None:
     names: dict[str, Any] = {"__name__": "docs"}
