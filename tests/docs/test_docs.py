@@ -342,7 +342,9 @@ def test_the_layout_names_every_module() -> None:
 @pytest.mark.parametrize("page", sorted((DOCS / "design").glob("*.md")), ids=name_of)
 def test_every_file_that_the_design_names_exists(page: Path) -> None:
     named = re.findall(r"`([\w/]+\.(?:py|toml|jsonl|j2|md))`", BLOCK.sub("", page.read_text(encoding="utf-8")))
-    ours = [path.relative_to(ROOT).as_posix() for top in ("src", "tests", "bench") for path in (ROOT / top).rglob("*.*")]
+    ours = [
+        path.relative_to(ROOT).as_posix() for top in ("src", "tests", "bench") for path in (ROOT / top).rglob("*.*")
+    ]
 
     assert named
     assert [name for name in named if not _is_one(name, ours)] == []
