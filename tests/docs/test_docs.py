@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import shlex
 import tomllib
 from collections import Counter
@@ -42,7 +43,10 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 SRC = ROOT / "src" / "ragtriage"
 BESIDE = ("README.md", "CONTRIBUTING.md", "examples/README.md")
-PAGES = sorted([*DOCS.rglob("*.md"), *(ROOT / "changes").glob("*.md"), *(ROOT / name for name in BESIDE)])
+RESULTS = ROOT / "bench" / "results"
+PAGES = sorted(
+    [*DOCS.rglob("*.md"), *RESULTS.glob("*.md"), *(ROOT / "changes").glob("*.md"), *(ROOT / name for name in BESIDE)]
+)
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 RUNNABLE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
@@ -205,6 +209,14 @@ def test_every_limit_of_a_row_is_listed() -> None:
     for field in fields(RowLimits):
         assert field.name.replace("_", "-") in page or field.name in page
         assert f"{field.default:,}" in page
+
+
+def test_pages_of_measured_values_are_those_of_the_values() -> None:
+    written = runpy.run_path(str(RESULTS / "render.py"))
+
+    for name, (_, _, order) in written["PAGES"].items():
+        assert written["page_of"](name) == (RESULTS / f"{name}.md").read_text(encoding="utf-8"), "run: render.py"
+        assert sorted(order) == sorted(path.stem for path in (RESULTS / name).glob("*.json"))
 
 
 def test_every_public_name_is_mentioned() -> None:
