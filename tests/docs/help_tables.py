@@ -26,6 +26,10 @@ LINKED_FROM = 4
 """Parameters of a group from which on a command names the group instead of each."""
 
 
+SELDOM = 6
+"""What fewer than one in so many commands of its group have is told of each of them."""
+
+
 class Shown(NamedTuple):
     """A parameter as the page shows it; equal ones are the same, whatever commands have them."""
 
@@ -61,10 +65,11 @@ def shared_by(known: dict[str, Any]) -> dict[str, dict[str, list[Shown]]]:
             users.setdefault(one, []).append(name)
     most: dict[str, int] = {}
     for one, names in users.items():
-        most[one.name] = max(most.get(one.name, 0), len(names))
+        for key in (one.name, one.group):
+            most[key] = max(most.get(key, 0), len(names))
     found: dict[str, dict[str, list[Shown]]] = {}
     for one, names in users.items():
-        if len(names) == most[one.name] > 1:  # of two meanings of a name only one is shared
+        if len(names) == most[one.name] > max(1, most[one.group] // SELDOM):  # of two meanings of a name only one
             families = {name.partition(" ")[0] for name in names}
             family = families.pop() if len(families) == 1 else ""
             found.setdefault(family, {}).setdefault("" if family else one.group, []).append(one)
