@@ -226,14 +226,12 @@ def test_every_public_name_is_mentioned() -> None:
 
 
 def test_numbers_in_the_docs_are_those_of_the_code() -> None:
-    operations = text("operations.md")
+    operations = " ".join(text("operations.md").split())
 
-    assert f"the {run_page.FULL} worst cases in full and up to {run_page.MOST_ROWS:,} as rows" in " ".join(
-        operations.split()
-    )
+    assert f"the {run_page.FULL} worst cases in full and up to {run_page.MOST_ROWS:,} as rows" in operations
     assert f"At most {EMBEDDED_WINDOW} cases" in operations
     assert f"the limit is {WINDOW}, or twice" in operations
-    assert f"{LENGTH} word pieces" in " ".join(operations.split())
+    assert f"{LENGTH} word pieces" in operations
     assert f"({RESAMPLES:,} resamples" in text("metrics.md")
 
 
