@@ -26,6 +26,8 @@ LINKED_FROM = 4
 """Parameters of a group from which on a command names the group instead of each."""
 
 
+_ABOUT = re.compile(r"(?:[^\s,:;.]\S* ){3,}?[^\s,:;]+?(?=[,:;.](?: |$))")
+"""The first words of a command's help, up to the first stop behind the fourth."""
 SELDOM = 6
 """What fewer than one in so many commands of its group have is told of each of them."""
 
@@ -100,10 +102,12 @@ def _command(name: str, known: dict[str, Any], shared: dict[str, dict[str, list[
     common = [one for inside in groups.values() for one in inside]
     usual = _usual(common, known)
     own = [one for one in found if one not in common]
-    about = re.split(r"[:;] ", " ".join((known[name].help or "").split("\n\n")[0].split()))[0].rstrip(".")
+    about = _ABOUT.match(" ".join((known[name].help or "").split()))
     told = ((group, inside) for group, inside in groups.items() if group != EVERYWHERE)
-    taken = [said for group, inside in told if (said := _taken(group, inside, found, usual))]
-    lines = [f"{about}. Takes {', '.join(taken)}{', and:' if own else '.'}" if taken else f"{about}."]
+    taken = ", ".join(said for group, inside in told if (said := _taken(group, inside, found, usual)))
+    lines = [
+        f"{about[0] if about else name}. {taken}{':' if own else '.'}" if taken else f"{about[0] if about else name}."
+    ]
     return [*lines, "", *_lines(own, found)] if own else lines
 
 
