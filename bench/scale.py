@@ -1,4 +1,4 @@
-"""Many processes, many actors, nodes that are killed: what docs/scale.md says is measured here.
+"""Many processes, many actors, nodes that are killed: what bench/results/speed.md says of them is measured here.
 
 python bench/scale.py local --copies 4        # --on local:2 against one process with two threads, embedded judge
 python bench/scale.py schedule                # 64 actors that only wait, Ray on this machine

@@ -40,24 +40,24 @@ class Settings:
     """What a user has set; the fields are the keys of the file, checked by their types."""
 
     metrics: tuple[str, ...] = setting(
-        "Comma-separated names of metrics or groups; -name leaves one out; FILE.py:NAME is your own [default: thelma, "
-        "and the free metrics whose fields the file has]",
+        "Names of metrics or groups, by commas; -name leaves one out; FILE.py:NAME is your own [default: thelma, and "
+        "the free metrics whose fields the file has]",
         default=(),
     )
     judge: tuple[str, ...] = setting(
-        "embedded, embedded+reader:NAME or provider:model; may be repeated for a jury", default=(EMBEDDED,)
+        "embedded, embedded+reader:NAME or provider:model; repeatable for a jury", default=(EMBEDDED,)
     )
     """In a file one needs no list."""
     decide: str | None = setting(
-        "What gives the verdicts instead of the judge, which breaks texts up: a decision model (systemone:MODEL@URL, "
-        "typesafe:MODEL, openai-decisions:MODEL, openrouter-decisions:MODEL), PROVIDER:MODEL for the letters of a "
-        "language model, or same for those of the judge's own"
+        "What gives the verdicts, while the judge breaks texts up: a decision model (systemone:MODEL@URL, "
+        "typesafe:MODEL, openai-decisions:MODEL, openrouter-decisions:MODEL), PROVIDER:MODEL for a language model's "
+        "letters, or same for the judge's own"
     )
     reader: str | None = None
     """A hub model beside the embedded judge: a name of `ragtriage readers`, or a folder."""
     jury: Literal["majority"] | None = setting("How several judges reach a verdict: majority")
     cascade: str | None = setting(
-        "The embedded judge decides what it is sure of: shipped, or the band of scores to pass on, LOW:HIGH"
+        "The embedded judge decides what it is sure of: shipped, or the scores to pass on, LOW:HIGH"
     )
     llm: LLMOptions = field(default_factory=LLMOptions)
     store: str | None = setting(
@@ -68,45 +68,43 @@ class Settings:
         "Whose runs are meant: a project's, or '*' for all [default: the setting, else on a server the folder's name]",
     )
     thresholds: Mapping[str, float] = setting(
-        "metric=value: where a score is just good enough; may be repeated",
+        "metric=value: where a score is just good enough; repeatable",
         default=lambda: thresholds_with({}),
         parameter="threshold",
     )
     """Complete: defaults and the user's own."""
     fail_below: Mapping[str, float] = setting(
-        "metric=value: exit with 1 if the mean is below; may be repeated", default=dict
+        "metric=value: exit with 1 if the mean is below; repeatable", default=dict
     )
-    fail_above: Mapping[str, float] = setting(
-        "The same where lower is better: exit with 1 if the mean is above", default=dict
-    )
+    fail_above: Mapping[str, float] = setting("The same where lower is better", default=dict)
     baseline: str | None = setting(
         "Compare with a run or a baseline file, for --fail-if-worse [default: that of the settings]",
         empty="name a run or a file, or leave it out",
     )
     fail_if_worse: Mapping[str, float] = setting(
-        "metric or metric=margin: exit with 1 if it is worse than the base by more than the margin [default: 0]; "
-        "metric@TAG:VALUE reads a slice; may be repeated",
+        "metric or metric=margin: exit with 1 if it is worse than the base by more [default: 0]; metric@TAG:VALUE "
+        "reads a slice; repeatable",
         default=dict,
     )
     at_most: Mapping[str, float] = setting(
-        "rule=share, for example unsupported_claims=2%: exit with 1 if more cases have the finding; rule:sure counts "
-        "sure ones; rule:expected=30% reads the expected number of cases and its interval; may be repeated",
+        "rule=share, such as unsupported_claims=2%: exit with 1 if more cases have the finding; rule:sure counts sure "
+        "ones; rule:expected=30% reads the expected number and its interval; repeatable",
         default=dict,
     )
     map: Mapping[str, str] = setting(
-        "field=column, for example query=question; a path (docs[*].text) or several (context_1,context_2) are allowed, "
-        "and rows=PATH names the list of rows; may be repeated",
+        "field=column (query=question), a path (docs[*].text) or several (context_1,context_2); rows=PATH names the "
+        "list of rows; repeatable",
         default=dict,
         parameter="mapping",
         names=("--map",),
     )
     rules: tuple[Rule, ...] = RULES
     """The built-in rules, then the user's own."""
-    any_language: bool = setting("Also judge languages that the judge was not measured on", default=False)
-    matching: Matching = setting("soft counts every verdict with its chance, binary as 1 or 0", default="soft")
+    any_language: bool = setting("Also judge languages that the judge wasn't measured on", default=False)
+    matching: Matching = setting("soft counts verdicts with their chance, binary as 1 or 0", default="soft")
     base_rates: Mapping[str, float] = setting(
-        "kind=share: the share of yes to expect, for example supported=0.9; for the embedded judge, or one with a "
-        "curve; may be repeated",
+        "kind=share: the share of yes to expect, such as supported=0.9; for the embedded judge, or one with a curve; "
+        "repeatable",
         default=dict,
         parameter="base_rate",
     )
@@ -116,8 +114,8 @@ class Settings:
     """What the application's own model takes for a million prompt tokens, in US dollars, or `PROVIDER:MODEL` of the
     list of prices; read, it is the number. Waste is shown in money then."""
     citation_mark: str | None = setting(
-        "Regular expression for citation marks of your own; its first group, in parentheses, names the source "
-        "[default: [1] and similar marks]",
+        "Regular expression for your citation marks, whose first group names the source [default: [1] and similar "
+        "marks]",
     )
     decision_thresholds: Mapping[str, DecisionThreshold] = field(default_factory=dict)
     """Kind of question → where its verdicts change, for the judge that is named there."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -45,7 +46,10 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 SRC = ROOT / "src" / "ragtriage"
 BESIDE = ("README.md", "CONTRIBUTING.md", "examples/README.md")
-PAGES = sorted([*DOCS.rglob("*.md"), *(ROOT / "changes").glob("*.md"), *(ROOT / name for name in BESIDE)])
+RESULTS = ROOT / "bench" / "results"
+PAGES = sorted(
+    [*DOCS.rglob("*.md"), *RESULTS.glob("*.md"), *(ROOT / "changes").glob("*.md"), *(ROOT / name for name in BESIDE)]
+)
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 RUNNABLE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
@@ -95,7 +99,7 @@ def commands() -> Iterator[tuple[str, str]]:
         for block in blocks(page, "console"):
             for line in block.splitlines():
                 if found := re.match(r"\$ \S*\bragtriage (.*)", line):
-                    yield name_of(page), f"ragtriage {found[1].split(' #')[0]}"
+                    yield name_of(page), f"ragtriage {re.split(' [#>] ', found[1])[0]}"
 
 
 def split_command(line: str) -> tuple[str, list[str]]:
@@ -169,9 +173,16 @@ def test_every_command_has_a_heading(command: str) -> None:
 def test_help_in_the_docs_is_the_help() -> None:
     page = text("commands.md")
 
-    assert help_tables.with_tables(page) == page, "run: python tests/docs/help_tables.py"
-    for name in help_tables.commands():
-        assert f"<!-- help: {name} -->" in page
+    assert help_tables.with_options(page) == page, "run: python tests/docs/help_tables.py"
+
+
+def test_every_parameter_of_a_command_stands_in_the_docs() -> None:
+    page = text("commands.md").split("## Shared\n")[1]
+    lines = {line.split("  ")[0] for line in re.findall(r"^    (\S.*)$", page, re.MULTILINE)}
+
+    for name, command in help_tables.commands().items():
+        for one in help_tables.parameters(command):
+            assert one.name.replace("`", "") in lines, f"{name} {one.name}"
 
 
 def test_every_exit_code_is_explained() -> None:
@@ -203,6 +214,14 @@ def test_every_limit_of_a_row_is_listed() -> None:
         assert f"{field.default:,}" in page
 
 
+def test_pages_of_measured_values_are_those_of_the_values() -> None:
+    written = runpy.run_path(str(RESULTS / "render.py"))
+
+    for name, (_, _, order) in written["PAGES"].items():
+        assert written["page_of"](name) == (RESULTS / f"{name}.md").read_text(encoding="utf-8"), "run: render.py"
+        assert sorted(order) == sorted(path.stem for path in (RESULTS / name).glob("*.json"))
+
+
 def test_every_public_name_is_mentioned() -> None:
     everything = "".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
 
@@ -210,14 +229,12 @@ def test_every_public_name_is_mentioned() -> None:
 
 
 def test_numbers_in_the_docs_are_those_of_the_code() -> None:
-    operations = text("operations.md")
+    operations = " ".join(text("operations.md").split())
 
-    assert f"the {run_page.FULL} worst cases in full and up to {run_page.MOST_ROWS:,} as rows" in " ".join(
-        operations.split()
-    )
+    assert f"the {run_page.FULL} worst cases in full and up to {run_page.MOST_ROWS:,} as rows" in operations
     assert f"At most {EMBEDDED_WINDOW} cases" in operations
     assert f"the limit is {WINDOW}, or twice" in operations
-    assert f"{LENGTH} word pieces" in " ".join(operations.split())
+    assert f"{LENGTH} word pieces" in operations
     assert f"({RESAMPLES:,} resamples" in text("metrics.md")
 
 
@@ -229,22 +246,20 @@ def test_every_setting_is_explained() -> None:
     assert [key for key in keys if not re.search(rf"^\| `\[*{key}\]*` \|", page, re.MULTILINE)] == []
 
 
-def test_every_setting_of_language_models_stands_with_its_flag_and_default() -> None:
-    table = rows(text("operations.md").split("<!-- llm settings -->")[1].split("\n\n")[0])[2:]
-    flags = {option for param in help_tables.commands()["evaluate"].params for option in param.opts}
-    flags |= {"none"}  # the temperature has no flag
-    options = {field.name: getattr(LLMOptions(), field.name) for field in fields(LLMOptions)}
+def test_every_setting_of_language_models_is_a_flag_or_is_explained() -> None:
+    section = text("operations.md").split("### Settings for language models")[1].split("\n## ")[0]
+    flags = {option: param for param in help_tables.commands()["evaluate"].params for option in param.opts}
 
-    assert [row[0].strip("`") for row in table] == list(options)
-    for key, flag, default, _ in table:
-        value = options[key.strip("`")]
-        assert flag.strip("`") in flags
-        if isinstance(value, str | int | float):
-            assert default.strip('`"') == (value if isinstance(value, str) else f"{value:g}")
+    assert {field.name for field in fields(LLMOptions)} == {
+        *(key for key in re.findall(r"`(\w+)`", section) if key in {"headers", "temperature", "max_body"}),
+        *(key for key in (flag[2:].replace("-", "_") for flag in flags) if hasattr(LLMOptions(), key)),
+    }
+    assert {"--embeddings", "--prompts", "--guidance"} < set(flags)
+    assert f"`temperature` ({LLMOptions().temperature:g};" in section
 
 
 def test_numbers_about_language_models_are_those_of_the_code() -> None:
-    operations, judges = (" ".join(text(name).split()) for name in ("operations.md", "llm-judge.md"))
+    operations, judges = (" ".join(text(name).split()) for name in ("operations.md", "judges.md"))
 
     assert f"It starts with {admission.FIRST_LIMIT}," in operations
     assert f"some {requests.THOUGHT:,} tokens and four times the usual" in operations
@@ -258,7 +273,7 @@ def test_numbers_about_language_models_are_those_of_the_code() -> None:
 
 
 def test_bands_in_the_docs_are_the_shipped_ones() -> None:
-    table = rows(text("llm-judge.md").split("<!-- bands -->")[1].split("\n\n")[0])[2:]
+    table = rows(text("judges.md").split("<!-- bands -->")[1].split("\n\n")[0])[2:]
 
     def end(score: float) -> str:
         return {NEVER_NO: "no beginning", NEVER_YES: "no end"}.get(score, f"{score:.2f}")
@@ -268,14 +283,14 @@ def test_bands_in_the_docs_are_the_shipped_ones() -> None:
 
 
 def test_cosines_in_the_docs_are_those_of_the_code() -> None:
-    table = rows(text("llm-judge.md").split("<!-- cosines -->")[1].split("\n\n")[0])[2:]
+    table = rows(text("judges.md").split("<!-- cosines -->")[1].split("\n\n")[0])[2:]
     expected = [[f"`{name}`", f"{value:g}"] for name, value in embedding_judge.THRESHOLDS.items()]
 
     assert table == [*expected, ["others", f"{embedding_judge.USUAL_THRESHOLD:g}"]]
 
 
 def test_every_prompt_file_is_named() -> None:
-    listed = text("llm-judge.md").split("<!-- prompt files -->")[1].split("\n\n")[0]
+    listed = text("judges.md").split("<!-- prompt files -->")[1].split("\n\n")[0]
 
     assert set(re.findall(r"`(\w+)\.md`", listed)) == {HEAD, *ASKED}
 
@@ -306,22 +321,22 @@ def test_every_shape_of_another_tool_is_listed() -> None:
 
 
 def test_words_lists_the_vocabulary_of_the_code() -> None:
-    page = text("words.md")
+    page = text("own-metrics.md")
     words = [*KINDS, *get_args(Relation), "none", "undetermined"]
 
     assert [word for word in words if not re.search(rf"\b{word}\b", page)] == []
-    assert {row[0] for row in rows(page)} >= {
-        f"**{w}**" for w in ("case", "query", "source", "response", "claim", "fact", "sub-question", "step", "verdict")
-    }
     assert [unit for unit in get_args(Unit) if unit not in page] == []
     assert [target for target in get_args(Target) if target.split()[-1] not in page] == []
 
 
 def test_words_names_what_the_code_has() -> None:
     code = "\n".join(path.read_text(encoding="utf-8") for path in SRC.rglob("*.py"))
-    named = re.findall(r"`(?:[a-z]+\.)*([A-Z]\w+)(?:\.(\w+))?", " ".join(row[-1] for row in rows(text("words.md"))))
+    named = re.findall(
+        r"`(?:[a-z]+\.)*([A-Z]\w+)(?:\.(\w+))?",
+        " ".join(row[-1] for row in rows(text("own-metrics.md").split("## Words")[1])),
+    )
 
-    assert len(named) > 40
+    assert len(named) > 30
     for name, member in named:
         found = re.findall(rf"^(?:class {name}\b.*(?:\n(?: .*)?)*|{name}\b.* =)", code, re.MULTILINE)
         assert found, name
@@ -335,6 +350,22 @@ def test_the_layout_names_every_module() -> None:
     )
 
     assert [name for name in found if name != "py.typed" and f"`{name}`" not in table] == []
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "design").glob("*.md")), ids=name_of)
+def test_every_file_that_the_design_names_exists(page: Path) -> None:
+    named = re.findall(r"`([\w/]+\.(?:py|toml|jsonl|j2|md))`", BLOCK.sub("", page.read_text(encoding="utf-8")))
+    ours = [
+        path.relative_to(ROOT).as_posix() for top in ("src", "tests", "bench") for path in (ROOT / top).rglob("*.*")
+    ]
+
+    assert named
+    assert [name for name in named if not _is_one(name, ours)] == []
+
+
+def _is_one(name: str, paths: list[str]) -> bool:
+    """Whether a path ends in this name; a name in capitals stands for any."""
+    return "NAME" in name or "KIND" in name or any(f"/{path}".endswith(f"/{name}") for path in paths)
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=name_of)

@@ -1,7 +1,7 @@
 """Actors of a Ray cluster that work on parts, one at a time each.
 
 Plain actors and not Ray Data's actor pools: the driver has to know which part was lost with which process, to give
-it out again three times and then go on without it, and to stop giving out (docs/design/decisions/ray-actors.md).
+it out again three times and then go on without it, and to stop giving out (docs/design/decisions.md).
 """
 
 from __future__ import annotations

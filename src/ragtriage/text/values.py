@@ -2,7 +2,7 @@
 
 Each is read in all its readings ("03/04/2025", "6:30", "1.200") and with its bound ("at least", "up to", "about"), so
 that two of them can be compared however they are written. Written here, since libraries read too much into running
-text: see `docs/design/decisions/values.md`.
+text: see `docs/design/decisions.md`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ The judge's verdicts are known of every component, the truth of a few that were 
 probabilities. Per verdict (yes, no, unknown; where there are chances, yes and no in doubt apart) the labels tell how
 often the truth is yes; the run tells how often the verdict occurs. Of verdicts with two values this is the power-tuned
 estimator of PPI++ (Angelopoulos, Duchi and Zrnic 2023, "PPI++: Efficient Prediction-Powered Inference", equation 2 with
-the optimal λ). The decision and the formulas stand in `docs/design/trust.md`.
+the optimal λ): Σ Qᵥ p̂ᵥ over the verdicts, with Qᵥ their share of the weight and p̂ᵥ the labels' mean by 1 / inclusion
+probability (Hájek). Wilson intervals of p̂ᵥ and that of the choice of cases are combined by MOVER (Zou and Donner 2008).
 """
 
 from __future__ import annotations

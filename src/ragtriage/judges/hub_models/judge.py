@@ -35,7 +35,7 @@ STEP = 32
 UNDECIDED = 0.02
 """The chance of a claim of which nothing is left to be held against anything."""
 CPU_RATE, GPU_RATE = 30e9, 10e12
-"""Multiplications and additions a second of a laptop's core, and of a GPU: see `docs/hub-models.md`."""
+"""Multiplications and additions a second of a laptop's core, and of a GPU: rough figures."""
 CHARACTERS = 4
 """Of a word piece, in English; other languages need more pieces."""
 _WORKING = 400_000_000

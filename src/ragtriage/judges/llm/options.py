@@ -71,27 +71,26 @@ class LLMOptions:
 
     base_url: str | None = setting("An OpenAI-compatible server, for judges openai:NAME")
     headers: Mapping[str, str] = setting(
-        "NAME=VALUE, sent with every request; may be repeated", default=dict, parameter="header"
+        "NAME=VALUE, sent with every request; repeatable", default=dict, parameter="header"
     )
     """May be secret, so never shown or stored."""
     embeddings: str = setting("What measures repetition: embedded, or provider:model", default="embedded")
     """It is asked for the embedded judge, too."""
     batch_size: int | None = setting(
-        "Maximum number of questions in a request [default: 32; of a decision model 64; of letters by --decide "
-        "PROVIDER:MODEL 1]",
+        "Questions in a request at most [default: 32; of a decision model 64; of letters by --decide PROVIDER:MODEL 1]",
         least=1,
     )
-    concurrency: int = setting("Maximum number of requests in flight", default=16, least=1)
+    concurrency: int = setting("Requests in flight at most", default=16, least=1)
     timeout: float = setting("Seconds after which a request is tried again", default=120.0, least=0.01)
-    rpm: int | None = setting("Maximum number of requests per minute", least=1)
-    tpm: int | None = setting("Maximum number of tokens per minute", least=1)
+    rpm: int | None = setting("Requests a minute at most", least=1)
+    tpm: int | None = setting("Tokens a minute, in and out, at most", least=1)
     """In and out."""
-    budget: float | None = setting("Maximum cost of the run in US dollars", least=0)
+    budget: float | None = setting("US dollars that the run may cost", least=0)
     """Over all continuations."""
-    max_requests: int | None = setting("Maximum number of requests that this command sends", least=0)
+    max_requests: int | None = setting("Requests that this command may send", least=0)
     """Repeated ones included."""
     price: Price | None = setting(
-        "IN:OUT, US dollars per million tokens, for a model that no price list has; IN:OUT,EMBEDDINGS also prices "
+        "IN:OUT, US dollars a million tokens, for a model that no price list has; IN:OUT,EMBEDDINGS also prices "
         "embeddings",
     )
     explain: Literal["doubtful", "all", "none"] | None = setting(
@@ -100,7 +99,7 @@ class LLMOptions:
     decide_price: Price | None = setting("IN:OUT, the same for a decision model (--decide)")
     max_body: int | None = setting(least=1_000)
     """Bytes of a request that the decision model's server takes; None for what is known of the service."""
-    prompts: Path | None = setting("A folder with prompt files of your own")
+    prompts: Path | None = setting("A folder with your own prompt files")
     guidance: Path | None = setting("A file about your domain: what is essential, what abbreviations mean")
     reply: Literal["auto", "schema", "text"] = setting(
         "Form of replies: schema, text or auto, whichever works", default="auto"

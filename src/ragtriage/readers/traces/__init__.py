@@ -1,1 +1,1 @@
-"""Files of traces, as tracing tools write them, → cases. See `docs/design/traces.md`."""
+"""Files of traces, as tracing tools write them, → cases."""
