@@ -211,6 +211,7 @@ def measure(folder: Path, store: str, cases: int, chance: random.Random, *, thre
         told("lists", [server.ask(next(made))[1] for _ in range(200)])
         told("cases", [server.ask(f"/runs/1/cases/{chance.randrange(cases)}?sort=groundedness")[1] for _ in range(50)])
         told("runs", [server.ask("/")[1] for _ in range(20)])
+        print(f"the run as a whole: {server.wait('/runs/1'):.1f} s", flush=True)
         told("the run", [server.ask("/runs/1")[1] for _ in range(20)])
         print(f"memory: {server.memory()}", flush=True)
         print(f"the first search: {server.wait('/runs/1/cases?q=ferry'):.1f} s", flush=True)
