@@ -21,6 +21,8 @@ from ragtriage.readers.traces.attributes import FoundDocument
 IDS = ("id", "doc_id", "chunk_id", "source")
 SCORES = ("relevance_score", "score")
 MESSAGES = "messages"
+_UNKNOWN = "root"
+"""The key by which LangChain says that an input has no keys."""
 
 
 def langchain_object(name: str, found: Any, key: str | None) -> LangChainRunnable | None:
@@ -44,7 +46,8 @@ class LangChainRunnable:
         if is_graph and self._key is None:
             there = f": its state has {', '.join(sorted(keys))}" if keys else ""
             raise ConfigError(f"--app {name}: say with --app-input which key takes the question{there}")
-        refuse_further(name, needed, self._key)
+        if key is None:  # what LangChain reads off a function's source isn't always right
+            refuse_further(name, needed, self._key)
         self._history = HISTORY if HISTORY in keys else None
         self._memory: Any = getattr(runnable, "checkpointer", None) if is_graph else None
 
@@ -55,7 +58,8 @@ class LangChainRunnable:
         if self._memory:
             config["configurable"] = {"thread_id": thread}
         try:
-            value = await whole(await self._runnable.ainvoke(self._input(case), config=config), retrieved)
+            # given to `ainvoke`, callbacks would take the place of the graph's own in LangGraph 0.6
+            value = await whole(await self._runnable.with_config(config).ainvoke(self._input(case)), retrieved)
             if await self._stopped(value, config):
                 raise Unanswered("interrupted", "the graph stopped and waits for a person", broken=False)
         finally:
@@ -101,7 +105,10 @@ def _input_keys(runnable: Any) -> tuple[Collection[str], Collection[str]]:
         schema = runnable.get_input_jsonschema()
     except Exception:  # noqa: BLE001  # pydantic refuses what it can't describe in many ways
         return (), ()
-    return (), () if schema.get("type") == "string" else (schema.get("properties", ()), schema.get("required", ()))
+    if schema.get("type") == "string":
+        return (), ()
+    keys, needed = schema.get("properties", ()), schema.get("required", ())
+    return [key for key in keys if key != _UNKNOWN], [key for key in needed if key != _UNKNOWN]
 
 
 def _are_documents(value: Any) -> bool:
