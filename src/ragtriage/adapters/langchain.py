@@ -38,7 +38,7 @@ class LangChainRunnable:
 
     def __init__(self, name: str, runnable: Any, key: str | None) -> None:
         self._runnable = runnable
-        is_graph = hasattr(runnable, "builder")
+        self._is_graph = is_graph = hasattr(runnable, "builder")
         self.kind = "LangGraph graph" if is_graph else "LangChain runnable"
         require(*(("langgraph", "0.6.11") if is_graph else ("langchain-core", "0.3.86")))
         keys, needed = _state_keys(runnable.builder) if is_graph else _input_keys(runnable)
@@ -58,8 +58,7 @@ class LangChainRunnable:
         if self._memory:
             config["configurable"] = {"thread_id": thread}
         try:
-            # given to `ainvoke`, callbacks would take the place of the graph's own in LangGraph 0.6
-            value = await whole(await self._runnable.with_config(config).ainvoke(self._input(case)), retrieved)
+            value = await whole(await self._invoke(self._input(case), config), retrieved)
             if await self._stopped(value, config):
                 raise Unanswered("interrupted", "the graph stopped and waits for a person", broken=False)
         finally:
@@ -74,6 +73,12 @@ class LangChainRunnable:
         last = spoken[-1] if isinstance(spoken, list) and spoken else None
         is_answer = getattr(last, "type", None) in {"ai", "AIMessageChunk"} and not getattr(last, "tool_calls", None)
         return answer_in(last if is_answer else value)
+
+    def _invoke(self, value: Any, config: Any) -> Any:
+        """Beside the callbacks that it has: those of a runnable stay as here, of a LangGraph 0.6 graph as there."""
+        if self._is_graph:
+            return self._runnable.with_config(config).ainvoke(value)
+        return self._runnable.ainvoke(value, config=config)
 
     def _input(self, case: Case) -> Any:
         if self._key is None:
