@@ -14,6 +14,9 @@ from ragtriage.readers.field_values import ALIASES
 from ragtriage.readers.named_functions import told
 from ragtriage.readers.text_values import clean, described
 
+WRAPPERS = frozenset({"PipelineRuntimeError", "WorkflowRuntimeError"})
+"""Exceptions by which frameworks say where another was raised."""
+
 
 class Adapter(Protocol):
     """Asks an object of one kind."""
@@ -63,8 +66,11 @@ class ObjectApplication:
         except Unanswered as why:
             raise replace(why, found=retrieved.reply(None)) from None
         except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code may raise anything
-            cause = f"exception {type(error).__name__}"
-            raise Unanswered(cause, told(error), broken=False, found=retrieved.reply(None)) from None
+            raised: BaseException = error
+            while type(raised).__name__ in WRAPPERS and raised.__cause__:
+                raised = raised.__cause__
+            cause = f"exception {type(raised).__name__}"
+            raise Unanswered(cause, told(raised), broken=False, found=retrieved.reply(None)) from None
         return retrieved.reply(None if response is None else clean(response, []))
 
     async def close(self) -> None:

@@ -46,27 +46,25 @@ class HaystackPipeline:
         self.notes = (once,) if in_loop else ()
 
     async def answer(self, case: Case, retrieved: RetrievalNotes) -> str | None:
-        """Run it; what a component raised is told without what the pipeline says about it."""
+        """Run it."""
         data: dict[str, dict[str, Any]] = {}
         for component, socket in self._query_inputs:
             data.setdefault(component, {})[socket] = case.query
         for component, socket in self._history_inputs:
             data.setdefault(component, {})[socket] = _chat(messages(case))
-        try:
-            outputs = await (self._run_in_steps if self._steps else self._run)(data, retrieved)
-        except Exception as error:
-            if type(error).__name__ == "PipelineRuntimeError" and error.__cause__ is not None:
-                raise error.__cause__ from None
-            raise
-        return _answer(outputs, retrieved)
+        return _answer(await (self._run_in_steps if self._steps else self._run)(data, retrieved), retrieved)
 
     async def _run_in_steps(self, data: dict[str, Any], retrieved: RetrievalNotes) -> Mapping[str, Any]:
         outputs: Mapping[str, Any] = {}
         waiting: Mapping[str, Any] = {}
-        async for outputs in self._pipeline.run_async_generator(data, include_outputs_from=set(self._last)):
+        try:
+            async for outputs in self._pipeline.run_async_generator(data, include_outputs_from=set(self._last)):
+                self._note(waiting, retrieved)
+                waiting = outputs
+        except Exception:
             self._note(waiting, retrieved)
-            waiting = outputs
-        return outputs  # the last ones are the whole pipeline's, which hold all that was noted once more
+            raise
+        return outputs  # the last ones are the whole pipeline's, which hold once more what was noted
 
     async def _run(self, data: dict[str, Any], retrieved: RetrievalNotes) -> Mapping[str, Any]:
         outputs = await in_a_thread(partial(self._pipeline.run, data, include_outputs_from=set(self._last)))
@@ -97,7 +95,7 @@ class HaystackAgent:
         said = _chat([*messages(case), {"role": "user", "content": case.query}])
         outputs = await self._agent.run_async(messages=said)
         with retrieved.noting():
-            if documents := outputs.get("documents"):
+            if (documents := outputs.get("documents")) is not None:
                 retrieved.given = list(map(_document, documents))
             else:
                 results = (one.result for message in outputs["messages"] for one in message.tool_call_results)
@@ -124,7 +122,7 @@ def _inputs(name: str, inputs: Mapping[str, Any], given: str | None) -> tuple[li
         raise ConfigError(f"--app {name}: say with --app-input, as in prompt.question, which input takes the question")
     before = [at for at in sockets if at[1] == HISTORY]
     missing = needed - {*asked, *before}
-    refuse_further(name, (".".join(at) for at in missing), ".".join(asked[0]))
+    refuse_further(name, {".".join(at) for at in missing}, ".".join(asked[0]))
     return asked, before
 
 

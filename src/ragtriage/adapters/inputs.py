@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
+from collections.abc import Set as AbstractSet
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
@@ -34,18 +35,18 @@ def query_key(name: str, keys: Collection[str], given: str | None) -> str | None
     return fitting[0] if fitting else None
 
 
-def refuse_further(name: str, needed: Iterable[str], key: str | None) -> None:
+def refuse_further(name: str, needed: AbstractSet[str], key: str | None) -> None:
     """Refuse an application that needs more than the question.
 
     Raises:
         ConfigError: with what it needs.
     """
-    if set(needed) - {key, HISTORY}:
+    if needed - {key, HISTORY}:
         if key is None:
             hint = "name the one that takes the question with --app-input"
         else:
             hint = "only the question can be given, so name the whole application, with its retriever"
-        raise ConfigError(f"--app {name}: needs {', '.join(sorted(set(needed)))}: {hint}")
+        raise ConfigError(f"--app {name}: needs {', '.join(sorted(needed))}: {hint}")
 
 
 def messages(case: Case) -> list[dict[str, str]]:

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 from ragtriage.adapters.asked_objects import answer_in, whole
 from ragtriage.adapters.inputs import HISTORY, messages, query_key, refuse_further
 from ragtriage.adapters.packages import require
-from ragtriage.adapters.retrieval_notes import RetrievalNotes, Search, document
+from ragtriage.adapters.retrieval_notes import RetrievalNotes, Search, document, outer
 from ragtriage.collect.application import Unanswered
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
@@ -47,7 +47,7 @@ class LangChainRunnable:
             there = f": its state has {', '.join(sorted(keys))}" if keys else ""
             raise ConfigError(f"--app {name}: say with --app-input which key takes the question{there}")
         if key is None:  # what LangChain reads off a function's source isn't always right
-            refuse_further(name, needed, self._key)
+            refuse_further(name, set(needed), self._key)
         self._history = HISTORY if HISTORY in keys else None
         self._memory: Any = getattr(runnable, "checkpointer", None) if is_graph else None
 
@@ -160,9 +160,8 @@ def _handler_class() -> Any:
             self, _: Any, query: str, *, run_id: UUID, parent_run_id: UUID | None = None, **__: Any
         ) -> None:
             with self._retrieved.noting():
-                self._parents[run_id] = above = parent_run_id
-                while above is not None and above not in self._searches:
-                    above = self._parents.get(above)
+                self._parents[run_id] = parent_run_id
+                above = outer(run_id, self._parents, self._searches)
                 self._searches[run_id] = self._retrieved.begin(query) if above is None else None
 
         def on_retriever_end(self, documents: Any, *, run_id: UUID, **_: Any) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 from ragtriage.adapters.asked_objects import answer_in, whole
 from ragtriage.adapters.inputs import HISTORY, messages, query_key
 from ragtriage.adapters.packages import require
-from ragtriage.adapters.retrieval_notes import RetrievalNotes, Search, document
+from ragtriage.adapters.retrieval_notes import RetrievalNotes, Search, document, outer
 from ragtriage.core.case import Case
 from ragtriage.readers.traces.attributes import FoundDocument
 
@@ -85,8 +86,8 @@ async def _response(value: Any, retrieved: RetrievalNotes) -> str:
 
 
 def _give(retrieved: RetrievalNotes, nodes: Any) -> None:
-    """Note the nodes that were given to the model; none only counts where a retriever spoke."""
-    if nodes or (retrieved.ended and retrieved.given is None):
+    """Note the nodes that were given to the model; many an object tells none, though it retrieved some."""
+    if nodes:
         retrieved.given = list(map(_document, nodes))
 
 
@@ -114,7 +115,7 @@ class _Events:
 
     def __init__(self) -> None:
         self._asked: dict[str, RetrievalNotes] = {}
-        self._parents: dict[str, str | None] = {}
+        self._spans: Any = None
         self._searches: dict[str, Search | None] = {}
 
     @contextmanager
@@ -124,8 +125,9 @@ class _Events:
         root = import_module("llama_index.core.instrumentation").get_dispatcher()
         tag = str(id(retrieved))
         if not self._asked:
+            self._spans = _spans_class()()
             root.add_event_handler(self)
-            root.add_span_handler(self)
+            root.add_span_handler(self._spans)
         self._asked[tag] = retrieved
         try:
             with dispatching.instrument_tags({**dispatching.active_instrument_tags.get(), _TAG: tag}):
@@ -134,8 +136,7 @@ class _Events:
             del self._asked[tag]
             if not self._asked:
                 root.event_handlers.remove(self)
-                root.span_handlers.remove(self)
-                self._parents.clear()
+                root.span_handlers.remove(self._spans)
                 self._searches.clear()
 
     def handle(self, event: Any, **_: Any) -> None:
@@ -145,26 +146,33 @@ class _Events:
             return
         with retrieved.noting():
             if event.class_name() == "RetrievalStartEvent":
-                above = self._parents.get(event.span_id)
-                while above is not None and above not in self._searches:
-                    above = self._parents.get(above)
+                above = outer(event.span_id, self._spans.parents, self._searches)
                 asked = event.str_or_query_bundle
                 query = asked if isinstance(asked, str) else asked.query_str
                 self._searches[event.span_id] = retrieved.begin(query) if above is None else None
-            elif search := self._searches.get(event.span_id):
+            elif search := self._searches.pop(event.span_id, None):
                 search.documents = list(map(_document, event.nodes))
 
     async def ahandle(self, event: Any, **_: Any) -> None:
         """`handle` for events that are awaited."""
         self.handle(event)
 
-    def span_enter(self, id_: str, *_: Any, parent_id: str | None = None, **__: Any) -> None:
-        """A call begins within another."""
-        self._parents[id_] = parent_id
 
-    def span_exit(self, id_: str, *_: Any, **__: Any) -> None:
-        """A call ends."""
-        self._parents.pop(id_, None)
-        self._searches.pop(id_, None)
+@cache
+def _spans_class() -> Any:
+    base = import_module("llama_index.core.instrumentation.span_handlers").NullSpanHandler
 
-    span_drop = span_exit
+    class Spans(base):  # type: ignore[misc, valid-type]  # its base is the framework's
+        """Keeps which call is made within which."""
+
+        parents: dict[str, str | None] = {}  # noqa: RUF012  # pydantic copies it
+
+        def span_enter(self, id_: str, *_: Any, parent_id: str | None = None, **__: Any) -> None:
+            self.parents[id_] = parent_id
+
+        def span_exit(self, id_: str, *_: Any, **__: Any) -> None:
+            self.parents.pop(id_, None)
+
+        span_drop = span_exit
+
+    return Spans

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from ragtriage.collect.application import ApplicationReply
 from ragtriage.core.case import Source
 from ragtriage.readers.text_values import clean
 from ragtriage.readers.traces.attributes import FoundDocument
+
+K = TypeVar("K")
 
 
 @dataclass(slots=True)
@@ -95,6 +97,14 @@ def _kept(found: Iterable[FoundDocument]) -> list[FoundDocument]:
         if document.text:
             first.setdefault((document.id, document.text), document)
     return list(first.values())
+
+
+def outer(of: K, parents: Mapping[K, K | None], searches: Collection[K]) -> K | None:
+    """The nearest retrieval within which a call is made; None if it is in none."""
+    above = parents.get(of)
+    while above is not None and above not in searches:
+        above = parents.get(above)
+    return above
 
 
 def document(text: Any, name: Any, score: Any) -> FoundDocument:
