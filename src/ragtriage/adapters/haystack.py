@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from importlib import import_module
 from typing import Any, get_args
@@ -48,10 +48,11 @@ class HaystackPipeline:
     async def answer(self, case: Case, retrieved: RetrievalNotes) -> str | None:
         """Run it."""
         data: dict[str, dict[str, Any]] = {}
-        for component, socket in self._query_inputs:
-            data.setdefault(component, {})[socket] = case.query
-        for component, socket in self._history_inputs:
-            data.setdefault(component, {})[socket] = _chat(messages(case))
+        values = dict.fromkeys(self._query_inputs, case.query) | dict.fromkeys(
+            self._history_inputs, _chat(messages(case))
+        )
+        for (component, socket), value in values.items():
+            data.setdefault(component, {})[socket] = value
         return _answer(await (self._run_in_steps if self._steps else self._run)(data, retrieved), retrieved)
 
     async def _run_in_steps(self, data: dict[str, Any], retrieved: RetrievalNotes) -> Mapping[str, Any]:
@@ -92,8 +93,9 @@ class HaystackAgent:
 
     async def answer(self, case: Case, retrieved: RetrievalNotes) -> str | None:
         """Run it with the question as a message of its user."""
-        said = _chat([*messages(case), {"role": "user", "content": case.query}])
-        outputs = await self._agent.run_async(messages=said)
+        outputs = await self._agent.run_async(
+            messages=_chat([*messages(case), {"role": "user", "content": case.query}])
+        )
         with retrieved.noting():
             if (documents := outputs.get("documents")) is not None:
                 retrieved.given = list(map(_document, documents))
@@ -121,21 +123,17 @@ def _inputs(name: str, inputs: Mapping[str, Any], given: str | None) -> tuple[li
     if not asked:
         raise ConfigError(f"--app {name}: say with --app-input, as in prompt.question, which input takes the question")
     before = [at for at in sockets if at[1] == HISTORY]
-    missing = needed - {*asked, *before}
-    refuse_further(name, {".".join(at) for at in missing}, ".".join(asked[0]))
+    refuse_further(name, {".".join(at) for at in needed - {*asked, *before}}, ".".join(asked[0]))
     return asked, before
 
 
 def _last_producers(graph: Any) -> dict[str, list[str]]:
     """Components that give lists of documents, with those outputs, whose documents reach no further such component."""
     giving = {name: _documents_of(data["output_sockets"].values()) for name, data in graph.nodes(data=True)}
-    passed = {start for start, end, edge in graph.edges(data=True) if _is_passed(giving, start, end, edge)}
+    edges = graph.edges(data=True)
+    passed = {start for start, end, edge in edges if giving[end] and edge["from_socket"].name in giving[start]}
     last = {name: sockets for name, sockets in giving.items() if sockets and name not in passed}
     return last or {name: sockets for name, sockets in giving.items() if sockets}
-
-
-def _is_passed(giving: Mapping[str, Collection[str]], start: str, end: str, edge: Mapping[str, Any]) -> bool:
-    return edge["from_socket"].name in giving[start] and bool(giving[end])
 
 
 def _documents_of(sockets: Iterable[Any]) -> list[str]:
@@ -144,15 +142,8 @@ def _documents_of(sockets: Iterable[Any]) -> list[str]:
 
 
 def _comes_back(graph: Any, component: str) -> bool:
-    seen, ahead = set(), list(graph.successors(component))
-    while ahead:
-        one = ahead.pop()
-        if one == component:
-            return True
-        if one not in seen:
-            seen.add(one)
-            ahead += graph.successors(one)
-    return False
+    below = import_module("networkx").descendants  # what Haystack's graphs are made with
+    return any(component in {one, *below(graph, one)} for one in graph.successors(component))
 
 
 def _answer(outputs: Mapping[str, Any], retrieved: RetrievalNotes) -> str | None:
