@@ -4,7 +4,7 @@ BIN := .venv/bin
 # One more than there are processors: some tests wait for servers and processes.
 WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 # The tests start many interpreters, which would compile the whole package each.
-test test-real test-frameworks: export PYTHONDONTWRITEBYTECODE =
+test test-real: export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo test test-real test-frameworks check clean
 

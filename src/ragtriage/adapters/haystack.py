@@ -99,10 +99,9 @@ class HaystackAgent:
         with retrieved.noting():
             if (documents := outputs.get("documents")) is not None:
                 retrieved.given = list(map(_document, documents))
-            else:
-                results = (one.result for message in outputs["messages"] for one in message.tool_call_results)
-                found = [parsed for result in results for parsed in _documents_in(result)]
-                retrieved.given = found or None
+            for message in outputs["messages"] if documents is None else ():
+                for found in filter(None, (_documents_in(one.result) for one in message.tool_call_results)):
+                    retrieved.begin(None).documents = found
         text = outputs["last_message"].text
         if text is None:
             raise Unanswered(NO_ANSWER, "the agent's last message has no text", broken=False)
