@@ -6,7 +6,7 @@ WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 # The tests start many interpreters, which would compile the whole package each.
 test test-real: export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test test-real check clean
+.PHONY: demo test test-real test-frameworks check clean
 
 demo: .venv/installed
 	@$(BIN)/ragtriage demo
@@ -19,6 +19,13 @@ test: .venv/installed-dev
 # The LLM judge against real servers of its own, with a model that the tests write; llama-cpp-python may have to be compiled.
 test-real: .venv/installed-dev .venv/installed-real
 	RAGTRIAGE_REAL_PYTHON=$(CURDIR)/.venv/real/bin/python $(BIN)/python -m pytest tests/real/check_local_servers.py
+
+# Objects of frameworks are asked with the frameworks' own packages, in the lowest and the newest versions that are meant.
+test-frameworks:
+	@for which in lowest newest; do \
+		$(MAKE) --no-print-directory .venv/frameworks-$$which/installed || { echo "note: the $$which versions of the frameworks can't be installed here, so their tests are skipped"; continue; }; \
+		.venv/frameworks-$$which/bin/python -m pytest -W default tests/adapters || exit 1; \
+	done
 
 check: .venv/installed-dev
 	$(BIN)/ruff check .
@@ -40,6 +47,11 @@ clean:
 	$(PYTHON) -m venv .venv/real
 	grep -v llama-cpp-python tests/real/requirements.txt | .venv/real/bin/python -m pip install --quiet --requirement /dev/stdin
 	.venv/real/bin/python -m pip install --quiet --requirement tests/real/requirements.txt || echo "note: llama-cpp-python can't be built here, so its tests are skipped"
+	@touch $@
+
+.venv/frameworks-%/installed: tests/adapters/requirements-%.txt pyproject.toml
+	$(PYTHON) -m venv --clear .venv/frameworks-$*
+	.venv/frameworks-$*/bin/python -m pip install --quiet --no-compile --requirement $< --editable .
 	@touch $@
 
 .venv/installed-dev: .venv/installed requirements-dev.txt

@@ -51,21 +51,25 @@ def retrieve(query: str) -> list[tuple[str, str]]:
     return [(name, text) for _, name, text in best[:RETRIEVED]]
 
 
-def answer(query: str) -> dict[str, Any]:
-    """The sentence, or line of a table, that shares most words with the query; with what was retrieved."""
-    retrieved = retrieve(query)
+def best_sentence(query: str, text: str) -> str:
+    """The sentence, or line of a table, that shares most words with the query."""
     asked = words(query)
     sentences = [
         sentence.strip()
-        for _, text in retrieved
-        for line in text.splitlines()[1:]
+        for line in text.splitlines()
+        if not line.startswith("#")
         for sentence in (re.split(r"(?<=[.!?])\s+", line) if not line.startswith("|") else [line.strip("| ")])
         if words(sentence)
     ]
     best = max(sentences, key=lambda sentence: len(asked & words(sentence)), default=None)
-    found = best is not None and bool(asked & words(best))
+    return best if best is not None and asked & words(best) else "I can't find that in our documents."
+
+
+def answer(query: str) -> dict[str, Any]:
+    """The best sentence of what was retrieved, with that."""
+    retrieved = retrieve(query)
     return {
-        "response": best if found else "I can't find that in our documents.",
+        "response": best_sentence(query, "\n".join(text for _, text in retrieved)),
         "sources": [{"id": name, "text": text} for name, text in retrieved],
     }
 

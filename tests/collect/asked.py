@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ragtriage.adapters.opening import open_application
 from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.collect.application import Application, RequestPolicy, ask_all
-from ragtriage.collect.application_names import ApplicationSpec, open_application
+from ragtriage.collect.application_names import ApplicationSpec
 from ragtriage.core.case import Case
 
 QUICK = RequestPolicy(concurrency=2, timeout=10, pause=0.01)

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from asked import OUT, QUICK, ask, cases, rows_in
 
+from ragtriage.adapters.opening import open_application
 from ragtriage.collect.application import FIRST, RequestPolicy
-from ragtriage.collect.callables import CallableApplication, callable_named
+from ragtriage.collect.application_names import ApplicationSpec
+from ragtriage.collect.callables import CallableApplication
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ApplicationError, ConfigError
 
@@ -167,8 +169,8 @@ def test_parameters_that_do_not_fit_are_told_before_anything_is_asked(function: 
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ("app.py", "write module:function"),
-        ("app.py:", "write module:function"),
+        ("app.py", "write module:name"),
+        ("app.py:", "write module:name"),
         ("gone.py:answer", "there is no file 'gone.py'"),
         ("app.py:anwser", "It has answer"),
         ("app.py:Thing", "not a function"),
@@ -187,7 +189,7 @@ def test_a_function_that_cannot_be_found_is_told(
     Path("lacking.py").write_text("import nowhere_at_all\n", encoding="utf-8")
 
     with pytest.raises(ConfigError) as raised:
-        callable_named(spec)
+        open_application(ApplicationSpec(spec), (), 1)
 
     assert told in str(raised.value)
 
@@ -212,5 +214,5 @@ def test_only_what_the_module_itself_defines_is_offered(tmp_path: Path, monkeypa
         ("bare.py:nope", "It has no function of its own."),
     ):
         with pytest.raises(ConfigError) as raised:
-            callable_named(spec)
+            open_application(ApplicationSpec(spec), (), 1)
         assert str(raised.value).endswith(told)

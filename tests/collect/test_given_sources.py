@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from ragtriage import Case, ConfigError, Source
-from ragtriage.collect.application_names import ApplicationSpec, open_application
+from ragtriage.adapters.opening import open_application
+from ragtriage.collect.application_names import ApplicationSpec
 from ragtriage.collect.callables import CallableApplication
 from servers import Said, Server
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from hashlib import sha256
 from pathlib import Path
 
+from ragtriage.adapters.opening import open_application
 from ragtriage.cli.console import exit_if, print_json, progress, tell
 from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import print_columns, print_counts, rereadable
@@ -24,7 +25,7 @@ from ragtriage.collect.application import (
     ask_all,
     replaced,
 )
-from ragtriage.collect.application_names import ApplicationSpec, open_application
+from ragtriage.collect.application_names import ApplicationSpec
 from ragtriage.core.case import Case
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ApplicationError, ConfigError, InputError
@@ -44,6 +45,7 @@ class AppFlags:
     """What was given on the command line."""
 
     app: str | None = None
+    app_input: str | None = None
     template: str | None = None
     openai_model: str | None = None
     response_path: str | None = None
@@ -66,7 +68,7 @@ class AppFlags:
     def application(self, columns: tuple[str, ...], *, give_sources: bool = False) -> tuple[Application, RequestPolicy]:
         """The application and how it is to be asked, of rows with these columns; nothing is sent."""
         if not self.app:
-            raise ConfigError("--app is needed: module:function, path/to/file.py:function or a URL")
+            raise ConfigError("--app is needed: module:name, path/to/file.py:name or a URL")
         given = {"concurrency": self.app_concurrency, "timeout": self.app_timeout, "attempts": self.app_max_attempts}
         policy = RequestPolicy(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # each of its own type
         if not 0 < policy.timeout < float("inf"):
@@ -82,6 +84,7 @@ class AppFlags:
             self.ids_path,
             tuple(self.app_header or ()),
             self.max_reply,
+            self.app_input,
         )
         return open_application(named, columns, policy.concurrency, give_sources=give_sources), policy
 
@@ -191,7 +194,7 @@ def collect_answers(
         print_counts(counts)
         counts.require_some(cases.name)
         continuing = f"continuing {path}: {asked} of {counts.selected} were asked before" if asked else f"into {path}"
-        tell(f"asking {application.name}, {continuing}")
+        tell(f"asking {application.name}, {continuing}", *(f"note: {note}" for note in application.notes))
         stopped = ask(rows.read(lambda _: None), counts.selected, asked, application, policy, lines)
     other = lines.before - asked
     if other:

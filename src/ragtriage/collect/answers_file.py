@@ -88,7 +88,7 @@ class CollectedLines:
         """Read what is there, mend its end, and leave out what is to be asked again."""
         failed = False
         for row in self._rows():
-            if retry_failed and row["response"] is None:
+            if retry_failed and _failed(row):
                 failed = True
             else:
                 self._note(row)
@@ -97,7 +97,7 @@ class CollectedLines:
         with atomic_path(self.path) as kept:  # at once, so that a kill leaves the one file or the other
             with kept.open("wb", buffering=0) as file:
                 for row in self._rows():
-                    if row["response"] is not None:
+                    if not _failed(row):
                         append(file.fileno(), row)
             os.close(self._file)
         self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
@@ -122,6 +122,11 @@ class CollectedLines:
                     return
 
 
+def _failed(row: Mapping[str, Any]) -> bool:
+    """Whether it has no response for a failure; a retriever gives none, but the time that it took."""
+    return row.get("response") is None and "seconds" not in row
+
+
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         row = json.loads(line)
@@ -143,6 +148,8 @@ class CollectionTally:
     answered: int = 0
     empty: int = 0
     """Those of the answered whose response is empty or blank."""
+    unrecorded: int = 0
+    """Those of the answered whose sources are not recorded."""
     failures: Counter[str] = field(default_factory=Counter)
     """Cause → rows without a response."""
     _seconds: array[float] = field(default_factory=lambda: array("d"))
@@ -150,12 +157,13 @@ class CollectionTally:
     def add(self, row: Mapping[str, Any]) -> None:
         """Count one row."""
         self.asked += 1
-        response = row.get("response")
-        if response is None:
+        if _failed(row):
             self.failures[str(row.get("failure") or "no answer")] += 1
             return
+        response = row.get("response")
         self.answered += 1
-        self.empty += not str(response).strip()
+        self.empty += response is not None and not str(response).strip()
+        self.unrecorded += row.get("sources", ()) is None
         if isinstance(seconds := row.get("seconds"), int | float):
             self._seconds.append(seconds)
 
@@ -170,6 +178,7 @@ class CollectionTally:
             "asked": self.asked,
             "answered": self.answered,
             "empty": self.empty,
+            "sources_not_recorded": self.unrecorded,
             "timed_out": self.failures[TIMED_OUT],
             "failed": others,
             "seconds": {"median": self.seconds(50), "p95": self.seconds(95)},
@@ -186,6 +195,8 @@ class CollectionTally:
             f"timed out {found['timed_out']:,}",
             f"failed {sum(found['failed'].values()):,}" + (f": {causes}" if causes else ""),
         ]
+        if self.unrecorded:
+            lines.append(f"sources not recorded for {self.unrecorded:,}: no retriever told what it found")
         if self._seconds:
             lines.append("seconds an answer: median {median:.2f}, p95 {p95:.2f}".format(**found["seconds"]))
         return lines

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from ragtriage.collect.answers_file import TIMED_OUT, CollectedLines, SampledAnswers
+from ragtriage.collect.answers_file import TIMED_OUT, CollectionTally
 from ragtriage.core.case import Case, Source
 from ragtriage.core.errors import ApplicationError
 from ragtriage.readers.field_values import ALIASES, field_named, sources_of
@@ -26,11 +26,17 @@ from ragtriage.readers.text_values import clean, described, text_of
 class ApplicationReply:
     """What an application gave back for one query."""
 
-    response: str
-    sources: tuple[Source, ...] = ()
-    """The retrieved texts, best first, where it returns them."""
+    response: str | None
+    """The text; None from a retriever, which gives none, and where this is what was known before a failure."""
+    sources: tuple[Source, ...] | None = ()
+    """The retrieved texts, best first; empty if nothing was retrieved, or nothing of it is returned; None if it is to
+    be known, and isn't."""
     ids: tuple[str, ...] = ()
     """The ids of what was retrieved, best first, where it returns them."""
+    scores: tuple[float | None, ...] = ()
+    """The retriever's own number for each source, as high as it likes; empty if it gives none."""
+    tags: Mapping[str, Any] = field(default_factory=dict)
+    """What else was seen, of `SEEN`."""
 
 
 @dataclass(eq=False)
@@ -49,6 +55,8 @@ class Unanswered(Exception):
     """The application, its address or a setting may be wrong, rather than this one query."""
     down: bool = field(default=False, kw_only=True)
     """No other query would be answered now either."""
+    found: ApplicationReply | None = field(default=None, kw_only=True)
+    """What was retrieved before it failed, where that is known."""
 
 
 class Application(Protocol):
@@ -62,6 +70,16 @@ class Application(Protocol):
     @property
     def takes_temperature(self) -> bool:
         """Whether it can be told at which temperature to answer."""
+        ...
+
+    @property
+    def most_at_once(self) -> int | None:
+        """How many queries it can be asked at a time; None for any number."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What its user should know of how it is asked, in sentences."""
         ...
 
     async def ask(self, case: Case) -> ApplicationReply:
@@ -89,7 +107,9 @@ ASKED = ("id", "query", "history", "reference", "samples", "relevant_ids", "weig
 """The fields that a row has before it is asked; it has those of its file only, and always the first two."""
 SAMPLED = ("samples_asked", "samples_temperature")
 """The columns that drawing samples brings, beside `samples`: how many were asked for, and at which temperature."""
-ANSWERED = ("response", "sources", "retrieved", "seconds", "failure", "failure_detail", *SAMPLED)
+SEEN = ("retrieval_scores", "retrievals", "searched", "sources_left_out", "canned", "first_seconds")
+"""The columns that asking an object of a framework brings beside them, each where there is something to say."""
+ANSWERED = ("response", "sources", "retrieved", "seconds", "failure", "failure_detail", *SEEN, *SAMPLED)
 """The columns that asking brings; columns of the file with these names are replaced."""
 
 
@@ -121,14 +141,20 @@ def _source_row(source: Source) -> dict[str, str]:
 
 def answered_row(case: Case, reply: ApplicationReply, seconds: float) -> dict[str, Any]:
     """The row of a case that was answered; an empty answer is one, too."""
-    sources = [_source_row(source) for source in reply.sources]
+    return asked_row(case) | {"response": reply.response, **_seen(reply), "seconds": round(seconds, 3)}
+
+
+def _seen(reply: ApplicationReply) -> dict[str, Any]:
+    sources = None if reply.sources is None else [_source_row(source) for source in reply.sources]
     retrieved = {"retrieved": list(reply.ids)} if reply.ids else {}
-    return asked_row(case) | {"response": reply.response, "sources": sources, **retrieved, "seconds": round(seconds, 3)}
+    scores = {"retrieval_scores": list(reply.scores)} if reply.scores else {}
+    return {"sources": sources, **retrieved, **scores, **reply.tags}
 
 
 def failed_row(case: Case, why: Unanswered) -> dict[str, Any]:
     """The row of a case that was not answered: no response, which is not an empty one, and why."""
-    return asked_row(case) | {"response": None, "sources": [], "failure": why.cause, "failure_detail": why.detail}
+    seen = {"sources": []} if why.found is None else _seen(why.found)
+    return asked_row(case) | {"response": None, **seen, "failure": why.cause, "failure_detail": why.detail}
 
 
 def replaced(tags: Iterable[str]) -> list[str]:
@@ -165,7 +191,7 @@ def read_reply(value: Any, places: ReplyPaths = ReplyPaths()) -> ApplicationRepl
         response = _response(value, places.response)
         usual = next((name for name in _IDS if name in value), None) if isinstance(value, Mapping) else None
         ids = _ids(_value(value, places.ids, usual))
-        return ApplicationReply(response, *_retrieved(_value(value, places.sources, _aliased(value, "sources")), ids))
+        return ApplicationReply(response, *_retrieved(_value(value, places.sources, aliased(value, "sources")), ids))
     except RowProblem as problem:
         raise Unanswered(UNREADABLE, f"the {problem.field or 'reply'} of the reply {problem.reason}") from None
 
@@ -174,7 +200,7 @@ def _response(value: Any, path: ValuePath | None) -> str:
     if path is None and not isinstance(value, Mapping):
         names = "'response' and 'sources'"
         raise Unanswered(UNREADABLE, f"the reply is {described(value)}: give a text, or an object with {names}")
-    key = _aliased(value, "response")
+    key = aliased(value, "response")
     if path is None and key is None:
         names = ", ".join(ALIASES["response"])
         keys = keys_of(value)
@@ -197,7 +223,7 @@ def _value(value: Any, path: ValuePath | None, key: str | None) -> Any:
         raise Unanswered(UNREADABLE, f"the reply has no {path.text!r}: {error}") from None
 
 
-def _aliased(value: Any, field: str) -> str | None:
+def aliased(value: Any, field: str) -> str | None:
     """The key that names a field, the preferred name first."""
     if not isinstance(value, Mapping):
         return None
@@ -236,6 +262,11 @@ class SampledApplication:
 
     application: Application
 
+    @property
+    def most_at_once(self) -> int | None:
+        """As of the application."""
+        return self.application.most_at_once
+
     async def ask(self, case: Case) -> ApplicationReply:
         """Ask one query again."""
         return await self.application.ask(replace(case, id=case.id.rpartition("#")[0]))
@@ -255,8 +286,25 @@ LONGEST_PAUSE = 30.0
 """Seconds between two attempts where the server doesn't say how long to wait."""
 
 
-Lines = CollectedLines | SampledAnswers
-"""Where answers go."""
+class Lines(Protocol):
+    """Where answers go."""
+
+    @property
+    def tally(self) -> CollectionTally:
+        """What is there, in numbers."""
+        ...
+
+    def has(self, case: Case) -> bool:
+        """Whether a case was asked before.
+
+        Raises:
+            InputError: another query was, under its id.
+        """
+        ...
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Keep one row."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +334,14 @@ def ask_all(
         InputError: the file holds another query under the id of a case.
         OSError: the file can't be written any more.
     """
-    asyncio.run(_Asking(application, lines, policy, advance).all(iter(cases)))
+    asyncio.run(ask_all_async(cases, application, lines, policy, advance))
+
+
+async def ask_all_async(
+    cases: Iterable[Case], application: Answering, lines: Lines, policy: RequestPolicy, advance: Callable[[], None]
+) -> None:
+    """`ask_all` where an event loop runs already; it asks on that one."""
+    await _Asking(application, lines, policy, advance).all(iter(cases))
 
 
 class _Asking:
@@ -302,7 +357,8 @@ class _Asking:
         """Cases that failed for a reason that may lie in the settings: written once the application gives an answer."""
 
     async def all(self, cases: Iterator[Case]) -> None:
-        workers = [asyncio.ensure_future(self._work(cases)) for _ in range(self._policy.concurrency)]
+        at_once = min(self._policy.concurrency, self._application.most_at_once or self._policy.concurrency)
+        workers = [asyncio.ensure_future(self._work(cases)) for _ in range(at_once)]
         try:
             await asyncio.gather(*workers)
         finally:

@@ -1,16 +1,15 @@
-"""From what a user named to an application that can be asked."""
+"""An application as a user names it, and one at a URL made of that."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragtriage.collect.application import Application, ReplyPaths, asked_row, source_rows
-from ragtriage.collect.callables import callable_named
+from ragtriage.collect.application import ReplyPaths, asked_row, source_rows
 from ragtriage.collect.http import MAX_REPLY, HttpApplication, headers_from
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
@@ -26,7 +25,7 @@ class ApplicationSpec:
     """An application as a user names it."""
 
     app: str
-    """`module:function`, `path/to/file.py:function` or a URL."""
+    """`module:name`, `path/to/file.py:name`, either with `()` behind it, or a URL."""
     template: str | None = None
     """The body of a request: JSON, or a file that holds it."""
     openai_model: str | None = None
@@ -37,6 +36,8 @@ class ApplicationSpec:
     """`NAME=VALUE`; a value may hold `${VARIABLE}`."""
     max_reply: float | None = None
     """The largest reply that is read, in megabytes; None for `MAX_REPLY`."""
+    input: str | None = None
+    """Where an object of a framework takes the question."""
 
 
 GIVEN = ("sources", "context")
@@ -48,25 +49,21 @@ RESPONSE_TEMPERATURE = 0
 """What stands there for the response itself, where the rows have no column of this name (GRAMMAR's setting)."""
 
 
-def open_application(
+def application_at(
     named: ApplicationSpec, columns: tuple[str, ...], concurrency: int, *, give_sources: bool = False
-) -> Application:
-    """The application that a user named, for rows with these columns.
+) -> HttpApplication:
+    """The application at a URL that a user named, for rows with these columns.
 
-    Where it is to answer from the sources of each case (`give_sources`) instead of retrieving its own, a function gets
-    them as `sources`, a template has them as `{{sources}}` or `{{context}}`.
+    Where it is to answer from the sources of each case (`give_sources`), a template has them as `{{sources}}` or
+    `{{context}}`.
 
     Raises:
         ConfigError: something of it is wrong or doesn't go together; nothing was sent.
         InputError: the template's file can't be read.
-        MissingExtraError: it is a URL, and the extra isn't installed.
+        MissingExtraError: the extra isn't installed.
     """
-    if "://" not in named.app:
-        for field in fields(ApplicationSpec):
-            if field.name != "app" and getattr(named, field.name):
-                flag = "app-header" if field.name == "headers" else field.name.replace("_", "-")
-                raise ConfigError(f"--{flag} is for applications at a URL; --app {named.app} is a function")
-        return callable_named(named.app, give_sources=give_sources)
+    if named.input is not None:
+        raise ConfigError("--app-input is for objects of a framework; at a URL a --template says where the query goes")
     headers, hide = headers_from(named.headers)
     path, mark, query = named.app.partition("?")
     chat = path.rstrip("/").endswith(CHAT) or named.openai_model is not None

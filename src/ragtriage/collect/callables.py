@@ -10,16 +10,19 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from ragtriage.collect.application import ApplicationReply, Unanswered, asked_row, read_reply, source_rows
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.validation import near_names
 from ragtriage.readers.named_functions import module_of_file, told
+
+T = TypeVar("T")
 
 
 class CallableApplication:
@@ -31,6 +34,9 @@ class CallableApplication:
     It gets the query; or the query and the row, if it needs a second argument or names one `row`; where `give_sources`,
     also the case's as its argument `sources`; and `temperature`, unless that is None.
     """
+
+    most_at_once: int | None = None
+    notes: tuple[str, ...] = ()
 
     def __init__(
         self, name: str, function: Callable[..., Any], *, give_sources: bool = False, temperature: float | None = None
@@ -52,7 +58,7 @@ class CallableApplication:
             further["temperature"] = self._temperature
         function = partial(self._function, **further)
         try:
-            value = function(*given) if self._is_async else await _in_a_thread(function, given)
+            value = function(*given) if self._is_async else await in_a_thread(partial(function, *given))
             if inspect.isawaitable(value):
                 value = await value
         except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code may raise anything
@@ -67,11 +73,15 @@ class CallableApplication:
         return CallableApplication(self.name, self._function, give_sources=self._gives_sources, temperature=temperature)
 
 
-def callable_named(spec: str, *, give_sources: bool = False) -> CallableApplication:
-    """The function that `module:function` or `path/to/file.py:function` names; importing it runs the module."""
+def object_named(spec: str) -> Any:
+    """What `module:name` or `path/to/file.py:name` names; importing it runs the module.
+
+    Raises:
+        ConfigError: there is no such module or name, or it can't be imported.
+    """
     where, sign, name = spec.rpartition(":")
     if not sign or not where or not name:
-        raise ConfigError(f"--app {spec}: write module:function, path/to/file.py:function or a URL")
+        raise ConfigError(f"--app {spec}: write module:name, path/to/file.py:name or a URL")
     module = module_of_file(Path(where), spec, "--app") if where.endswith(".py") else _module(spec, where)
     found: Any = module
     for part in name.split("."):
@@ -80,7 +90,17 @@ def callable_named(spec: str, *, give_sources: bool = False) -> CallableApplicat
             hint = f" It has {', '.join(close)}." if close else " It has no function of its own."
             raise ConfigError(f"--app {spec}: {where} has no {part!r}.{hint}")
         found = getattr(found, part)
+    return found
+
+
+def called(spec: str, found: Any, *, give_sources: bool = False) -> CallableApplication:
+    """A function, or another object that can be called, as an application.
+
+    Raises:
+        ConfigError: it can't be called, or not with a query.
+    """
     if not callable(found) or isinstance(found, type):
+        name = spec.rpartition(":")[2]
         raise ConfigError(f"--app {spec}: {name!r} is {found!r:.60}, not a function: name what is to be called")
     return CallableApplication(spec, found, give_sources=give_sources)
 
@@ -157,15 +177,17 @@ def _takes_row_beside_sources(function: Callable[..., Any], name: str) -> bool:
     return "row" in parameters
 
 
-async def _in_a_thread(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
-    done: Future[Any] = Future()
+async def in_a_thread(call: Callable[[], T]) -> T:
+    """Call something in a thread of its own, in the caller's context; one that hangs holds up no other."""
+    done: Future[T] = Future()
     done.set_running_or_notify_cancel()  # it can't be cancelled any more: a result that comes late harms nobody
+    context = copy_context()
 
-    def call() -> None:
+    def work() -> None:
         try:
-            done.set_result(function(*given))
+            done.set_result(context.run(call))
         except BaseException as error:  # noqa: BLE001  # whatever it is, it belongs to whoever waits
             done.set_exception(RuntimeError("StopIteration") if isinstance(error, StopIteration) else error)
 
-    threading.Thread(target=call, daemon=True, name="ragtriage-application").start()
+    threading.Thread(target=work, daemon=True, name="ragtriage-application").start()
     return await asyncio.wrap_future(done)

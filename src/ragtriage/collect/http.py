@@ -34,6 +34,9 @@ class HttpApplication:
     `hide` takes secrets out of a message; `max_reply` is in megabytes, unpacked.
     """
 
+    most_at_once: int | None = None
+    notes: tuple[str, ...] = ()
+
     def __init__(  # noqa: PLR0913  # where to, what is sent, what is read of the reply, and how
         self,
         url: str,

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from ragtriage import __version__
 from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import Stopped
+from ragtriage.core.event_loops import without_event_loop
 from ragtriage.core.questions import KINDS
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.execution.evaluating import Evaluation, RunSpending
@@ -35,8 +33,6 @@ from ragtriage.testing.session_judge import CountingMemory, Judges, spending_mar
 
 PATIENCE = 300.0
 """Seconds that another session is waited for; the processes of one session wait for each other as long as they live."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +128,6 @@ def judge_case(case: Case, judges: Judges, store: Store, config: EvaluationConfi
             built.memory.flush()
 
     return without_event_loop(record), spent.on(0, 1)
-
-
-def without_event_loop(work: Callable[[], T]) -> T:
-    """Do something that begins an event loop of its own; in another thread where a test is a coroutine."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return work()
-    with ThreadPoolExecutor(1, "ragtriage") as thread:
-        return thread.submit(work).result()
 
 
 class _Spent:

@@ -18,12 +18,14 @@ from typing import Any
 
 import pytest
 
+from ragtriage.adapters.opening import open_application
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS, CollectedLines
 from ragtriage.collect.application import RequestPolicy, ask_all
-from ragtriage.collect.application_names import ApplicationSpec, open_application
+from ragtriage.collect.application_names import ApplicationSpec
 from ragtriage.config import Settings, find_settings, judge_config
 from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import ConfigError, RagtriageError, StoreError
+from ragtriage.core.event_loops import without_event_loop
 from ragtriage.core.metric import Metric
 from ragtriage.core.verdicts import Score
 from ragtriage.diagnosis.findings import Finding
@@ -35,7 +37,7 @@ from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run
 from ragtriage.store import Store, open_store, project_meant
 from ragtriage.testing.case_list import CaseList
-from ragtriage.testing.judging import PATIENCE, Judged, judge_case, judge_cases, without_event_loop
+from ragtriage.testing.judging import PATIENCE, Judged, judge_case, judge_cases
 from ragtriage.testing.options import CONFIGS, NotJudged, SuiteOptions, options_of
 from ragtriage.testing.results import Results
 from ragtriage.testing.session_judge import Judges

@@ -1,0 +1,1 @@
+"""What the modules of frameworks, such as `ragtriage.langchain`, share."""

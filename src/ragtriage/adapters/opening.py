@@ -1,0 +1,85 @@
+"""From what a user named, or handed over, to an application that can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+from ragtriage.adapters.asked_objects import Adapter, ObjectApplication
+from ragtriage.adapters.haystack import haystack_object
+from ragtriage.adapters.langchain import langchain_object
+from ragtriage.adapters.llama_index import llama_index_object
+from ragtriage.collect.application import Application
+from ragtriage.collect.application_names import ApplicationSpec, application_at
+from ragtriage.collect.built import BuiltApplication
+from ragtriage.collect.callables import called, object_named
+from ragtriage.core.errors import ConfigError
+from ragtriage.readers.named_functions import told
+
+KINDS: tuple[Callable[[str, Any, str | None], Adapter | None], ...] = (
+    langchain_object,
+    llama_index_object,
+    haystack_object,
+)
+"""Functions that give an adapter for an object of their framework, and None for any other; the first that fits."""
+
+
+def open_application(
+    named: ApplicationSpec, columns: tuple[str, ...], concurrency: int, *, give_sources: bool = False
+) -> Application:
+    """The application that a user named, for rows with these columns.
+
+    With `give_sources` it is to answer from the sources of each case instead of retrieving its own: a function gets
+    them as `sources`; for a template see `application_at`.
+
+    Raises:
+        ConfigError: something of it is wrong or doesn't go together; nothing was sent.
+        InputError: a file that it names can't be read.
+        MissingExtraError: it needs an extra that isn't installed.
+    """
+    if "://" in named.app:
+        return application_at(named, columns, concurrency, give_sources=give_sources)
+    for one in fields(ApplicationSpec):
+        if one.name not in {"app", "input"} and getattr(named, one.name):
+            flag = "app-header" if one.name == "headers" else one.name.replace("_", "-")
+            raise ConfigError(f"--{flag} is for applications at a URL; --app {named.app} is in Python")
+    name = named.app.removesuffix("()")
+    found = object_named(name)
+    return application_of(named.app, found, named.input, build=name != named.app, give_sources=give_sources)
+
+
+def application_of(
+    name: str, found: Any, key: str | None = None, *, build: bool = False, give_sources: bool = False
+) -> Application:
+    """An object of a framework, or a function, as an application; with `build`, what a function builds.
+
+    Raises:
+        ConfigError: it can't be asked.
+    """
+
+    def built() -> Application:
+        try:
+            one = found()
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code may raise anything
+            raise ConfigError(f"--app {name}: can't be built: {told(error)}") from None
+        return _application(name, one, key, built=True, give_sources=give_sources)
+
+    if not build:
+        return _application(name, found, key, built=False, give_sources=give_sources)
+    if not callable(found):
+        raise ConfigError(f"--app {name}: is {found!r:.60}, which can't be called: leave out the ()")
+    return BuiltApplication(built(), built)
+
+
+def _application(name: str, found: Any, key: str | None, *, built: bool, give_sources: bool) -> Application:
+    kinds = () if isinstance(found, type) else KINDS
+    adapter = next(filter(None, (adapter_of(name, found, key) for adapter_of in kinds)), None)
+    if adapter is None:
+        if key is not None:
+            raise ConfigError(f"--app-input is for objects of a framework; --app {name} is a function")
+        return called(name, found, give_sources=give_sources)
+    if give_sources:
+        hint = "give a function with a parameter `sources`, a list of {text, id}, from which it answers"
+        raise ConfigError(f"--app {name}: a {adapter.kind} can't answer from sources that it is given: {hint}")
+    return ObjectApplication(name, adapter, built=built)

@@ -1,0 +1,13 @@
+"""For Haystack: `collect` asks a pipeline or an agent, and gives cases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ragtriage.adapters.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from ragtriage.adapters.collecting import acollect, collect
+
+__all__ = ["acollect", "collect"]
+__getattr__ = lazy_names(__name__, dict.fromkeys(__all__, "ragtriage.adapters.collecting"))

@@ -1,0 +1,208 @@
+"""LangChain's runnables as applications, with its own retrievers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain_core", reason="LangChain isn't installed: make test-frameworks")
+
+from adapters_contract import QUESTIONS, AdapterContract, Seen, StreamContract, again, answer_to, asked, seen
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableGenerator, RunnableLambda, RunnablePassthrough
+from langchain_fakes import RETRIEVER, STORE, Answering, Noting, found, pieces
+
+from ragtriage import Case, ConfigError
+from ragtriage.adapters.opening import application_of
+from ragtriage.core.case import Turn
+from ragtriage.langchain import collect
+
+PROMPT = ChatPromptTemplate.from_template("From {context}, answer:\n{question}")
+
+
+def chain(retriever: Any = RETRIEVER, model: Any = None) -> Any:
+    return {"context": retriever, "question": RunnablePassthrough()} | PROMPT | (model or Answering())
+
+
+class TestChain(AdapterContract, StreamContract):
+    """A chain of retriever, prompt and model."""
+
+    def made(self) -> Any:
+        return chain()
+
+    def found(self, question: str) -> Seen:
+        return found(question)
+
+    def twice(self) -> Any:
+        further = RunnableLambda(again) | RETRIEVER
+        parts = {"context": RETRIEVER, "question": RunnablePassthrough()}
+        return (
+            parts | RunnablePassthrough.assign(more=lambda one: further.invoke(one["question"])) | PROMPT | Answering()
+        )
+
+    def watched(self, notes: list[Any]) -> Any:
+        return chain().with_config(callbacks=[Noting(notes)])
+
+    def handlers(self, app: Any) -> int:
+        return len(app.config["callbacks"])
+
+    def streaming(self, *, breaks: bool) -> Any:
+        return {"context": RETRIEVER} | RunnableLambda(lambda _: list(pieces(breaks=breaks)) and pieces(breaks=breaks))
+
+
+class TestRetriever(AdapterContract):
+    """A retriever alone."""
+
+    answers = False
+
+    def made(self) -> Any:
+        return RETRIEVER
+
+    def found(self, question: str) -> Seen:
+        return found(question)
+
+    def twice(self) -> Any:
+        def joined(two: Any) -> Any:
+            return [*two["one"], *two["two"]]
+
+        return {"one": RETRIEVER, "two": RunnableLambda(again) | RETRIEVER} | RunnableLambda(joined)
+
+    def watched(self, notes: list[Any]) -> Any:
+        return RETRIEVER.with_config(callbacks=[Noting(notes)])
+
+    def handlers(self, app: Any) -> int:
+        return len(app.config["callbacks"])
+
+
+class Outer(BaseRetriever):
+    """Keeps the best of what another finds, as compression and ensembles do."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return RETRIEVER.invoke(query, config={"callbacks": run_manager.get_child()})[:1]
+
+
+def test_of_nested_retrievers_the_outermost_counts() -> None:
+    [case] = asked(chain(Outer()), QUESTIONS[:1])
+
+    assert seen(case) == found(QUESTIONS[0])[:1]
+    assert case.tags["retrievals"] == 1
+
+
+def test_a_search_that_no_callback_tells_of_is_not_recorded_and_reported() -> None:
+    hidden = RunnableLambda(STORE.similarity_search)
+    with pytest.warns(UserWarning, match="no retriever told what it found for 2 of 2"):
+        cases = collect(chain(hidden), QUESTIONS[:2])
+
+    assert [case.sources for case in cases] == [None, None]
+    assert cases[0].response == answer_to(QUESTIONS[0])
+
+
+def test_documents_in_the_result_stand_for_a_retriever_that_is_silent() -> None:
+    silent = RunnableLambda(lambda question: {"answer": "Yes.", "context": STORE.similarity_search(question, k=1)})
+    [case] = asked(silent, QUESTIONS[:1])
+
+    assert case.response == "Yes."
+    assert [source.id for source in case.known_sources] == [found(QUESTIONS[0])[0][1]]
+
+
+def test_a_chain_that_wants_context_and_question_is_refused_before_anything_is_asked() -> None:
+    with pytest.raises(ConfigError, match="needs context, question: only the question can be given"):
+        collect(PROMPT | Answering(), QUESTIONS)
+
+
+def test_the_input_is_the_one_key_that_is_known_or_that_is_named() -> None:
+    one = ChatPromptTemplate.from_template("{input}") | Answering()
+    two = ChatPromptTemplate.from_template("{question}\n{query}") | Answering()
+    other = ChatPromptTemplate.from_template("{topic}") | Answering()
+
+    for app, key in ((one, None), (other, "topic")):
+        with pytest.warns(UserWarning, match="no retriever"):
+            [case] = collect(app, ["Q"], input=key)
+        assert case.response == answer_to("Q")
+    with pytest.raises(ConfigError, match="takes question, query: say with --app-input"):
+        collect(two, ["Q"])
+    with pytest.raises(ConfigError, match="needs topic: name the one that takes the question"):
+        collect(other, ["Q"])
+    with pytest.raises(ConfigError, match="has no input 'nope'; it has topic"):
+        collect(other, ["Q"], input="nope")
+
+
+def test_the_conversation_goes_into_chat_history() -> None:
+    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("chat_history"), ("human", "{input}")])
+    told = prompt | RunnableLambda(lambda value: " | ".join(one.content for one in value.to_messages()))
+    history = (Turn("user", "Hello"), Turn("assistant", "Hi"))
+    with pytest.warns(UserWarning, match="no retriever"):
+        cases = collect(told, [Case("a", "Q", history=history), "P"])
+
+    assert [case.response for case in cases] == ["Hello | Hi | Q", "P"]
+
+
+def test_of_a_content_in_blocks_the_text_counts() -> None:
+    blocks = [{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "It "}, "opens."]
+    [case] = asked(chain(model=RunnableLambda(lambda _: AIMessage(blocks))), QUESTIONS[:1])
+
+    assert case.response == "It opens."
+
+
+class Images(BaseRetriever):
+    """Finds an image, a text whose id stands in its metadata, and one without any."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        named = Document(page_content="A text.", metadata={"source": "a.md", "score": 2})
+        return [Document(page_content="", id="image"), named, Document(page_content="Another.")]
+
+
+def test_a_document_without_a_text_is_left_out_and_counted() -> None:
+    [case] = asked(chain(Images()), QUESTIONS[:1])
+
+    assert seen(case) == [("A text.", "a.md", 2.0), ("Another.", None, None)]
+    assert case.tags["sources_left_out"] == 1
+    assert "retrieved" not in case.tags
+
+
+class Broken(BaseRetriever):
+    """Hands over what isn't documents."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> Any:
+        return ["no document"]
+
+
+def test_what_our_handler_can_not_read_is_not_recorded_and_the_application_goes_on() -> None:
+    with pytest.warns(UserWarning, match="no retriever told"):
+        [case] = collect(chain(Broken()), QUESTIONS[:1])
+
+    assert (case.response, case.sources) == (answer_to(QUESTIONS[0]), None)
+
+
+def test_a_streaming_step_of_a_chain_is_whole() -> None:
+    async def stream(_: Any) -> Any:
+        for piece in pieces(breaks=False):
+            yield piece
+            await asyncio.sleep(0)
+
+    async def broken(_: Any) -> Any:
+        for piece in pieces(breaks=True):
+            yield piece
+
+    assert asked(chain(model=RunnableGenerator(stream)), QUESTIONS[:1])[0].response == "One two three"
+    [case] = asked(chain(model=RunnableGenerator(broken)), QUESTIONS[:1])
+    assert (case.response, case.tags["failure"]) == (None, "exception ModelDown")
+
+
+def test_one_that_takes_too_long_is_a_failure() -> None:
+    async def slow(_: Any) -> str:
+        await asyncio.sleep(30)
+        return "late"
+
+    [case] = asked(chain(model=RunnableLambda(slow)), QUESTIONS[:1], timeout=0.3)
+
+    assert case.tags["failure"] == "time-out"
+
+
+def test_it_is_told_what_it_is() -> None:
+    assert application_of("app:chain", chain()).name == "app:chain (LangChain runnable)"
