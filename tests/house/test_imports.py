@@ -19,8 +19,8 @@ MODULES = {
 
 ORDER = (
     "core", "text", "metrics", "planning", "judges", "evaluation", "diagnosis", "config", "readers", "runs", "store",
-    "execution", "collect", "monitor", "testset", "trust", "report", "view", "demo", "cli", "testing", "pytest_plugin",
-    "__main__",
+    "execution", "collect", "monitor", "testset", "trust", "report", "adapters", "mlflow", "langsmith", "pandas",
+    "inspect_ai", "llama_index", "haystack", "view", "demo", "cli", "testing", "pytest_plugin", "__main__",
 )  # fmt: skip
 """A package imports only from those before it, without exceptions, also where only a type checker looks."""
 

@@ -1,0 +1,1 @@
+"""What the modules of other frameworks share; no framework is imported here."""
