@@ -14,7 +14,7 @@ from ragtriage.adapters.frameworks import require
 if TYPE_CHECKING:
     from ragtriage.adapters.harness import HarnessOptions
 
-LOWEST = "0.3.180"
+LOWEST = "0.3.285"
 
 
 def scorer(metrics: Sequence[str] | None = None, **options: Unpack[HarnessOptions]) -> Any:
@@ -22,7 +22,7 @@ def scorer(metrics: Sequence[str] | None = None, **options: Unpack[HarnessOption
 
     The query is the sample's input, the response the model's completion, and the sources stand in the state's metadata
     under a name that a file may have; a target is the reference. A score that is undefined, or that the judge failed
-    on, is NaN, which inspect counts as unscored; `reason` in the score's metadata says why.
+    on, is NaN, which inspect counts as unscored; its `reason` says why.
 
     Args:
         metrics: their names, as for `--metrics`; those of the settings, else THELMA's, if None.
@@ -52,11 +52,8 @@ def scorer(metrics: Sequence[str] | None = None, **options: Unpack[HarnessOption
                 value={name: getattr(judged.outcome(name), "value", math.nan) for name in harness.names},
                 answer=response,
                 explanation="\n".join([str(judged.head), *(f"{name}: {why}" for name, why in told.items() if why)]),
-                metadata={
-                    "headline": str(judged.head),
-                    "component": judged.head.component,
-                    "reason": judged.reason,
-                },
+                reason=judged.reason or None,
+                metadata={"headline": str(judged.head), "component": judged.head.component},
             )
 
         return score
