@@ -31,8 +31,7 @@ def scripted(**given: Any) -> FakeJudge:
         ("supported", GOOD): "yes",
         ("supported", BAD): Verdict("no", explanation=WHY),
         ("supported", UNKNOWN_SOURCES): "yes",
-
-
+        **{("declines", text): "no" for text in (GOOD, BAD, UNKNOWN_SOURCES, FAILED)},
         ("essential", SOURCES[0]): "yes",
         ("essential", SOURCES[1]): Verdict("no", explanation="it is about the price"),
     }

@@ -90,6 +90,7 @@ def _result(row: JudgedRow, names: Sequence[str]) -> dict[str, Any]:
         **{name: getattr(row.outcome(name), "value", math.nan) for name in names},
         "headline": str(row.head),
         "component": row.head.component,
+        "why": {name: row.why(name) for name in names},
         "status": status,
         "reason": row.reason,
     }

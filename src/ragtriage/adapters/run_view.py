@@ -33,12 +33,12 @@ from ragtriage.store import Store, open_store, project_meant
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-WIDTH = 110
+WIDTH = 100
 """Characters of a line in a notebook."""
 MOST_CASES = 10
 """Cases that a run shows, the worst."""
 _FRAME = (
-    '<pre style="white-space: pre; overflow-x: auto; line-height: 1.35; font-family: Menlo, Consolas, '
+    '<pre style="white-space: pre; overflow-x: auto; font-size: 13px; line-height: 1.35; font-family: Menlo, Consolas, '
     '\'DejaVu Sans Mono\', monospace"><code style="font-family: inherit">{code}</code></pre>'
 )
 
