@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("default")  # those of the framework are
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     yield
-    gc.collect()  # inspect leaves streams open, which is told when they are collected: now, where it counts as a warning
+    gc.collect()  # inspect leaves streams open; here what is told of it counts as a warning
 
 
 def test_the_contract_of_evaluators() -> None:
@@ -40,12 +40,8 @@ def test_the_contract_of_evaluators() -> None:
 
         return solve
 
-    samples = [
-        Sample(
-            input=QUERY, target=GOOD, metadata={"n": n, **({"contexts": row["contexts"]} if row["contexts"] else {})}
-        )
-        for n, row in enumerate(ROWS)
-    ]
+    given = [{"n": n, "contexts": row["contexts"]} for n, row in enumerate(ROWS)]
+    samples = [Sample(input=QUERY, target=GOOD, metadata=metadata) for metadata in given]
     scorer = ragtriage.inspect_ai.scorer(["groundedness"], judge=scripted())
     (log,) = evaluate(
         Task(dataset=samples, solver=rag(), scorer=scorer), model="mockllm/model", display="none", log_dir="logs"

@@ -102,9 +102,9 @@ class Slow(FakeJudge):
     def __init__(self) -> None:
         super().__init__(lambda question: Verdict("yes"))
         self.given_up = threading.Event()
-        self.together = 0
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """See `ragtriage.judges.protocol.Judge`."""
         if any(question.subject == BAD for question in questions):
             try:
                 await asyncio.sleep(60)
@@ -247,7 +247,7 @@ def test_a_store_that_cannot_be_written_fails_rows_and_asks_no_more(
 
 
 def test_a_framework_that_is_missing_or_old_is_told_with_the_range() -> None:
-    with pytest.raises(ConfigError, match="pip install 'no-such-thing>=1.2'"):
+    with pytest.raises(ConfigError, match=r"pip install 'no-such-thing>=1\.2'"):
         require("no-such-thing", "1.2")
     with pytest.raises(ConfigError, match=r"9999.* pip install --upgrade pytest"):
         require("pytest", "9999")
