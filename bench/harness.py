@@ -2,11 +2,12 @@
 
     python bench/harness.py CASES.jsonl [--rows 1000] [--repeat 3] [--in-flight 32]
 
-Two measurements, each side by side in one run and repeated; medians are told.
+Three ways, one after the other in each repeat, each with a store on disk and nothing remembered: a file through
+`evaluate_file`, as every command does; rows that are handed over all at once; rows that threads hand over,
+`--in-flight` at a time. Medians of the repeats, of the time and of the processor's time of a row:
 
-- beside the judge: `--rows` rows by a judge that answers at once, `--in-flight` at a time, with a store on disk: the
-  time a row takes through the harness, and as one batch through the loop that every command runs.
-- rate: CASES by the embedded judge with nothing remembered, `--in-flight` at a time from threads, and as one batch.
+- beside the judge: `--rows` rows by a judge that answers at once. What a way takes more than the file is the harness's.
+- embedded judge: CASES, where only the rate matters.
 """
 
 from __future__ import annotations
@@ -22,35 +23,50 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from ragtriage import FakeJudge
+from ragtriage import EmbeddedJudge, FakeJudge, open_cases, open_store
 from ragtriage.adapters.harness import Harness
+from ragtriage.diagnosis.rules import thresholds_with
+from ragtriage.execution.evaluate_file import evaluate_file
+from ragtriage.judges.protocol import Judge
+from ragtriage.metrics import THELMA
+from ragtriage.runs.evaluation_config import EvaluationConfig
 
 Rows = list[dict[str, Any]]
 
 
-def one_by_one(harness: Harness, rows: Rows, in_flight: int) -> None:
-    with ThreadPoolExecutor(in_flight) as threads:
-        list(threads.map(harness.judged, rows))
+def as_a_file(judge: Judge, rows: Rows, _: int) -> None:
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    with open_store() as store:
+        evaluate_file(open_cases("rows.jsonl"), judge, store, EvaluationConfig(THELMA, thresholds_with({})))
 
 
-def as_one_batch(harness: Harness, rows: Rows, _: int) -> None:
+def all_at_once(judge: Judge, rows: Rows, _: int) -> None:
+    harness = Harness("bench", None, {"judge": judge})
     harness.judge_rows(rows)
+    harness.close()
 
 
-WAYS: dict[str, Callable[[Harness, Rows, int], None]] = {"in flight": one_by_one, "one batch": as_one_batch}
+def in_flight(judge: Judge, rows: Rows, at_once: int) -> None:
+    harness = Harness("bench", None, {"judge": judge})
+    with ThreadPoolExecutor(at_once) as threads:
+        list(threads.map(harness.judged, rows))
+    harness.close()
 
 
-def seconds(way: str, rows: Rows, judge: Any, in_flight: int, *, kept: bool) -> float:
+WAYS: dict[str, Callable[[Judge, Rows, int], None]] = {
+    "as a file": as_a_file, "all at once": all_at_once, "in flight": in_flight,
+}  # fmt: skip
+
+
+def measured(way: str, judge: Judge, rows: Rows, at_once: int) -> tuple[float, float]:
+    """Milliseconds a row, and of the processor's time."""
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        harness = Harness("bench", None, {"judge": judge, **({} if kept else {"store": None})})
-        WAYS[way](harness, rows[:2], in_flight)  # the judge loads its model
-        begun = time.perf_counter()
-        WAYS[way](harness, rows[2:], in_flight)
-        took = time.perf_counter() - begun
-        harness.close()
+        begun, worked = time.perf_counter(), time.process_time()
+        WAYS[way](judge, rows, at_once)
+        found = (time.perf_counter() - begun) / len(rows), (time.process_time() - worked) / len(rows)
         os.chdir("/")
-    return took
+    return 1e3 * found[0], 1e3 * found[1]
 
 
 def made(count: int) -> Rows:
@@ -66,18 +82,20 @@ def main() -> None:
     parser.add_argument("--in-flight", type=int, default=32)
     given = parser.parse_args()
     cases = [json.loads(line) for line in given.cases.read_text(encoding="utf-8").splitlines()]
-    for title, rows, judge, kept in (
-        ("beside the judge", made(given.rows + 2), None, True),
-        ("embedded judge", cases, "embedded", False),
+    rows = made(given.rows)
+    for title, own, judge in (
+        ("beside the judge", rows, lambda: FakeJudge.from_table(default="yes")),
+        ("embedded judge", cases, EmbeddedJudge),
     ):
-        found: dict[str, list[float]] = {way: [] for way in WAYS}
+        found: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
+        for way in WAYS:
+            measured(way, judge(), own[:2], given.in_flight)  # what is loaded once
         for _ in range(given.repeat):
             for way, times in found.items():
-                who = judge or FakeJudge.from_table(default="yes")
-                times.append(1e3 * seconds(way, rows, who, given.in_flight, kept=kept) / (len(rows) - 2))
-        each = {way: statistics.median(times) for way, times in found.items()}
-        told = ", ".join(f"{way} {ms:.2f} ms a row" for way, ms in each.items())
-        print(f"{title}: {told}; {each['one batch'] / each['in flight']:.0%} of one batch's rate", flush=True)
+                times.append(measured(way, judge(), own, given.in_flight))
+        for way, times in found.items():
+            took, worked = (statistics.median(one) for one in zip(*times, strict=True))
+            print(f"{title}, {way}: {took:.2f} ms a row, {worked:.2f} ms of the processor's", flush=True)
 
 
 if __name__ == "__main__":
