@@ -20,6 +20,7 @@ from ragtriage.adapters.stored_run import HarnessRuns
 from ragtriage.config import find_settings, judge_config
 from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import RagtriageError
+from ragtriage.diagnosis.findings import Finding
 from ragtriage.evaluation.engine import JoinedEvaluation
 from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.judge_config import is_local
@@ -209,7 +210,8 @@ class _BackgroundEvaluation:
             self._rest.cancel()
         try:
             sink = _Sink(self._runs, run) if self._runs and run is not None else None
-            return read_record(await self._evaluation.record(case, sink), self._config)
+            record = await self._evaluation.record(case, sink)
+            return read_record(record, sink.findings if sink else self._config.diagnose(record), self._config)
         except RagtriageError as error:
             self._tasks.pop(key, None)  # it may be tried again
             return not_judged(error, self._config, case)
@@ -239,11 +241,13 @@ class _BackgroundEvaluation:
 
 
 class _Sink:
-    """Keeps the records of one run."""
+    """Keeps one record."""
 
     def __init__(self, runs: HarnessRuns, run: str) -> None:
         self._runs, self._run = runs, run
+        self.findings: tuple[Finding, ...] = ()
+        """On the record that was kept."""
 
     def keep(self, record: Record) -> None:
         """See `ragtriage.core.case.Sink`."""
-        self._runs.keep(self._run, record)
+        self.findings = self._runs.keep(self._run, record)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragtriage.core.case import Case, Record
 from ragtriage.core.display import shortened
 from ragtriage.core.errors import RagtriageError
 from ragtriage.core.verdicts import Outcome, Score, Undefined, Verdict
+from ragtriage.diagnosis.findings import Finding
 from ragtriage.diagnosis.headline import UNDETERMINED, Headline, headline
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.metrics import metric_named
@@ -66,9 +68,8 @@ class JudgedRow:
         return shortened("; ".join(dict.fromkeys(map(str, missing))), LONGEST)
 
 
-def read_record(record: Record, config: EvaluationConfig) -> JudgedRow:
-    """A record, read by a configuration."""
-    findings = config.diagnose(record)
+def read_record(record: Record, findings: Sequence[Finding], config: EvaluationConfig) -> JudgedRow:
+    """A record and what was found on it, read by a configuration."""
     return JudgedRow(record, headline(record, findings, config.thresholds, config.rules, config.metrics), config)
 
 

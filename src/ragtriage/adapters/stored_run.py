@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragtriage.core.case import Case, Record
+from ragtriage.diagnosis.findings import Finding
 from ragtriage.execution.evaluate_file import fingerprints_of
 from ragtriage.execution.evaluating import RunSpending
 from ragtriage.judges.budget import Ledger
@@ -65,12 +66,14 @@ class HarnessRuns:
         for _ in writer.todo(row for row in rows if isinstance(row, Case)):
             pass  # each has its place now
 
-    def keep(self, name: str, record: Record) -> None:
-        """Keep a record in the run of this name; raises a StoreError where it can't."""
+    def keep(self, name: str, record: Record) -> tuple[Finding, ...]:
+        """Keep a record in the run of this name, and return its findings; raises a StoreError where it can't."""
         writer, spending = self._writer(name)
-        writer.keep(record, self._config.heading(record, self._config.assess(record)))
+        assessed = self._config.assess(record)
+        writer.keep(record, self._config.heading(record, assessed))
         spending.count(self._ledger.spent)
         self._kept[name].rows.add(record.case)
+        return assessed.findings
 
     def rest(self) -> None:
         """Commit everything and finish the open run; it is continued if further rows come."""
