@@ -201,6 +201,25 @@ def test_a_run_is_readable_while_nothing_is_in_flight_and_goes_on(
     assert (info.rows, info.done) == (2, 2)
 
 
+def test_a_harness_that_is_collected_as_garbage_in_its_own_thread_ends(harness: Harness) -> None:
+    harness.judged(ROWS[0])
+
+    harness._evaluation._loop.call_soon_threadsafe(harness.close)
+    harness._evaluation._thread.join(5)
+
+    assert not harness._evaluation._thread.is_alive()
+    with open_store(create=False) as store:
+        assert [info.state for info in store.runs()] == ["finished"]
+
+
+def test_rows_that_cannot_be_used_are_told_with_the_run(harness: Harness) -> None:
+    harness.judge_rows([ROWS[0], {"answer": GOOD}, {"answer": BAD}])
+    harness.close()
+
+    with open_store(create=False) as store:
+        assert [row.row for row in store.run(1).rejected()] == [2, 3]
+
+
 def test_last_is_never_the_run_of_a_harness(harness: Harness) -> None:
     harness.judged(ROWS[0])
     harness.close()

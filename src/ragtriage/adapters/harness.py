@@ -150,7 +150,8 @@ class Harness:
 
     def judge_rows(self, rows: Sequence[Mapping[str, Any]], run: str = "", *, kept: bool = True) -> list[JudgedRow]:
         """The same of rows as lines of a file, of which equal ones are judged once."""
-        return self.judge_all([self._rows.read(row) for row in rows], run, kept=kept)
+        read = [self._rows.read(row, number) for number, row in enumerate(rows, 1)]
+        return self.judge_all(read, run, kept=kept)
 
     def _joined(self, row: Mapping[str, Any], run: str) -> Future[JudgedRow]:
         return self._evaluation.start(self._evaluation.row(self._rows.read(row), run))
@@ -221,6 +222,9 @@ class _BackgroundEvaluation:
                 self._rest = self._loop.call_later(IDLE, self._runs.rest)
 
     def close(self) -> None:
+        if threading.current_thread() is self._thread:  # garbage is collected in any thread, and this one can't wait
+            threading.Thread(target=self.close, name="ragtriage close").start()
+            return
         if self._runs:
             rest = asyncio.run_coroutine_threadsafe(self._closed_runs(self._runs), self._loop)
             rest.result()

@@ -280,7 +280,7 @@ class LooseRows:
         self._mapping = dict(mapping or {})
         self._layouts: dict[tuple[str, ...], Layout] = {}
 
-    def read(self, row: Mapping[str, Any]) -> Case | Rejected:
+    def read(self, row: Mapping[str, Any], number: int = 1) -> Case | Rejected:
         """The row's case; rejected too where it has no query. Sources that it doesn't have weren't recorded."""
         columns = tuple(row)
         layout = self._layouts.get(columns)
@@ -288,12 +288,12 @@ class LooseRows:
             try:
                 layout = self._layout(row)
             except InputError as error:
-                return Rejected(1, None, str(error))
+                return Rejected(number, None, str(error))
             self._layouts[columns] = layout
         if layout.places["sources"].text == "sources" and "sources" not in row:
             row = {**row, "sources": None}
         reader = RowReader(layout, RowContext(), self._name, empty_is_missing=False, citation_mark=None)
-        return reader.read(RawRow(1, values=row))
+        return reader.read(RawRow(number, values=row))
 
     def _layout(self, row: Mapping[str, Any]) -> Layout:
         try:
