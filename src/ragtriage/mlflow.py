@@ -20,6 +20,8 @@ LOWEST = "3.4.0"
 NAME = "ragtriage"
 PATIENCE = 300.0
 """Seconds that MLflow gives a scorer which says nothing else."""
+MOST_QUOTED = 120
+"""Characters of a source that say which one it is."""
 _RUN = "mlflow.sourceRun"
 _RUN_OF_ASSESSMENT = "mlflow.assessment.sourceRunId"
 
@@ -105,11 +107,17 @@ class _Retrieved:
         """
         import mlflow
 
+        from ragtriage.core.display import shortened
+
         for source, verdict in judged.needed_sources():
             if source < len(self._places):
                 span, at = self._places[source]
+                text = shortened(judged.record.case.known_sources[source].text, MOST_QUOTED)
                 metadata = {"chunk_index": str(at), **({_RUN_OF_ASSESSMENT: run} if run else {})}
-                told = {"value": verdict.value == "yes", "rationale": verdict.explanation or None}
+                told = {
+                    "value": verdict.value == "yes",
+                    "rationale": ": ".join(filter(None, (f"“{text}”", verdict.explanation))),
+                }
                 one = _feedback(harness, "source_precision", "source_needed", **told, span_id=span, metadata=metadata)
                 with suppress(mlflow.exceptions.MlflowException):  # the trace isn't in this store
                     mlflow.log_assessment(trace_id=self._trace.info.trace_id, assessment=one)

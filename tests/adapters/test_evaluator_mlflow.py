@@ -79,6 +79,7 @@ def test_the_contract_of_evaluators() -> None:
     needed = {one.metadata["chunk_index"]: one for one in feedback(traces[0], "source_needed")}
     assert {at: one.feedback.value for at, one in needed.items()} == {"0": True, "1": False}
     assert {one.span_id for one in needed.values()} == {span.span_id}
+    assert needed["1"].rationale == f"“{SOURCES[1]}”: it is about the price"
     assert feedback(traces[2], "source_needed") == []
     with_sources = [one.info.trace_id for one in traces if feedback(one, "source_needed")]
     assert len(with_sources) == 3
