@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ragtriage.adapters.run_view import open_run
     from ragtriage.core.case import Case, Record, Source, Turn
     from ragtriage.core.errors import (
         ApplicationError,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from ragtriage.store import open_store
 
 _HOMES = {
+    "adapters.run_view": ("open_run",),
     "core.case": ("Case", "Record", "Source", "Turn"),
     "diagnosis.findings": ("Evidence", "Finding", "diagnose"),
     "diagnosis.headline": ("Headline", "headline"),
@@ -134,6 +136,7 @@ __all__ = [  # written out, so that type checkers and readers see it; a test com
     "needs_of",
     "only_where_not",
     "open_cases",
+    "open_run",
     "open_store",
     "plan",
     "share",

@@ -1,13 +1,24 @@
-"""For Haystack: `collect` asks a pipeline or an agent, and gives cases."""
+"""For Haystack: `collect` asks a pipeline or an agent; `RagtriageEvaluator` is a component that judges.
+
+Importing this imports no Haystack.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from ragtriage.adapters.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from ragtriage.adapters.collecting import acollect, collect
 
-__all__ = ["acollect", "collect"]
-__getattr__ = lazy_names(__name__, dict.fromkeys(__all__, "ragtriage.adapters.collecting"))
+__all__ = ["RagtriageEvaluator", "acollect", "collect"]  # noqa: F822  # made by __getattr__
+_collecting = lazy_names(__name__, dict.fromkeys(("acollect", "collect"), "ragtriage.adapters.collecting"))
+
+
+def __getattr__(name: str) -> Any:
+    """The component is made when it is first used."""
+    if name == "RagtriageEvaluator":
+        return import_module("ragtriage.adapters.haystack_evaluator").evaluator_class()
+    return _collecting(name)

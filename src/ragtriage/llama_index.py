@@ -1,4 +1,7 @@
-"""For LlamaIndex: `collect` asks an engine, a retriever, an agent or a workflow, and gives cases."""
+"""For LlamaIndex: `collect` asks an engine, a retriever, an agent or a workflow; `evaluators` are for its runner.
+
+Importing this imports no LlamaIndex.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from ragtriage.adapters.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from ragtriage.adapters.collecting import acollect, collect
+    from ragtriage.adapters.llama_index_evaluators import evaluators
 
-__all__ = ["acollect", "collect"]
-__getattr__ = lazy_names(__name__, dict.fromkeys(__all__, "ragtriage.adapters.collecting"))
+__all__ = ["acollect", "collect", "evaluators"]
+_COLLECTING = dict.fromkeys(("acollect", "collect"), "ragtriage.adapters.collecting")
+__getattr__ = lazy_names(__name__, {**_COLLECTING, "evaluators": "ragtriage.adapters.llama_index_evaluators"})

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+FOLDER = EXAMPLES / "frameworks"
+NEEDS = {"mlflow": ("mlflow", "pandas"), "langsmith": ("langsmith",), "pandas": ("pandas",), "inspect": ("inspect_ai",)}
 
 
 @pytest.fixture(
@@ -76,3 +78,26 @@ def test_what_needs_more_than_the_question_is_refused_before_anything_is_asked(t
 
 def test_it_is_short(example: tuple[str, str, str]) -> None:
     assert len((EXAMPLES / example[0]).read_text(encoding="utf-8").splitlines()) < 60
+
+
+def test_every_example_is_run() -> None:
+    assert {path.stem for path in FOLDER.glob("with_*.py")} == {f"with_{name}" for name in NEEDS}
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_an_example_runs_as_it_is_and_finds_the_wrong_promise(name: str, tmp_path: Path) -> None:
+    for package in NEEDS[name]:
+        if find_spec(package) is None:
+            pytest.skip(f"{package} isn't installed")
+
+    done = subprocess.run(
+        [sys.executable, FOLDER / f"with_{name}.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "groundedness" in done.stdout
+    assert (tmp_path / ".ragtriage" / "runs.sqlite").is_file()
+
+
+def test_examples_are_short() -> None:
+    assert {path.name: n for path in FOLDER.glob("*.py") if (n := len(path.read_text().splitlines())) >= 60} == {}

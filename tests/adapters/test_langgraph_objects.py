@@ -63,10 +63,10 @@ def agent(**how: Any) -> Any:
         return "\n".join(one.page_content for one in documents), documents
 
     if importlib.util.find_spec("langchain"):
-        from langchain.agents import create_agent  # noqa: PLC0415  # not among the lowest versions
+        from langchain.agents import create_agent  # not among the lowest versions
 
         return create_agent(ToolUser(), [search], **how)
-    from langgraph.prebuilt import create_react_agent  # noqa: PLC0415  # the newest warn of it
+    from langgraph.prebuilt import create_react_agent  # the newest warn of it
 
     return create_react_agent(ToolUser(), [search], **how)
 
@@ -125,9 +125,9 @@ def test_the_artifact_of_a_tool_stands_for_a_search_that_no_callback_tells_of() 
         return documents[0].page_content, documents
 
     if importlib.util.find_spec("langchain"):
-        from langchain.agents import create_agent as create  # noqa: PLC0415  # as above
+        from langchain.agents import create_agent as create  # as above
     else:
-        from langgraph.prebuilt import create_react_agent as create  # noqa: PLC0415  # as above
+        from langgraph.prebuilt import create_react_agent as create  # as above
     [case] = asked(create(ToolUser(), [search]), QUESTIONS[:1])
 
     assert case.response == answer_to(QUESTIONS[0])

@@ -191,6 +191,7 @@ def test_a_package_that_is_missing_or_too_old_is_named_with_what_is_needed() -> 
     with pytest.raises(ConfigError, match=r"numpy>=99\.0 is needed, and numpy .* is installed: pip install -U"):
         require("numpy", "99.0")
     require("numpy", "1.2")
+    require("no-such-framework", "1.2", "numpy")
 
 
 def test_the_question_goes_into_the_one_input_that_is_so_named() -> None:
@@ -235,7 +236,7 @@ def test_importing_a_frameworks_module_loads_no_framework_and_nothing_heavy(name
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
-    import ragtriage.langchain  # noqa: PLC0415  # only here
+    import ragtriage.langchain  # only here
 
     with pytest.raises(AttributeError, match=r"module 'ragtriage\.langchain' has no attribute 'nothing'"):
         ragtriage.langchain.nothing  # noqa: B018

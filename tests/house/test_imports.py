@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import ragtriage
 
 SRC = Path(ragtriage.__file__).parent
@@ -20,7 +22,7 @@ MODULES = {
 ORDER = (
     "core", "text", "metrics", "planning", "judges", "evaluation", "diagnosis", "config", "readers", "runs", "store",
     "execution", "collect", "monitor", "testset", "trust", "report", "adapters", "langchain", "llama_index", "haystack",
-    "view", "demo", "cli", "testing", "pytest_plugin", "__main__",
+    "mlflow", "langsmith", "pandas", "inspect_ai", "view", "demo", "cli", "testing", "pytest_plugin", "__main__",
 )  # fmt: skip
 """A package imports only from those before it, without exceptions, also where only a type checker looks."""
 
@@ -112,12 +114,17 @@ def test_nobody_imports_the_package_root_but_for_its_version() -> None:
         assert "from ragtriage import __version__" in text, name
 
 
-def test_importing_the_package_loads_nothing_heavy() -> None:
+FRAMEWORKS = ("mlflow", "langsmith", "pandas", "inspect_ai", "llama_index", "haystack")
+"""Each has a module of its own."""
+
+
+@pytest.mark.parametrize("module", ["ragtriage", *(f"ragtriage.{name}" for name in FRAMEWORKS)])
+def test_importing_the_package_loads_nothing_heavy(module: str) -> None:
     heavy = (
         "numpy", "onnxruntime", "tokenizers", "sqlalchemy", "jinja2", "rich", "typer", "py3langid", "pyarrow",
-        "pydantic_ai", "pydantic", "openai", "opentelemetry", "ray",
+        "pydantic_ai", "pydantic", "openai", "opentelemetry", "ray", "asyncio", "importlib.metadata", *FRAMEWORKS,
     )  # fmt: skip
-    code = f"import sys, ragtriage; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys, {module}; print([name for name in {heavy} if name in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert shown.stdout.strip() == "[]"

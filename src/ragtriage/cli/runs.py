@@ -59,7 +59,7 @@ def _run_line(info: RunInfo) -> str:
     cost = dollars(info.cost) if info.cost else ""
     trial = f"trial {info.trial + 1} of run {info.repeats}" if info.repeats else ""
     maker = "by tests" if info.by_tests else f"by {one_line(info.author, 60)}" if info.author else ""
-    watch = "" if info.by_tests else one_line(info.configuration.get(MADE_BY, ""), 60)
+    watch = "" if info.aside else one_line(info.configuration.get(MADE_BY, ""), 60)
     project = one_line(info.project, 60) if info.author else ""  # on a server, which projects share
     name, commit = info.about.facts
     judged = one_line(info.judge, 120), one_line(info.input, 120)

@@ -145,6 +145,46 @@ def evaluate_sync(
             runner.run(close())
 
 
+class JoinedEvaluation:
+    """An evaluation that cases join one by one, on a running loop; see `evaluate` for arguments.
+
+    Cases that are in flight together are judged together. A case that is cancelled takes no other along.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        *,
+        metrics: Sequence[Metric] = THELMA,
+        also: Sequence[Step] = (),
+        window: int = WINDOW,
+        language: Callable[[Case], str] = language_of,
+    ) -> None:
+        self._planned = plan(metrics, also)
+        self._asked = _Asked(judge)
+        self._free = asyncio.Semaphore(window)
+        self._language = language
+
+    async def record(self, case: Case, sink: Sink | None = None) -> Record:
+        """Evaluate one case, beside those that are in flight, and keep it.
+
+        Raises:
+            JudgeError: the judge can't be asked about this case.
+            StoreError: the sink can't keep the record, or couldn't keep an earlier one: nothing more is asked then.
+        """
+        async with self._free:
+            try:
+                if self._asked.failed:
+                    raise self._asked.failed
+                record = await _evaluate_case(case, self._planned, self._asked, self._language)
+                if sink:
+                    sink.keep(record)
+            except StoreError as error:
+                self._asked.fails(error)
+                raise
+            return record
+
+
 @dataclass
 class _Asked:
     """The judge, which is asked nothing more once answers or records can't be kept."""

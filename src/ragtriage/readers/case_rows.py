@@ -10,6 +10,7 @@ from typing import Any
 
 from ragtriage.core.case import Case, Source, Turn
 from ragtriage.core.display import one_line, plural
+from ragtriage.core.errors import InputError
 from ragtriage.readers.columns import Layout, find_layout, number_of
 from ragtriage.readers.field_values import (
     NO_TIME,
@@ -264,3 +265,40 @@ def cases_from(
     layout = find_layout(list(rows), dict(mapping or {}), name)
     reader = RowReader(layout, RowContext(), name, empty_is_missing=False, citation_mark=citation_mark)
     return [reader.read(RawRow(number, values=row)) for number, row in enumerate(rows, 1)]
+
+
+class LooseRows:
+    """Rows that come one by one, from no file, such as those of another framework's evaluation.
+
+    Args:
+        name: what messages call them.
+        mapping: our field → where it stands, as for `open_cases`.
+    """
+
+    def __init__(self, name: str, mapping: Mapping[str, str] | None = None) -> None:
+        self._name = name
+        self._mapping = dict(mapping or {})
+        self._layouts: dict[tuple[str, ...], Layout] = {}
+
+    def read(self, row: Mapping[str, Any], number: int = 1) -> Case | Rejected:
+        """The row's case; rejected too where it has no query. Sources that it doesn't have weren't recorded."""
+        columns = tuple(row)
+        layout = self._layouts.get(columns)
+        if layout is None:
+            try:
+                layout = self._layout(row)
+            except InputError as error:
+                return Rejected(number, None, str(error))
+            self._layouts[columns] = layout
+        if layout.places["sources"].text == "sources" and "sources" not in row:
+            row = {**row, "sources": None}
+        reader = RowReader(layout, RowContext(), self._name, empty_is_missing=False, citation_mark=None)
+        return reader.read(RawRow(number, values=row))
+
+    def _layout(self, row: Mapping[str, Any]) -> Layout:
+        try:
+            return find_layout([row], self._mapping, self._name)
+        except InputError:
+            if "sources" in self._mapping or "sources" in row:
+                raise
+            return find_layout([{**row, "sources": None}], self._mapping, self._name)

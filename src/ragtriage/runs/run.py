@@ -29,7 +29,11 @@ COPYING: State = "copying"
 MADE_BY = "made_by"
 """The key in a run's configuration that says what made it; without one, a person's command did."""
 TESTS = "pytest"
-"""Made by a test session, so never the `last` run that a person means."""
+"""Made by a test session."""
+HARNESS = "harness"
+"""Made by the evaluation of another framework."""
+ASIDE = (TESTS, HARNESS)
+"""What is made on the way of something else, so never the `last` run that a person means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +104,13 @@ class RunInfo:
 
     @property
     def by_tests(self) -> bool:
-        """Whether a test session made it: such a run is shown by its number and never meant by `last`."""
+        """Whether a test session made it."""
         return self.configuration.get(MADE_BY) == TESTS
+
+    @property
+    def aside(self) -> bool:
+        """Whether tests or another framework's evaluation made it: shown by its number and never meant by `last`."""
+        return self.configuration.get(MADE_BY) in ASIDE
 
     @property
     def complete(self) -> bool:

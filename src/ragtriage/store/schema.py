@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from ragtriage.runs.run import COPYING, MADE_BY, TESTS
+from ragtriage.runs.run import ASIDE, COPYING, MADE_BY
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
@@ -123,10 +123,10 @@ COUNTS = ("done", "failed", "rejected")
 """Those of the counts that a run is listed with."""
 
 
-def not_by_tests() -> sa.ColumnElement[bool]:
-    """Whether a run wasn't made by a test session; its mark can't stand within a text, where quotes are escaped."""
+def not_aside() -> sa.ColumnElement[bool]:
+    """Whether `last` can mean a run; the mark of one that it can't never stands in a text, where quotes are escaped."""
     written = sa.type_coerce(runs.c.configuration, sa.Text)
-    return written.not_like(f"%{json.dumps({MADE_BY: TESTS})[1:-1]}%")
+    return sa.and_(*(written.not_like(f"%{json.dumps({MADE_BY: made})[1:-1]}%") for made in ASIDE))
 
 
 def listed_for(project: str | None) -> sa.ColumnElement[bool]:

@@ -25,7 +25,7 @@ from ragtriage.store.schema import (
     cases,
     listed_for,
     meta,
-    not_by_tests,
+    not_aside,
     readings,
     rejected,
     runs,
@@ -123,7 +123,7 @@ def read_run(
 ) -> RunInfo:
     """The run with a number, also as a text, or the `last`: the newest, or the first of the newest repeated evaluation.
 
-    A run that a test session made is never the last.
+    A run that tests or another framework's evaluation made is never the last.
 
     Args:
         connection: to read from.
@@ -140,7 +140,7 @@ def read_run(
         return found[0]
     by_number = select(runs.c.number, runs.c.repeats).where(listed_for(None)).order_by(runs.c.number.desc()).limit(10)
     mine = by_number.where(listed_for(project))
-    newest = connection.execute(mine.where(not_by_tests()) if text == "last" else mine).all()
+    newest = connection.execute(mine.where(not_aside()) if text == "last" else mine).all()
     if not newest and (text == "last" or connection.execute(by_number).first() is None):
         raise NotStoredError(no_run(connection, project))
     there = f"the newest are {', '.join(str(row.number) for row in newest or connection.execute(by_number))}"
@@ -155,7 +155,7 @@ def no_run(connection: Connection, project: str | None) -> str:
     """That there is no last run, and of which projects there are runs."""
     if project is not None:
         others = connection.execute(
-            select(runs.c.project).where(not_by_tests(), listed_for(None)).distinct().limit(10)
+            select(runs.c.project).where(not_aside(), listed_for(None)).distinct().limit(10)
         ).scalars()
         if named := sorted(others):
             return (
@@ -356,7 +356,7 @@ class InputScan(RowsHash):
         self._database = database
         self._unchanged = 0
         self._waiting: list[tuple[bytes, bytes]] = []
-        same = (runs.c.input == input) & (runs.c.state == FINISHED) & not_by_tests() & listed_for(project)
+        same = (runs.c.input == input) & (runs.c.state == FINISHED) & not_aside() & listed_for(project)
         a_part = runs.c.number.in_(select(windows.c.run))  # of the file, as a watch read it
         last = select(func.max(runs.c.number)).where(same, ~a_part)
         self.last_run: int | None = database.read(lambda connection: connection.execute(last).scalar())

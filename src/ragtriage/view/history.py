@@ -75,7 +75,7 @@ class History:
 
 def history_of(runs: OpenedRuns, project: str | None = None) -> History:
     """The newest runs; what isn't counted yet is left out, and comes when the page is renewed."""
-    every = [info for info in runs.source.runs() if not info.by_tests and (project is None or info.project == project)]
+    every = [info for info in runs.source.runs() if not info.aside and (project is None or info.project == project)]
     waiting, found = False, []
     until = time.monotonic() + PATIENCE
     for at, info in enumerate(every[:MOST]):
@@ -156,7 +156,7 @@ def run_before(runs: OpenedRuns, info: RunInfo) -> RunInfo | None:
     if runs.source.store is None:
         return None
     earlier = (one for one in runs.source.runs() if one.number < info.number and one.input == info.input)
-    alike = (one for one in earlier if one.complete and one.repeats is None and not one.by_tests)
+    alike = (one for one in earlier if one.complete and one.repeats is None and not one.aside)
     return next((one for one in alike if one.project == info.project and one.number != info.repeats), None)
 
 

@@ -225,9 +225,9 @@ class RunScores:
             why = FAILED if outcome.failed else outcome.reason if metric_named(name) else OWN_REASON
             quoted = shortened(outcome.reason, LONGEST) if self._quote else None
             return SentScore(name, None, why, outcome.failed, explanation=quoted)
-        explained = _explanation(metric, outcome) if self._quote else None
+        explained = explanation_of(metric, outcome) if self._quote else None
         label = _label(metric, outcome.value, self._config.thresholds)
-        claims = _claims(metric, outcome, record, quote=self._quote) if metric and record and self._claims else []
+        claims = claims_of(metric, outcome, record, quote=self._quote) if metric and record and self._claims else []
         return SentScore(
             name,
             outcome.value,
@@ -280,7 +280,7 @@ def _label(metric: Metric | None, value: float, thresholds: Mapping[str, float])
     return level_of(value, thresholds[metric.name], metric.better)
 
 
-def _explanation(metric: Metric | None, score: Score) -> str | None:
+def explanation_of(metric: Metric | None, score: Score) -> str | None:
     """The components that speak against the answer, with the judge's words; else how many there are."""
     bad = [part for part in score.parts if part.good is False]
     lines = []
@@ -294,7 +294,7 @@ def _explanation(metric: Metric | None, score: Score) -> str | None:
     return shortened(" · ".join(lines) or counted_text(score.parts), LONGEST) or None
 
 
-def _claims(metric: Metric, score: Score, record: Record, *, quote: bool) -> list[ClaimVerdict]:
+def claims_of(metric: Metric, score: Score, record: Record, *, quote: bool) -> list[ClaimVerdict]:
     """The claims of the response that a score rests on; none where it rests on something else."""
     if all(getattr(step, "components", None) != CLAIMS for step in metric.needs.values()):
         return []

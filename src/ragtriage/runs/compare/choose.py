@@ -99,10 +99,7 @@ def earlier_run(store: RunList, new: Chosen) -> Run | None:
 
 def _may_be_base(info: RunInfo, new: Chosen) -> bool:
     return (
-        info.number < min(run.number for run in new.runs)
-        and info.complete
-        and info.repeats is None
-        and not info.by_tests
+        info.number < min(run.number for run in new.runs) and info.complete and info.repeats is None and not info.aside
     )
 
 

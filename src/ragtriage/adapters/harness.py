@@ -1,0 +1,257 @@
+"""One evaluation on a background loop that the rows of another framework's harness join.
+
+A harness hands over a row at a time, from threads or from coroutines. Each becomes a case of the same evaluation and
+waits for its record, so the judge batches whatever is in flight.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar
+
+from ragtriage.adapters.judged_row import JudgedRow, not_judged, read_record
+from ragtriage.adapters.stored_run import HarnessRuns
+from ragtriage.config import find_settings, judge_config
+from ragtriage.core.case import Case, Record
+from ragtriage.core.errors import RagtriageError
+from ragtriage.diagnosis.findings import Finding
+from ragtriage.evaluation.engine import JoinedEvaluation
+from ragtriage.judges.build import BuiltJudge, build_judge
+from ragtriage.judges.judge_config import is_local
+from ragtriage.judges.protocol import Judge
+from ragtriage.judges.session import JudgeSession
+from ragtriage.judges.wrappers import Cached, InMemory
+from ragtriage.metrics import RETRIEVAL, metrics_named
+from ragtriage.readers import Rejected
+from ragtriage.readers.case_rows import LooseRows
+from ragtriage.runs.case_row import content_hash
+from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.run import HARNESS
+from ragtriage.store import open_answers, open_store, project_meant
+
+MOST_KEPT = 10_000
+"""Rows that are remembered, so that one that is asked for again isn't evaluated again."""
+IDLE = 1.0
+"""Seconds without a row after which the run is finished; the next row continues it."""
+T = TypeVar("T")
+_Key = tuple[str | None, bytes | None]
+
+
+class HarnessOptions(TypedDict, total=False):
+    """What every adapter takes beside its metrics; what isn't given comes from the settings."""
+
+    judge: str | Judge
+    """`embedded`, or `PROVIDER:MODEL`: only then is anything sent."""
+    budget: float
+    """US dollars that a language model may cost."""
+    store: str | Path | None
+    """Where the run and the answers are kept; None keeps nothing."""
+    fields: Mapping[str, str]
+    """Our field → where it stands in a row, as with `--map`."""
+    before: Iterable[Mapping[str, Any]]
+    """Rows whose answers are known already: they are judged first, as one batch."""
+
+
+class Harness:
+    """What an adapter asks: a row in, what is told of it out. It ends with the last reference to it.
+
+    Args:
+        name: the framework, by which runs are called.
+        metrics: their names; those of the settings, else THELMA's, if None.
+        options: see `HarnessOptions`.
+        made_by: marks its runs as none that `last` means; None for those that it does.
+
+    Raises:
+        ConfigError: a metric, a setting or the judge can't be used, as where a key is missing. Nothing was asked.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        metrics: Sequence[str] | None = None,
+        options: HarnessOptions | None = None,
+        *,
+        made_by: str | None = HARNESS,
+    ) -> None:
+        given: HarnessOptions = options or {}
+        settings = find_settings(Path.cwd())
+        chosen = metrics_named([metrics] if isinstance(metrics, str) else metrics or settings.metrics)
+        self.config = EvaluationConfig(
+            chosen, settings.thresholds, settings.rules, settings.costs, settings.prompt_price
+        )
+        judge = given.get("judge", settings.judge)
+        session = None
+        if isinstance(judge, str | tuple):
+            named: dict[str, Any] = {"budget": given["budget"]} if "budget" in given else {}
+            named |= {"judge": (judge,) if isinstance(judge, str) else judge} if "judge" in given else {}
+            session = JudgeSession.of(judge_config(settings, named))
+        where = given.get("store", settings.store)
+        kept = "store" not in given or where is not None
+        store = open_store(where, project=project_meant(settings.project, where)) if kept else None
+        answers = open_answers(store.database) if store else None
+        memory = answers or InMemory()
+        if session is not None:
+            built = build_judge(session, memory, free=answers and answers.free)
+        else:
+            built = BuiltJudge(Cached(judge, memory), memory)  # type: ignore[arg-type]  # a name has a session
+        built.open()
+        self.names = tuple(m.name for m in chosen)
+        self.judge = built.judge.name()
+        self.names_places = "fields" in given
+        """Whether the user says where our fields stand."""
+        self._rows = LooseRows(name, {"id": "", **given.get("fields", {})})
+        runs = HarnessRuns(store, answers, built, self.config, name, made_by) if store and answers else None
+        self._evaluation = _BackgroundEvaluation(built, self.config, runs)
+        self.close = weakref.finalize(self, self._evaluation.close)
+        """Finish the run and let go of the judge and the store. Called also at the end of the program."""
+        if before := [*given.get("before", ())]:
+            self.judge_rows(before, kept=False)
+
+    def by_code(self, metric: str) -> bool:
+        """Whether a metric is computed on this machine, without a language model."""
+        return is_local(self.judge) or metric in {m.name for m in RETRIEVAL}
+
+    def judged(self, row: Mapping[str, Any], run: str = "", timeout: float | None = None) -> JudgedRow:
+        """Judge one row, and wait for it; a row that is given up takes no other along.
+
+        Args:
+            row: as a line of a file.
+            run: the name of the run that keeps it.
+            timeout: seconds.
+
+        Raises:
+            TimeoutError: it took longer.
+        """
+        future = self._joined(row, run)
+        try:
+            return future.result(timeout)
+        except BaseException:  # also a Ctrl-C
+            future.cancel()
+            raise
+
+    async def judged_beside(self, row: Mapping[str, Any], run: str = "") -> JudgedRow:
+        """The same on a loop, whichever it is."""
+        return await asyncio.wrap_future(self._joined(row, run))
+
+    def judge_all(self, rows: Sequence[Case | Rejected], run: str = "", *, kept: bool = True) -> list[JudgedRow]:
+        """Judge rows that are all known as one batch, in their order; one that says the same as another is told so."""
+        future = self._evaluation.start(self._evaluation.all_rows(rows, run if kept else None))
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def judge_rows(self, rows: Sequence[Mapping[str, Any]], run: str = "", *, kept: bool = True) -> list[JudgedRow]:
+        """The same of rows as lines of a file, of which equal ones are judged once."""
+        read = [self._rows.read(row, number) for number, row in enumerate(rows, 1)]
+        return self.judge_all(read, run, kept=kept)
+
+    def _joined(self, row: Mapping[str, Any], run: str) -> Future[JudgedRow]:
+        return self._evaluation.start(self._evaluation.row(self._rows.read(row), run))
+
+
+class _BackgroundEvaluation:
+    """The evaluation and its run, in a thread of their own, where everything but `start` and `close` is called."""
+
+    def __init__(self, built: BuiltJudge, config: EvaluationConfig, runs: HarnessRuns | None) -> None:
+        self._built, self._config, self._runs = built, config, runs
+        self._evaluation = JoinedEvaluation(
+            built.judge, metrics=config.metrics, also=config.diagnosis_steps, window=built.window
+        )
+        self._tasks: dict[_Key, asyncio.Task[JudgedRow]] = {}
+        self._waiting: Counter[_Key] = Counter()
+        self._in_flight = 0
+        self._rest: asyncio.TimerHandle | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="ragtriage", daemon=True)
+        self._thread.start()
+
+    def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    async def all_rows(self, rows: Sequence[Case | Rejected], run: str | None) -> list[JudgedRow]:
+        if self._runs and run is not None:
+            self._runs.begin(run, rows)
+        found = await asyncio.gather(*(self.row(row, run) for row in rows))
+        for at, row in enumerate(rows):
+            if isinstance(row, Rejected) and row.twin_of and row.field is None:  # the same content
+                found[at] = found[row.twin_of - 1]
+        return found
+
+    async def row(self, case: Case | Rejected, run: str | None) -> JudgedRow:
+        if isinstance(case, Rejected):
+            return not_judged(case, self._config)
+        key = run, content_hash(case)
+        task = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = asyncio.create_task(self._judged(case, run, key))
+            if len(self._tasks) > MOST_KEPT and (oldest := next(iter(self._tasks))) not in self._waiting:
+                del self._tasks[oldest]
+        self._waiting[key] += 1
+        try:
+            return await asyncio.shield(task)
+        finally:
+            self._waiting[key] -= 1
+            if not self._waiting[key]:
+                del self._waiting[key]
+                if not task.done():
+                    task.cancel()
+                    self._tasks.pop(key, None)
+
+    async def _judged(self, case: Case, run: str | None, key: _Key) -> JudgedRow:
+        self._in_flight += 1
+        if self._rest:
+            self._rest.cancel()
+        try:
+            sink = _Sink(self._runs, run) if self._runs and run is not None else None
+            record = await self._evaluation.record(case, sink)
+            return read_record(record, sink.findings if sink else self._config.diagnose(record), self._config)
+        except RagtriageError as error:
+            self._tasks.pop(key, None)  # it may be tried again
+            return not_judged(error, self._config, case)
+        finally:
+            self._in_flight -= 1
+            if self._runs and not self._in_flight:
+                self._rest = self._loop.call_later(IDLE, self._runs.rest)
+
+    def close(self) -> None:
+        if threading.current_thread() is self._thread:  # garbage is collected in any thread, and this one can't wait
+            threading.Thread(target=self.close, name="ragtriage close").start()
+            return
+        if self._runs:
+            rest = asyncio.run_coroutine_threadsafe(self._closed_runs(self._runs), self._loop)
+            rest.result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _closed_runs(self, runs: HarnessRuns) -> None:
+        if self._rest:
+            self._rest.cancel()
+        try:
+            runs.rest()
+        finally:
+            try:
+                self._built.close()
+            finally:
+                runs.close()
+
+
+class _Sink:
+    """Keeps one record."""
+
+    def __init__(self, runs: HarnessRuns, run: str) -> None:
+        self._runs, self._run = runs, run
+        self.findings: tuple[Finding, ...] = ()
+        """On the record that was kept."""
+
+    def keep(self, record: Record) -> None:
+        """See `ragtriage.core.case.Sink`."""
+        self.findings = self._runs.keep(self._run, record)

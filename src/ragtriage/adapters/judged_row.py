@@ -1,0 +1,85 @@
+"""What is told of one row: its scores, what they rest on, how the case is headed, or why there is nothing to tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragtriage.core.case import Case, Record
+from ragtriage.core.display import shortened
+from ragtriage.core.errors import RagtriageError
+from ragtriage.core.verdicts import Outcome, Score, Undefined, Verdict
+from ragtriage.diagnosis.findings import Finding
+from ragtriage.diagnosis.headline import UNDETERMINED, Headline, headline
+from ragtriage.diagnosis.rules import is_bad
+from ragtriage.metrics import metric_named
+from ragtriage.metrics.thelma import groundedness, source_precision
+from ragtriage.monitor.outputs.scores import LONGEST, ClaimVerdict, claims_of, explanation_of
+from ragtriage.readers import Rejected
+from ragtriage.runs.evaluation_config import EvaluationConfig
+
+_FLAG = re.compile(r"--map '?(\w+)=([^\s']+)'?")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRow:
+    """What is told of one row."""
+
+    record: Record
+    """Where nothing was judged, every outcome of it says why."""
+    head: Headline
+    config: EvaluationConfig
+
+    def outcome(self, metric: str) -> Outcome:
+        """One score, or why there is none."""
+        return self.record.outcomes[metric]
+
+    def why(self, metric: str) -> str:
+        """What a score rests on, which quotes the case: what speaks against the answer; or why there is no score."""
+        outcome = self.outcome(metric)
+        if isinstance(outcome, Undefined):
+            return shortened(outcome.reason, LONGEST)
+        return explanation_of(metric_named(metric, self.config.metrics), outcome) or ""
+
+    def passing(self, metric: str) -> bool | None:
+        """Whether a score is on the good side of its threshold; None without one of them."""
+        outcome, own = self.outcome(metric), metric_named(metric, self.config.metrics)
+        threshold = self.config.thresholds.get(metric)
+        if own is None or threshold is None or not isinstance(outcome, Score):
+            return None
+        return not is_bad(outcome.value, threshold, own.better)
+
+    def needed_sources(self) -> list[tuple[int, Verdict]]:
+        """The verdict on every source that was judged: whether the query needs it; sources by place, from 0."""
+        needed = self.record.verdicts(source_precision.needs["needed"])
+        found = zip(needed.components, needed.best(), strict=True) if needed else ()
+        return [(one.source, cell) for one, cell in found if one.source is not None and isinstance(cell, Verdict)]
+
+    def claims(self) -> list[ClaimVerdict]:
+        """The claims of the response, and whether the sources support each; none where groundedness has no score."""
+        outcome = self.record.outcomes.get(groundedness.name)
+        return claims_of(groundedness, outcome, self.record, quote=True) if isinstance(outcome, Score) else []
+
+    @property
+    def reason(self) -> str:
+        """Why scores are missing, each reason once; empty where none is."""
+        missing = (outcome for outcome in self.record.outcomes.values() if isinstance(outcome, Undefined))
+        return shortened("; ".join(dict.fromkeys(map(str, missing))), LONGEST)
+
+
+def read_record(record: Record, findings: Sequence[Finding], config: EvaluationConfig) -> JudgedRow:
+    """A record and what was found on it, read by a configuration."""
+    return JudgedRow(record, headline(record, findings, config.thresholds, config.rules, config.metrics), config)
+
+
+def not_judged(why: Rejected | RagtriageError, config: EvaluationConfig, case: Case | None = None) -> JudgedRow:
+    """A row that can't be used, or that the judge or the store failed on."""
+    if isinstance(why, Rejected):
+        said = f"field {why.field!r}: {why.reason}" if why.field else why.reason
+        found = Undefined(_FLAG.sub(r'fields={"\1": "\2"}', said))
+    else:
+        found = Undefined(str(why), failed=True)
+    outcomes = dict.fromkeys((m.name for m in config.metrics), found)
+    head = Headline("undetermined", UNDETERMINED, "", found.reason, sure=False)
+    return JudgedRow(Record(case or Case("", ""), {}, outcomes), head, config)

@@ -1,0 +1,264 @@
+"""The one evaluation that rows join: from threads, from coroutines, all at once; and the run that keeps it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judged_rows import BAD, GOOD, ROWS, SCORES, assert_reasons, scripted
+
+import ragtriage
+from ragtriage import ConfigError, FakeJudge, Stopped, Verdict, open_store
+from ragtriage.adapters import harness as harness_module
+from ragtriage.adapters.harness import Harness
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Answer
+
+METRICS = ["groundedness"]
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def judge() -> FakeJudge:
+    return scripted()
+
+
+@pytest.fixture
+def harness(judge: FakeJudge) -> Iterator[Harness]:
+    made = Harness("test", METRICS, {"judge": judge})
+    yield made
+    made.close()
+
+
+def value(row: Any) -> float | None:
+    return getattr(row.outcome("groundedness"), "value", None)
+
+
+def test_a_row_is_told_what_it_rests_on(harness: Harness) -> None:
+    judged = [harness.judged(row) for row in ROWS]
+
+    assert [value(row) for row in judged] == list(SCORES)
+    assert_reasons([row.why("groundedness") for row in judged])
+    assert [row.passing("groundedness") for row in judged] == [True, False, None, None]
+    assert judged[3].reason.startswith("failed: ")
+
+
+def test_a_row_without_a_query_is_undefined_with_the_reason(harness: Harness) -> None:
+    judged = harness.judged({"answer": GOOD, "contexts": []})
+
+    assert value(judged) is None
+    assert 'fields={"query": "COLUMN"}' in judged.reason
+    assert "--map" not in judged.reason
+
+
+def test_a_row_whose_sources_nobody_recorded_is_no_row_without_sources(harness: Harness) -> None:
+    assert "weren't recorded" in harness.judged({"question": "Why?", "answer": GOOD}).reason
+
+
+def test_fields_name_where_texts_stand(judge: FakeJudge) -> None:
+    named = Harness("test", METRICS, {"judge": judge, "fields": {"sources": "docs[*].body"}, "store": None})
+
+    row = {"question": "Why?", "answer": GOOD, "docs": [{"body": "Parcels take two days."}]}
+
+    assert value(named.judged(row)) == 1.0
+
+
+def test_one_row_twice_is_judged_once_and_both_get_it(harness: Harness, judge: FakeJudge) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        found = [*threads.map(harness.judged, [ROWS[1]] * 8)]
+
+    assert [value(row) for row in found] == [0.0] * 8
+    assert len(judge.asked) == len(set(judge.asked))
+
+
+def test_the_same_question_with_another_answer_is_another_row(harness: Harness) -> None:
+    first, second = {**ROWS[0], "id": "a"}, {**ROWS[1], "id": "a"}
+
+    assert [value(harness.judged(row)) for row in (first, second)] == [1.0, 0.0]
+
+
+def test_it_works_where_a_loop_runs_already(harness: Harness) -> None:
+    async def notebook() -> list[Any]:
+        blocking = harness.judged(ROWS[0])
+        return [blocking, *(await asyncio.gather(*(harness.judged_beside(row) for row in ROWS[:2])))]
+
+    assert [value(row) for row in asyncio.run(notebook())] == [1.0, 1.0, 0.0]
+
+
+class Slow(FakeJudge):
+    """Waits for ever on what it is told to, and remembers what was given up."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda question: Verdict("yes"))
+        self.given_up = threading.Event()
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """See `ragtriage.judges.protocol.Judge`."""
+        if any(question.subject == BAD for question in questions):
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                self.given_up.set()
+                raise
+        for position, question in enumerate(questions):
+            yield position, (ragtriage.Component(question.subject),) if question.kind == "claims" else Verdict("yes")
+
+
+def test_a_row_that_is_given_up_takes_no_other_along() -> None:
+    judge = Slow()
+    slow = Harness("test", METRICS, {"judge": judge, "store": None})
+
+    with ThreadPoolExecutor(1) as threads:
+        other = threads.submit(slow.judged, ROWS[0])
+        with pytest.raises(TimeoutError):
+            slow.judged(ROWS[1], timeout=0.2)
+        assert judge.given_up.wait(5)
+        assert value(other.result(5)) == 1.0
+    assert value(slow.judged({**ROWS[0], "answer": "Yes."})) == 1.0
+
+
+def test_a_row_that_somebody_else_waits_for_goes_on() -> None:
+    judge = Slow()
+    slow = Harness("test", METRICS, {"judge": judge, "store": None})
+
+    with ThreadPoolExecutor(1) as threads:
+        other = threads.submit(slow.judged, ROWS[1], "", 2.0)
+        time.sleep(0.2)
+        with pytest.raises(TimeoutError):
+            slow.judged(ROWS[1], timeout=0.2)
+        assert not judge.given_up.is_set()
+        with pytest.raises(TimeoutError):
+            other.result(5)
+    assert judge.given_up.wait(5)
+
+
+def test_open_rows_fail_with_the_sentence_where_the_budget_is_reached() -> None:
+    def stop(question: Question) -> Answer:
+        raise Stopped("the budget of $1 is reached")
+
+    stopped = Harness("test", METRICS, {"judge": FakeJudge(stop), "store": None})
+    judged = [stopped.judged(row) for row in ROWS[:2]]
+
+    assert [row.reason for row in judged] == ["failed: the budget of $1 is reached"] * 2
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [({"judge": "nobody"}, "nobody"), ({"judge": "openai:gpt-5-mini"}, "OPENAI_API_KEY")],
+)
+def test_a_judge_that_cannot_be_used_is_told_when_the_evaluator_is_made(
+    options: Any, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    with pytest.raises(ConfigError, match=named):
+        Harness("test", METRICS, options)
+
+
+def test_a_misspelt_metric_is_told_when_the_evaluator_is_made() -> None:
+    with pytest.raises(ConfigError, match="did you mean groundedness"):
+        Harness("test", ["groundednes"])
+
+
+def test_what_is_evaluated_is_a_stored_run_for_each_name(harness: Harness) -> None:
+    for row in ROWS:
+        harness.judged(row, "before")
+    harness.judged(ROWS[0], "after")
+    harness.close()
+
+    with open_store(create=False) as store:
+        after, before = store.runs()
+        assert [(info.input, info.rows, info.done, info.state) for info in (before, after)] == [
+            ("test: before", 4, 3, "finished"),
+            ("test: after", 1, 1, "finished"),
+        ]
+        texts = {record.case.response for record in store.run(before.number).records()}
+    assert texts == {row["answer"] for row in ROWS}
+
+
+def test_a_run_is_readable_while_nothing_is_in_flight_and_goes_on(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(harness_module, "IDLE", 0.05)
+    for row in ROWS[:2]:
+        harness.judged(row)
+        time.sleep(0.4)
+        with open_store(create=False) as store:
+            (info,) = store.runs()
+            assert info.state == "finished"
+
+    assert (info.rows, info.done) == (2, 2)
+
+
+def test_a_harness_that_is_collected_as_garbage_in_its_own_thread_ends(harness: Harness) -> None:
+    harness.judged(ROWS[0])
+
+    harness._evaluation._loop.call_soon_threadsafe(harness.close)
+    harness._evaluation._thread.join(5)
+
+    assert not harness._evaluation._thread.is_alive()
+    with open_store(create=False) as store:
+        assert [info.state for info in store.runs()] == ["finished"]
+
+
+def test_rows_that_cannot_be_used_are_told_with_the_run(harness: Harness) -> None:
+    harness.judge_rows([ROWS[0], {"answer": GOOD}, {"answer": BAD}])
+    harness.close()
+
+    with open_store(create=False) as store:
+        assert [row.row for row in store.run(1).rejected()] == [2, 3]
+
+
+def test_last_is_never_the_run_of_a_harness(harness: Harness) -> None:
+    harness.judged(ROWS[0])
+    harness.close()
+
+    with pytest.raises(ragtriage.NotStoredError):
+        ragtriage.open_run("last")
+    assert ragtriage.open_run(1).number == 1
+
+
+def test_nothing_is_kept_without_a_store(tmp_path: Path, judge: FakeJudge) -> None:
+    Harness("test", METRICS, {"judge": judge, "store": None}).judged(ROWS[0])
+
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_known_answers_are_judged_first_and_kept_when_they_are_asked_for(judge: FakeJudge) -> None:
+    known = Harness("test", METRICS, {"judge": judge, "before": ROWS})
+    asked = len(judge.asked)
+    assert asked
+
+    assert [value(known.judged(row)) for row in ROWS[:2]] == [1.0, 0.0]
+    known.close()
+
+    assert judge.asked[asked:] == []
+    with open_store(create=False) as store:
+        assert [info.rows for info in store.runs()] == [2]
+
+
+def test_a_store_that_cannot_be_written_fails_rows_and_asks_no_more(
+    harness: Harness, judge: FakeJudge, tmp_path: Path
+) -> None:
+    harness.judged(ROWS[0])
+    asked = len(judge.asked)
+    for file in (tmp_path / ".ragtriage").iterdir():
+        file.unlink()
+    texts = [{**ROWS[1], "answer": f"{BAD} {i}"} for i in range(80)]
+    reasons = [row.reason for row in harness.judge_rows(texts)]
+
+    assert all(reason.startswith("failed: ") for reason in reasons)
+    assert harness.judged({**ROWS[1], "answer": "Late."}).reason == reasons[0]
+    assert len(judge.asked) == asked
+    with pytest.raises(ragtriage.StoreError):
+        harness.close()

@@ -1,0 +1,66 @@
+"""A stored run, a case and a comparison, as a notebook shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from judged_rows import ROWS, scripted
+
+import ragtriage
+from ragtriage.adapters.harness import Harness
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    monkeypatch.chdir(tmp_path)
+    for answers in (("Parcels take two days.", HOSTILE), ("Parcels take a year.", HOSTILE)):
+        harness = Harness("test", ["groundedness"], {"judge": scripted()}, made_by=None)
+        harness.judge_rows([{**ROWS[0], "question": f"Q{at}?", "answer": text} for at, text in enumerate(answers)])
+        harness.close()
+    return 1, 2
+
+
+def test_a_run_shows_its_numbers_and_worst_cases(runs: tuple[int, int]) -> None:
+    run = ragtriage.open_run()
+
+    shown = run._repr_html_()
+
+    assert run.number == runs[1]
+    assert "2 cases" in repr(run)
+    assert "Grounded" in shown
+    assert shown.startswith("<pre")
+    assert "<script" not in shown
+
+
+def test_a_case_shows_its_texts_and_none_of_them_as_html(runs: tuple[int, int]) -> None:
+    run = ragtriage.open_run(runs[0])
+    case_id = next(record.case.id for record in run.stored.records() if record.case.response == HOSTILE)
+
+    shown = run.case(case_id)._repr_html_()
+
+    assert "&lt;img src=x" in shown
+    assert "<img" not in shown
+    assert case_id in repr(run.case(case_id))
+
+
+def test_a_comparison_shows_what_changed(runs: tuple[int, int]) -> None:
+    compared = ragtriage.open_run().compare(runs[0])
+
+    assert "Grounded" in compared._repr_html_()
+    assert "Grounded" in repr(compared)
+
+
+def test_a_run_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(ragtriage.NotStoredError):
+        ragtriage.open_run()
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_misspelt_case_is_told(runs: tuple[int, int]) -> None:
+    with pytest.raises(ragtriage.NotStoredError, match="holds no case"):
+        ragtriage.open_run().case("nope")
