@@ -4,8 +4,6 @@ A text from outside may hold escape sequences that move a terminal's cursor, or 
 direction of what follows. Every such character is replaced one for one, so that spans stay right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

@@ -8,8 +8,6 @@ An address is a path, or a URL of what pyarrow's filesystems know: `s3://`, `gs:
 `?` of a URL are the filesystem's options, for example `s3://bucket/run?region=eu-central-1`.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import io
 import os

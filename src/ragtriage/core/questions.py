@@ -4,8 +4,6 @@ Every question is one frozen value with the same five fields, so that it can be 
 evidence; the functions below are the only way to write one, and say what each kind's fields hold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args

@@ -4,8 +4,6 @@ A verdict whose judge states no probability counts as 1 or 0, so everything abou
 gives.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

@@ -3,8 +3,6 @@
 The known faults are read after the evaluation, to say how many of them the judge named; nothing that judges reads them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """From one case's scores to findings: which component to repair, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

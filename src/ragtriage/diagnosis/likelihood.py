@@ -5,8 +5,6 @@ events, whose distribution is exact (Poisson-binomial). Scores that count the sa
 that no verdict counts twice.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

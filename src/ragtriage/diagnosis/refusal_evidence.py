@@ -4,8 +4,6 @@ A score of the sources depends on query and sources only. A finding reads the re
 suggests moves how likely the finding is, and nothing else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from ragtriage.core.case import Record

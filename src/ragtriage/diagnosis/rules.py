@@ -6,8 +6,6 @@ which scores' bad components are quoted as evidence. A user's own rules are furt
 The default thresholds, each with its reason, stand in `thresholds.toml`, the rules in `rules.toml`.
 """
 
-from __future__ import annotations
-
 import math
 import tomllib
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@ Every case is a task of its own that goes on as soon as its answers are there; a
 the questions of many cases itself. At most `window` cases are in flight, so memory doesn't grow with the input.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence

@@ -7,8 +7,6 @@ counts these together with those that depend on a yes. Both leave out what depen
 segment that cites three sources or more, which support it together and none alone, one request for each of them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import heapq

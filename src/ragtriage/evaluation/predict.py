@@ -4,8 +4,6 @@ Tasks and fields are those of a labelled row (`claim`, `sources`, `query`, `text
 `response`); fields that tell where a row comes from are never read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args
 

@@ -5,8 +5,6 @@ granted money and requests for some requests at a time, and asks again when they
 together never passes the budget, and a process that is lost takes little with it.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """From a judge's configuration to the judge: alone, in a jury or in a cascade, with its caches and limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial

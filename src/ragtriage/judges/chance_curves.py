@@ -1,7 +1,5 @@
 """What labels say of a judge's verdicts: the chance of yes behind its probability."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from bisect import bisect

@@ -1,7 +1,5 @@
 """Which judge is wanted, as a value: its names and parts are checked against each other, nothing is built or asked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal

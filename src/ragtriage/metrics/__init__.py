@@ -1,7 +1,5 @@
 """The metrics: one file a family, the tuple of them all, and the names and groups under which they are asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ragtriage.core.display import listed

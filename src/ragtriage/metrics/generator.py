@@ -9,8 +9,6 @@ mixes them up. Its source is *RAGAs: Automated Evaluation of Retrieval Augmented
 3, and for one variant the library of that name.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import prod
 

@@ -7,8 +7,6 @@ public documentation of RAGAs 0.4 (with names of 0.1 to 0.3 that are still met),
 means the same here.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

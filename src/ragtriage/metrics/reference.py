@@ -4,8 +4,6 @@ A claim is incorrect if the reference doesn't support it. A source is relevant i
 reference. The source of both formulas is *RAG Generator Evaluation Metrics* by Kalyan KS.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

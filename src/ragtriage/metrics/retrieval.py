@@ -5,8 +5,6 @@ number of sources that were retrieved. The formulas are those of trec_eval (`P_k
 `ndcg_cut_k`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import log2

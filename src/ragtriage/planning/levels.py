@@ -1,7 +1,5 @@
 """From metrics to the distinct steps that they need, in an order in which they can be taken."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

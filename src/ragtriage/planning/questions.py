@@ -4,8 +4,6 @@ Whatever can be decided without a judge is decided here: a text that is missing 
 can't support or answer anything, so a match against an empty text is no without asking.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

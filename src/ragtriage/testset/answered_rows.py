@@ -1,7 +1,5 @@
 """Answered questions, one a row: `{id, group, cluster, query, answer, response, correct?, retrieved: […]}`."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping

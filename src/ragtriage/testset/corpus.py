@@ -1,7 +1,5 @@
 """Is the answer of a gap group in the corpus at all? If so it was never retrieved, if not the knowledge is missing."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ A typed match compares by what the true answer is: a date, time, number, yes or 
 where the texts leave no room. All else is unknown, which a judge may decide.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import Counter

@@ -8,8 +8,6 @@ if the answer is right, retrieval was at fault; if it is wrong again, the langua
 Two blames of the same answers are compared: GRAMMAR's, from groups of phrasings, and THELMA's, from the texts alone.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections import Counter, defaultdict

@@ -3,8 +3,6 @@
 Low precision is optimism: wrong answers pass. Low recall is cynicism: right answers fail.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

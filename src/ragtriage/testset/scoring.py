@@ -4,8 +4,6 @@ Of one cluster: R = right / (all − those in gap groups) and Acc = right / all 
 and 2 of "GRAMMAR" (section 3.3). Rows of undecided groups are in neither numerator nor denominator.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Blocks of a Markdown text: paragraphs, headings, list items, table rows, code."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ the user's own. Code, links and checkboxes hold none.
 The list of references at the end of a response, and footnotes, explain marks and are no part of the answer.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Where it isn't plain which of several values is the counterpart, or whether a te
 Of what is told here, verdicts hang on values alone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

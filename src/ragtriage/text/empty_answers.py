@@ -1,7 +1,5 @@
 """Words that stand for an answer and are none: "N/A", "null", "None", "Unknown", "-"."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 Also "Source: handbook" behind the last sentence. What they cite is known only where the sources' ids are such names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Numbers of a text, in figures or English words: in one form, as values, or as exactly as they are written."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

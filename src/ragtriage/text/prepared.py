@@ -4,8 +4,6 @@ Claims, sentences, segments, language and every judge read a response as it is p
 response as it was given.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache

@@ -4,8 +4,6 @@ A segment ends after a sentence with marks, or at the end of its paragraph. Head
 references belong to no segment; list items and table rows are paragraphs of their own. All of it is done by rules.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The ids of a case's sources, and what else looks like one of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

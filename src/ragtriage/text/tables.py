@@ -3,8 +3,6 @@
 All become one form, a Markdown table, so that a row is read with its header wherever it comes from.
 """
 
-from __future__ import annotations
-
 import ast
 import csv
 import json

@@ -1,7 +1,5 @@
 """What a reasoning model thinks before it answers: `<think>…</think>` and the like, which is no part of its answer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

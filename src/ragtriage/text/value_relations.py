@@ -1,7 +1,5 @@
 """How two values relate: the same, both possible, not told so, another, or not comparable."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from itertools import product

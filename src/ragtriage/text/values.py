@@ -5,8 +5,6 @@ that two of them can be compared however they are written. Written here, since l
 text: see `docs/design/decisions/values.md`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Words of a text in the form in which they are compared, also with their places, and lists of English words."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """A yes or no alone, read as the answer to its question: "Are dogs allowed?", "No, they aren't." denies just that."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

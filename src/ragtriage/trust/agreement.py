@@ -1,7 +1,5 @@
 """How far a judge's scores, verdicts and preferences agree with labels, beside what word overlap and length get."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 A score is the higher, the more it speaks for label 1 or for answer `a`.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What labels say of a run: corrected means, base rates, thresholds, chances of verdicts, the cascade's bands."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

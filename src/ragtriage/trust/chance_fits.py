@@ -5,8 +5,6 @@ one, linear between the means of its blocks (Oron and Flournoy 2017). They are c
 that they weren't fitted on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ estimator of PPI++ (Angelopoulos, Duchi and Zrnic 2023, "PPI++: Efficient Predic
 the optimal λ). The decision and the formulas stand in `docs/design/trust.md`.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,8 +3,6 @@
 Nothing was trained, tuned or chosen on these cases, and nothing may be: they tell users what each of their judges sees.
 """
 
-from __future__ import annotations
-
 import json
 import time
 import tomllib

@@ -1,7 +1,5 @@
 """A judge's card: what it is, what it was measured on, and what isn't known of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a person who labels a component holds it against, the nearest passages first."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence

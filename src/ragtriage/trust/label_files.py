@@ -4,8 +4,6 @@ One JSON object a line, appended as they are given, the last one on an item coun
 where the judge is likely wrong.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """A person labels items one by one, without the verdict, in a terminal or the viewer; every label is kept at once."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 Labels are of rows, each with its task, or a column of cases: is a high score of a metric a good answer?
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

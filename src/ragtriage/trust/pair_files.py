@@ -1,7 +1,5 @@
 """Pairs of two versions of a case, one known to be better, and files of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path

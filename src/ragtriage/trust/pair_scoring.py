@@ -3,8 +3,6 @@
 THELMA's table 1 is this for its metrics, and for RAGAs' by the same judge.
 """
 
-from __future__ import annotations
-
 import asyncio
 import tomllib
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """A file of rows in, a file of predictions or components out: `ragtriage judge ask` and `judge split`."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

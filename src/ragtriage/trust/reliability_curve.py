@@ -1,7 +1,5 @@
 """The judge's reliability curve: how often people said yes where it said how likely a yes is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

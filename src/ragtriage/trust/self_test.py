@@ -3,8 +3,6 @@
 That is: contradictions, and verdicts that change when the meaning doesn't.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

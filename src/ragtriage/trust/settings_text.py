@@ -1,7 +1,5 @@
 """Fitted values in the text of a settings file, of which nothing else is changed."""
 
-from __future__ import annotations
-
 import copy
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """How far two people who labelled the same items agree: the bound of what a judge can reach."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Words, numbers and names of a text, as far as rules can tell what it is about, and paraphrases by rules."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -3,8 +3,6 @@
 All texts are data in the state, claims and sub-questions too; the instructions are constant words with names of fields.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache

@@ -3,8 +3,6 @@
 A few packaged claims are asked about packaged texts, in the words in which an evaluation asks them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import tomllib
 from collections.abc import Sequence

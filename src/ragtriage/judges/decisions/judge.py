@@ -1,7 +1,5 @@
 """The judge that asks a decision model."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import re

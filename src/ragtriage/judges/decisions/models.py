@@ -1,7 +1,5 @@
 """Decision models by name: `SERVICE:MODEL[@ADDRESS]`, and what is known of the services."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Questions about texts that are too large for one request, as questions about overlapping windows of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ Read are probabilities, usage and the model's name. A server's own `confidence` 
 formulas are in use for the one, and the other is a threshold of its own.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The words in which a decision model is asked: `words.toml`, with a user's own in their place."""
 
-from __future__ import annotations
-
 import hashlib
 import tomllib
 from collections.abc import Mapping

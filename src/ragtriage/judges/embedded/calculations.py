@@ -4,8 +4,6 @@ Numbers are results of calculations that are written out, if they are right and 
 dates are one of the evidence or the query, plus or minus a span of time.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from calendar import monthrange

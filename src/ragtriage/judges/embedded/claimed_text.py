@@ -9,8 +9,6 @@
   the question), and a request for a summary, a comparison or a letter everything about its topic.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -10,8 +10,6 @@ sentence with all of a claim's words is checked for what its "not" applies to. O
 concluded from a question, a myth, a plan, a condition, "not only", or evidence that says both.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass

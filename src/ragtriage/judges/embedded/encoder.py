@@ -1,7 +1,5 @@
 """Texts to vectors: all-MiniLM-L6-v2, int8, run by onnxruntime."""
 
-from __future__ import annotations
-
 import math
 import re
 import threading

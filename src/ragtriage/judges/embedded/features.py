@@ -6,8 +6,6 @@ question alone, never on what else is asked.
 A comparison tells how much of a sentence is found where: by words, word vectors and meaning.
 """
 
-from __future__ import annotations
-
 import math
 import tomllib
 from collections.abc import Callable

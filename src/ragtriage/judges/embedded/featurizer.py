@@ -1,7 +1,5 @@
 """Questions as what the fitted models weigh: rows of numbers, and pairs of texts for the reader."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What is read from a text before anything is compared: its sentences with their words, numbers and names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass

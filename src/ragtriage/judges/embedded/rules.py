@@ -1,7 +1,5 @@
 """The word lists and patterns of the embedded judge: `rules.toml`, read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ragtriage.text.lexicon import Lexicon

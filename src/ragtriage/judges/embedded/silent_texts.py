@@ -6,8 +6,6 @@ the question does. And a text without any amount, rate or time can't say how muc
 count: a table, a list of fields, a notice or a path through menus, where a way is asked for, may be all that is needed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache

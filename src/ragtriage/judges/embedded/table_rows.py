@@ -1,7 +1,5 @@
 """Rows of tables: values that a claim takes from another row; results of queries, which don't name their columns."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

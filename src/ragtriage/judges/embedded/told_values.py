@@ -5,8 +5,6 @@ that the evidence writes otherwise is written as there before a model reads the 
 nearly the same has another value, and no other sentence has the claim's, the claim isn't supported.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ calculated. A number that remains may be made up or may be a count, so it puts t
 wrong.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache

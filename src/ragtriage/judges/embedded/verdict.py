@@ -1,7 +1,5 @@
 """From a probability to a verdict with its reason."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

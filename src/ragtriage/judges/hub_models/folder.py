@@ -1,7 +1,5 @@
 """What lies in the folder of a hub model, which models are known by name, where they lie, and fetching one."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A hub model as the judge of whether sources support a claim, beside the embedded judge, which does the rest."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

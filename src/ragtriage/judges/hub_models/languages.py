@@ -1,7 +1,5 @@
 """Texts of other languages than English, broken into sentences by the same marks: what is done, and where it isn't."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping

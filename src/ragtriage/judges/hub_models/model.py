@@ -1,7 +1,5 @@
 """A hub model at work: pairs of texts in, probabilities out; run by onnxruntime, or by transformers and torch."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """How many requests a server is sent, and where they wait until they may be sent: for a slot, their turn, money."""
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 from collections import deque

@@ -1,7 +1,5 @@
 """Lets requests through to a model: how many at once, how often, how often again, and for how much money."""
 
-from __future__ import annotations
-
 import asyncio
 import random as chance
 import time

@@ -1,7 +1,5 @@
 """A request whose reply is one JSON object: a member for each question, read by its schema and by nothing else."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question

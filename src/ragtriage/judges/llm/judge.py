@@ -1,7 +1,5 @@
 """The judge that asks a language model."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol, TypeVar

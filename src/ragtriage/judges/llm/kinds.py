@@ -7,8 +7,6 @@ reply is read another way, raise the versions of its kinds here: stored answers 
 A form says what a reply holds for a question: the part of its schema, and how that part is read.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

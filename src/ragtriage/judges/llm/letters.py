@@ -5,8 +5,6 @@ reason never changes a verdict. What is broken up or written stands in lists bel
 every form: a sentence of theirs that begins with `why` or `quote` is left out where neither is asked for.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What goes to a model and what comes back, whoever carries it."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ The steps, the scales and the forms of the replies are those of the paper's appe
 our own. The appendix has no prompt for the matches of the two coverages: ours has the form of that for groundedness.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence

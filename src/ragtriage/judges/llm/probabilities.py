@@ -1,7 +1,5 @@
 """How likely yes, no and unknown were where a model wrote one of them: from a server's probabilities of tokens."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The JSON object in a model's reply, and the liberties that models take, where these can be read in one way only."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The lines of a reply: numbered letters, each perhaps with a reason, and lists of texts under their names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Questions about the same evidence share a request, those of one kind or several.
 what is asked about it, then the questions. A form says how the reply is to be written, and reads it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil

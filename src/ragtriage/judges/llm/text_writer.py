@@ -1,7 +1,5 @@
 """Texts that a model is asked to write: over the channel of its verdicts, and kept as they come."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Answers from memory what was answered before: what keeps answers, its keys, and the judge that looks there first."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections import OrderedDict

@@ -3,8 +3,6 @@
 Chances are those at another base rate, by a curve that was fitted to labels, or none at all.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace

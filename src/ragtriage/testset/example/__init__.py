@@ -3,8 +3,6 @@
 It is written out of the files that come with the package; only its database is made.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The steps from a database to questions, each from the files before it to its own, or all in one go."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """A read-only database connection; every statement is limited in time and rows."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import threading

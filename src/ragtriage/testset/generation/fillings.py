@@ -1,7 +1,5 @@
 """Templates filled with values and answered by the database: groups, each with one true answer."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -4,8 +4,6 @@ The criteria of templates are those of table 4 in GRAMMAR (Li, Liu and Gao), and
 of phrasings is told to the model once, and asked for again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Mapping, Sequence

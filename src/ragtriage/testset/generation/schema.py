@@ -1,7 +1,5 @@
 """What is known of a database's structure: tables, columns and keys, and what a person calls them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path

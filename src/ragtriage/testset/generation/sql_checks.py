@@ -1,7 +1,5 @@
 """Whether SQL may be a template: parsed in the database's dialect, held against the schema, refused with the reason."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

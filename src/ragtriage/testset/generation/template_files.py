@@ -1,7 +1,5 @@
 """`templates.yaml` and `phrasings.yaml`: query templates and their phrasings as a person edits them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

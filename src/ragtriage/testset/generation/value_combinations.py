@@ -1,7 +1,5 @@
 """Values for the placeholders of a template: combinations that occur together, sampled by the database's keys."""
 
-from __future__ import annotations
-
 import heapq
 import json
 import math

@@ -3,8 +3,6 @@
 A language model writes claims and paraphrases too; they are used only if rules can check them.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

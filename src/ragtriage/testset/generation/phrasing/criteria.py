@@ -1,7 +1,5 @@
 """The linguistic criteria: what a phrasing under each is to be like, and whether it is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

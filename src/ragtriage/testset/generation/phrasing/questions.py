@@ -1,7 +1,5 @@
 """The ways of asking for what a query template selects, before any style: questions, clauses and nouns."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 Ways of asking become phrasings under a criterion: the same question in another tone, order or company.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import tomllib
