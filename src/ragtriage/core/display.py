@@ -96,12 +96,7 @@ LONGEST_QUOTE = 120
 
 
 def quoted(text: str, around: tuple[int, int] | None = None) -> str:
-    """A text on one line in quotes; a long one is cut at words.
-
-    Args:
-        text: the text.
-        around: the span that must be seen; else the quote is the beginning.
-    """
+    """A text on one line in quotes; a long one is cut at words."""
     if around is None or len(text) <= LONGEST_QUOTE:
         return f"“{shortened(text, LONGEST_QUOTE)}”"
     start, end = around

@@ -279,11 +279,6 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
         sampled_from: how many cases there are, if `cases` are some of them in random order. So many of these are looked
             at as make the estimate precise to within `TOLERANCE`, and it is scaled up: questions that several cases
             have in common then count more than once. None if `cases` are all that there are.
-
-    Raises:
-        ConfigError: `concurrency` is below 1, or an event loop is running in this thread.
-        JudgeError: the judge can't work at all.
-        StoreError: the memory can't be read.
     """
     if concurrency < 1:
         raise ConfigError(f"the concurrency is {concurrency}: at least one request must be in flight")

@@ -143,9 +143,6 @@ async def predict(judge: Judge, task: PredictionTask, rows: Sequence[PredictionR
     """Ask a judge about rows, all at once; one prediction a row, in order, with the row's `id`.
 
     A row that can't be read gets an `error` and the others go on.
-
-    Raises:
-        JudgeError: the judge can't work at all.
     """
     failed: dict[int, Failure] = {}
 

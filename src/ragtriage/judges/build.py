@@ -71,11 +71,7 @@ class BuiltJudge:
         return tuple(one for one in self.resources if isinstance(one, HubModelJudge))
 
     def open(self) -> None:
-        """Load the hub models: one that can't be used is known before anything is judged or kept.
-
-        Raises:
-            ConfigError: one can't be loaded.
-        """
+        """Load the hub models: one that can't be used is known before anything is judged or kept."""
         for one in self.hub_models:
             one.open()
 
@@ -83,9 +79,6 @@ class BuiltJudge:
         """Make the answers safe, then let go of the embedded model and of the tickets of these answers.
 
         The judge may be asked again all the same.
-
-        Raises:
-            StoreError: the answers or tickets can't be written; the tickets stay.
         """
         self.memory.flush()
         for resource in self.resources:
@@ -178,11 +171,7 @@ def build_judge(
 def build_writer(
     session: JudgeSession, memory: AnswerMemory | None = None, *, tickets: Tickets | None = None
 ) -> Writer:
-    """The one model, to have something written that is no verdict: over the same channel, kept in the same memory.
-
-    Raises:
-        ConfigError: not exactly one language model was named.
-    """
+    """The one model, to have something written that is no verdict: over the same channel, kept in the same memory."""
     config, options = session.config, session.config.options
     if len(config.models) != 1 or config.models != config.names or config.cascade is not None:
         raise ConfigError("one language model writes: name one, PROVIDER:MODEL, without a cascade", "judge")

@@ -60,11 +60,7 @@ class ChanceCurve:
 
 
 def check_chance_curves(given: Mapping[str, ChanceCurve], where: str) -> None:
-    """Check the tables `[chance_curves.KIND]` of a settings file.
-
-    Raises:
-        ConfigError: the kind has no probability, or the numbers are no rising curve; says which.
-    """
+    """Check the tables `[chance_curves.KIND]` of a settings file."""
     check_kinds(given, f"{where}: [chance_curves]")
     for kind, one in given.items():
         place = f"{where}: [chance_curves.{kind}]"

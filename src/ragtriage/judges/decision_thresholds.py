@@ -59,11 +59,7 @@ class Band:
 
     @classmethod
     def parse(cls, text: str) -> Band:
-        """A band as a user gives it, `LOW:HIGH`; a side that is left out decides nothing.
-
-        Raises:
-            ConfigError: it isn't two numbers with 0 ≤ LOW ≤ HIGH ≤ 1.
-        """
+        """A band as a user gives it, `LOW:HIGH`; a side that is left out decides nothing."""
         try:
             low, high = (float(end) if end.strip() else None for end in text.split(":"))
         except ValueError:
@@ -107,11 +103,7 @@ and 13 to 64 % (claims of a response least, facts most); yes is closed, since of
 
 
 def check_thresholds(given: Mapping[str, DecisionThreshold], where: str) -> None:
-    """Check the tables `[decision_thresholds.KIND]` of a settings file.
-
-    Raises:
-        ConfigError: the kind has no probability, no judge is named, or the numbers don't fit; says which.
-    """
+    """Check the tables `[decision_thresholds.KIND]` of a settings file."""
     check_kinds(given, f"{where}: [decision_thresholds]")
     for kind, one in given.items():
         place = f"{where}: [decision_thresholds.{kind}]"
@@ -122,11 +114,7 @@ def check_thresholds(given: Mapping[str, DecisionThreshold], where: str) -> None
 
 
 def check_base_rates(given: Mapping[str, float], place: str) -> None:
-    """Check the base rates that a user states.
-
-    Raises:
-        ConfigError: a kind has none, or a rate isn't strictly between 0 and 1.
-    """
+    """Check the base rates that a user states."""
     for kind, rate in given.items():
         if kind not in BASE_RATES:
             raise ConfigError(f"{place}: {kind!r} has no base rate: there are {', '.join(BASE_RATES)}")
@@ -135,11 +123,7 @@ def check_base_rates(given: Mapping[str, float], place: str) -> None:
 
 
 def check_kinds(kinds: Iterable[str], place: str) -> None:
-    """Check that these are kinds of questions that are answered with a probability.
-
-    Raises:
-        ConfigError: one isn't.
-    """
+    """Check that these are kinds of questions that are answered with a probability."""
     known: list[str] = [kind for kind in KINDS if kind not in WITHOUT_PROBABILITY]
     for kind in kinds:
         if kind not in known:

@@ -54,9 +54,6 @@ def with_decider(names: Sequence[str], typed: str | None = None, texts: str = EM
         names: as they are typed; a decision model's name alone stands for it beside the judge `texts`.
         typed: a decision model, a language model, `same`, or `embedded` for none; None where none is typed.
         texts: who breaks texts up where only a decision model is named.
-
-    Raises:
-        ConfigError: every judge has a decider already, or the name of one can't be used.
     """
     whole = [f"{texts}{DECIDE}{decision_model(name).name}" if is_decision_model(name) else name for name in names]
     if typed is None or typed == EMBEDDED:
@@ -73,11 +70,7 @@ def in_a_sentence(name: str) -> str:
 
 
 def hub_model_of(name: str) -> str | None:
-    """The hub model that a judge's name names, as it is typed; None for any other judge.
-
-    Raises:
-        ConfigError: it has no name, there are two, or its path holds a comma.
-    """
+    """The hub model that a judge's name names, as it is typed; None for any other judge."""
     texts = texts_judge(name)
     if not texts.startswith(f"{EMBEDDED}{READER}"):
         return None

@@ -80,14 +80,6 @@ def look_up_gaps(rows: Sequence[Row], gaps: Sequence[str], corpus: Corpus) -> li
     where the answer is of a kind that can't be looked for (yes or no, a count that any digit may be). Else it is
     *absent*, also if it could be put together from two documents. A date or number counts in every form in which it is
     written.
-
-    Args:
-        rows: of all groups.
-        gaps: the groups to look for.
-        corpus: where.
-
-    Returns:
-        One a gap group, in the order of the groups.
     """
     members: dict[str, list[Row]] = defaultdict(list)
     for row in rows:

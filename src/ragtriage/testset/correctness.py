@@ -411,15 +411,6 @@ def decide(rows: Sequence[Row], judge: Callable[[], Judge] | None, tolerance: fl
     """Decide every row, in order.
 
     A row's own `correct` is used as it stands. A row without a response is undecided: a time-out isn't a wrong answer.
-
-    Args:
-        rows: of any clusters.
-        judge: makes the judge that decides what the typed match can't tell; called only if there is such a row. None
-            leaves these rows undecided.
-        tolerance: for numbers, see `typed_match`.
-
-    Raises:
-        JudgeError: the judge can't work at all.
     """
     decisions = [_without_judge(row, tolerance) for row in rows]
     open_rows = [i for i, decision in enumerate(decisions) if decision is None]

@@ -221,17 +221,6 @@ def decide_second_answers(
     """The decisions, with what came of asking again.
 
     A question without a response, or with one that stays undecided, changes nothing: contexts are compared for it.
-
-    Args:
-        rows: as they were answered first.
-        decisions: one a row.
-        questions: what was asked again.
-        responses: case id → what the application answered the second time.
-        judge: see `decide`.
-        tolerance: for numbers, see `typed_match`.
-
-    Raises:
-        JudgeError: the judge can't work at all.
     """
     answered = [one for one in questions if one.case.id in responses]
     second = [replace(rows[one.place], response=responses[one.case.id], correct=None) for one in answered]

@@ -89,11 +89,7 @@ class CitationMark:
 
 @lru_cache(64)
 def pattern_of(own: str) -> re.Pattern[str]:
-    """A user's own pattern, compiled.
-
-    Raises:
-        ConfigError: it is no regular expression, it matches the empty text, or it has no group.
-    """
+    """A user's own pattern, compiled."""
     try:
         found = re.compile(own)
     except re.error as error:
@@ -114,9 +110,6 @@ def find_marks(text: str, ids: Sequence[str | None] = (), own: str | None = None
     Code, links, checkboxes, indexes (`x = a[1]`), years (`[1990-1995]`), intervals that hold a 0 and numbers in
     mid-sentence far beyond the number of sources are none. A text in brackets that is no number is a mark only if it is
     an id of a source, or looks like one: `[doc-9]` beside `doc-1`, `[pets.md]` beside `fares.md`, `[Doc-1]`.
-
-    Raises:
-        ConfigError: `own` is no regular expression.
     """
     known = SourceIds(ids)
     if own:

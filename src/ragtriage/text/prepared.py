@@ -58,11 +58,7 @@ class Prepared:
 
 
 def prepared(case: Case) -> Prepared:
-    """A case's response, made ready to be judged; a missing one is read as an empty one.
-
-    Raises:
-        ConfigError: the case's `citation_mark` is no regular expression.
-    """
+    """A case's response, made ready to be judged; a missing one is read as an empty one."""
     ids = tuple(source.id for source in case.known_sources)
     found = _prepared(case.response or "", case.query, ids, case.citation_mark)
     empty = answers_nothing(found.text, case.query, [source.text for source in case.known_sources])

@@ -40,9 +40,6 @@ def segments_of(case: Case) -> Components | None:
     deeper ones, and a code block without a mark of its own. Items and rows without marks cite what the heading or the
     words with a colon before them cite; code what the words with a colon before it cite, if these claim nothing alone.
     Spans are disjoint and include the marks.
-
-    Raises:
-        ConfigError: the case's `citation_mark` is no regular expression.
     """
     return _of(case).segments
 

@@ -241,11 +241,7 @@ class PairScore:
 
 
 def preference_of(values: Mapping[str, Any]) -> Preference:
-    """One pair from the columns of a row.
-
-    Raises:
-        RowProblem: a field is missing or of the wrong kind.
-    """
+    """One pair from the columns of a row."""
     row = row_as(Preference, values)
     return replace(row, sources=sources_of(row.sources or (), "sources"), reference=row.reference or None)
 

@@ -41,11 +41,7 @@ MIN_LABELS_OF_A_VERDICT = 5
 
 @dataclass(frozen=True, slots=True)
 class JudgedComponents:
-    """The components that one metric shows of a run, and the labels of some; all arrays have the shape (n,).
-
-    Raises:
-        InputError: a label has no inclusion probability in (0, 1].
-    """
+    """The components that one metric shows of a run, and the labels of some; all arrays have the shape (n,)."""
 
     case: AnyArray
     """The number of its case, from 0."""
@@ -87,10 +83,6 @@ def corrected_mean(components: JudgedComponents, raw: float) -> CorrectedMean | 
 
     Returns:
         None with fewer than MIN_LABELS labels.
-
-    Args:
-        components: the run's, and labels of some.
-        raw: the mean as the run has it, to be kept beside.
     """
     labelled = np.flatnonzero(~np.isnan(components.truth))
     if len(labelled) < MIN_LABELS:

@@ -247,15 +247,6 @@ def examine(
 
     Scores and findings are those of the package as it is shipped, whatever the user's thresholds and rules, so that
     figures can be compared.
-
-    Args:
-        judge: who is examined.
-        cases: those of the package if None.
-        window: how many cases may be in flight.
-        advance: called for every case that is done.
-
-    Raises:
-        JudgeError: the judge can't work at all, or may ask nothing more.
     """
     cases = exam_cases() if cases is None else cases
     began = time.monotonic()

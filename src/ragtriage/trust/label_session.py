@@ -90,11 +90,7 @@ def _nearest(item: Item, texts: Sequence[EvidenceText], lines: int) -> list[str]
 
 
 def items_of_run(run: Run, metrics: Sequence[str]) -> list[Item]:
-    """Everything that can be labelled in a run.
-
-    Raises:
-        InputError: there is nothing.
-    """
+    """Everything that can be labelled in a run."""
     items = [item for record in run.records() for item in items_of(record, metrics)]
     if not items:
         raise InputError(f"{run.info.called} shows no component of {', '.join(metrics)}: nothing can be labelled")
@@ -168,10 +164,6 @@ class LabellingSession:
         by: who labels.
         draw: which draw the sample is of, see `sample_name`.
         looking: whether only an answer may write: chances that a larger sample raises are then written with it.
-
-    Raises:
-        ConfigError: the file holds labels of the same metrics, run and person that were selected on purpose, and these
-            are drawn at random, or the other way round; or labels of another draw, with other inclusion probabilities.
     """
 
     def __init__(
@@ -231,12 +223,7 @@ class LabellingSession:
         return len(self._labels) == len(self.sample)
 
     def run(self, ask: AskKey) -> bool:
-        """Ask about what is left; False if the person quit.
-
-        Raises:
-            KeyboardInterrupt: as `ask` raises it; all labels so far are kept.
-            OSError: the file can't be written.
-        """
+        """Ask about what is left; False if the person quit."""
         at = self.next_from(0)
         while at is not None:
             key = ask(self.sample[at], at, self._labels.get(at))
@@ -250,11 +237,7 @@ class LabellingSession:
         return True
 
     def answer(self, at: int, said: bool | None) -> None:  # noqa: FBT001  # a value of three
-        """Keep what the person says of one item, None for a skip; when this returns, it is on the disk.
-
-        Raises:
-            OSError: the file can't be written.
-        """
+        """Keep what the person says of one item, None for a skip; when this returns, it is on the disk."""
         self._keep_raised()
         item, chance = self.sample[at].item, self.sample[at].inclusion
         label = Label(self._run, *_key(item), said, item.verdict, item.score, chance, by=self._by, draw=self._draw)

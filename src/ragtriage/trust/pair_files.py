@@ -107,9 +107,6 @@ def pair_of(values: Mapping[str, Any], name: str) -> LabelledPair:
     Args:
         values: column → value.
         name: the row's id if it has none.
-
-    Raises:
-        RowProblem: a field is missing or of the wrong kind.
     """
     row = row_as(_PairRow, values)
     metric = metric_named(SHORT.get(row.metric, row.metric))
@@ -128,11 +125,7 @@ def pair_of(values: Mapping[str, Any], name: str) -> LabelledPair:
 
 
 def sources_of(values: Iterable[Any], column: str) -> tuple[Source, ...]:
-    """The sources of a column: texts, or objects with `text` and `id`.
-
-    Raises:
-        RowProblem: one of them is neither.
-    """
+    """The sources of a column: texts, or objects with `text` and `id`."""
     found = []
     for value in values:
         match value:

@@ -50,11 +50,7 @@ class Influence:
 
 
 async def influence(model: DecisionModel, send: Send, channel: Channel, words: DecisionWords) -> Influence:
-    """Ask the packaged questions in several ways.
-
-    Raises:
-        JudgeError: the model can't be asked, or an answer is no probability.
-    """
+    """Ask the packaged questions in several ways."""
     data = tomllib.loads(files(__package__).joinpath("check.toml").read_text("utf-8"))
     texts, claims = [*data["texts"].values()], [*data["claims"].values()]
     named: list[str] = []

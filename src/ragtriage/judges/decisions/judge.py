@@ -83,15 +83,6 @@ class DecisionJudge:
     """Verdicts with probabilities by a decision model, many questions about one state in a request.
 
     It breaks no text up, writes nothing and measures no similarity; a judge of texts stands beside it.
-
-    Args:
-        model: which.
-        send: carries one request: see `DecisionTransport.send`.
-        channel: the way to it, with its limits and the ledger.
-        words: in which it is asked.
-        batch_size: the most typed questions in a request.
-        largest_body: bytes of a request that the server takes; None for what is known of its service.
-        price: None if it isn't known.
     """
 
     def __init__(

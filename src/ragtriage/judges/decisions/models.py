@@ -64,11 +64,7 @@ class DecisionModel:
         return self.model.endswith("latest")
 
     def authorization(self) -> Mapping[str, str]:
-        """The header with the key; none where none is set, or where it would travel in the open.
-
-        Raises:
-            ConfigError: a service of its own has no key, or the key can't be sent.
-        """
+        """The header with the key; none where none is set, or where it would travel in the open."""
         key = os.environ.get(self.service.key, "")
         if not key:
             if self.service.address:
@@ -97,11 +93,7 @@ def is_decision_model(name: str) -> bool:
 
 @cache
 def decision_model(name: str) -> DecisionModel:
-    """The model that a name means.
-
-    Raises:
-        ConfigError: it has no model, no address where its service has none, or one that can't be used.
-    """
+    """The model that a name means."""
     kind, _, rest = name.partition(":")
     service = services()[kind]
     model, address = _split_address(rest)

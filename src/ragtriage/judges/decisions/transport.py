@@ -46,12 +46,7 @@ class TooLarge(RequestRejected):
 
 
 class DecisionTransport:
-    """Carries the bodies of requests to one model; it may be used in one event loop after another.
-
-    Raises:
-        ConfigError: the service has no key.
-        MissingExtraError: the package that sends requests isn't installed.
-    """
+    """Carries the bodies of requests to one model; it may be used in one event loop after another."""
 
     def __init__(self, model: DecisionModel, options: LLMOptions, price: Price | None) -> None:
         try:

@@ -42,11 +42,7 @@ class DecisionWords:
 
 
 def read_words(folder: Path | None = None, guidance: str = "") -> DecisionWords:
-    """The project's own words, or a user's in place of those that the folder's `decide.toml` has.
-
-    Raises:
-        ConfigError: the file can't be read, or has a table or key that isn't known.
-    """
+    """The project's own words, or a user's in place of those that the folder's `decide.toml` has."""
     known = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
     path = folder / OWN if folder else None
     if path is None or not path.is_file():

@@ -249,11 +249,7 @@ def known_models() -> Mapping[str, KnownModel]:
 
 
 def known_model(name: str) -> KnownModel:
-    """The model of this name.
-
-    Raises:
-        ConfigError: there is none.
-    """
+    """The model of this name."""
     if found := known_models().get(name):
         return found
     near = next(iter(near_names(name, tuple(known_models()))), "")
@@ -274,11 +270,7 @@ def is_here(name: str) -> bool:
 
 
 def open_model(typed: str) -> HubFolder:
-    """The folder that a user means: by the path that he typed, or where the model of this name lies.
-
-    Raises:
-        ConfigError: it is neither a folder nor a known name, wasn't fetched yet, or can't be used.
-    """
+    """The folder that a user means: by the path that he typed, or where the model of this name lies."""
     given = Path(typed).expanduser()
     if given.exists():
         return open_folder(typed, given)
@@ -294,12 +286,7 @@ def open_model(typed: str) -> HubFolder:
 
 
 def fetch(model: KnownModel) -> HubFolder:
-    """Fetch a model at its commit with huggingface_hub; what is there already isn't fetched again.
-
-    Raises:
-        ConfigError: the hub can't be reached, or what lies in the folder then can't be used.
-        MissingExtraError: huggingface_hub isn't installed.
-    """
+    """Fetch a model at its commit with huggingface_hub; what is there already isn't fetched again."""
     try:
         from huggingface_hub import snapshot_download  # noqa: PLC0415 - an optional package
     except ImportError:

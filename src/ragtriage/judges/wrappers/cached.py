@@ -48,10 +48,6 @@ class AnswerMemory(Protocol):
         """Keep answers, none of them a failure, with what they cost; a key that is known stays as it is.
 
         They may wait for others for a moment, at most to `flush`.
-
-        Args:
-            entries: the answers.
-            spent: what was spent so far by whoever gives them, on these and all before.
         """
         ...
 

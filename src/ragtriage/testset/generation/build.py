@@ -84,9 +84,6 @@ def write_if_needed(
 
     A file that wasn't made here is used as it stands. The folder's `made.json` keeps what every file was made from.
     `sources` is what it is made from, see `digest_of`. With `again` it is made anew, also if it was edited by hand.
-
-    Raises:
-        InputError: its sources have changed, and it was edited by hand; or a file can't be read or written.
     """
     if path.is_dir():
         raise InputError(f"{path}: is a folder: name a file")
@@ -366,12 +363,7 @@ def build(
     again: bool = False,
     progress: TemplateProgress | None = None,
 ) -> list[BuildStep]:
-    """From an open database to `questions.jsonl`, each step's file in one folder; what is there already is kept.
-
-    Raises:
-        ConfigError: a term is wrong.
-        InputError: the database or a file can't be read or written, or nothing can be asked.
-    """
+    """From an open database to `questions.jsonl`, each step's file in one folder; what is there already is kept."""
     check_options(terms, folder)
     schema, templates = folder / SCHEMA, folder / TEMPLATES
     return [

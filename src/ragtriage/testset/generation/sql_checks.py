@@ -162,9 +162,6 @@ def check_template(sql: str, schema: Schema, made_by: str = "written") -> QueryT
     It must be one SELECT of one column, of tables and columns of the schema, without `*` but in COUNT(*), without
     functions that could change anything, with at least one placeholder `[table.column]` in its conditions, and may not
     select what it filters on.
-
-    Raises:
-        RefusedSql: it can't be a template; the sentence says why.
     """
     parsed = parse_template(sql, schema)
     resolved = _resolved(parsed.tree, schema)
@@ -181,11 +178,7 @@ def check_template(sql: str, schema: Schema, made_by: str = "written") -> QueryT
 
 
 def parse_template(sql: str, schema: Schema) -> ParsedTemplate:
-    """SQL with placeholders as a tree.
-
-    Raises:
-        RefusedSql: it isn't one SELECT, or a placeholder isn't a column of the schema.
-    """
+    """SQL with placeholders as a tree."""
     known = {f"{table.name}.{column.name}".lower(): f"{table.name}.{column.name}"
              for table in schema.tables for column in table.columns}  # fmt: skip
     found: list[str] = []

@@ -193,15 +193,7 @@ NAMES = tuple(criterion.name for criterion in CRITERIA)
 
 
 def criteria_named(names: Sequence[str] = (), own: Sequence[str] = ()) -> tuple[Criterion, ...]:
-    """Criteria by their names, and a user's own.
-
-    Args:
-        names: of those that come with the package; all of them if neither these nor own ones are given.
-        own: in words: "as a child would ask".
-
-    Raises:
-        ConfigError: there is no such criterion, one is named twice, or one of a user's own is empty.
-    """
+    """Criteria by their names, and a user's own."""
     by_name = {criterion.name: criterion for criterion in CRITERIA}
     for name in names:
         if name not in by_name:
