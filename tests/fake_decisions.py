@@ -18,9 +18,8 @@ from typing import Any
 
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.decisions.judge import BATCH, DecisionJudge
-from ragtriage.judges.decisions.models import decision_model
+from ragtriage.judges.decisions.models import DecisionWords, decision_model, read_words
 from ragtriage.judges.decisions.wire import usage_of
-from ragtriage.judges.decisions.words import DecisionWords, read_words
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.messages import ExchangeError, Prompt, Reply
 from ragtriage.judges.llm.options import LLMOptions, Price

@@ -18,8 +18,14 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import why_unreadable
 from ragtriage.core.validation import STRICT, Invalid, Setting, near_names, setting, settings_of, validated
 from ragtriage.diagnosis.rules import COSTS, RULES, Costs, FindingKind, Rule, RuleLevel, thresholds_with
-from ragtriage.judges.chance_curves import ChanceCurve, check_chance_curves
-from ragtriage.judges.decision_thresholds import DecisionThreshold, check_base_rates, check_kinds, check_thresholds
+from ragtriage.judges.decision_thresholds import (
+    ChanceCurve,
+    DecisionThreshold,
+    check_base_rates,
+    check_chance_curves,
+    check_kinds,
+    check_thresholds,
+)
 from ragtriage.judges.judge_config import (
     EMBEDDED,
     JudgeConfig,

@@ -14,8 +14,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import essential, supported
 from ragtriage.core.verdicts import Answer, Verdict
 from ragtriage.judges.build import build_judge
-from ragtriage.judges.chance_curves import ChanceCurve
-from ragtriage.judges.decision_thresholds import BASE_RATES, DecisionThreshold, without_threshold
+from ragtriage.judges.decision_thresholds import BASE_RATES, ChanceCurve, DecisionThreshold, without_threshold
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession

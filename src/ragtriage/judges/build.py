@@ -10,7 +10,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import KINDS, Kind
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.decisions.judge import BATCH, DecisionJudge
-from ragtriage.judges.decisions.words import DECIDED
+from ragtriage.judges.decisions.models import DECIDED
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.hub_models.folder import open_model
 from ragtriage.judges.hub_models.judge import HubModelJudge, beside

@@ -8,8 +8,7 @@ from ragtriage.core.case import WINDOW
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import KINDS, Kind
 from ragtriage.core.validation import near_names, setting
-from ragtriage.judges.chance_curves import ChanceCurve
-from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold, check_base_rates
+from ragtriage.judges.decision_thresholds import BANDS, Band, ChanceCurve, DecisionThreshold, check_base_rates
 from ragtriage.judges.decisions.models import decision_model, is_decision_model
 from ragtriage.judges.llm.models import split_name, suggested_name, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions

@@ -20,9 +20,8 @@ from ragtriage.text.blocks import blocks
 from ragtriage.text.claims import split_claims
 from ragtriage.text.lexicon import CITATIONS
 from ragtriage.text.markup import INLINE_CODE, is_index, numbers_in
-from ragtriage.text.named_marks import named_marks
 from ragtriage.text.pronouns import AUXILIARY_WORD
-from ragtriage.text.source_ids import SourceIds, bare
+from ragtriage.text.source_ids import SourceIds, bare, named_marks
 
 LINK = re.compile(
     r"!?\[(?:[^\[\]\n]|\\?\[[^\[\]\n]{0,200}\]){0,300}\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\)"

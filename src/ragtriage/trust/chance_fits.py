@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragtriage.core.statistics import percentile_interval
-from ragtriage.judges.chance_curves import HIGHEST, LOWEST, ChanceCurve
+from ragtriage.judges.decision_thresholds import HIGHEST, LOWEST, ChanceCurve
 from ragtriage.trust.corrected_mean import AnyArray
 from ragtriage.trust.label_fits import FOLDS, LabelledScores, folds_of, resampled, too_few
 

@@ -1,7 +1,9 @@
-"""A person labels items one by one, without the verdict, in a terminal or the viewer; every label is kept at once."""
+"""A person labels items one by one, beside the nearest passages, without the verdict; every label is kept at once."""
 
+import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,7 +13,9 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.statistics import IntervalEstimate, wilson
 from ragtriage.metrics import metric_named
 from ragtriage.runs.run import Run
-from ragtriage.trust.label_evidence import EvidenceText, Passage, nearest_passages, texts_against
+from ragtriage.text.blocks import blocks
+from ragtriage.text.sentences import split_sentences
+from ragtriage.trust.baselines import words
 from ragtriage.trust.label_files import (
     PROMPTS,
     Item,
@@ -22,6 +26,60 @@ from ragtriage.trust.label_files import (
     random_sample,
     sample_name,
 )
+
+
+class EvidenceText(NamedTuple):
+    """A text that a component is held against."""
+
+    name: str
+    """What a person calls it: `Source 2`."""
+    text: str
+
+
+class Passage(NamedTuple):
+    """A sentence of such a text, or a row of a table in it."""
+
+    name: str
+    """The text's."""
+    columns: str
+    """The names of the table's columns; empty of a sentence."""
+    text: str
+
+
+def texts_against(item: Item, record: Record) -> list[EvidenceText]:
+    """All that a component is held against; nothing where it is the question alone."""
+    case, prompt = record.case, PROMPTS[item.metric]
+    if prompt.against == "sources":
+        return [EvidenceText(f"Source {i}", source.text) for i, source in enumerate(case.known_sources, 1)]
+    if prompt.against == "reference":
+        return [EvidenceText("True answer", case.reference or "")]
+    # of a claim that is held against the query its response is shown
+    shown = prompt.against == "response" or ("Claim" in prompt.component and case.response)
+    return [EvidenceText("Response", case.response or "")] if shown else []
+
+
+def nearest_passages(item: Item, texts: Sequence[EvidenceText]) -> list[Passage]:
+    """All passages, those that share most with the component first.
+
+    By rare words alone, and never by what the judge has found: a passage that the judge chose would give it away.
+    """
+    passages = [passage for one in texts for passage in _passages(one)]
+    counts = Counter(word for one in passages for word in set(words(one.text)))
+    wanted = set(words(item.text))
+
+    def shared(text: str) -> float:
+        return sum(math.log(1 + len(passages) / counts[word]) for word in wanted & set(words(text)))
+
+    return sorted(passages, key=lambda one: -shared(one.text))
+
+
+def _passages(given: EvidenceText) -> Iterator[Passage]:
+    rows = [block for block in blocks(given.text) if block.shape == "row" and any(block.header)]
+    for one in split_sentences(given.text):
+        at = one.span[0] if one.span else -1
+        columns = next((row.header for row in rows if row.start <= at < row.end), ())
+        yield Passage(given.name, " | ".join(columns), one.text)
+
 
 LINES = 24
 WIDTH = 80

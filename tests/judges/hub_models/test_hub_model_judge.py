@@ -23,10 +23,10 @@ from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.build import build_judge, judge_named
-from ragtriage.judges.chance_curves import ChanceCurve
+from ragtriage.judges.decision_thresholds import ChanceCurve
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.hub_models.folder import languages_of_card, open_folder
-from ragtriage.judges.hub_models.languages import components_in, languages, undivided_reason
+from ragtriage.judges.hub_models.judge import components_in, languages, undivided_reason
 from ragtriage.judges.hub_models.model import HubModel, batches, chunks
 from ragtriage.judges.judge_config import UNCALIBRATED, JudgeConfig, hub_model_of, is_local, with_hub_model
 from ragtriage.judges.llm.options import LLMOptions

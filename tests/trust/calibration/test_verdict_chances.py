@@ -14,8 +14,7 @@ from ragtriage.config import read_settings
 from ragtriage.core.questions import supported
 from ragtriage.core.statistics import wilson_interval
 from ragtriage.core.verdicts import Answered
-from ragtriage.judges.chance_curves import ChanceCurve
-from ragtriage.judges.decision_thresholds import MARK, without_threshold
+from ragtriage.judges.decision_thresholds import MARK, ChanceCurve, without_threshold
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Reweighed
 from ragtriage.metrics import metric_named

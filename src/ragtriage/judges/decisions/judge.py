@@ -15,17 +15,18 @@ from ragtriage.judges.decisions.asking import (
     REFUSED,
     Probabilities,
     StateRequest,
+    in_windows,
+    likeliest,
     readable,
     state_request,
+    together,
     typed_count,
     verdicts,
 )
 from ragtriage.judges.decisions.influence import MOVED
-from ragtriage.judges.decisions.models import DecisionModel
+from ragtriage.judges.decisions.models import DECIDED, DecisionModel, DecisionWords
 from ragtriage.judges.decisions.transport import TooLarge
-from ragtriage.judges.decisions.windows import in_windows, likeliest, together
 from ragtriage.judges.decisions.wire import NoDecisions, answers_in, body_of
-from ragtriage.judges.decisions.words import DECIDED, DecisionWords
 from ragtriage.judges.llm.channel import Channel, RetriesExhausted
 from ragtriage.judges.llm.messages import Prompt, Reply, Send, tokens_of
 from ragtriage.judges.llm.options import Price

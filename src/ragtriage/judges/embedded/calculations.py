@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from itertools import combinations, islice
 
-from ragtriage.judges.embedded.rules import RULES
+from ragtriage.judges.embedded.readings import RULES
 from ragtriage.text.dates import WEEKDAYS, WrittenDate, without_markup, written_dates
 from ragtriage.text.numbers import normalize_number
 

@@ -12,8 +12,7 @@
 import re
 from functools import lru_cache
 
-from ragtriage.judges.embedded.readings import read_sentence
-from ragtriage.judges.embedded.rules import RULES
+from ragtriage.judges.embedded.readings import RULES, read_sentence
 from ragtriage.text.dates import DATE_NAMES
 from ragtriage.text.markup import plain_text
 from ragtriage.text.numbers import NUMBER_WORDS

@@ -2,7 +2,7 @@
 
 The models weigh what two texts share, so one differing detail hardly counts for them. A sentence with (nearly) all
 words of a claim is therefore checked for what differs: a "not" (see below), or an opposite ("open", "closed"); other
-values are found by `told_values`. Only clear cases count, and only if no other sentence with many of the claim's words
+values are found by `table_rows`. Only clear cases count, and only if no other sentence with many of the claim's words
 agrees with the claim.
 
 "Pets are allowed" and "Pets are not allowed" share all words but one, and the models go by shared words. So a
@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 
-from ragtriage.judges.embedded.readings import Sentence, read_sentence
-from ragtriage.judges.embedded.rules import RULES
+from ragtriage.judges.embedded.readings import RULES, Sentence, read_sentence
 from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import DATE_NAMES
 from ragtriage.text.differences import opposites_in

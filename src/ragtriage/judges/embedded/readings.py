@@ -5,12 +5,17 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 
 from ragtriage.text import words as vocabulary
+from ragtriage.text.lexicon import Lexicon
 from ragtriage.text.markup import visible_text
 from ragtriage.text.numbers import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number
 from ragtriage.text.sentences import split_facts
 from ragtriage.text.tables import printed_tables
+
+RULES = Lexicon(Path(__file__).with_name("rules.toml"))
+
 
 LONGEST = 80
 """Words in a piece of a sentence; longer ones (text without stops) are cut, since the encoder reads 256 word pieces."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
-from ragtriage.judges.embedded.rules import RULES
+from ragtriage.judges.embedded.readings import RULES
 from ragtriage.text import words as vocabulary
 from ragtriage.text.markup import visible_text
 from ragtriage.text.numbers import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number

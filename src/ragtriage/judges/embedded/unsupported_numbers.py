@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import combinations
 
 from ragtriage.judges.embedded.calculations import calculated_dates, calculated_numbers, is_small, nearly_equal
-from ragtriage.judges.embedded.rules import RULES
+from ragtriage.judges.embedded.readings import RULES
 from ragtriage.text.numbers import numbers_as_figures, numbers_in_figures
 
 _LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n[^\S\n]*\(?\d{1,2}[.)](?=\s|$)")

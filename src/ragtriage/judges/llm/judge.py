@@ -7,12 +7,12 @@ from typing import Protocol, TypeVar
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
 from ragtriage.judges.llm.channel import RetriesExhausted
-from ragtriage.judges.llm.json_form import JsonForm
 from ragtriage.judges.llm.kinds import ASKED_KINDS
 from ragtriage.judges.llm.letters import Explain, LetterForm
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.prompts import ASKED, Prompts
+from ragtriage.judges.llm.reply_json import JsonForm
 from ragtriage.judges.llm.requests import Form, ReadReply, Request, TooFewQuestions, group_questions
 from ragtriage.judges.protocol import ARRIVED, Arrived, Estimate, RequestReply, by_requests
 

@@ -14,10 +14,9 @@ from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import CHECK, NOT_SUPPORTED, Answer, Answered, Verdict
 from ragtriage.judges.llm.kinds import ASKED_KINDS
 from ragtriage.judges.llm.messages import MalformedReply, NoLetter, Prompt, Reply, ThinksFirst
-from ragtriage.judges.llm.probabilities import Chances, chances_at, letter_of
 from ragtriage.judges.llm.prompts import Prompts
 from ragtriage.judges.llm.reply_json import without_thoughts
-from ragtriage.judges.llm.reply_lines import Letter, ReplyLines, read_lines
+from ragtriage.judges.llm.reply_lines import Chances, Letter, ReplyLines, chances_at, letter_of, read_lines
 from ragtriage.judges.llm.requests import (
     LONGEST,
     THOUGHT,

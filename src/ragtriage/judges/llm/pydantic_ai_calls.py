@@ -24,8 +24,8 @@ from ragtriage.judges.llm.messages import (
 )
 from ragtriage.judges.llm.models import address_of, price_of_reply, public_address, split_name
 from ragtriage.judges.llm.options import LLMOptions, Price
-from ragtriage.judges.llm.probabilities import tokens_of_reply
 from ragtriage.judges.llm.providers import PROVIDERS, ProviderRequirements
+from ragtriage.judges.llm.reply_lines import tokens_of_reply
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse

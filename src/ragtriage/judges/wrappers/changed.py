@@ -11,12 +11,12 @@ from types import MappingProxyType
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Verdict, log_odds, shifted, with_chance
-from ragtriage.judges.chance_curves import ChanceCurve
 from ragtriage.judges.decision_thresholds import (
     BASE_RATES,
     BINARY,
     ODDS,
     WITHOUT_PROBABILITY,
+    ChanceCurve,
     DecisionThreshold,
     without_threshold,
 )

@@ -33,10 +33,9 @@ from ragtriage.testset.generation.sampling import (
     half_width,
     sample,
 )
-from ragtriage.testset.generation.schema import read_schema, schema_text
+from ragtriage.testset.generation.schema import read_schema, schema_text, write_whole
 from ragtriage.testset.generation.template_files import phrasings_text, read_phrasings, read_templates, templates_text
 from ragtriage.testset.generation.value_combinations import CombinationKind, CombinationSampler
-from ragtriage.testset.generation.yaml_files import write_whole
 
 NAME = "made.json"
 
