@@ -58,8 +58,6 @@ _RULES: Mapping[Kind, Callable[[Question], Components]] = {
     "questions": lambda q: split_questions(q.subject),
     "sentences": lambda q: split_sentences(q.subject),
     "standalone": _whole,
-    "reworded": _whole,
-    "altered": _whole,
     "needed_sentences": lambda q: split_sentences(q.subject),
     "questions_answered_by": _distinct,
 }

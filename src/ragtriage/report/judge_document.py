@@ -124,13 +124,8 @@ def _self_test(card: Mapping[str, Any]) -> DocumentTable:
         )
         for name, one in (found.get("metrics") or {}).items()
     ]
-    notes = [_whose(found)]
-    for key, what in (("reordered", "the sources are reordered"), ("paraphrased", "a claim is paraphrased")):
-        if moves := (found.get("stability") or {}).get(key):
-            share = f"{_number(moves.get('share'))} of {_number(moves.get('verdicts'))}"
-            said = one_line(str(moves["unasked"]), 200) if moves.get("unasked") else share
-            notes.append(f"Verdicts that move when {what}: {said}.")
-    return _section(title, ("metric", "pairs", "agreement", "length alone", "word overlap alone"), rows, notes)
+    heads = ("metric", "pairs", "agreement", "length alone", "word overlap alone")
+    return _section(title, heads, rows, [_whose(found)])
 
 
 def _calibration(card: Mapping[str, Any]) -> DocumentTable:

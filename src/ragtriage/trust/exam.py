@@ -3,6 +3,7 @@
 Nothing was trained, tuned or chosen on these cases, and nothing may be: they tell users what each of their judges sees.
 """
 
+import asyncio
 import json
 import time
 import tomllib
@@ -28,8 +29,10 @@ from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import THELMA
 from ragtriage.trust.agreement import Agreement, ComparedRow, Prediction, agreement_of
 from ragtriage.trust.baselines import row_scores
-from ragtriage.trust.pair_scoring import BATCH, CostEstimate, answers_to
+from ragtriage.trust.pair_scoring import CostEstimate
 
+BATCH = 256
+"""Questions that are asked together."""
 CASES = Path(__file__).with_name("exam_cases.jsonl")
 FAULTS = Path(__file__).with_name("exam_faults.toml")
 
@@ -306,13 +309,21 @@ def _claims_agreement(cases: Sequence[ExamCase], judge: Judge) -> Agreement | No
     asked = [(one, claim) for one in cases for claim in one.claims]
     if not asked:
         return None
-    answers = answers_to([question for one in cases for question in one.questions()], judge)
+    answers = asyncio.run(_answers([question for one in cases for question in one.questions()], judge))
     rows = []
     for (one, claim), answer in zip(asked, answers, strict=True):
         sources = [source.text for source in one.case.known_sources]
         overlap, length = row_scores("supported", {"claim": claim.text, "sources": sources})
         rows.append(ComparedRow(one.case.id, float(claim.supported), _prediction(answer), overlap, length))
     return agreement_of("claims", rows, "yes or no")
+
+
+async def _answers(questions: Sequence[ask.Question], judge: Judge) -> list[Answer | None]:
+    answers: list[Answer | None] = [None] * len(questions)
+    for start in range(0, len(questions), BATCH):
+        async for position, answer in judge.ask(questions[start : start + BATCH]):
+            answers[start + position] = answer
+    return answers
 
 
 def _prediction(answer: Answer | None) -> Prediction:

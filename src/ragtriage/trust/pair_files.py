@@ -39,8 +39,6 @@ class Change:
     """What stands there in the better version; empty where something was added."""
     after: str = ""
     """What stands there in the worse version; empty where something was removed."""
-    by: str = "rule"
-    """Who wrote `after`: `rule`, or the judge's name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 THELMA's table 1 is this for its metrics, and for RAGAs' by the same judge.
 """
 
-import asyncio
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -17,10 +16,9 @@ import numpy as np
 from ragtriage.core.case import WINDOW, Case
 from ragtriage.core.errors import InputError
 from ragtriage.core.metric import Metric
-from ragtriage.core.questions import Question
 from ragtriage.core.statistics import ClusterBootstrap, ranked, share, wilson_interval
 from ragtriage.core.validation import as_builtins
-from ragtriage.core.verdicts import Answer, Score, Undefined
+from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.estimate import estimate_evaluation
 from ragtriage.judges.protocol import Estimate, Judge
@@ -93,8 +91,6 @@ _CASE_OVERLAP: Mapping[str, Callable[[Case], float]] = MappingProxyType(
 ScoreValue = float | Undefined
 """A score's value, or why there is none."""
 _ROUNDING = 1e-9
-BATCH = 256
-"""Questions that are asked together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,19 +279,6 @@ def interval(hits: Sequence[tuple[str, bool]], seed: int = 0) -> tuple[float, fl
         share(np.array([hit for _, hit in hits], dtype=np.float64))
     )
     return found.low or 0.0, 1.0 if found.high is None else found.high
-
-
-def answers_to(questions: Sequence[Question], judge: Judge) -> list[Answer | None]:
-    """A judge's answers to questions of any number, in their order; None where one stayed out."""
-    return asyncio.run(_answers_to(questions, judge))
-
-
-async def _answers_to(questions: Sequence[Question], judge: Judge) -> list[Answer | None]:
-    answers: list[Answer | None] = [None] * len(questions)
-    for start in range(0, len(questions), BATCH):
-        async for position, answer in judge.ask(questions[start : start + BATCH]):
-            answers[start + position] = answer
-    return answers
 
 
 def version_key(case: Case) -> Any:

@@ -307,7 +307,6 @@ def test_the_estimate_is_what_is_asked() -> None:
 
 def test_every_kind_can_be_asked_and_read() -> None:
     asked = [question for question in QUESTIONS if question.kind in ASKED]
-    asked += [ask.reworded(RESPONSE), ask.altered(RESPONSE)]
     found: list[Answer] = answers(judge_of(Lettering("N · because"), letters="doubtful"), asked)
     kinds = {question.kind for question in asked}
     assert kinds == set(ASKED)

@@ -315,7 +315,5 @@ ASKED_KINDS: Mapping[Kind, AskedKind] = {
     "questions_answered_by": AskedKind(the_response, _count, WRITTEN_QUESTIONS),
     "needed_sentences": AskedKind(the_source_and_query, _nothing, lists("needed_sentences"), about_query=True),
     "holds": AskedKind(the_texts, _subject, VERDICT),
-    "reworded": AskedKind(the_response, _nothing, lists("reworded")),
-    "altered": AskedKind(the_response, _nothing, lists("altered")),
 }
 """All but those that no model is asked: rules split sentences, embeddings compare."""
