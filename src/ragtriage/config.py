@@ -60,7 +60,7 @@ class Settings:
         "language model, or same for those of the judge's own"
     )
     reader: str | None = None
-    """A hub model beside the embedded judge: a name of `ragtriage readers`, or a folder."""
+    """A hub model beside the embedded judge: its folder, or an ONNX file in one."""
     jury: Literal["majority"] | None = setting("How several judges reach a verdict: majority")
     cascade: str | None = setting(
         "The embedded judge decides what it is sure of: shipped, or the band of scores to pass on, LOW:HIGH"

@@ -374,7 +374,6 @@ def _scaled(estimate: Estimate, by: float) -> Estimate:
         round(estimate.tokens_in * by),
         round(estimate.tokens_out * by),
         None if estimate.price is None else estimate.price * by,
-        estimate.seconds * by,
     )
 
 
@@ -423,7 +422,7 @@ class _DryRun:
 
     def seconds(self, concurrency: int, each: float, scale: float) -> float:
         """How long the requests take; those of one case's levels wait for each other."""
-        return max(scale * self.taken.requests / concurrency, self.levels) * each + scale * self.taken.seconds
+        return max(scale * self.taken.requests / concurrency, self.levels) * each
 
     def error(self, population: int) -> float | None:
         """The relative error of a total that is scaled up to so many cases: see `Sampling.error`."""

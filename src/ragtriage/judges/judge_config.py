@@ -75,9 +75,7 @@ def hub_model_of(name: str) -> str | None:
         return None
     found = texts.removeprefix(f"{EMBEDDED}{READER}").strip()
     if not found:
-        raise ConfigError(
-            f"the judge {name!r} names nothing behind {READER!r}: give a name of `ragtriage readers`, or a folder"
-        )
+        raise ConfigError(f"the judge {name!r} names nothing behind {READER!r}: give a folder")
     if READER in found:
         raise ConfigError(f"the judge {name!r} names several hub models: name one, or make judges of them for a jury")
     if "," in found:

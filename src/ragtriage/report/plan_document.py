@@ -62,9 +62,6 @@ def plan_document(
         yield line(f"No request is needed: every question{_of_sample(estimate)} was answered before.")
     else:
         yield line(f"{FREE} It would answer at most {plural(sum(estimate.questions.values()), 'question')}.")
-    if estimate.most.seconds:
-        low, high = (duration(one.seconds) for one in (estimate.least, estimate.most))
-        yield line(f"reading on this machine: about {high if low == high else f'{low} to {high}'}")
     if estimate.remembered:
         before = "1 question was" if estimate.remembered == 1 else f"{estimate.remembered:,} questions were"
         yield line(f"left out: {before} answered before")

@@ -233,12 +233,9 @@ def test_a_classifier_with_two_labels_is_read_too(tmp_path: Path) -> None:
 
 
 def test_folders_that_cannot_be_used_are_told(tmp_path: Path) -> None:
-    folder = tiny_onnx.entailment(tmp_path / "pickled")
+    folder = tiny_onnx.entailment(tmp_path / "without")
     (folder / "onnx" / "model.onnx").rename(folder / "pytorch_model.bin")
-    with pytest.raises(ConfigError, match=r"pytorch_model\.bin, a pickle"):
-        open_folder("pickled", folder)
-    (folder / "pytorch_model.bin").unlink()
-    with pytest.raises(ConfigError, match="holds no weights"):
+    with pytest.raises(ConfigError, match="holds no ONNX"):
         open_folder("empty", folder)
     for file in ("tokenizer.json", "config.json"):
         (folder / file).unlink()
@@ -345,15 +342,11 @@ def test_answers_are_remembered_by_the_folders_content(tmp_path: Path) -> None:
     assert after.fingerprint("relevant") == judge.fingerprint("relevant")
 
 
-def test_an_estimate_tells_time_and_memory(nli: Path) -> None:
+def test_it_costs_nothing_and_says_what_memory_it_takes(nli: Path) -> None:
     one = built(f"embedded+reader:{nli}")
-    few, many = (one.judge.estimate([ask.supported(f"{CLAIM} {n}", (TEXT,), QUERY) for n in range(k)]) for k in (1, 50))
 
-    assert 0 < few.seconds < many.seconds
-    assert (few.requests, few.price) == (0, 0.0)
+    assert one.judge.estimate([SUPPORTED]).price == 0.0
     assert one.hub_models[0].memory() > 100_000_000
-    total, multiplied = one.hub_models[0].folder.parameters()
-    assert total - multiplied == tiny_onnx.SIZE * tiny_onnx.WIDE
 
 
 def words_in(text: str) -> int:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import tomllib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -185,10 +184,6 @@ STEP = 32
 """Chunks differ in size by so many word pieces, so that claims of similar length share them."""
 UNDECIDED = 0.02
 """The chance of a claim of which nothing is left to be held against anything."""
-CPU_RATE, GPU_RATE = 30e9, 10e12
-"""Multiplications and additions a second of a laptop's core, and of a GPU: see `docs/hub-models.md`."""
-CHARACTERS = 4
-"""Of a word piece, in English; other languages need more pieces."""
 _WORKING = 400_000_000
 """Bytes beside the weights: the packages, a batch."""
 _ENGLISH = "en"
@@ -230,18 +225,13 @@ class HubModelJudge:
         shown = ", ".join(named[:_SHOWN]) + (f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else "")
         return f"the hub model {self.name()} reads {shown}, and this case seems to be in {language_name(language)}"
 
-    def estimate(self, questions: Sequence[Question]) -> Estimate:
-        """The time that it takes on this machine, roughly: two operations for each number of the model and piece."""
-        pieces = sum(self._pieces(question) for question in questions)
-        if not pieces:
-            return Estimate()
-        rate = GPU_RATE if Path("/dev/nvidiactl").exists() else CPU_RATE * (os.cpu_count() or 1)
-        return Estimate(seconds=2.0 * self.folder.parameters()[1] * pieces / rate)
+    def estimate(self, questions: Sequence[Question]) -> Estimate:  # noqa: ARG002 - it costs nothing
+        """Nothing that is paid for."""
+        return Estimate()
 
     def memory(self) -> int:
-        """Bytes that it takes at work, roughly: safetensors are brought to single precision, ONNX stays as it is."""
-        folder = self.folder
-        return _WORKING + (folder.size() if folder.onnx else 4 * folder.parameters()[0])
+        """Bytes that it takes at work, roughly."""
+        return _WORKING + self.folder.size()
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """Yield (position, answer); questions of concurrent callers are worked on together."""
@@ -258,10 +248,6 @@ class HubModelJudge:
     def close(self) -> None:
         """Let the model go; a later question loads it again."""
         self._model.close()
-
-    def _pieces(self, question: Question) -> int:
-        texts, own = sum(map(len, question.evidence)), len(question.subject)
-        return (texts + own * max(1, texts // (self.folder.length * CHARACTERS))) // CHARACTERS
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer]:
         """One answer a question. Runs in a thread; what fails together is asked again one by one."""
