@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import signal
 import sys
@@ -149,8 +148,9 @@ def test_a_hub_model_that_cannot_be_loaded_is_told_before_a_run_begins(
     said = command("evaluate", "rows.jsonl", *judge)
     with open_store(tmp_path / ".ragtriage") as store:
         assert store.runs() == []
-    written(tmp_path / "claims.jsonl", [{"id": "a", "claim": "It costs six euros.", "sources": ["They cost six."]}])
-    asked = command("judge", "ask", "supported", "claims.jsonl", *judge)
+    claim = {"id": "a", "claim": "It costs six euros.", "sources": ["They cost six."], "label": 1}
+    written(tmp_path / "claims.jsonl", [claim])
+    asked = command("trust", "agreement", "claims.jsonl", *judge)
 
     assert (said.code, asked.code) == (2, 2)
     for err in (said.err, asked.err):
@@ -240,11 +240,3 @@ def test_a_missing_package_is_told_with_its_extra(process: Command, tmp_path: Pa
 
     assert said.code == 2
     assert "pip install '.[readers]'" in said.err
-
-
-def test_judge_ask_takes_a_hub_model(command: Command, tmp_path: Path, nli: Path) -> None:
-    written(tmp_path / "rows.jsonl", [{"id": "a", "claim": "It costs six euros.", "sources": ["They cost six euros."]}])
-    said = command("judge", "ask", "supported", "rows.jsonl", "--judge", "embedded+reader:nli")
-
-    assert said.code == 0, said.err
-    assert 0 <= json.loads(said.out)["score"] <= 1

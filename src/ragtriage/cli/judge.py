@@ -11,9 +11,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ragtriage.cli.console import exit_if, print_found, tell
+from ragtriage.cli.console import print_found, tell
 from ragtriage.cli.flags import command, new_typer, parse_numbers, setting_flags
-from ragtriage.cli.input_files import check_output, print_rejected
 from ragtriage.cli.opened_stores import answers_in, store_address
 from ragtriage.config import SETTINGS, Settings, find_settings, judge_config, named_numbers, read_settings
 from ragtriage.core.display import dollars, plural
@@ -33,7 +32,6 @@ from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import custom_metrics
 from ragtriage.report.judge_document import influence_document
 from ragtriage.store import open_answers
-from ragtriage.trust.prediction_files import RowErrors, write_components, write_predictions
 
 _SETTINGS = (
     "store", "judge", "decide", "jury", "cascade", "any_language", "matching", "protocol", "base_rate",
@@ -217,35 +215,12 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 """Flag → how its value is read, where that isn't the setting's."""
 
 
-judge = new_typer(help="Ask the judge single questions, for benchmarks; check a decision model.")
+judge = new_typer(help="Check a decision model.")
 
 
-@judge.command("ask")
-@command("judge ask")
-def ask(task: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags) -> None:
-    """Verdicts for rows of one task: {id, verdict, confidence, score, sure}, or an error with a null score.
-
-    Uses the question's fields only (claim, sources, query, text, question, a, b, truth, response). Exit codes: 0; 2
-    usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
-    """
-    check_output(out, rows, "-o")
-    with judge_flags.begin().opened() as asked:
-        errors = write_predictions(task, rows, out, asked)
-    _exit(errors)
-
-
-@judge.command("split")
-@command("judge split")
-def split(unit: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags) -> None:
-    """Components of the rows' texts: {id, components: [{text, start, end}]}.
-
-    Reads `text`, else `query` (questions) or `response` (claims, sentences). Exit codes: 0; 2 usage or input; 3
-    incomplete (the judge failed on a row, or too many unusable rows).
-    """
-    check_output(out, rows, "-o")
-    with judge_flags.begin().opened() as asked:
-        errors = write_components(unit, rows, out, asked)
-    _exit(errors)
+@judge.callback()
+def judge_alone() -> None:
+    """Check a decision model."""  # a group, though it has one command
 
 
 @judge.command("check")
@@ -263,11 +238,3 @@ def check(model: str, *, config: Path | None = None, as_json: bool = False) -> N
     (asked,) = session.deciders.values()
     found = asyncio.run(influence(asked.model, asked.transport.send, asked.channel, asked.words))
     print_found(lambda: asdict(found), lambda: influence_document(found), as_json=as_json)
-
-
-def _exit(errors: RowErrors) -> None:
-    """Say which rows have no result; exit with 3 if they are too many, or if the judge failed."""
-    print_rejected(errors.rejected, errors.rows)
-    if errors.failed:
-        tell(f"the judge failed on {plural(errors.failed, 'row')}: their errors stand in the output")
-    exit_if(incomplete=errors.incomplete)

@@ -96,16 +96,6 @@ def _supported(row: PredictionRow, parts: Sequence[Sequence[Component]]) -> tupl
     return tuple(ask.supported(one.text, sources, query, claim) for one in claims if not one.remark)
 
 
-def problem_of(task: PredictionTask, row: PredictionRow) -> str | None:
-    """Why a row can't be asked about, whoever judges: a field that is missing or wrong. None if it can."""
-    try:
-        decompositions_of(task, row)
-        questions_of(task, row, ((), ()))
-    except InputError as error:
-        return str(error)
-    return None
-
-
 def prediction_of(task: PredictionTask, answers: Sequence[Answer]) -> dict[str, Any]:
     """The prediction for one row: `verdict`, `confidence`, `score`, the probability of yes, and whether it is `sure`.
 

@@ -107,7 +107,7 @@ def read_labelled_rows(path: InputPath, task: LabelledTask | None = None) -> Lab
 
 
 def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Predictions by the row's id, as `ragtriage judge ask` writes them: `{id, score}`, with `verdict` and `sure`."""
+    """Predictions by the row's id, as `ragtriage trust agreement -o` writes them: `{id, score}`, `verdict`, `sure`."""
     found = {}
     for place, key, values in lines_by_id(path):
         try:

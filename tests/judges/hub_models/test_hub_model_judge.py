@@ -81,8 +81,8 @@ def test_half_precision_and_quantised_models_say_nearly_the_same(nli: Path, tmp_
         quantize_dynamic(whole, other, weight_type=QuantType.QInt8)
     exact, near = HubModel(open_folder("whole", folder)), HubModel(open_folder("one file", other))
 
-    assert exact.folder.weights == (whole,)
-    assert near.folder.weights == (other,)
+    assert exact.folder.weights == whole
+    assert near.folder.weights == other
     assert near.folder.quantized == (precision == "int8")
     assert near.folder.path == folder
     pair = TEXT, CLAIM
