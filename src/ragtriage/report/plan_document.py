@@ -68,11 +68,6 @@ def plan_document(
     if estimate.sampling and estimate.sampling.error is not None:
         percent = f"{100 * estimate.sampling.error:.1f}"
         yield line(f"estimated{_of_sample(estimate)}, to within {percent} % (95 % interval); --exact looks at all")
-    if estimate.most_expensive:
-        name, saved = estimate.most_expensive
-        price = f", {money(saved.price)}" if saved.price else ""
-        tokens = f"{saved.tokens_in + saved.tokens_out:,} tokens"
-        yield line(f"without {name}: {plural(saved.requests, 'request')}, {tokens}{price} less")
     for step, names in estimate.shared.items():
         yield note(f"shared: {step} by {', '.join(names)}")
     about_requests = " ".join([BY_RULES, SENT_AGAIN, CACHING[asked]]) if asked else SENT_AGAIN

@@ -273,7 +273,7 @@ def cost_of_exam(
     """
     cases = exam_cases() if cases is None else cases
     asked = [one.case for one in cases]
-    taken = estimate_evaluation(asked, judge, metrics=THELMA, also=needs_of(RULES), sample=0, memory=memory)
+    taken = estimate_evaluation(asked, judge, metrics=THELMA, also=needs_of(RULES), memory=memory)
     questions = [question for one in cases for question in one.questions()]
     batches = (questions[start : start + BATCH] for start in range(0, len(questions), BATCH))
     claims = sum((judge.estimate(batch) for batch in batches), Estimate())

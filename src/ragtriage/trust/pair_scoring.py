@@ -232,7 +232,7 @@ def cost_of_pairs(
     """
     found = []
     for task in scoring_tasks(pairs, further):
-        taken = estimate_evaluation(task.cases, judge, metrics=task.metrics, sample=0, memory=memory)
+        taken = estimate_evaluation(task.cases, judge, metrics=task.metrics, memory=memory)
         names = tuple(m.name for m in task.metrics)
         count = sum(pair.metric in names for pair in pairs)
         found.append(CostEstimate(names, count, taken.cases, taken.least, taken.most, sum(taken.questions.values())))
