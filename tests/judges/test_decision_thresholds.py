@@ -18,7 +18,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import Cached, InMemory, Rethresholded
-from ragtriage.judges.wrappers.changed import rethresholded
+from ragtriage.judges.wrappers.combined import rethresholded
 
 THRESHOLD = DecisionThreshold(0.6, 0.3, "fake")
 TABLE = "[decision_thresholds.supported]\n"

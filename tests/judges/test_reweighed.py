@@ -18,7 +18,7 @@ from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import Cached, InMemory, Rethresholded, Reweighed
-from ragtriage.judges.wrappers.changed import rethresholded
+from ragtriage.judges.wrappers.combined import rethresholded
 
 HIGH = {"supported": 0.9}
 SUPPORTED = supported("Cats purr.", ("Cats purr.",))

@@ -21,8 +21,20 @@ from ragtriage.core.verdicts import (
     with_chance,
 )
 from ragtriage.diagnosis.disagreeing_sources import DISAGREES, disagreements
-from ragtriage.diagnosis.likelihood import Likelihood, doubt_of
-from ragtriage.diagnosis.rules import BAD, BLAMING, COSTS, KINDS, RULES, SURE, Costs, FindingKind, Rule, is_bad
+from ragtriage.diagnosis.rules import (
+    BAD,
+    BLAMING,
+    COSTS,
+    KINDS,
+    RULES,
+    SURE,
+    Costs,
+    FindingKind,
+    Likelihood,
+    Rule,
+    doubt_of,
+    is_bad,
+)
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.aggregate import CLAIMS, SEGMENTS
 from ragtriage.metrics.thelma import (

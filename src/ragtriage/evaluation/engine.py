@@ -31,8 +31,7 @@ from ragtriage.core.verdicts import (
 )
 from ragtriage.judges.protocol import TURN, Judge
 from ragtriage.metrics import THELMA
-from ragtriage.planning.levels import Plan, plan
-from ragtriage.planning.questions import StepQuestions, outcome_of, questions_for, recorded
+from ragtriage.planning.levels import Plan, StepQuestions, outcome_of, plan, questions_for, recorded
 from ragtriage.text.language import language_of
 
 

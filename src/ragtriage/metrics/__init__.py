@@ -27,8 +27,11 @@ from ragtriage.metrics.reference import (
     context_recall,
     irrelevant_noise_sensitivity,
     relevant_noise_sensitivity,
+    retrieval_mrr,
+    retrieval_ndcg,
+    retrieval_precision,
+    retrieval_recall,
 )
-from ragtriage.metrics.retrieval import retrieval_mrr, retrieval_ndcg, retrieval_precision, retrieval_recall
 from ragtriage.metrics.thelma import (
     fact_precision,
     groundedness,

@@ -19,7 +19,7 @@ from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
 from ragtriage.metrics.generator import query_similarity, query_similarity_of
-from ragtriage.metrics.retrieval import (
+from ragtriage.metrics.reference import (
     retrieval_at,
     retrieval_mrr,
     retrieval_ndcg,

@@ -12,8 +12,7 @@ from ragtriage.core.errors import InputError
 from ragtriage.readers.files import raw_rows
 from ragtriage.testset.answered_rows import Row
 from ragtriage.text.dates import clock_beside, clock_in, clocks, date_in, moments
-from ragtriage.text.numbers import figures, number_in
-from ragtriage.text.words import OPENERS, STOP, fold, tokens
+from ragtriage.text.words import OPENERS, STOP, figures, fold, number_in, tokens
 
 Presence = Literal["found", "absent", "unknown"]
 SUFFIXES = (".md", ".markdown", ".txt", ".rst")

@@ -29,8 +29,7 @@ from ragtriage.text.dates import (
     moments,
 )
 from ragtriage.text.declines import declines
-from ragtriage.text.numbers import Figure, figures, number_in
-from ragtriage.text.words import NEGATIONS, OPENERS, STOP, fold, tokens
+from ragtriage.text.words import NEGATIONS, OPENERS, STOP, Figure, figures, fold, number_in, tokens
 
 _DIGITS = re.compile(r"\d+(?:\.\d+)?|[+(]?(?:\d[\s()+-]*){5,}")
 """As many of them that what stands between them may be taken for granted; 3-4 is something else."""

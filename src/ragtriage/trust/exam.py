@@ -28,8 +28,8 @@ from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import THELMA
 from ragtriage.trust.agreement import Agreement, ComparedRow, Prediction, agreement_of
-from ragtriage.trust.baselines import row_scores
 from ragtriage.trust.pair_scoring import CostEstimate
+from ragtriage.trust.wording import row_scores
 
 BATCH = 256
 """Questions that are asked together."""

@@ -15,7 +15,6 @@ from ragtriage.metrics import metric_named
 from ragtriage.runs.run import Run
 from ragtriage.text.blocks import blocks
 from ragtriage.text.sentences import split_sentences
-from ragtriage.trust.baselines import words
 from ragtriage.trust.label_files import (
     PROMPTS,
     Item,
@@ -26,6 +25,7 @@ from ragtriage.trust.label_files import (
     random_sample,
     sample_name,
 )
+from ragtriage.trust.wording import words
 
 
 class EvidenceText(NamedTuple):

@@ -32,7 +32,7 @@ from ragtriage.trust.agreement import (
     pair_scores,
     preference_of,
 )
-from ragtriage.trust.baselines import OF_SOURCES, overlap, row_scores
+from ragtriage.trust.wording import OF_SOURCES, overlap, row_scores
 
 LabelledTask = Literal["supported", "essential", "relevant", "answered", "similar", "same-answer", "preference"]
 FIELDS: Mapping[LabelledTask, tuple[tuple[str, ...], ...]] = {

@@ -25,9 +25,8 @@ from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import metrics_named
 from ragtriage.readers.problems import Rejected
-from ragtriage.trust.baselines import OF_SOURCES, closest, overlap, sentences
 from ragtriage.trust.pair_files import SHORT, LabelledPair, read_pairs
-from ragtriage.trust.wording import content_words
+from ragtriage.trust.wording import OF_SOURCES, closest, content_words, overlap, sentences
 
 LONGER_IS_BETTER = ("source_query_coverage", "response_query_coverage")
 """Coverage likes more text; everything else less."""

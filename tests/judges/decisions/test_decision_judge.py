@@ -20,8 +20,7 @@ from ragtriage.judges.decisions.influence import influence
 from ragtriage.judges.decisions.models import DECIDED, decision_model, read_words
 from ragtriage.judges.decisions.transport import TooLarge
 from ragtriage.judges.llm.channel import Channel
-from ragtriage.judges.llm.messages import Prompt, Reply
-from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.llm.options import LLMOptions, Price, Prompt, Reply
 from servers import Said, Server
 
 SOURCES = ("A day pass costs 12 euros.", "Dogs travel free on a lap.", "Bicycles cost 3 euros.")

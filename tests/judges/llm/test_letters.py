@@ -22,8 +22,7 @@ from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.judge import LLMJudge
 from ragtriage.judges.llm.letters import ONE_LETTER, LetterForm
-from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply, Token
-from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.options import LLMOptions, MalformedReply, Prompt, Reply, Token
 from ragtriage.judges.llm.prompts import ASKED, read_prompts
 from ragtriage.judges.llm.requests import group_questions
 from ragtriage.judges.protocol import ARRIVED

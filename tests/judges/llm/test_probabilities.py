@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragtriage.judges.llm.messages import Token
+from ragtriage.judges.llm.options import Token
 from ragtriage.judges.llm.reply_lines import Chances, chances_at, tokens_of_reply
 
 

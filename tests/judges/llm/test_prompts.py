@@ -7,7 +7,7 @@ import pytest
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import KINDS
-from ragtriage.judges.llm.messages import tokens_of
+from ragtriage.judges.llm.options import tokens_of
 from ragtriage.judges.llm.prompts import ASKED, HEAD, read_prompts
 
 OWN = "version: 3\n\nIs it so?\n"

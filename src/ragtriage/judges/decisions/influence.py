@@ -14,9 +14,9 @@ from ragtriage.core.errors import JudgeError
 from ragtriage.core.questions import supported
 from ragtriage.judges.decisions.asking import StateRequest, readable, state_request
 from ragtriage.judges.decisions.models import DecisionModel, DecisionWords
-from ragtriage.judges.decisions.wire import NoDecisions, answers_in, body_of
+from ragtriage.judges.decisions.transport import NoDecisions, answers_in, body_of
 from ragtriage.judges.llm.channel import Channel, RetriesExhausted
-from ragtriage.judges.llm.messages import Prompt, Reply, Send
+from ragtriage.judges.llm.options import Prompt, Reply, Send
 from ragtriage.judges.llm.requests import group_questions
 
 MOVED = 0.05

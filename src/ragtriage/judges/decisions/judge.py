@@ -25,11 +25,9 @@ from ragtriage.judges.decisions.asking import (
 )
 from ragtriage.judges.decisions.influence import MOVED
 from ragtriage.judges.decisions.models import DECIDED, DecisionModel, DecisionWords
-from ragtriage.judges.decisions.transport import TooLarge
-from ragtriage.judges.decisions.wire import NoDecisions, answers_in, body_of
+from ragtriage.judges.decisions.transport import NoDecisions, TooLarge, answers_in, body_of
 from ragtriage.judges.llm.channel import Channel, RetriesExhausted
-from ragtriage.judges.llm.messages import Prompt, Reply, Send, tokens_of
-from ragtriage.judges.llm.options import Price
+from ragtriage.judges.llm.options import Price, Prompt, Reply, Send, tokens_of
 from ragtriage.judges.llm.requests import Request, group_questions
 from ragtriage.judges.protocol import ARRIVED, Arrived, Estimate, RequestReply, by_requests
 

@@ -14,7 +14,7 @@ from itertools import combinations, islice
 
 from ragtriage.judges.embedded.readings import RULES
 from ragtriage.text.dates import WEEKDAYS, WrittenDate, without_markup, written_dates
-from ragtriage.text.numbers import normalize_number
+from ragtriage.text.words import normalize_number
 
 _MARKS = re.compile(r"\*\*|__|`|\\[()\[\]]|\\(?=[$%])|(?<!\S)[*_](?=\S)|(?<=\S)[*_](?!\S)")
 _TIMES = re.compile(r"\\(?:times|cdot)\b")

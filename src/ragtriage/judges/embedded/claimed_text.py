@@ -15,10 +15,9 @@ from functools import lru_cache
 from ragtriage.judges.embedded.readings import RULES, read_sentence
 from ragtriage.text.dates import DATE_NAMES
 from ragtriage.text.markup import plain_text
-from ragtriage.text.numbers import NUMBER_WORDS
 from ragtriage.text.pronouns import AUXILIARY_WORD, stands_alone, subject
 from ragtriage.text.questions import question_type, split_questions
-from ragtriage.text.words import STOP, fold, stem, tokens
+from ragtriage.text.words import NUMBER_WORDS, STOP, fold, stem, tokens
 
 _NAMED = RULES.regex("named_text")
 _LINK = RULES.regex("link")

@@ -21,7 +21,7 @@ from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import DATE_NAMES
 from ragtriage.text.differences import opposites_in
 from ragtriage.text.lexicon import WORDS
-from ragtriage.text.numbers import IN_FIGURES
+from ragtriage.text.words import IN_FIGURES
 
 PART = re.compile(rf"[,;:.!?()\[\]\n]|\s[–—-]\s|{IN_FIGURES}|{vocabulary.WORD}")
 _DENIES = re.compile(r"(?:not|never|no|cannot|\w+n['’]t)$", re.IGNORECASE)

@@ -28,8 +28,7 @@ from ragtriage.judges.embedded.features import (
     pairwise_products,
     products_with,
 )
-from ragtriage.judges.embedded.passages import CachedTexts, Passages
-from ragtriage.judges.embedded.readings import RULES, Sentence, as_written
+from ragtriage.judges.embedded.readings import RULES, CachedTexts, Passages, Sentence, as_written
 from ragtriage.judges.embedded.silent_texts import (
     asks_to_count,
     hold_words,
@@ -50,7 +49,7 @@ from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text.claims import Marker, split_claims
 from ragtriage.text.declines import declines
 from ragtriage.text.markup import visible_text
-from ragtriage.text.numbers import numbers_as_figures
+from ragtriage.text.words import numbers_as_figures
 
 _WIDEST = 2048
 """Sentences of a context that are looked at."""

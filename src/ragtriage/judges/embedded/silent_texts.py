@@ -14,10 +14,10 @@ from types import MappingProxyType
 from ragtriage.judges.embedded.readings import RULES
 from ragtriage.text import words as vocabulary
 from ragtriage.text.markup import visible_text
-from ragtriage.text.numbers import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number
 from ragtriage.text.questions import question_type
 from ragtriage.text.sentences import split_sentences
 from ragtriage.text.values import MONEY, Value, values
+from ragtriage.text.words import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number
 
 _BETWEEN_ITEMS = re.compile(r"\s*(?:[>»›|·•→]|\s/\s)\s*")
 _STEPS = re.compile(r"[>»→]")

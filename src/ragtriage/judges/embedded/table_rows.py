@@ -8,12 +8,21 @@ from functools import lru_cache
 
 from ragtriage.core.verdicts import Span
 from ragtriage.judges.embedded.readings import RULES, Sentence
+from ragtriage.text.blocks import result_rows
 from ragtriage.text.differences import agree, differ, differing_values
-from ragtriage.text.numbers import number_in, placed_figures
-from ragtriage.text.tables import result_rows
 from ragtriage.text.value_relations import relation
 from ragtriage.text.values import MOMENTS, Value, values
-from ragtriage.text.words import NEGATION, PlacedWord, content_words, fold, placed_words, shared_words, stem
+from ragtriage.text.words import (
+    NEGATION,
+    PlacedWord,
+    content_words,
+    fold,
+    number_in,
+    placed_figures,
+    placed_words,
+    shared_words,
+    stem,
+)
 
 OTHER = 0.08
 """The chance, at most, that a claim with another value is supported."""

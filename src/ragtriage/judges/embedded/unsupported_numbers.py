@@ -13,7 +13,7 @@ from itertools import combinations
 
 from ragtriage.judges.embedded.calculations import calculated_dates, calculated_numbers, is_small, nearly_equal
 from ragtriage.judges.embedded.readings import RULES
-from ragtriage.text.numbers import numbers_as_figures, numbers_in_figures
+from ragtriage.text.words import numbers_as_figures, numbers_in_figures
 
 _LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n[^\S\n]*\(?\d{1,2}[.)](?=\s|$)")
 """The number of a list's item, also of the next one that was cut off behind a sentence."""

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from ragtriage.core.errors import JudgeError, Stopped
 from ragtriage.judges.budget import Ledger
-from ragtriage.judges.llm.messages import Reply
+from ragtriage.judges.llm.options import Reply
 from ragtriage.judges.protocol import TURN
 
 MINUTE = 60.0

@@ -11,10 +11,12 @@ from typing import Generic, NoReturn, TypeVar
 from ragtriage.core.errors import JudgeError
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.admission import Admission, ConcurrencyController, MinuteLimits
-from ragtriage.judges.llm.messages import (
+from ragtriage.judges.llm.options import (
     ExchangeError,
+    LLMOptions,
     MalformedReply,
     ModelUnusable,
+    Price,
     Prompt,
     RateLimited,
     Reply,
@@ -23,7 +25,6 @@ from ragtriage.judges.llm.messages import (
     ThinksFirst,
     TransientError,
 )
-from ragtriage.judges.llm.options import LLMOptions, Price
 
 T = TypeVar("T")
 

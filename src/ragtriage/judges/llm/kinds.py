@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Component, Components, Verdict
 from ragtriage.judges.llm.fencing import quoted, visible
-from ragtriage.judges.llm.messages import MalformedReply
+from ragtriage.judges.llm.options import MalformedReply
 from ragtriage.text.sentences import split_sentences
 
 JsonSchema = dict[str, Any]

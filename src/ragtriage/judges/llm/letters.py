@@ -13,7 +13,7 @@ from typing import Any, Literal
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import CHECK, NOT_SUPPORTED, Answer, Answered, Verdict
 from ragtriage.judges.llm.kinds import ASKED_KINDS
-from ragtriage.judges.llm.messages import MalformedReply, NoLetter, Prompt, Reply, ThinksFirst
+from ragtriage.judges.llm.options import MalformedReply, NoLetter, Prompt, Reply, ThinksFirst
 from ragtriage.judges.llm.prompts import Prompts
 from ragtriage.judges.llm.reply_json import without_thoughts
 from ragtriage.judges.llm.reply_lines import Chances, Letter, ReplyLines, chances_at, letter_of, read_lines

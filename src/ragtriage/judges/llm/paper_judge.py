@@ -18,8 +18,7 @@ from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.fencing import clean, fence, visible
 from ragtriage.judges.llm.judge import AskModel
 from ragtriage.judges.llm.kinds import in_order
-from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply, tokens_of
-from ragtriage.judges.llm.options import Price
+from ragtriage.judges.llm.options import MalformedReply, Price, Prompt, Reply, tokens_of
 from ragtriage.judges.llm.reply_json import without_thoughts
 from ragtriage.judges.llm.requests import THOUGHT
 from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate, merged

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from ragtriage.core.display import shortened
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.llm.messages import (
+from ragtriage.judges.llm.models import address_of, price_of_reply, public_address, split_name
+from ragtriage.judges.llm.options import (
     ExchangeError,
+    LLMOptions,
     ModelUnusable,
+    Price,
     Prompt,
     RateLimited,
     Reply,
@@ -22,8 +25,6 @@ from ragtriage.judges.llm.messages import (
     TransientError,
     tokens_of,
 )
-from ragtriage.judges.llm.models import address_of, price_of_reply, public_address, split_name
-from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.providers import PROVIDERS, ProviderRequirements
 from ragtriage.judges.llm.reply_lines import tokens_of_reply
 

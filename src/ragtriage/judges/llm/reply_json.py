@@ -9,7 +9,7 @@ from typing import Any
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.llm.kinds import ASKED_KINDS, JsonSchema, SharedEvidence, object_schema, shortened
-from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply
+from ragtriage.judges.llm.options import MalformedReply, Prompt, Reply
 from ragtriage.judges.llm.prompts import Prompts
 from ragtriage.judges.llm.requests import (
     LONGEST,

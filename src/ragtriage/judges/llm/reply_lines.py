@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragtriage.core.verdicts import Answered
-from ragtriage.judges.llm.messages import MalformedReply, Token
+from ragtriage.judges.llm.options import MalformedReply, Token
 from ragtriage.judges.llm.reply_json import without_thoughts
 
 LETTERS: Mapping[str, Answered] = {

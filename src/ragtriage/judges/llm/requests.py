@@ -18,7 +18,7 @@ from ragtriage.judges.llm.kinds import (
     TextLabel,
     the_source_and_query,
 )
-from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply, tokens_of
+from ragtriage.judges.llm.options import MalformedReply, Prompt, Reply, tokens_of
 from ragtriage.judges.llm.prompts import Prompts
 
 

@@ -5,8 +5,7 @@ around cached ones.
 """
 
 from ragtriage.judges.wrappers.cached import AnswerKeys, AnswerMemory, Cached, CachedAnswer, InMemory
-from ragtriage.judges.wrappers.changed import Rethresholded, Reweighed
-from ragtriage.judges.wrappers.combined import Cascade, Jury, Routed
+from ragtriage.judges.wrappers.combined import Cascade, Jury, Rethresholded, Reweighed, Routed
 
 __all__ = [
     "AnswerKeys",

@@ -14,7 +14,7 @@ from typing import Literal
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.verdicts import Failure
 from ragtriage.judges.llm.fencing import quoted
-from ragtriage.judges.llm.messages import Prompt
+from ragtriage.judges.llm.options import Prompt
 from ragtriage.judges.llm.text_writer import Lists, Writer, asking_for_lists
 from ragtriage.testset.generation.phrasing.criteria import (
     CRITERIA,

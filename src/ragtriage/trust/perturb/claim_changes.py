@@ -10,9 +10,8 @@ from pathlib import Path
 from ragtriage.core.case import Case
 from ragtriage.text import dates
 from ragtriage.text.dates import YEAR
-from ragtriage.text.numbers import ONE_TO_TWELVE
 from ragtriage.text.sentences import split_sentences
-from ragtriage.text.words import NEGATIONS, fold, tokens
+from ragtriage.text.words import NEGATIONS, ONE_TO_TWELVE, fold, tokens
 from ragtriage.trust.pair_files import Change
 from ragtriage.trust.perturb.changes import CannotPerturb, FileContext, PerturbedCase, coverage
 from ragtriage.trust.wording import NUMBER, content_words, name_words, names, numbers
