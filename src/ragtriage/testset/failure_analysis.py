@@ -1,11 +1,8 @@
 """Why answers of a test set failed: groups and their blame, a second run, gaps in the corpus, THELMA's blame beside.
 
-Tags of groups and the comparison of contexts are those of "GRAMMAR: Grounded and Modular Methodology for Assessment of
-Closed-Domain Retrieval-Augmented Language Models", section 3.3, and so is contextual sufficiency: where a group's
-answers are partly right, the sources of a right answer are known to suffice. An application is asked again with these:
-if the answer is right, retrieval was at fault; if it is wrong again, the language model.
-
-Two blames of the same answers are compared: GRAMMAR's, from groups of phrasings, and THELMA's, from the texts alone.
+Tags of groups, the comparison of contexts and contextual sufficiency are those of GRAMMAR, section 3.3: where a group's
+answers are partly right, the sources of a right answer suffice. Asked again with these, an application that is right
+blames retrieval, one that is wrong again the language model.
 """
 
 import re

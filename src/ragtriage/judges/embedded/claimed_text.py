@@ -1,12 +1,7 @@
 """What is claimed, ready to be compared, and which claims a query needs whatever words they share with it.
 
-- A claim without its origin: "Based on the provided passages, the fee is 5 euros (Passage 2) [3]" claims that the fee
-  is 5 euros; no passage contains the words about passages.
-- A short reply ("In 1912.", "Your line manager") with its question: it shares no word with the question and answers
-  nothing when read alone. It counts as an answer if it can be of the kind that is asked for.
-- An item of a list with the words that lead in. A query that asks how to do something needs every numbered step, one
-  that asks what belongs to something each item of a list whose lead-in names it ("Eggshells" alone shares no word with
-  the question), and a request for a summary, a comparison or a letter everything about its topic.
+A claim without its origin ("Based on the provided passages, …"); a short reply ("In 1912.") with its question; an item
+of a list with the words that lead in, since "Eggshells" alone shares no word with the question that asks for it.
 """
 
 import re
