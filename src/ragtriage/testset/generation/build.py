@@ -19,7 +19,6 @@ from ragtriage.testset.generation.fillings import (
     FillingOptions,
     fill_template,
     json_line,
-    partly_filled,
     read_fillings,
 )
 from ragtriage.testset.generation.phrasing import criteria_named, phrase
@@ -184,12 +183,8 @@ def make_fillings(
     again: bool = False,
     progress: TemplateProgress | None = None,
 ) -> BuildStep:
-    """Write `fillings.jsonl` from `schema.yaml`, `templates.yaml` and an open database.
-
-    Every template is kept as soon as it is filled, so that an interrupted step goes on where it was.
-    """
+    """Write `fillings.jsonl` from `schema.yaml`, `templates.yaml` and an open database."""
     path = folder / FILLINGS
-    part = path.with_name(path.name + ".part")
     sources = (folder / SCHEMA, folder / TEMPLATES, database.state(), asdict(terms))
 
     def make() -> tuple[str, BuildStep]:
@@ -199,22 +194,17 @@ def make_fillings(
                 f"schema.yaml is of a {schema.dialect} database, and {database.shown} is one of {database.dialect}"
             )
         templates, refused = read_templates(folder / TEMPLATES, schema)
-        with partly_filled(part, digest_of(*sources)) as (done, keep):
-            sampler = CombinationSampler(database, schema, terms.seed)
-            for number, template in enumerate(templates):
-                if progress:
-                    progress(number, len(templates))
-                if template.id not in done:
-                    keep(fill_template(template, schema, sampler, database, terms))
-        results = [done[template.id] for template in templates]
+        sampler = CombinationSampler(database, schema, terms.seed)
+        results = []
+        for number, template in enumerate(templates):
+            if progress:
+                progress(number, len(templates))
+            results.append(fill_template(template, schema, sampler, database, terms))
         numbers = _filled_numbers(results)
         text = "".join(json_line(asdict(filling)) for one in results for filling in one.fillings)
         return text, BuildStep(path, made=True, numbers=numbers, refused=refused)
 
-    step = write_if_needed(path, sources, make, again=again)
-    if step.made:
-        part.unlink()
-    return step
+    return write_if_needed(path, sources, make, again=again)
 
 
 def make_phrasings(
