@@ -35,7 +35,7 @@ from ragtriage.judges.llm.prompts import ASKED, read_guidance
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession, ModelConnection
-from ragtriage.judges.wrappers import AnswerMemory, Cached, Cascade, InMemory, Jury, Rethresholded, Reweighed, Routed
+from ragtriage.judges.wrappers import AnswerMemory, Cached, Cascade, Changed, InMemory, Jury, Routed
 
 RAW_SCORES = "uncalibrated"
 """Stands in `BuiltJudge.counting` before the kinds whose scores aren't calibrated chances."""
@@ -157,7 +157,7 @@ def build_judge(
     cascade = None if config.cascade is None else Cascade(members[config.first], judge, config.bands())
     whole: Judge = cascade or judge
     return BuiltJudge(
-        Reweighed(whole, {}, binary=True) if config.matching == "binary" else whole,
+        Changed(whole, binary=True) if config.matching == "binary" else whole,
         remembered,
         ledger if config.paid else None,
         config.window,
@@ -314,7 +314,6 @@ def _check_bands(config: JudgeConfig, hub_models: Iterable[HubModelJudge]) -> No
 def _changed(config: JudgeConfig, name: str, judge: Judge) -> Judge:
     """The judge with the user's decision thresholds, curves and base rates, where there is any for it."""
     thresholds, curves = config.thresholds_of(name), config.curves_of(name)
-    decided = Rethresholded(judge, thresholds) if thresholds else judge
     rates: dict[str, float] = {}
     for kind in (one for one in KINDS if one in config.base_rates and one not in thresholds):
         # a threshold of the user's own says already where the odds are even
@@ -325,4 +324,4 @@ def _changed(config: JudgeConfig, name: str, judge: Judge) -> Judge:
             )
         if kind in curves or is_local(name):
             rates[kind] = config.base_rates[kind]
-    return Reweighed(decided, rates, curves) if rates or curves else decided
+    return Changed(judge, thresholds, rates, curves) if thresholds or rates or curves else judge

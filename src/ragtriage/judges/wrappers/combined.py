@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
@@ -23,80 +22,74 @@ from ragtriage.judges.decision_thresholds import (
     Band,
     ChanceCurve,
     DecisionThreshold,
-    without_threshold,
 )
 from ragtriage.judges.protocol import REQUEST, Estimate, Judge, closing_stream, merged
 
 
-class ChangedAnswers(ABC):
-    """Asks a judge and changes what it answers.
+class Changed:
+    """Asks a judge and changes what it answers: by other decision thresholds, then with other chances.
 
-    It belongs around `Cached`: what was answered stays known however it is changed.
+    It belongs around `Cached`: what was answered stays known however it is changed. A threshold or curve that was
+    fitted for another version of the judge is refused. A verdict without a probability keeps its value. One without a
+    chance gets that of its kind's curve; without a curve it stays as it is.
+
+    `base_rates` are the shares of yes that are expected, in place of those at which the chances are calibrated: a
+    curve's `rate`, else that of `BASE_RATES`. If `binary`, chances are dropped after that, so that every verdict counts
+    as 1 or 0.
     """
 
-    def __init__(self, judge: Judge) -> None:
+    def __init__(
+        self,
+        judge: Judge,
+        thresholds: Mapping[Kind, DecisionThreshold] = MappingProxyType({}),
+        base_rates: Mapping[str, float] = MappingProxyType({}),
+        curves: Mapping[Kind, ChanceCurve] = MappingProxyType({}),
+        *,
+        binary: bool = False,
+    ) -> None:
+        for table, fitted in (("decision_thresholds", thresholds), ("chance_curves", curves)):
+            for kind, one in fitted.items():
+                own = judge.fingerprint(kind)
+                if one.fingerprint and one.fingerprint != own:
+                    raise ConfigError(
+                        f"[{table}.{kind}] was fitted for {one.judge} as {one.fingerprint}, and it is {own} now: "
+                        "calibrate again with `ragtriage trust calibrate`, or take the table out of the settings"
+                    )
         self._judge = judge
+        self._thresholds, self._curves, self._binary = dict(thresholds), dict(curves), binary
+        calibrated: dict[str, float | None] = {**BASE_RATES}
+        calibrated.update((kind, curve.rate) for kind, curve in curves.items())
+        self._shifts = {kind: _shift(kind, rate, calibrated[kind]) for kind, rate in base_rates.items()}
+        self.name = judge.name
+        self.unsupported_reason = judge.unsupported_reason
+        self.estimate = judge.estimate
 
-    @abstractmethod
     def fingerprint(self, kind: Kind) -> str:
         """The inner judge's, with what is changed for this kind."""
-
-    @abstractmethod
-    def changed(self, kind: Kind, answer: Answer) -> Answer:
-        """One answer to a question of this kind, as it is to be."""
-
-    def name(self) -> str:
-        """The inner judge's."""
-        return self._judge.name()
-
-    def unsupported_reason(self, kind: Kind, language: str) -> str | None:
-        """The inner judge's."""
-        return self._judge.unsupported_reason(kind, language)
-
-    def estimate(self, questions: Sequence[Question]) -> Estimate:
-        """The inner judge's."""
-        return self._judge.estimate(questions)
+        own = self._judge.fingerprint(kind)
+        for fitted in (self._thresholds.get(kind), self._curves.get(kind)):
+            own = own if fitted is None else fitted.marked(own)
+        moved = f"{ODDS}{self._shifts[kind]:+.3f}" if kind in self._shifts else ""
+        return own + moved + BINARY * (self._binary and kind not in WITHOUT_PROBABILITY)
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """See `Judge.ask`."""
         async with closing_stream(self._judge.ask(questions)) as answers:
             async for position, answer in answers:
-                yield position, self.changed(questions[position].kind, answer)
+                yield position, self._changed(questions[position].kind, answer)
 
-
-def other_version(table: str, judge: str, known: str, now: str) -> ConfigError:
-    """What a table of the settings is refused with that was fitted for another version of its judge."""
-    return ConfigError(
-        f"{table} was fitted for {judge} as {known}, and it is {now} now: calibrate again with "
-        "`ragtriage trust calibrate`, or take the table out of the settings"
-    )
-
-
-class Rethresholded(ChangedAnswers):
-    """Asks a judge and calls its probabilities yes, no or unknown by the user's decision thresholds.
-
-    A verdict without a probability stays as it is.
-
-    A threshold that was fitted for another version of the judge is refused.
-    """
-
-    def __init__(self, judge: Judge, thresholds: Mapping[Kind, DecisionThreshold]) -> None:
-        for kind, threshold in thresholds.items():
-            own = judge.fingerprint(kind)
-            if threshold.fingerprint and threshold.fingerprint != own:
-                raise other_version(f"[decision_thresholds.{kind}]", threshold.judge, threshold.fingerprint, own)
-        super().__init__(judge)
-        self._thresholds = dict(thresholds)
-
-    def fingerprint(self, kind: Kind) -> str:
-        """The inner judge's, with the threshold of this kind."""
-        own = self._judge.fingerprint(kind)
-        return self._thresholds[kind].marked(own) if kind in self._thresholds else own
-
-    def changed(self, kind: Kind, answer: Answer) -> Answer:
-        """Decided by the threshold of its kind."""
-        threshold = self._thresholds.get(kind)
-        return rethresholded(answer, threshold) if threshold else answer
+    def _changed(self, kind: Kind, answer: Answer) -> Answer:
+        """Decided by the threshold of its kind, with its chance told by a curve, moved, or dropped."""
+        if kind in self._thresholds:
+            answer = rethresholded(answer, self._thresholds[kind])
+        if not isinstance(answer, Verdict) or answer.value == "unknown":
+            return answer
+        if answer.chance is None and kind in self._curves:
+            answer = with_chance(answer, self._curves[kind].of(answer))
+        if answer.chance is None:
+            return answer
+        moved = with_chance(answer, shifted(answer.chance, self._shifts[kind])) if kind in self._shifts else answer
+        return replace(moved, chance=None) if self._binary else moved
 
 
 def rethresholded(answer: Answer, threshold: DecisionThreshold) -> Answer:
@@ -115,55 +108,6 @@ def rethresholded(answer: Answer, threshold: DecisionThreshold) -> Answer:
     confidence = {"yes": score, "no": 1.0 - score, "unknown": max(score, 1.0 - score)}[value]
     # how often such a no is right was measured at the judge's own threshold: it is shown as one to be checked
     return replace(answer, value=value, confidence=confidence, sure=answer.sure and value != "no", chance=chance)
-
-
-class Reweighed(ChangedAnswers):
-    """Asks a judge and gives its verdicts other chances.
-
-    A verdict without a chance gets that of its kind's curve; without a curve it stays as it is. A curve that was fitted
-    for another version of the judge is refused.
-
-    `base_rates` are the shares of yes that are expected, in place of those at which the chances are calibrated: a
-    curve's `rate`, else that of `BASE_RATES`. If `binary`, chances are dropped after that, so that every verdict counts
-    as 1 or 0.
-    """
-
-    def __init__(
-        self,
-        judge: Judge,
-        base_rates: Mapping[str, float],
-        curves: Mapping[Kind, ChanceCurve] = MappingProxyType({}),
-        *,
-        binary: bool = False,
-    ) -> None:
-        for kind, curve in curves.items():
-            own = without_threshold(judge.fingerprint(kind))
-            if curve.fingerprint and curve.fingerprint != own:
-                raise other_version(f"[chance_curves.{kind}]", curve.judge, curve.fingerprint, own)
-        super().__init__(judge)
-        self._curves = dict(curves)
-        self._binary = binary
-        calibrated: dict[str, float | None] = {**BASE_RATES}
-        calibrated.update((kind, curve.rate) for kind, curve in curves.items())
-        self._shifts = {kind: _shift(kind, rate, calibrated[kind]) for kind, rate in base_rates.items()}
-
-    def fingerprint(self, kind: Kind) -> str:
-        """The inner judge's, with what is changed for this kind."""
-        own = self._judge.fingerprint(kind)
-        told = self._curves[kind].marked(own) if kind in self._curves else own
-        moved = f"{ODDS}{self._shifts[kind]:+.3f}" if kind in self._shifts else ""
-        return told + moved + BINARY * (self._binary and kind not in WITHOUT_PROBABILITY)
-
-    def changed(self, kind: Kind, answer: Answer) -> Answer:
-        """With its chance told by a curve, moved, or dropped."""
-        if not isinstance(answer, Verdict) or answer.value == "unknown":
-            return answer
-        if answer.chance is None and kind in self._curves:
-            answer = with_chance(answer, self._curves[kind].of(answer))
-        if answer.chance is None:
-            return answer
-        moved = with_chance(answer, shifted(answer.chance, self._shifts[kind])) if kind in self._shifts else answer
-        return replace(moved, chance=None) if self._binary else moved
 
 
 def _shift(kind: str, expected: float, calibrated: float | None) -> float:
