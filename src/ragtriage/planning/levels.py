@@ -11,11 +11,10 @@ from functools import lru_cache
 from ragtriage.core.case import Case
 from ragtriage.core.metric import Metric
 from ragtriage.core.questions import Question
-from ragtriage.core.steps import Decompose, Match, Step, Unit, conditions
+from ragtriage.core.steps import Decompose, Match, Step, conditions
 from ragtriage.core.verdicts import Answer, Cell, Component, Components, Failure, Known, Missing, Verdict, Verdicts
 from ragtriage.planning.relations import (
     CONDITIONS,
-    CONVERSATION,
     FIELDS,
     NO_COMPONENTS,
     NOTHING,
@@ -231,29 +230,6 @@ class Plan:
     def levels_for(self, case: Case) -> tuple[tuple[Step, ...], ...]:
         """The levels in which a case is asked about."""
         return self.levels if len({source.text for source in case.known_sources}) > 1 else self.levels_of_one_source
-
-    def questions(self, sources: int, sizes: Mapping[Unit, int], *, turns: int = 0) -> tuple[int, int]:
-        """How many questions a case takes, (at least, at most).
-
-        Args:
-            sources: how many sources were retrieved.
-            sizes: how many components each unit has (facts: over all sources); a unit that is left out has none.
-            turns: how many messages went before the query.
-        """
-        known: dict[Unit, int] = {"samples": 0, **sizes, "sources": sources, "whole": 1}
-        least = most = 0
-        for step in self.steps:
-            if not needs_judge(step) or (CONVERSATION in requirements_of(step) and not turns):
-                continue
-            if isinstance(step, Decompose):
-                count = sources if step.of == "sources" else 1
-                least += count
-            else:
-                own, target = step.components, TARGETS[step.against]
-                count = (own.count or known.get(own.into, 0)) * (sources if target.many else 1)
-                least += 0 if step.where or target.only_cited else count
-            most += count
-        return least, most
 
     def not_needed(self, case: Case) -> Mapping[Step, Missing]:
         """The steps that no score and no rule needs on this case, as all that would need them lack something.

@@ -30,7 +30,7 @@ from ragtriage.judges.llm.options import (
     RequestRejected,
     TransientError,
 )
-from ragtriage.judges.llm.pydantic_ai_calls import NO_SUCH_MODEL
+from ragtriage.judges.llm.pydantic_ai_calls import NO_SUCH_MODEL, texts_in
 from ragtriage.judges.llm.transport import PerEventLoop
 
 if TYPE_CHECKING:
@@ -284,14 +284,6 @@ def _asked_to_wait(headers: Mapping[str, str]) -> float | None:
 def _words(text: str) -> str:
     """A server's own words, wherever its reply has them."""
     try:
-        return " ".join(_texts(json.loads(text)))
+        return " ".join(texts_in(json.loads(text)))
     except (ValueError, RecursionError):
         return text
-
-
-def _texts(said: Any) -> list[str]:
-    if isinstance(said, str):
-        return [said]
-    if isinstance(said, Mapping):
-        return [text for key in ("error", "message", "detail", "msg", "loc") for text in _texts(said.get(key))]
-    return [text for one in said for text in _texts(one)] if isinstance(said, list) else []

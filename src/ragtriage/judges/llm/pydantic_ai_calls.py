@@ -179,19 +179,19 @@ class Endpoint:
 def server_words(error: Any) -> str:
     """A server's own words in an error of pydantic-ai's, as far as they can be found."""
     body = getattr(error, "body", None)
-    return " ".join(_texts(body)) if body else str(getattr(error, "message", None) or error)
+    return " ".join(texts_in(body)) if body else str(getattr(error, "message", None) or error)
 
 
-def _texts(body: Any) -> Iterator[str]:
+def texts_in(body: Any) -> Iterator[str]:
     """The message in the body of an answer, and what it is about, whoever wrote it."""
     if isinstance(body, str):
         yield body
     elif isinstance(body, Mapping):
         for key in ("error", "Error", "message", "Message", "detail", "msg", "loc", "param"):
-            yield from _texts(body.get(key))
+            yield from texts_in(body.get(key))
     elif isinstance(body, (list, tuple)):
         for one in body:
-            yield from _texts(one)
+            yield from texts_in(one)
 
 
 def _root(error: BaseException) -> str:
