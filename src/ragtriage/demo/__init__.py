@@ -56,12 +56,7 @@ def known_faults() -> dict[str, KnownFault]:
 def check_cases(
     known: Mapping[str, KnownFault], findings: Iterable[tuple[str, Sequence[Finding]]]
 ) -> list[CheckedCase]:
-    """Hold what was found against what is known.
-
-    Args:
-        known: from `known_faults`.
-        findings: (case id, its findings).
-    """
+    """Hold what was found against what is known."""
     return [
         CheckedCase(known[case], tuple(f.rule for f in found), any(f.kind in BLAME for f in found))
         for case, found in findings

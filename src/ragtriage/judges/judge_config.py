@@ -102,11 +102,7 @@ BATCH_WINDOW = 20_000
 
 @dataclass(frozen=True, slots=True)
 class JudgeConfig:
-    """Who judges, and how.
-
-    Raises:
-        ConfigError: the parts don't fit together; says what to do.
-    """
+    """Who judges, and how."""
 
     names: tuple[str, ...] = (EMBEDDED,)
     """`embedded`, `embedded+reader:NAME` or `provider:model`, each once, with `+decide:` and a decider behind it."""
@@ -283,11 +279,7 @@ class JudgeConfig:
         }
 
     def bands(self) -> dict[Kind, Band]:
-        """The cascade's bands by kind.
-
-        Raises:
-            ConfigError: the band can't be read.
-        """
+        """The cascade's bands by kind."""
         if self.cascade not in {None, SHIPPED}:
             return dict.fromkeys(BANDS, Band.parse(str(self.cascade)))
         for kind in self.own_bands:

@@ -100,12 +100,7 @@ def holds_pairs(path: InputPath) -> bool:
 
 
 def pair_of(values: Mapping[str, Any], name: str) -> LabelledPair:
-    """One pair from the columns of a row.
-
-    Args:
-        values: column → value.
-        name: the row's id if it has none.
-    """
+    """One pair from the columns of a row."""
     row = row_as(_PairRow, values)
     metric = metric_named(SHORT.get(row.metric, row.metric))
     if metric is None:

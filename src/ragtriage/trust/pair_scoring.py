@@ -193,17 +193,9 @@ def score_pairs(
     window: int = WINDOW,
     advance: Callable[[], None] = lambda: None,
 ) -> list[ScoredPair]:
-    """Score both versions of pairs, each by its pair's metric.
+    """Score both versions of pairs: one item a pair by its metric, then one by each that `further` names beside it.
 
-    Args:
-        pairs: of any metrics.
-        judge: who judges.
-        further: a metric's name → names of metrics by which its pairs are scored too.
-        window: how many cases may be in flight.
-        advance: called for every case of every task that is done.
-
-    Returns:
-        For every pair one item by its own metric, then one for each further one.
+    `advance` is called for every case of every task that is done.
     """
     values: dict[tuple[str, Any], ScoreValue] = {}
     for task in scoring_tasks(pairs, further):
@@ -239,12 +231,7 @@ def cost_of_pairs(
 
 
 def pair_agreement(scored: Sequence[ScoredPair], seed: int = 0) -> PairAgreement:
-    """How often the better version scores higher, with its interval.
-
-    Args:
-        scored: pairs by one metric.
-        seed: of the resamples.
-    """
+    """How often the better version scores higher, with its interval."""
     counted = [one for one in scored if not one.failed]
     undefined = sum(one.margin is None for one in counted)
     agreed, ties = sum(one.agrees for one in counted), sum(one.ties for one in counted)

@@ -218,9 +218,6 @@ def _resolved(tree: exp.Select, schema: Schema) -> dict[int, tuple[str, str]]:
     """The identity of every column of the tree → table and column of the schema.
 
     Columns of a subquery that aren't plain columns of a table are left out.
-
-    Raises:
-        RefusedSql: a table or column isn't there, or could be one of several.
     """
     found: dict[int, tuple[str, str]] = {}
     settled: set[int] = set()
