@@ -1,5 +1,7 @@
 """Whether SQL may be a template: parsed in the database's dialect, held against the schema, refused with the reason."""
 
+from __future__ import annotations  # without the extra, its names stand for nothing
+
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

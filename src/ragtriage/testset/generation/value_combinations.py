@@ -1,5 +1,7 @@
 """Values for the placeholders of a template: combinations that occur together, sampled by the database's keys."""
 
+from __future__ import annotations  # without the extra, its names stand for nothing
+
 import heapq
 import json
 import math
