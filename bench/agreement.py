@@ -6,11 +6,11 @@
 
 A judge is whatever `--judge` of the commands takes, a jury aside: the embedded one, with a hub model, a language model.
 
-DATA/<task>/<set>.jsonl[.gz] holds the rows, as `ragtriage judge ask TASK` takes them, with a `label` of 0 or 1.
+DATA/<task>/<set>.jsonl[.gz] holds the rows, as `ragtriage trust agreement` takes them, with a `label` of 0 or 1.
 DATA/score.py scores predictions; without one a shorter table of the sets with labels is printed.
-OUT/<fingerprint>/<task>/<set>.jsonl gets them; those that the same judge made already stay. Verdicts go through the
-code behind `ragtriage judge ask`, numbers of sub-questions through `judge split`, preferences through that behind
-`ragtriage trust agreement`; a triad scores the difference of its metric between the better and the worse side.
+OUT/<fingerprint>/<task>/<set>.jsonl gets them; those that the same judge made already stay. Verdicts and
+preferences go through the code behind that command; a triad scores the difference of its metric between the better
+and the worse side.
 
 `BAcc` is the balanced accuracy at the best threshold for the set, `as shipped` that of the verdicts, where unknown
 counts as wrong. Beside stand word overlap (*floor*), length, and what others published (DATA/anchors.json).
@@ -19,6 +19,7 @@ counts as wrong. Beside stand word overlap (*floor*), length, and what others pu
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gzip
 import hashlib
 import json
@@ -34,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from ragtriage import Case, Score, Source, evaluate_sync
+from ragtriage.core import questions as ask
 from ragtriage.core.questions import KINDS
 from ragtriage.core.statistics import auc
 from ragtriage.evaluation.predict import TASKS
@@ -44,7 +46,6 @@ from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.protocol import Judge
 from ragtriage.trust.labelled_rows import predict_rows, read_labelled_rows
 from ragtriage.trust.pair_files import SHORT
-from ragtriage.trust.prediction_files import write_components, write_predictions
 
 FOLDS = 3
 CURVES = ("supported/ragtruth-qa-sentence",)
@@ -66,10 +67,12 @@ def write(path: Path, scores: dict[str, float | None]) -> None:
 
 def count_questions(path: Path, out: Path, judge: Judge) -> None:
     """How many sub-questions each query asks."""
-    parts = out.with_suffix(".parts")
-    write_components("questions", path, parts, judge)
-    write(out, {row["id"]: float(len(row["components"])) for row in rows_of(parts)})
-    parts.unlink()
+
+    async def counts(rows: list[dict[str, Any]]) -> dict[str, float | None]:
+        asked = [ask.questions(row.get("text", row.get("query"))) for row in rows]
+        return {rows[at]["id"]: float(len(found)) async for at, found in judge.ask(asked) if isinstance(found, tuple)}
+
+    write(out, asyncio.run(counts(rows_of(path))))
 
 
 def compare_sides(path: Path, out: Path, judge: Judge) -> None:
@@ -266,7 +269,9 @@ def predict_all(data: Path, folder: Path, judge: Judge, only: list[str] | None) 
             continue
         started = time.perf_counter()
         if task in verdicts:
-            write_predictions(verdicts[task], path, out, judge)
+            lines = predict_rows(read_labelled_rows(str(path), verdicts[task]), judge)
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         elif task == "questions":
             count_questions(path, out, judge)
         elif task == "triads":

@@ -34,8 +34,8 @@ from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.decisions.asking import state_request
 from ragtriage.judges.decisions.judge import BATCH
-from ragtriage.judges.decisions.wire import body_of
-from ragtriage.judges.decisions.words import read_words
+from ragtriage.judges.decisions.models import read_words
+from ragtriage.judges.decisions.transport import body_of
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.requests import group_questions

@@ -49,9 +49,9 @@ from ragtriage.core.questions import supported
 from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.judge_config import JudgeConfig
-from ragtriage.judges.llm.json_form import JsonForm
 from ragtriage.judges.llm.options import LLM_BATCH, LLMOptions, Price
 from ragtriage.judges.llm.prompts import read_prompts
+from ragtriage.judges.llm.reply_json import JsonForm
 from ragtriage.judges.llm.requests import group_questions
 from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import metrics_named

@@ -22,9 +22,9 @@ import numpy as np
 from llguidance import LLMatcher, LLTokenizer
 
 from ragtriage.core.questions import Question
-from ragtriage.judges.llm.json_form import JsonForm
-from ragtriage.judges.llm.messages import MalformedReply, Reply
+from ragtriage.judges.llm.options import MalformedReply, Reply
 from ragtriage.judges.llm.prompts import read_prompts
+from ragtriage.judges.llm.reply_json import JsonForm
 from ragtriage.judges.llm.requests import Request, group_questions
 
 REQUESTS = Path(__file__).parents[1] / "tests" / "judges" / "llm" / "golden_requests.json"

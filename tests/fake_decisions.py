@@ -18,12 +18,10 @@ from typing import Any
 
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.decisions.judge import BATCH, DecisionJudge
-from ragtriage.judges.decisions.models import decision_model
-from ragtriage.judges.decisions.wire import usage_of
-from ragtriage.judges.decisions.words import DecisionWords, read_words
+from ragtriage.judges.decisions.models import DecisionWords, decision_model, read_words
+from ragtriage.judges.decisions.transport import usage_of
 from ragtriage.judges.llm.channel import Channel
-from ragtriage.judges.llm.messages import ExchangeError, Prompt, Reply
-from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.llm.options import ExchangeError, LLMOptions, Price, Prompt, Reply
 from servers import Heard, Said
 
 NAME = "systemone:m@http://127.0.0.1:9"

@@ -15,12 +15,11 @@ from typing import Any
 
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.channel import Channel
-from ragtriage.judges.llm.json_form import JsonForm
 from ragtriage.judges.llm.judge import LLMJudge
 from ragtriage.judges.llm.letters import ONE_LETTER, Explain
-from ragtriage.judges.llm.messages import Prompt, Reply, Token
-from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.options import LLMOptions, Prompt, Reply, Token
 from ragtriage.judges.llm.prompts import Prompts, read_prompts
+from ragtriage.judges.llm.reply_json import JsonForm
 
 PROMPTS = read_prompts()
 JSON = JsonForm(PROMPTS)

@@ -132,7 +132,7 @@ def public_rows(train: Path, name: str, most: int, kept: Container[str]) -> Iter
 
 
 def agreement_rows(path: Path) -> Iterator[Row]:
-    """The questions of the rows of an agreement set, as `ragtriage judge ask` asks them."""
+    """The questions of the rows of an agreement set, as `ragtriage trust agreement` asks them."""
     name = f"{path.parent.name}/{path.name.split('.jsonl')[0]}"
     task = next(one for one in labelled.TASKS if one.replace("-", "_") == path.parent.name)
     for row in _items(path):

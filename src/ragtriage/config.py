@@ -18,8 +18,14 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import why_unreadable
 from ragtriage.core.validation import STRICT, Invalid, Setting, near_names, setting, settings_of, validated
 from ragtriage.diagnosis.rules import COSTS, RULES, Costs, FindingKind, Rule, RuleLevel, thresholds_with
-from ragtriage.judges.chance_curves import ChanceCurve, check_chance_curves
-from ragtriage.judges.decision_thresholds import DecisionThreshold, check_base_rates, check_kinds, check_thresholds
+from ragtriage.judges.decision_thresholds import (
+    ChanceCurve,
+    DecisionThreshold,
+    check_base_rates,
+    check_chance_curves,
+    check_kinds,
+    check_thresholds,
+)
 from ragtriage.judges.judge_config import (
     EMBEDDED,
     JudgeConfig,
@@ -54,7 +60,7 @@ class Settings:
         "letters, or same for the judge's own"
     )
     reader: str | None = None
-    """A hub model beside the embedded judge: a name of `ragtriage readers`, or a folder."""
+    """A hub model beside the embedded judge: its folder, or an ONNX file in one."""
     jury: Literal["majority"] | None = setting("How several judges reach a verdict: majority")
     cascade: str | None = setting(
         "The embedded judge decides what it is sure of: shipped, or the scores to pass on, LOW:HIGH"

@@ -154,7 +154,10 @@ def test_open_rows_fail_with_the_sentence_where_the_budget_is_reached() -> None:
 
 @pytest.mark.parametrize(
     ("options", "named"),
-    [({"judge": "nobody"}, "nobody"), ({"judge": "openai:gpt-5-mini"}, "OPENAI_API_KEY")],
+    [
+        ({"judge": "nobody"}, "nobody"),
+        ({"judge": "openai:gpt-5-mini"}, r"OPENAI_API_KEY|\[openai\]"),
+    ],  # without the extra, what to install
 )
 def test_a_judge_that_cannot_be_used_is_told_when_the_evaluator_is_made(
     options: Any, named: str, monkeypatch: pytest.MonkeyPatch

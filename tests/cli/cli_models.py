@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fake_models import FENCED, lines_of, reply_to
-from ragtriage.judges.llm.messages import Prompt
+from ragtriage.judges.llm.options import Prompt
 from ragtriage.judges.llm.pydantic_ai_calls import IN_TEXT
 from servers import Heard, Said, Server, chat, embeddings
 

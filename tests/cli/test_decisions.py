@@ -156,17 +156,6 @@ def test_a_budget_holds_and_an_unknown_price_has_none(command, rows: Path) -> No
     assert stopped.json["spent"]["cost"] <= 0.9
 
 
-def test_ask_verdicts_for_rows(command, tmp_path: Path) -> None:
-    rows = written(tmp_path / "t.jsonl", [{"id": "a", "claim": "Dogs pay.", "sources": ["Dogs pay.", "Cats pay."]}])
-    with Server(Decider()) as server:
-        said = command("judge", "ask", "supported", rows.name, *judging(server))
-
-    found = json.loads(said.out)
-    assert said.code == 0
-    assert found["verdict"] == ("yes" if found["score"] >= 0.5 else "no")
-    assert found["confidence"] == max(found["score"], 1 - found["score"])
-
-
 def test_a_jury_asks_each_of_its_members(command, rows: Path) -> None:
     with Server(Decider()) as server:
         three = [one for name in "abc" for one in judging(server, model=name)]

@@ -19,7 +19,7 @@ from ragtriage.testset.generation.phrasing import NAMES
 
 EXPECTED = [
     "evaluate", "collect", "plan", "traces", "demo", "report", "show", "compare", "baseline", "export", "view", "watch",
-    "windows", "send", "runs", "store", "forget", "testset", "readers", "judge", "trust",
+    "windows", "send", "runs", "store", "forget", "testset", "judge", "trust",
 ]  # fmt: skip
 
 

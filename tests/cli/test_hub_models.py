@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import signal
 import sys
@@ -117,18 +116,14 @@ def kept(count: Callable[[], int]) -> int:
         return 0
 
 
-def test_a_plan_tells_time_and_memory_and_loads_nothing(command: Command, tmp_path: Path, nli: Path) -> None:
+def test_a_plan_tells_memory_and_loads_nothing(command: Command, tmp_path: Path, nli: Path) -> None:
     written(tmp_path / "rows.jsonl", [row(i) for i in range(4)])
     model = nli / "onnx" / "model.onnx"
     model.write_bytes(bytes(model.stat().st_size))
     said = command("plan", "rows.jsonl", "--judge", "embedded+reader:nli")
-    as_json = command("plan", "rows.jsonl", "--judge", "embedded+reader:nli", "--json").json
 
     assert said.code == 0, said.err
-    assert "reading on this machine: about 1 s" in said.out
     assert "The hub model nli takes about 0.4 GB of memory" in " ".join(said.out.split())
-    assert as_json["most"]["seconds"] > 0
-    assert set(as_json["most"]) == {"requests", "tokens_in", "tokens_out", "price", "seconds"}
 
 
 def cut_off(file: Path) -> None:
@@ -153,8 +148,9 @@ def test_a_hub_model_that_cannot_be_loaded_is_told_before_a_run_begins(
     said = command("evaluate", "rows.jsonl", *judge)
     with open_store(tmp_path / ".ragtriage") as store:
         assert store.runs() == []
-    written(tmp_path / "claims.jsonl", [{"id": "a", "claim": "It costs six euros.", "sources": ["They cost six."]}])
-    asked = command("judge", "ask", "supported", "claims.jsonl", *judge)
+    claim = {"id": "a", "claim": "It costs six euros.", "sources": ["They cost six."], "label": 1}
+    written(tmp_path / "claims.jsonl", [claim])
+    asked = command("trust", "agreement", "claims.jsonl", *judge)
 
     assert (said.code, asked.code) == (2, 2)
     for err in (said.err, asked.err):
@@ -241,19 +237,6 @@ def test_labels_make_chances_of_a_hub_models_verdicts(command: Command, tmp_path
 def test_a_missing_package_is_told_with_its_extra(process: Command, tmp_path: Path, nli: Path) -> None:
     written(tmp_path / "rows.jsonl", [row(0)])
     said = process("evaluate", "rows.jsonl", "--judge", "embedded+reader:nli", without="tokenizers")
-    (nli / "onnx" / "model.onnx").rename(nli / "model.safetensors")
-    torch = process("evaluate", "rows.jsonl", "--judge", "embedded+reader:nli", without="transformers")
-    hub = process("readers", "get", "mdeberta-v3-base-xnli", without="huggingface_hub")
 
-    assert (said.code, torch.code, hub.code) == (2, 2, 2)
-    assert "pip install '.[readers-onnx]'" in said.err
-    assert "pip install '.[readers]'" in torch.err
-    assert "pip install '.[readers-onnx]'" in hub.err
-
-
-def test_judge_ask_takes_a_hub_model(command: Command, tmp_path: Path, nli: Path) -> None:
-    written(tmp_path / "rows.jsonl", [{"id": "a", "claim": "It costs six euros.", "sources": ["They cost six euros."]}])
-    said = command("judge", "ask", "supported", "rows.jsonl", "--judge", "embedded+reader:nli")
-
-    assert said.code == 0, said.err
-    assert 0 <= json.loads(said.out)["score"] <= 1
+    assert said.code == 2
+    assert "pip install '.[readers]'" in said.err

@@ -205,7 +205,7 @@ def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path
 
 
 def test_ctrl_c_before_anything_is_judged_is_told_and_is_no_failed_gate(tmp_path: Path) -> None:
-    with Child("judge", "ask", "essential", "-", "-o", "-", folder=tmp_path) as child:
+    with Child("trust", "agreement", "-", folder=tmp_path) as child:
         time.sleep(1.0)
         child.send_signal(signal.SIGINT)
         told = child.stderr.read()

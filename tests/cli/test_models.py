@@ -218,36 +218,6 @@ def test_a_query_after_a_conversation_is_first_made_to_stand_alone(command, rows
     assert "understood as: And for dogs? (about What)" in shown.out
 
 
-def test_a_model_is_asked_from_outside_about_rows(command, tmp_path: Path) -> None:
-    rows = [{"id": i, "claim": f"Ticket {i} costs 3 euros.", "sources": ["Ticket 1 costs 3 euros."]} for i in range(9)]
-    written(tmp_path / "rows.jsonl", [*rows, {"id": "lacking"}])
-    with Server(Model()) as server:
-        said = command("judge", "ask", "supported", "rows.jsonl", *judging(server))
-
-    found = [json.loads(line) for line in said.out.splitlines()]
-    assert (said.code, said.err) == (0, "1 of 10 rows can't be used:\n  row 10: the row has no `claim`\n")
-    assert [one["id"] for one in found] == [*range(9), "lacking"]
-    assert {one["verdict"] for one in found[:-1]} == {"yes", "no"}
-    assert all(one["score"] == (one["verdict"] == "yes") for one in found[:-1])
-    assert "the row has no `claim`" in found[-1]["error"]
-    assert kinds(server.heard)["supported"] == 9
-
-
-def test_a_model_splits_texts_into_claims(command, tmp_path: Path) -> None:
-    written(tmp_path / "rows.jsonl", [{"id": 1, "response": "It floats. It is blue."}, {"id": 2, "text": "So be it."}])
-    with Server(Model()) as server:
-        said = command("judge", "split", "claims", "rows.jsonl", *judging(server))
-
-    first, second = (json.loads(line) for line in said.out.splitlines())
-    assert said.code == 0
-    assert first["components"] == [
-        {"text": "It floats.", "start": 0, "end": 10},
-        {"text": "It is blue.", "start": 11, "end": 22},
-    ]
-    assert [one["text"] for one in second["components"]] == ["So be it."]
-    assert kinds(server.heard) == {"claims": 2}
-
-
 ODD: list[dict[str, Any]] = [
     {"question": "a\ud800b?"},
     {"answer": "It costs \udfff3 euros."},

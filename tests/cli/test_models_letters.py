@@ -18,7 +18,7 @@ from cli_rows import row, written
 from fake_models import Lettering
 from ragtriage import open_store
 from ragtriage.core.verdicts import Verdict, Verdicts
-from ragtriage.judges.llm.messages import Prompt
+from ragtriage.judges.llm.options import Prompt
 from servers import Heard, Said, Server, chat, error
 
 pytestmark = pytest.mark.usefixtures("openai")

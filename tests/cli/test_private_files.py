@@ -24,7 +24,7 @@ def answer(query):
     return {"response": "It is " + query, "sources": ["It is " + query]}
 """
 CLAIMS = [
-    {"id": i, "claim": text, "text": text, "sources": [text]} for i, text in enumerate(("It is free.", "It is red."))
+    {"id": i, "claim": text, "sources": [text], "label": i} for i, text in enumerate(("It is free.", "It is red."))
 ]
 
 
@@ -57,12 +57,9 @@ COMMANDS: dict[str, list[tuple[object, ...]]] = {
     "collect": [(*COLLECT, "-o", "new/answers.jsonl")] * 2,
     "collect again": [(*COLLECT, "-o", "answers.jsonl", "--retry-failed")] * 2,
     "evaluate --app": [(*EVALUATE, "--app", "app.py:answer", "--limit", "2")],
-    "judge": [
-        ("judge", "ask", "supported", "claims.jsonl", "-o", "new/said.jsonl"),
-        ("judge", "split", "claims", "claims.jsonl", "-o", "split.jsonl"),
-    ],
     "trust": [
         EVALUATE,
+        ("trust", "agreement", "claims.jsonl", "-o", "new/said.jsonl"),
         ("trust", "label", "--n", "2", "-o", "new/labels.jsonl"),
         ("trust", "test", "rows.jsonl", "-o", "new/pairs.jsonl"),
         ("trust", "card", "-o", "cards/card.md"),

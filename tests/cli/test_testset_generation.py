@@ -129,29 +129,6 @@ def test_changed_data_is_noticed(command, url):
     assert any(row["answer"] == 241 for row in rows("set/fillings.jsonl"))
 
 
-def test_an_interrupted_fill_goes_on(command, url):
-    command("testset", "schema", url, "-o", "set/schema.yaml")
-    command("testset", "templates", "set/schema.yaml")
-    assert command("testset", "fill", url, "set").code == 0
-    whole = Path("set/fillings.jsonl").read_text(encoding="utf-8")
-    inputs = json.loads(Path("set/made.json").read_text())["fillings.jsonl"]["inputs"]
-    first = json.loads(whole.splitlines()[0])
-    kept = first | {"answer": "kept from before"}
-    counts = {"occurring": 1, "product": 1, "tried": 1, "empty": 0}
-    part = {"template": first["template"], "counts": counts, "sampled": False, "problem": "", "fillings": [kept]}
-    lines = [json.dumps({"inputs": inputs}), json.dumps(part), '{"template": "cut o']
-    Path("set/fillings.jsonl").unlink()
-    Path("set/fillings.jsonl.part").write_text("\n".join(lines), encoding="utf-8")
-    assert command("testset", "fill", url, "set").code == 0
-
-    made = Path("set/fillings.jsonl").read_text(encoding="utf-8").splitlines()
-    assert json.loads(made[0])["answer"] == "kept from before"
-    assert {json.loads(line)["template"] for line in made} == {
-        json.loads(line)["template"] for line in whole.splitlines()
-    }
-    assert not Path("set/fillings.jsonl.part").exists()
-
-
 def test_a_dry_run_counts_and_writes_nothing(command, url):
     said = command("testset", "build", url, "--dry-run", "--criteria", "short,long", "--json")
     shown = command("testset", "build", url, "--dry-run", "--criteria", "short,long")

@@ -27,7 +27,6 @@ SELF_TEST = {
             "failures": [{"query": "a private question"}],
         }
     },
-    "stability": {"reordered": {"verdicts": 40, "share": 0.05, "moved": []}, "paraphrased": None},
 }  # fmt: skip
 
 OTHER = ("--judge", "openai:m", "--base-url", "http://127.0.0.1:9/v1")
@@ -56,7 +55,6 @@ def test_it_gathers_runs_and_given_figures(command, tmp_path: Path) -> None:
     assert said.code == 0
     assert "| mine | 120 | auc | 0.81 (0.75–0.87) | 0.66 (0.60–0.70) | 0.5 |" in text
     assert "| groundedness | 20 | 0.9 (0.80–1.00) | 0.5 | 0.6 |" in text
-    assert "Verdicts that move when the sources are reordered: 0.05 of 40." in text
     assert "By its file, of openai:m. It holds no fingerprint" in text
     assert "6 cases in 2 runs" in text
     assert card["repeatability"]["trials"] == 2

@@ -42,8 +42,6 @@ def test_every_metric_stands_beside_what_length_and_words_get(command) -> None:
     assert "No repetition" in said.out
     assert "all metrics" in said.out
     assert "there is no response" in said.out
-    assert "self-contradictions:" in said.out
-    assert "claims reworded:" in said.out
     assert max(map(len, said.out.splitlines())) <= 80
 
 
@@ -59,7 +57,6 @@ def test_json_holds_counts_reasons_and_failures_with_both_versions(command) -> N
             assert failure["better"] != failure["worse"]
             assert failure["change"]["what"]
             assert failure["better_score"] <= failure["worse_score"]
-    assert found["stability"]["cases"] == 2
 
 
 def test_pairs_that_were_written_are_tested_again_with_the_same_result(command) -> None:
@@ -68,7 +65,6 @@ def test_pairs_that_were_written_are_tested_again_with_the_same_result(command) 
 
     rows = [json.loads(line) for line in Path("out/pairs.jsonl").read_text("utf-8").splitlines()]
     assert len(rows) == 14
-    assert {row["change"]["by"] for row in rows} == {"rule"}
     assert again["metrics"] == first["metrics"]
     assert again["skipped"] == {}
 
@@ -90,16 +86,6 @@ def test_a_price_that_isnt_known_is_said_once(command, openai) -> None:
     assert " ".join(said.out.split()).count("not known: give --price IN:OUT") == 1
 
 
-def test_of_a_model_the_order_of_sources_is_by_construction(command, openai) -> None:
-    with Server(Model()) as server:
-        rows = [{**ROWS[0], "sources": [*ROWS[0]["sources"], "A storm took the pavilion."]}, *ROWS[1:]]
-        said = command("trust", "test", put(rows), *judging(server))
-        bodies = [same(body) for body in chats(server.heard)]
-
-    assert "sources reordered: none by construction" in " ".join(said.out.split())
-    assert len(bodies) == len(set(bodies))
-
-
 def test_a_broken_row_costs_itself_alone(command) -> None:
     said = command("trust", "test", put([*ROWS, "{"]), "--json")
 
@@ -110,7 +96,7 @@ def test_a_broken_row_costs_itself_alone(command) -> None:
 
 def test_with_a_model_the_same_command_goes_on_and_pays_nothing_twice(command, openai) -> None:
     with Server(Model()) as server:
-        flags = ("trust", "test", put(ROWS), "--write", "--json", *judging(server))
+        flags = ("trust", "test", put(ROWS), "--json", *judging(server))
         stopped = command(*flags, "--max-requests", "9")
         before = len(chats(server.heard))
         whole = command(*flags)
@@ -126,4 +112,3 @@ def test_with_a_model_the_same_command_goes_on_and_pays_nothing_twice(command, o
     assert len(whole.json["metrics"]) == 7
     assert len(asked) == len(set(asked)) == after
     assert again.json == whole.json
-    assert "changes written by the judge" in whole.err

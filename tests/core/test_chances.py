@@ -82,12 +82,6 @@ def test_only_a_no_can_be_contradicted() -> None:
     assert not with_chance(wrong, 0.7).contradicted
 
 
-def test_other_limits_decide_otherwise() -> None:
-    found = with_chance(Verdict("yes"), 0.55, check=0.6, not_supported=0.55)
-
-    assert (found.value, found.sure) == ("no", True)
-
-
 def test_even_odds_that_are_tripled_are_three_in_four() -> None:
     assert shifted(0.5, log(3)) == pytest.approx(0.75)
     assert log_odds(0.75) == pytest.approx(log(3))

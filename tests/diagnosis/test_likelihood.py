@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from ragtriage import Component, Score, Verdict, thresholds_with
 from ragtriage.core.verdicts import count_distribution, with_chance
-from ragtriage.diagnosis.likelihood import ENUMERATED, Likelihood, score_interval
-from ragtriage.diagnosis.rules import Level, level_of
+from ragtriage.diagnosis.rules import ENUMERATED, Level, Likelihood, level_of, score_interval
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.aggregate import share, share_of_faults
 

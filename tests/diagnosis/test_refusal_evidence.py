@@ -24,7 +24,7 @@ from ragtriage import (
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Answer, Cell, Failure, Known, Missing
-from ragtriage.diagnosis.refusal_evidence import BASE, WEIGHT, scores_beside_response, steps_beside_response
+from ragtriage.diagnosis.findings import BASE, WEIGHT, scores_beside_response, steps_beside_response
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics.thelma import ANSWERED_BY_ONE, ANSWERED_TOGETHER, DECLINES, SUPPORTED

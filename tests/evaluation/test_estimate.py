@@ -31,7 +31,7 @@ from ragtriage.core.verdicts import Answer, Answered
 from ragtriage.evaluation.estimate import AT_ONCE, FEWEST, Sampling, estimate_evaluation, sum_estimates
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.wrappers import Cached, InMemory
-from ragtriage.metrics import CITATIONS, THELMA
+from ragtriage.metrics import CITATIONS
 from ragtriage.text.claims import split_claims
 from ragtriage.text.questions import split_questions
 from ragtriage.text.sentences import split_facts, split_sentences
@@ -160,7 +160,6 @@ def test_a_run_that_came_to_its_end_needs_nothing_more_but_in_another_trial_ever
     assert again.least == again.most == Estimate()
     assert again.questions == {}
     assert again.seconds == (0, 0)
-    assert again.most_expensive is None
     assert (other.remembered, other.most) == (0, estimate_evaluation(CASES, judge, also=ALSO, memory=InMemory()).most)
 
 
@@ -185,38 +184,9 @@ def test_what_cases_have_in_common_is_asked_once_where_it_is_remembered() -> Non
     assert twice.most.requests == 2 * once.most.requests
 
 
-def test_the_most_expensive_metric_is_the_one_without_which_most_is_saved() -> None:
-    found = estimate_evaluation(CASES, by_rules("no"), also=ALSO)
-
-    saved = {}
-    for metric in THELMA:
-        others = [m for m in THELMA if m is not metric]
-        saved[metric.name] = found.most - estimate_evaluation(CASES, by_rules("no"), metrics=others, also=ALSO).most
-    name = max(saved, key=lambda one: saved[one].tokens_in + saved[one].tokens_out)
-    assert found.most_expensive == (name, saved[name])
-    assert saved[name].tokens_in > min(one.tokens_in for one in saved.values())
-
-
-def test_what_is_saved_is_found_on_a_sample_and_scaled() -> None:
-    alike = [case(i) for i in range(8)]
-
-    whole = estimate_evaluation(alike, Priced({}), also=ALSO, sample=8).most_expensive
-    scaled = estimate_evaluation(alike, Priced({}), also=ALSO, sample=2).most_expensive
-
-    assert whole is not None
-    assert scaled is not None
-    assert scaled[0] == whole[0] == "fact_precision"
-    assert scaled[1].requests == whole[1].requests > 0
-    assert scaled[1].price == pytest.approx(whole[1].price)
-    assert estimate_evaluation(alike, Priced({}), also=ALSO, sample=0).most_expensive is None
-
-
-def test_a_single_metric_can_not_be_left_out_and_a_free_judge_saves_nothing() -> None:
-    assert estimate_evaluation(CASES, Priced({}), metrics=metrics_named(["groundedness"])).most_expensive is None
-
+def test_a_free_judge_costs_nothing() -> None:
     free = estimate_evaluation(CASES, EmbeddedJudge(), also=ALSO)
 
-    assert free.most_expensive is None
     assert (free.least, free.most, free.seconds) == (Estimate(), Estimate(), (0, 0))
     assert free.questions["facts"] == 15
 
@@ -238,8 +208,6 @@ def test_an_unknown_price_stays_unknown() -> None:
     found = estimate_evaluation(CASES, Unpriced({}), also=ALSO)
 
     assert found.least.price is found.most.price is None
-    assert found.most_expensive is not None
-    assert (found.most_expensive[0], found.most_expensive[1].price) == ("fact_precision", None)
 
 
 def test_shared_steps_are_named() -> None:
@@ -270,7 +238,7 @@ def test_cases_are_read_as_a_stream() -> None:
 def test_no_case_takes_nothing() -> None:
     found = estimate_evaluation([], Priced({}))
 
-    assert (found.cases, found.least, found.most, found.most_expensive) == (0, Estimate(), Estimate(), None)
+    assert (found.cases, found.least, found.most) == (0, Estimate(), Estimate())
 
 
 def test_repetitions_are_added() -> None:
@@ -280,21 +248,18 @@ def test_repetitions_are_added() -> None:
 
     both, twice = sum_estimates([done, left]), sum_estimates([left, left])
 
-    assert (both.trials, both.cases, both.most, both.most_expensive) == (2, 6, left.most, left.most_expensive)
+    assert (both.trials, both.cases, both.most) == (2, 6, left.most)
     assert both.remembered == done.remembered > 0
     assert both.questions == left.questions
     assert twice.seconds == (2 * left.seconds[0], 2 * left.seconds[1])
-    assert left.most_expensive is not None
-    assert twice.most_expensive == (left.most_expensive[0], left.most_expensive[1] + left.most_expensive[1])
 
 
 def test_machines_get_numbers_in_a_stable_shape() -> None:
     found = json.loads(json.dumps(estimate_evaluation(CASES, Priced({}), also=ALSO).as_json(), allow_nan=False))
 
-    assert list(found) == ["cases", "trials", "least", "most", "most_expensive", "shared", "questions", "remembered",
+    assert list(found) == ["cases", "trials", "least", "most", "shared", "questions", "remembered",
                            "concurrency", "seconds_per_request", "sampling"]  # fmt: skip
     assert set(found["least"]) == {"requests", "tokens_in", "tokens_out", "price", "seconds"}
-    assert set(found["most_expensive"]) == {"metric", "requests", "tokens_in", "tokens_out", "price"}
 
 
 def test_nothing_goes_wrong_unnoticed() -> None:

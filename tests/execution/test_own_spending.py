@@ -13,7 +13,7 @@ from ragtriage.core.errors import Stopped, StoreError
 from ragtriage.core.files import folder_at
 from ragtriage.execution.coordinator import PAUSE, Coordinator, SharedLimits
 from ragtriage.judges.budget import Ledger, SpendingLimits, spent_on
-from ragtriage.judges.llm.messages import Reply
+from ragtriage.judges.llm.options import Reply
 from ragtriage.judges.wrappers import InMemory
 
 LIMITS = SpendingLimits(budget=10.0)

@@ -14,12 +14,11 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import essential, supported
 from ragtriage.core.verdicts import Answer, Verdict
 from ragtriage.judges.build import build_judge
-from ragtriage.judges.chance_curves import ChanceCurve
-from ragtriage.judges.decision_thresholds import BASE_RATES, DecisionThreshold, without_threshold
+from ragtriage.judges.decision_thresholds import BASE_RATES, ChanceCurve, DecisionThreshold, without_threshold
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import Cached, InMemory, Rethresholded, Reweighed
+from ragtriage.judges.wrappers import Cached, Changed, InMemory
 
 SUPPORTED = supported("Cats purr.", ("Cats purr.",))
 PLATT = ChanceCurve("fake", a=0.5, b=-1.0, rate=0.6)
@@ -30,7 +29,7 @@ TABLE = f'[chance_curves.supported]\njudge = "{DECIDER}"\n'
 
 def told(answer: Answer, curve: ChanceCurve = PLATT, rate: float | None = None, *, binary: bool = False) -> Verdict:
     rates = {} if rate is None else {"supported": rate}
-    judge = Reweighed(FakeJudge(lambda _: answer), rates, {"supported": curve}, binary=binary)
+    judge = Changed(FakeJudge(lambda _: answer), {}, rates, {"supported": curve}, binary=binary)
     (found,) = answers(judge, [SUPPORTED])
     assert isinstance(found, Verdict)
     return found
@@ -44,7 +43,7 @@ def written(folder: Path, text: str) -> Path:
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_contract(check) -> None:
-    check(Candidate(lambda: Reweighed(FakeJudge(sensible), {}, {"supported": PLATT}), failing=BROKEN))
+    check(Candidate(lambda: Changed(FakeJudge(sensible), {}, {}, {"supported": PLATT}), failing=BROKEN))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +101,7 @@ def test_a_base_rate_moves_the_odds_from_those_of_the_labels() -> None:
 
 def test_a_curve_is_part_of_its_kinds_fingerprint_and_asks_nothing_again() -> None:
     inner, memory = FakeJudge(lambda _: Verdict("yes", 0.8, 0.8)), InMemory()
-    one, other = (Reweighed(Cached(inner, memory), {}, {"supported": curve}) for curve in (PLATT, POINTS))
+    one, other = (Changed(Cached(inner, memory), {}, {}, {"supported": curve}) for curve in (PLATT, POINTS))
 
     assert answers(one, [SUPPORTED]) != answers(other, [SUPPORTED])
     assert len(inner.asked) == 1
@@ -113,12 +112,13 @@ def test_a_curve_is_part_of_its_kinds_fingerprint_and_asks_nothing_again() -> No
 
 
 def test_a_curve_of_another_version_of_its_judge_is_refused() -> None:
-    judge = Rethresholded(FakeJudge(sensible, name="m-2"), {"supported": DecisionThreshold(0.6, 0.6)})
+    judge, thresholds = FakeJudge(sensible, name="m-2"), {"supported": DecisionThreshold(0.6, 0.6)}
 
     with pytest.raises(ConfigError, match=r"\[chance_curves.supported\] was fitted for fake as m-1, and it is .* now"):
-        Reweighed(judge, {}, {"supported": ChanceCurve("fake", "m-1", 1.0, 0.0)})
-    own = without_threshold(judge.fingerprint("supported"))
-    Reweighed(judge, {}, {"supported": ChanceCurve("fake", own, 1.0, 0.0)})
+        Changed(judge, thresholds, {}, {"supported": ChanceCurve("fake", "m-1", 1.0, 0.0)})
+    own = judge.fingerprint("supported")
+    told = Changed(judge, thresholds, {}, {"supported": ChanceCurve("fake", own, 1.0, 0.0)})
+    assert without_threshold(told.fingerprint("supported")) == own
 
 
 def built(**parts: Any) -> Any:

@@ -17,8 +17,8 @@ from ragtriage.judges.decision_thresholds import BANDS, DecisionThreshold, witho
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import Cached, InMemory, Rethresholded
-from ragtriage.judges.wrappers.changed import rethresholded
+from ragtriage.judges.wrappers import Cached, Changed, InMemory
+from ragtriage.judges.wrappers.combined import rethresholded
 
 THRESHOLD = DecisionThreshold(0.6, 0.3, "fake")
 TABLE = "[decision_thresholds.supported]\n"
@@ -28,7 +28,7 @@ SUPPORTED = supported("Cats purr.", ("Cats purr.",))
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_contract(check) -> None:
-    check(Candidate(lambda: Rethresholded(FakeJudge(sensible), {"supported": THRESHOLD}), failing=BROKEN))
+    check(Candidate(lambda: Changed(FakeJudge(sensible), {"supported": THRESHOLD}), failing=BROKEN))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_has_no_probability_stays() -> None:
 
 
 def test_other_kinds_stay_as_they_are() -> None:
-    judge = Rethresholded(FakeJudge(lambda _: Verdict("yes", 0.1)), {"supported": THRESHOLD})
+    judge = Changed(FakeJudge(lambda _: Verdict("yes", 0.1)), {"supported": THRESHOLD})
 
     found = answers(judge, [SUPPORTED, essential("Do cats purr?", "Cats purr.")])
 
@@ -64,8 +64,8 @@ def test_other_kinds_stay_as_they_are() -> None:
 def test_the_cut_is_part_of_its_kinds_fingerprint_alone() -> None:
     inner = FakeJudge(sensible)
     one, other = (
-        Rethresholded(inner, {"supported": THRESHOLD}),
-        Rethresholded(inner, {"supported": DecisionThreshold(0.7, 0.3, "fake")}),
+        Changed(inner, {"supported": THRESHOLD}),
+        Changed(inner, {"supported": DecisionThreshold(0.7, 0.3, "fake")}),
     )
 
     assert len({judge.fingerprint("supported") for judge in (inner, one, other)}) == 3
@@ -76,7 +76,7 @@ def test_the_cut_is_part_of_its_kinds_fingerprint_alone() -> None:
 def test_changing_a_cut_asks_nothing_again() -> None:
     inner, memory = FakeJudge(lambda _: Verdict("yes", 0.5)), InMemory()
     for threshold in (THRESHOLD, DecisionThreshold(0.5, 0.5, "fake")):
-        answers(Rethresholded(Cached(inner, memory), {"supported": threshold}), [SUPPORTED])
+        answers(Changed(Cached(inner, memory), {"supported": threshold}), [SUPPORTED])
 
     assert len(inner.asked) == 1
 
@@ -85,7 +85,7 @@ def test_a_threshold_for_another_version_of_the_judge_is_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"\[decision_thresholds.supported\] was fitted for fake as old.*calibrate again"
     ):
-        Rethresholded(FakeJudge(sensible), {"supported": DecisionThreshold(0.6, 0.3, "fake", "old")})
+        Changed(FakeJudge(sensible), {"supported": DecisionThreshold(0.6, 0.3, "fake", "old")})
 
 
 def test_a_cut_holds_for_the_judge_that_it_names() -> None:
@@ -156,6 +156,6 @@ def test_wrong_bands_are_said_before_anything_is_asked() -> None:
 
 
 def test_every_question_has_an_answer_whatever_the_threshold() -> None:
-    judge = Rethresholded(FakeJudge(sensible), {"supported": THRESHOLD})
+    judge = Changed(FakeJudge(sensible), {"supported": THRESHOLD})
 
     assert len(answers(judge, QUESTIONS)) == len(QUESTIONS)

@@ -5,7 +5,7 @@ import pytest
 from ragtriage.core.display import dollars
 from ragtriage.core.errors import Stopped
 from ragtriage.judges.budget import Ledger
-from ragtriage.judges.llm.messages import Reply
+from ragtriage.judges.llm.options import Reply
 
 
 def paid(ledger, price, reserved=1.0):

@@ -17,8 +17,8 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import Cached, InMemory, Rethresholded, Reweighed
-from ragtriage.judges.wrappers.changed import rethresholded
+from ragtriage.judges.wrappers import Cached, Changed, InMemory
+from ragtriage.judges.wrappers.combined import rethresholded
 
 HIGH = {"supported": 0.9}
 SUPPORTED = supported("Cats purr.", ("Cats purr.",))
@@ -27,7 +27,7 @@ EVEN = Verdict("yes", 0.5, 0.5, "because", chance=0.5)
 
 
 def reweighed(answer: Answer, base_rates: Mapping[str, float] = HIGH, *, binary: bool = False) -> Verdict:
-    (found,) = answers(Reweighed(FakeJudge(lambda _: answer), base_rates, binary=binary), [SUPPORTED])
+    (found,) = answers(Changed(FakeJudge(lambda _: answer), {}, base_rates, binary=binary), [SUPPORTED])
     assert isinstance(found, Verdict)
     return found
 
@@ -41,7 +41,7 @@ def built(name: str, **parts: Any) -> str:
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("binary", [True, False])
 def test_contract(check, binary: bool) -> None:
-    check(Candidate(lambda: Reweighed(FakeJudge(sensible), HIGH, binary=binary), failing=BROKEN))
+    check(Candidate(lambda: Changed(FakeJudge(sensible), {}, HIGH, binary=binary), failing=BROKEN))
 
 
 def test_more_yes_is_expected_so_even_odds_become_better_ones() -> None:
@@ -80,11 +80,11 @@ def test_what_has_no_chance_or_is_certain_stays(answer: Verdict) -> None:
 
 
 def test_failures_components_and_other_kinds_stay() -> None:
-    judge = Reweighed(FakeJudge(lambda _: EVEN), HIGH)
+    judge = Changed(FakeJudge(lambda _: EVEN), {}, HIGH)
 
     assert answers(judge, [ESSENTIAL, SUPPORTED])[0] == EVEN
     for answer in (Failure("too long"), (Component("Cats purr."),)):
-        assert answers(Reweighed(FakeJudge(lambda _, a=answer: a), HIGH, binary=True), [SUPPORTED]) == [answer]
+        assert answers(Changed(FakeJudge(lambda _, a=answer: a), {}, HIGH, binary=True), [SUPPORTED]) == [answer]
 
 
 def test_binary_drops_the_chances_after_they_were_moved() -> None:
@@ -96,7 +96,11 @@ def test_binary_drops_the_chances_after_they_were_moved() -> None:
 
 def test_the_rate_is_part_of_its_kinds_fingerprint_alone_and_binary_of_every_verdicts() -> None:
     inner = FakeJudge(sensible)
-    one, other, binary = Reweighed(inner, HIGH), Reweighed(inner, {"supported": 0.5}), Reweighed(inner, {}, binary=True)
+    one, other, binary = (
+        Changed(inner, {}, HIGH),
+        Changed(inner, {}, {"supported": 0.5}),
+        Changed(inner, {}, {}, binary=True),
+    )
 
     assert len({judge.fingerprint("supported") for judge in (inner, one, other, binary)}) == 4
     assert one.fingerprint("essential") == inner.fingerprint("essential")
@@ -106,7 +110,7 @@ def test_the_rate_is_part_of_its_kinds_fingerprint_alone_and_binary_of_every_ver
 
 def test_the_rest_is_the_inner_judges() -> None:
     inner = FakeJudge(sensible, name="inner", cannot={"de": "no German"})
-    judge = Reweighed(inner, HIGH)
+    judge = Changed(inner, {}, HIGH)
 
     assert (judge.name(), judge.unsupported_reason("supported", "de")) == ("inner", "no German")
     assert judge.estimate(QUESTIONS) == inner.estimate(QUESTIONS)
@@ -114,7 +118,7 @@ def test_the_rest_is_the_inner_judges() -> None:
 
 def test_another_rate_asks_nothing_again() -> None:
     inner, memory = FakeJudge(lambda _: EVEN), InMemory()
-    found = [answers(Reweighed(Cached(inner, memory), {"supported": rate}), [SUPPORTED])[0] for rate in (0.9, 0.5)]
+    found = [answers(Changed(Cached(inner, memory), {}, {"supported": rate}), [SUPPORTED])[0] for rate in (0.9, 0.5)]
 
     assert len(inner.asked) == 1
     assert found[0] != found[1]
@@ -144,7 +148,7 @@ def test_at_a_decision_threshold_the_odds_are_even(score: float, chance: float |
 
 @pytest.mark.parametrize("cut", [0.0, 1.0])
 def test_a_threshold_at_an_end_is_taken_at_its_word(cut: float) -> None:
-    judge = Rethresholded(FakeJudge(lambda _: EVEN), {"supported": DecisionThreshold(cut, cut, "fake")})
+    judge = Changed(FakeJudge(lambda _: EVEN), {"supported": DecisionThreshold(cut, cut, "fake")})
 
     assert [one.chance for one in answers(judge, [SUPPORTED]) if isinstance(one, Verdict)] == [None]
     assert rethresholded(Verdict("yes", 0.7, 0.7), DecisionThreshold(0.6, 0.4)) == Verdict("yes", 0.7, 0.7)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ragtriage import Case, FakeJudge, Record, Score, Source, Undefined, Verdict, evaluate_sync, plan
+from ragtriage import Case, FakeJudge, Record, Score, Source, Undefined, Verdict, evaluate_sync
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Verdicts
 from ragtriage.metrics import CITATIONS, GROUPS, metrics_named
@@ -119,13 +119,6 @@ def test_a_metric_of_its_own_asks_for_no_more_than_it_needs() -> None:
     list(evaluate_sync([case_of(RESPONSE, SOURCES)], judge, metrics=metrics_named(["citation_recall"])))
 
     assert len(judge.asked) == 5
-
-
-def test_conditions_are_data_so_that_a_plan_counts_them() -> None:
-    least, most = plan(CITATIONS).questions(5, {"segments": 6})
-
-    assert (least, most) == (0, 6 + 6 + 6 + 6 * 5 + 6 * 5)
-    assert plan(metrics_named(["citation_recall"])).questions(5, {"segments": 6}) == (0, 6)
 
 
 def test_the_group_is_the_three_metrics() -> None:

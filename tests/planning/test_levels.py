@@ -10,18 +10,11 @@ from ragtriage import (
     METRICS,
     RULES,
     Case,
-    Component,
-    FakeJudge,
     Source,
-    Verdict,
-    evaluate_sync,
     metrics_named,
     needs_of,
 )
-from ragtriage.core.case import Turn
-from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.steps import Decompose, Unit
-from ragtriage.core.verdicts import Answer
+from ragtriage.core.steps import Decompose
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.thelma import ANSWERED_BY_ONE, ANSWERED_TOGETHER
 from ragtriage.planning.levels import dependencies, plan
@@ -57,28 +50,6 @@ def test_shared_steps_are_named_with_their_metrics() -> None:
 
 def test_one_metric_shares_with_nobody() -> None:
     assert plan(metrics_named(["groundedness"])).shared() == {}
-
-
-@pytest.mark.parametrize("history", [(), (Turn("user", "Hello."),)])
-@pytest.mark.parametrize(("answered", "bound"), [("yes", 0), ("no", 1)])
-def test_the_number_of_questions_lies_between_at_least_and_at_most(
-    answered: str, bound: int, history: tuple[Turn, ...]
-) -> None:
-    def answer(question: Question) -> Answer:
-        if question.kind in DECOMPOSITIONS:
-            return tuple(Component(f"{question.subject} {i}") for i in range(2))
-        return Verdict(answered)  # type: ignore[arg-type]
-
-    judge = FakeJudge(answer)
-    sources = tuple(Source(f"Source {i}.") for i in range(3))
-    case = Case("c", "What?", sources, "It floats.", history=history)
-    list(evaluate_sync([case], judge, also=needs_of(RULES)))
-
-    sizes: dict[Unit, int] = {"claims": 2, "facts": 6, "questions": 2, "sentences": 2}
-    limits = plan(THELMA, needs_of(RULES)).questions(3, sizes, turns=len(history))
-
-    assert limits[0] < limits[1]
-    assert len(judge.asked) == limits[bound]
 
 
 def test_what_is_asked_about_single_sources_waits_for_the_last_of_it() -> None:

@@ -28,8 +28,7 @@ from ragtriage.core.case import Turn
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Failure, Missing
 from ragtriage.metrics import GROUPS, THELMA
-from ragtriage.planning.levels import dependencies, inputs, plan
-from ragtriage.planning.questions import as_read
+from ragtriage.planning.levels import as_read, dependencies, inputs, plan
 from ragtriage.planning.relations import REPLACING, UNITS, needs_judge
 
 STANDALONE = Decompose("query", "standalone")

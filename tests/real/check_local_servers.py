@@ -269,10 +269,14 @@ def test_a_source_beyond_the_context_is_that_case_s_failure(command: Command) ->
 
 @llama_cpp
 def test_the_judge_can_be_asked_directly(command: Command) -> None:
-    rows = [{"id": str(i), "claim": row["response"], "sources": row["sources"]} for i, row in enumerate(ROWS)]
-    said = command("judge", "ask", "supported", "rows.jsonl", rows=rows)
+    rows = [
+        {"id": str(i), "claim": row["response"], "sources": row["sources"], "label": i % 2}
+        for i, row in enumerate(ROWS)
+    ]
+    said = command("trust", "agreement", "rows.jsonl", "-o", "said.jsonl", rows=rows)
 
     assert said.code == 0, said.err
-    lines = [json.loads(line) for line in said.out.splitlines()]
+    written = (said.folder / "said.jsonl").read_text(encoding="utf-8")
+    lines = [json.loads(line) for line in written.splitlines()]
     assert [line["id"] for line in lines] == ["0", "1", "2"]
     assert {line["verdict"] for line in lines} <= {"yes", "no", "unknown"}

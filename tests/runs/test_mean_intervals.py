@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ragtriage import Case, Component, Record, Score, Tally, Verdict, metrics_named, thresholds_with
 from ragtriage.core.statistics import Z
 from ragtriage.core.verdicts import Outcome, Undefined, shifted, with_chance
-from ragtriage.diagnosis.likelihood import score_spread
+from ragtriage.diagnosis.rules import score_spread
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.aggregate import share
 from ragtriage.runs.metric_tally import BETWEEN_DOMAINS, MetricSummary, interval_of_mean, weighted_interval

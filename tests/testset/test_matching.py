@@ -9,7 +9,7 @@ import pytest
 
 from ragtriage.testset.correctness import truths_for_judge, typed_match
 from ragtriage.text.dates import date_in, moments
-from ragtriage.text.numbers import figures, number_in
+from ragtriage.text.words import figures, number_in
 
 YES, NO, OPEN = "yes", "no", "unknown"
 WHEN, MANY, WHO, LIST = "When was it issued?", "How many tracks are there?", "Who is the agent?", "Who are the clients?"

@@ -16,8 +16,7 @@ from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import build_writer
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.channel import Channel
-from ragtriage.judges.llm.messages import Prompt, Reply, RequestRejected
-from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.options import LLMOptions, Prompt, Reply, RequestRejected
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import InMemory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragtriage.text.dates import WrittenDate, dates_agree, moments, placed_dates, written_dates
-from ragtriage.text.numbers import numbers_as_figures
+from ragtriage.text.words import numbers_as_figures
 
 
 @pytest.mark.parametrize(

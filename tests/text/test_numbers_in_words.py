@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragtriage.judges.embedded.readings import read_sentence
 from ragtriage.judges.embedded.unsupported_numbers import unsupported_numbers
-from ragtriage.text.numbers import multiword_numbers_as_figures
+from ragtriage.text.words import multiword_numbers_as_figures
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from ragtriage import Case, Source
 from ragtriage.text.claims import split_claims
-from ragtriage.text.prepared import prepared
+from ragtriage.text.prepared import prepared, thought_spans
 from ragtriage.text.segments import segments_of, unsegmented_reason
-from ragtriage.text.thoughts import thought_spans
 
 SAID = "The ferry leaves at 8:15."
 SOURCES = ("Tenants of Pell House may keep one cat.", "The laundry is in the basement.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragtriage.judges.embedded.readings import read
-from ragtriage.text.tables import printed_tables, result_rows
+from ragtriage.text.blocks import printed_tables, result_rows
 
 STOCK = 'part,name,stock\n4410,"gasket, 40 mm",118\n5311,valve,3\n'
 GOALS = "| name | goals |\n|---|---|\n| Ada | 17 |\n| Brit | 11 |"

@@ -46,8 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "store": ("store", "Stores for a team: make one, bring it up to date, copy runs, look it through, delete runs."),
     "forget": ("forget", "Delete the texts of a run, of some of its cases, or of old runs; scores and verdicts stay."),
     "testset": ("testset", "Test sets with known answers: what they reveal about an application."),
-    "readers": ("judge", "Models of a hub that judge whether sources support a claim: list them, fetch one."),
-    "judge": ("judge", "Ask the judge single questions, for benchmarks; check a decision model."),
+    "judge": ("judge", "Check a decision model."),
     "trust": ("trust", "Can the judge be trusted? Measure it on pairs, labels and your own cases."),
 }
 """Command → (module of this package, first line of its help); a test holds them together."""

@@ -1,10 +1,9 @@
-"""Who judges: the flags that choose a judge, what commands that ask one do alike, `ragtriage judge` and `readers`."""
+"""Who judges: the flags that choose a judge, what commands that ask one do alike, and `ragtriage judge`."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,11 +11,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import typer  # noqa: TC002  # read by typer itself
-
-from ragtriage.cli.console import exit_if, print_found, print_json, tell
+from ragtriage.cli.console import print_found, tell
 from ragtriage.cli.flags import command, new_typer, parse_numbers, setting_flags
-from ragtriage.cli.input_files import check_output, print_rejected
 from ragtriage.cli.opened_stores import answers_in, store_address
 from ragtriage.config import SETTINGS, Settings, find_settings, judge_config, named_numbers, read_settings
 from ragtriage.core.display import dollars, plural
@@ -28,7 +24,6 @@ from ragtriage.judges.build import build_judge, build_writer
 from ragtriage.judges.decision_thresholds import check_base_rates
 from ragtriage.judges.decisions.influence import influence
 from ragtriage.judges.decisions.models import EXAMPLE, is_decision_model
-from ragtriage.judges.hub_models.folder import fetch, is_here, known_model, known_models, models_folder
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.protocol import Judge
@@ -36,9 +31,7 @@ from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import custom_metrics
 from ragtriage.report.influence_document import influence_document
-from ragtriage.report.judge_document import readers_document
 from ragtriage.store import open_answers
-from ragtriage.trust.prediction_files import RowErrors, write_components, write_predictions
 
 _SETTINGS = (
     "store", "judge", "decide", "jury", "cascade", "any_language", "matching", "protocol", "base_rate",
@@ -222,35 +215,12 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 """Flag → how its value is read, where that isn't the setting's."""
 
 
-judge = new_typer(help="Ask the judge single questions, for benchmarks; check a decision model.")
+judge = new_typer(help="Check a decision model.")
 
 
-@judge.command("ask")
-@command("judge ask")
-def ask(task: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags) -> None:
-    """Verdicts for rows of one task: {id, verdict, confidence, score, sure}, or an error with a null score.
-
-    Uses the question's fields only (claim, sources, query, text, question, a, b, truth, response). Exit codes: 0; 2
-    usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
-    """
-    check_output(out, rows, "-o")
-    with judge_flags.begin().opened() as asked:
-        errors = write_predictions(task, rows, out, asked)
-    _exit(errors)
-
-
-@judge.command("split")
-@command("judge split")
-def split(unit: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags) -> None:
-    """Components of the rows' texts: {id, components: [{text, start, end}]}.
-
-    Reads `text`, else `query` (questions) or `response` (claims, sentences). Exit codes: 0; 2 usage or input; 3
-    incomplete (the judge failed on a row, or too many unusable rows).
-    """
-    check_output(out, rows, "-o")
-    with judge_flags.begin().opened() as asked:
-        errors = write_components(unit, rows, out, asked)
-    _exit(errors)
+@judge.callback()
+def judge_alone() -> None:
+    """Check a decision model."""  # a group, though it has one command
 
 
 @judge.command("check")
@@ -268,58 +238,3 @@ def check(model: str, *, config: Path | None = None, as_json: bool = False) -> N
     (asked,) = session.deciders.values()
     found = asyncio.run(influence(asked.model, asked.transport.send, asked.channel, asked.words))
     print_found(lambda: asdict(found), lambda: influence_document(found), as_json=as_json)
-
-
-def _exit(errors: RowErrors) -> None:
-    """Say which rows have no result; exit with 3 if they are too many, or if the judge failed."""
-    print_rejected(errors.rejected, errors.rows)
-    if errors.failed:
-        tell(f"the judge failed on {plural(errors.failed, 'row')}: their errors stand in the output")
-    exit_if(incomplete=errors.incomplete)
-
-
-readers = new_typer(
-    help="Models of a hub that judge whether sources support a claim: list them, fetch one.",
-    no_args_is_help=False,
-    invoke_without_command=True,
-)
-
-
-@readers.callback()
-def readers_alone(context: typer.Context) -> None:
-    """Models of a hub that judge whether sources support a claim: list them, fetch one."""
-    if context.invoked_subcommand is None:
-        show_readers(as_json=False)
-
-
-@readers.command("list")
-@command("readers list")
-def show_readers(*, as_json: bool = False) -> None:
-    """List the known hub models: size, licence, languages, published accuracy with its source.
-
-    Nothing is asked of a hub.
-    """
-    known = known_models()
-    here = [name for name in known if is_here(name)]
-    print_found(
-        lambda: [{**asdict(one), "here": name in here} for name, one in known.items()],
-        lambda: readers_document(known, here, str(models_folder())),
-        as_json=as_json,
-    )
-
-
-@readers.command("get")
-@command("readers get")
-def fetch_reader(name: str, *, as_json: bool = False) -> None:
-    """Fetch a known hub model by huggingface_hub, at its pinned commit, to $RAGTRIAGE_READERS or the user's cache.
-
-    HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE count as for that package. Exit codes: 0; 2 usage, or it can't be fetched.
-    """
-    model = known_model(name)
-    tell(f"fetching {model.repository} at {model.revision}")
-    place = fetch(model).path
-    judge = f"embedded+reader:{name}"
-    if as_json:
-        print_json({"name": name, "place": str(place), "revision": model.revision, "judge": judge})
-    else:
-        sys.stdout.write(f"{name}: {place}, licence {model.license}\njudge with it: --judge {judge}\n")

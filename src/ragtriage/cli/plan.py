@@ -71,8 +71,7 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
     built = [build_judge(session, memory, trial=trial) for trial in range(trials)]
     judges = [one.judge for one in built]
     notes += [
-        f"The hub model {one.name()} takes about {one.memory() / 1e9:.1f} GB of memory; times are rough."
-        for one in built[0].hub_models
+        f"The hub model {one.name()} takes about {one.memory() / 1e9:.1f} GB of memory." for one in built[0].hub_models
     ]
     require_tag_of(cases, selection, by)
     with progress(None, 0, word="looking at rows", unit="rows") as advance:

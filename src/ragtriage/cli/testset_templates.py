@@ -22,7 +22,7 @@ from ragtriage.testset.generation.fillings import read_fillings
 from ragtriage.testset.generation.llm_writing import TemplatesWritten, phrase_by_model, write_templates
 from ragtriage.testset.generation.phrasing import PhrasingResult, added, criteria_named, lacking, phrase
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
-from ragtriage.testset.generation.schema import read_schema
+from ragtriage.testset.generation.schema import read_schema, write_whole
 from ragtriage.testset.generation.template_files import (
     Read,
     phrasings_text,
@@ -30,7 +30,6 @@ from ragtriage.testset.generation.template_files import (
     read_templates,
     templates_text,
 )
-from ragtriage.testset.generation.yaml_files import write_whole
 
 T = TypeVar("T")
 RULES = "rules"

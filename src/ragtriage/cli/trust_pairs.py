@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from ragtriage.cli.console import exit_if, print_found, progress, tell
@@ -14,7 +13,6 @@ from ragtriage.core.case import Case
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import as_builtins
-from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.readers.files import OpenedFile
@@ -22,7 +20,7 @@ from ragtriage.report.plan_document import costs_document
 from ragtriage.report.trust_document import selftest_document, table1_document
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
 from ragtriage.trust.judge_card import fingerprints_of
-from ragtriage.trust.pair_files import LabelledPair, holds_pairs, read_pairs, write_pairs
+from ragtriage.trust.pair_files import holds_pairs, read_pairs, write_pairs
 from ragtriage.trust.pair_scoring import (
     FURTHER,
     OWN_PAIRS,
@@ -34,17 +32,7 @@ from ragtriage.trust.pair_scoring import (
     table1_rows,
 )
 from ragtriage.trust.perturb import PerturbedPairs, perturb
-from ragtriage.trust.perturb.claim_changes import WrittenChanges, cost_of_writing, write_changes
-from ragtriage.trust.self_test import (
-    ORDER_UNSEEN,
-    ORDER_UNSEEN_BY_MODELS,
-    SelfTest,
-    base_cases,
-    cost_of_stability,
-    reordered,
-    self_test_of,
-    stability_of,
-)
+from ragtriage.trust.self_test import SelfTest, base_cases, self_test_of
 
 PairInput = tuple[list[Case], PerturbedPairs, list[Rejected]]
 """The cases of a file, what was made of them, and the rows that can't be used."""
@@ -55,7 +43,6 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     file: str,
     *,
     out: Path | None = None,
-    write: bool = False,
     show: int = 0,
     mapping: list[str] | None = None,
     split_sources: str | None = None,
@@ -81,36 +68,24 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
         )
     print_rejected(rejected, len(rejected) + len(cases))
     if out:
-        _keep(made.pairs, out)
+        write_pairs(made.pairs, out)
+        tell(f"{plural(len(made.pairs), 'pair')} in {out}")
     if not made.pairs:
         raise InputError(f"{rows}: no pair can be made safely of its {plural(made.cases, 'case')}: {_reasons(made)}")
     if dry_run:
         with judging.planned() as (asked, memory):
             costs = cost_of_pairs(made.pairs, asked, memory=memory)
-            costs.append(cost_of_stability(cases, asked, memory, order_unseen=_unseen(judging.session.config)))
-            if write:
-                _check_writes(asked)
-                costs.insert(0, cost_of_writing(made.pairs, asked))
         _print_costs(costs, asked.name(), as_json=as_json)
         return
     with judging.opened(tell_spending=True) as asked:
-        failed = False
-        if write:
-            _check_writes(asked)
-            written = write_changes(made.pairs, asked)
-            _print_written(written)
-            failed = bool(written.failed)
-            made = replace(made, pairs=written.pairs)
-            if out:
-                _keep(written.pairs, out)
-        found, by = _judged(cases, made, asked, judging, selection.seed), asked.name()
+        found, by = _judged(made, asked, judging, selection.seed), asked.name()
         marks = fingerprints_of(asked)
     print_found(
         lambda: {"file": rows.name, "judge": by, "fingerprints": marks, "cases": made.cases, **found.as_json()},
         lambda: selftest_document(found, by, rows.name, show),
         as_json=as_json,
     )
-    exit_if(incomplete=failed or found.incomplete or too_many(rejected, len(cases)))
+    exit_if(incomplete=found.incomplete or too_many(rejected, len(cases)))
 
 
 @command("trust table1")
@@ -143,40 +118,11 @@ def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = F
     exit_if(incomplete=any(one.failed for one in scored) or too_many(rejected, len(paired)))
 
 
-def _judged(cases: list[Case], made: PerturbedPairs, asked: Judge, judging: Judging, seed: int) -> SelfTest:
-    window, unseen = judging.session.config.window, _unseen(judging.session.config)
+def _judged(made: PerturbedPairs, asked: Judge, judging: Judging, seed: int) -> SelfTest:
     total = sum(len(task.cases) for task in scoring_tasks(made.pairs, {}))
-    total += len(cases) + (0 if unseen else len(reordered(cases)))
     with progress(total, 0, word="testing") as advance:
-        scored = score_pairs(made.pairs, asked, window=window, advance=advance)
-        limits = judging.settings.thresholds
-        stability = stability_of(cases, asked, limits, order_unseen=unseen, window=window, advance=advance)
-    return self_test_of(scored, made.skipped, stability, seed)
-
-
-def _unseen(config: JudgeConfig) -> str:
-    """Why the order of the sources isn't asked about; empty for a judge that costs nothing, which is asked."""
-    if not config.models:
-        return ""
-    alone = config.models == config.names and config.cascade is None
-    return ORDER_UNSEEN if alone else ORDER_UNSEEN_BY_MODELS
-
-
-def _keep(made: Sequence[LabelledPair], out: Path) -> None:
-    write_pairs(made, out)
-    tell(f"{plural(len(made), 'pair')} in {out}")
-
-
-def _check_writes(judge: Judge) -> None:
-    if reason := judge.unsupported_reason("altered", "en"):
-        raise ConfigError(f"--write: {reason}: name a language model with --judge PROVIDER:MODEL, or leave it out")
-
-
-def _print_written(written: WrittenChanges) -> None:
-    tell(f"{written.accepted:,} changes written by the judge; where none was taken, the rules' stays")
-    tell(*(f"  {count:,} not taken: {why}" for why, count in written.rejected.items()))
-    if written.failed:
-        tell(f"  {written.failed:,} failed: give the same command again")
+        scored = score_pairs(made.pairs, asked, window=judging.session.config.window, advance=advance)
+    return self_test_of(scored, made.skipped, seed)
 
 
 def _pairs_of(rows: OpenedFile, selection: RowSelection) -> PairInput:

@@ -1,7 +1,5 @@
 """What is evaluated, one question-answer exchange of a RAG application, and what was found out about it: a record."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol

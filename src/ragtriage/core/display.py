@@ -4,8 +4,6 @@ A text from outside may hold escape sequences that move a terminal's cursor, or 
 direction of what follows. Every such character is replaced one for one, so that spans stay right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 
@@ -98,12 +96,7 @@ LONGEST_QUOTE = 120
 
 
 def quoted(text: str, around: tuple[int, int] | None = None) -> str:
-    """A text on one line in quotes; a long one is cut at words.
-
-    Args:
-        text: the text.
-        around: the span that must be seen; else the quote is the beginning.
-    """
+    """A text on one line in quotes; a long one is cut at words."""
     if around is None or len(text) <= LONGEST_QUOTE:
         return f"“{shortened(text, LONGEST_QUOTE)}”"
     start, end = around

@@ -12,8 +12,6 @@ RagtriageError
     └── NotPermittedError the role of a server's user doesn't let him do this
 """
 
-from __future__ import annotations
-
 
 class RagtriageError(Exception):
     """The root: everything that this package raises on purpose."""

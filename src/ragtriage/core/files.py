@@ -8,8 +8,6 @@ An address is a path, or a URL of what pyarrow's filesystems know: `s3://`, `gs:
 `?` of a URL are the filesystem's options, for example `s3://bucket/run?region=eu-central-1`.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import io
 import os
@@ -213,11 +211,7 @@ class Folder:
 
 
 def folder_at(address: str) -> Folder:
-    """The folder with an address; nothing is made or looked at.
-
-    Raises:
-        InputError: a `file://` URL that names no path of this machine.
-    """
+    """The folder with an address; nothing is made or looked at."""
     if address.lower().startswith(_FILE):
         host, slash, path = address[len(_FILE) :].partition("/")
         if host not in {"", "localhost"} or not slash:
@@ -250,11 +244,7 @@ def stamp_of(address: str) -> Stamp | None:
 
 
 def listed(pattern: str) -> Iterator[tuple[str, str]]:
-    """The files that a path, folder, prefix or glob means: (address, name as the user knows it), sorted.
-
-    Raises:
-        InputError: there is none; says what was looked for.
-    """
+    """The files that a path, folder, prefix or glob means: (address, name as the user knows it), sorted."""
     found = _remote(pattern) if REMOTE in pattern else _local(pattern)
     if not found:
         kind = "no file fits this pattern" if _LOCAL_GLOB.search(pattern) else "there is no such file or folder"

@@ -8,8 +8,6 @@ A metric never sees a model, a prompt, a file or a clock. It is only called when
 a missing text or a failed decomposition makes it undefined before that.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Every question is one frozen value with the same five fields, so that it can be 
 evidence; the functions below are the only way to write one, and say what each kind's fields hold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -26,13 +24,10 @@ Kind = Literal[
     "questions_answered_by",
     "needed_sentences",
     "holds",
-    "reworded",
-    "altered",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DECOMPOSITIONS: tuple[Kind, ...] = (
     "claims", "facts", "questions", "sentences", "standalone", "questions_answered_by", "needed_sentences",
-    "reworded", "altered",
 )  # fmt: skip
 """The kinds that are answered with components (texts, found, written or picked); all others with a verdict."""
 
@@ -143,13 +138,3 @@ def needed_sentences(query: str, text: str) -> Question:
 def holds(criterion: str, text: str, query: str = "") -> Question:
     """Does a user's own yes/no criterion hold for the text? With a `query` the text is the response to it."""
     return Question("holds", criterion, (text,), query=query)
-
-
-def reworded(sentence: str) -> Question:
-    """Say a sentence in other words that state the same; one component."""
-    return Question("reworded", sentence)
-
-
-def altered(sentence: str) -> Question:
-    """Write a sentence with one detail changed, so that it states something else; one component."""
-    return Question("altered", sentence)

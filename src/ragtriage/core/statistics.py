@@ -3,8 +3,6 @@
 scipy has most of these and would add 110 MB to the installation, so they are written out here on numpy.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

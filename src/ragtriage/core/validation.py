@@ -207,11 +207,7 @@ def settings_of(shape: type) -> tuple[Setting, ...]:
 
 
 def check_bounds(value: DataclassInstance) -> None:
-    """Hold the fields of a value against the bounds of its settings.
-
-    Raises:
-        ConfigError: one is out of bounds.
-    """
+    """Hold the fields of a value against the bounds of its settings."""
     for one in settings_of(type(value)):
         given = getattr(value, one.name)
         if one.least is not None and given is not None and not given >= one.least:

@@ -4,8 +4,6 @@ A verdict whose judge states no probability counts as 1 or 0, so everything abou
 gives.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -218,14 +216,14 @@ def chance_of(cell: Cell) -> float | None:
     return float(cell.value == "yes") if cell.chance is None else cell.chance
 
 
-def with_chance(verdict: Verdict, chance: float, check: float = CHECK, not_supported: float = NOT_SUPPORTED) -> Verdict:
+def with_chance(verdict: Verdict, chance: float) -> Verdict:
     """A verdict decided by a chance of yes, in [0, 1]: its value, its confidence, and whether a no is sure.
 
-    Below `check` the verdict is no; up to `not_supported` a no is sure.
+    Below `CHECK` the verdict is no; up to `NOT_SUPPORTED` a no is sure.
     """
-    value: Answered = "yes" if chance >= check else "no"
+    value: Answered = "yes" if chance >= CHECK else "no"
     confidence = chance if value == "yes" else 1.0 - chance
-    sure = value == "yes" or chance <= not_supported
+    sure = value == "yes" or chance <= NOT_SUPPORTED
     contradicted = verdict.contradicted and value == "no"
     return replace(verdict, value=value, confidence=confidence, sure=sure, contradicted=contradicted, chance=chance)
 

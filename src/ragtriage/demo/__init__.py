@@ -3,8 +3,6 @@
 The known faults are read after the evaluation, to say how many of them the judge named; nothing that judges reads them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,12 +56,7 @@ def known_faults() -> dict[str, KnownFault]:
 def check_cases(
     known: Mapping[str, KnownFault], findings: Iterable[tuple[str, Sequence[Finding]]]
 ) -> list[CheckedCase]:
-    """Hold what was found against what is known.
-
-    Args:
-        known: from `known_faults`.
-        findings: (case id, its findings).
-    """
+    """Hold what was found against what is known."""
     return [
         CheckedCase(known[case], tuple(f.rule for f in found), any(f.kind in BLAME for f in found))
         for case, found in findings

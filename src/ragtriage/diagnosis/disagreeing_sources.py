@@ -5,8 +5,6 @@ sentences that say the same but for one value, or one "not" or opposite, and don
 days, groups or conditions.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

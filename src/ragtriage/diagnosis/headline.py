@@ -3,8 +3,6 @@
 The order of cases is one for the list of cases, the worst of a component, and the worst of all.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

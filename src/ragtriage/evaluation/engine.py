@@ -4,8 +4,6 @@ Every case is a task of its own that goes on as soon as its answers are there; a
 the questions of many cases itself. At most `window` cases are in flight, so memory doesn't grow with the input.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,8 +31,7 @@ from ragtriage.core.verdicts import (
 )
 from ragtriage.judges.protocol import TURN, Judge
 from ragtriage.metrics import THELMA
-from ragtriage.planning.levels import Plan, plan
-from ragtriage.planning.questions import StepQuestions, outcome_of, questions_for, recorded
+from ragtriage.planning.levels import Plan, StepQuestions, outcome_of, plan, questions_for, recorded
 from ragtriage.text.language import language_of
 
 

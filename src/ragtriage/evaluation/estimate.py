@@ -7,11 +7,7 @@ counts these together with those that depend on a yes. Both leave out what depen
 segment that cites three sources or more, which support it together and none alone, one request for each of them.
 """
 
-from __future__ import annotations
-
 import asyncio
-import hashlib
-import heapq
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -60,8 +56,6 @@ _RULES: Mapping[Kind, Callable[[Question], Components]] = {
     "questions": lambda q: split_questions(q.subject),
     "sentences": lambda q: split_sentences(q.subject),
     "standalone": _whole,
-    "reworded": _whole,
-    "altered": _whole,
     "needed_sentences": lambda q: split_sentences(q.subject),
     "questions_answered_by": _distinct,
 }
@@ -212,9 +206,6 @@ class EvaluationEstimate:
     """If every verdict is no, and what is asked only where verdicts are yes."""
     seconds: tuple[float, float]
     """How long the requests take, and reading on this machine, (at least, at most)."""
-    most_expensive: tuple[str, Estimate] | None
-    """The metric without which most is saved, and how much of `most`; None for a judge that needs no requests, or where
-    leaving out any one metric saves nothing."""
     shared: Mapping[str, tuple[str, ...]]
     """The steps that serve more than one metric → the metrics' names."""
     questions: Mapping[Kind, int]
@@ -231,13 +222,11 @@ class EvaluationEstimate:
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines; prices in US dollars, null if not known."""
         shortest, longest = self.seconds
-        name, saved = self.most_expensive or ("", Estimate())
         return {
             "cases": self.cases,
             "trials": self.trials,
             "least": {**self.least.as_json(), "seconds": shortest},
             "most": {**self.most.as_json(), "seconds": longest},
-            "most_expensive": None if self.most_expensive is None else {"metric": name, **saved.as_json()},
             "shared": {step: list(names) for step, names in self.shared.items()},
             "questions": dict(self.questions),
             "remembered": self.remembered,
@@ -255,7 +244,6 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
     also: Sequence[Step] = (),
     concurrency: int = 16,
     seconds_per_request: float = 2.0,
-    sample: int = 50,
     memory: AnswerMemory | None = None,
     trial: int = 0,
     sampled_from: int | None = None,
@@ -273,7 +261,6 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
         also: as for `evaluate`.
         concurrency: how many requests would be in flight, at least 1.
         seconds_per_request: how long one takes.
-        sample: on how many cases at most to find out what leaving out a metric saves.
         memory: what the evaluation would remember answers by. What it holds is taken as it is and left out, so that
             the estimate for a run that was cut off tells what is left; and a question that several cases have in common
             counts once. None for an evaluation without a memory.
@@ -281,11 +268,6 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
         sampled_from: how many cases there are, if `cases` are some of them in random order. So many of these are looked
             at as make the estimate precise to within `TOLERANCE`, and it is scaled up: questions that several cases
             have in common then count more than once. None if `cases` are all that there are.
-
-    Raises:
-        ConfigError: `concurrency` is below 1, or an event loop is running in this thread.
-        JudgeError: the judge can't work at all.
-        StoreError: the memory can't be read.
     """
     if concurrency < 1:
         raise ConfigError(f"the concurrency is {concurrency}: at least one request must be in flight")
@@ -294,7 +276,6 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
         raise ConfigError("an event loop is running here, as in a notebook: estimate in a thread of its own")
     metrics = tuple(metrics)
     count = 0
-    drawn: list[Case] = []
     waiting = iter(cases)
     with asyncio.Runner() as runner:
         cache = EstimateCache(judge, memory, trial)
@@ -302,30 +283,16 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
         while some := list(islice(waiting, AT_ONCE)):
             count += len(some)
             runner.run(most.run(some, beside=runner.run(least.run(some))))
-            drawn = heapq.nsmallest(sample, [*drawn, *some], key=_sampling_key)
-            if sampled_from is None:  # else they are few, and some are looked at again
-                cache.forget()
+            cache.forget()
             error = most.error(sampled_from) if sampled_from and count >= FEWEST else None
             if error is not None and error <= TOLERANCE:
                 break
         scale = (sampled_from or count) / count if count else 1.0
-
-        def taken(chosen: Sequence[Metric]) -> Estimate:
-            dry_run = _DryRun(StubJudge(cache, "no"), chosen, also)
-            runner.run(dry_run.run(drawn))
-            return dry_run.taken
-
-        paid = most.taken.requests > 0 and len(metrics) > 1
-        at_most = _scaled(most.taken, scale)
-        most_expensive = (
-            _most_expensive(metrics, taken, at_most, scale * count / len(drawn)) if paid and drawn else None
-        )
     return EvaluationEstimate(
         round(scale * count),
         _scaled(least.taken, scale),
-        at_most,
+        _scaled(most.taken, scale),
         (least.seconds(concurrency, seconds_per_request, scale), most.seconds(concurrency, seconds_per_request, scale)),
-        most_expensive,
         plan(metrics, also).shared(),
         Counter({kind: round(scale * asked) for kind, asked in most.asked.items()}),
         round(scale * most.stub.remembered),
@@ -338,41 +305,16 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
 def sum_estimates(trials: Sequence[EvaluationEstimate]) -> EvaluationEstimate:
     """What several repetitions of one evaluation take, at least one, one after another."""
     first = trials[0]
-    savings = [one.most_expensive for one in trials if one.most_expensive]
-    name = savings[0][0] if savings else ""
     return replace(
         first,
         least=sum((one.least for one in trials), Estimate()),
         most=sum((one.most for one in trials), Estimate()),
         seconds=(sum(one.seconds[0] for one in trials), sum(one.seconds[1] for one in trials)),
-        most_expensive=(name, sum((saved for other, saved in savings if other == name), Estimate()))
-        if savings
-        else None,
         questions=sum((Counter(one.questions) for one in trials), Counter()),
         remembered=sum(one.remembered for one in trials),
         sampling=max((one.sampling for one in trials if one.sampling), key=lambda one: one.error or 0.0, default=None),
         trials=sum(one.trials for one in trials),
     )
-
-
-def _most_expensive(
-    metrics: Sequence[Metric], taken: Callable[[Sequence[Metric]], Estimate], total: Estimate, scale: float
-) -> tuple[str, Estimate] | None:
-    """The metric without which least is taken, and what is saved, scaled to all cases; None if nothing is.
-
-    Cases that have questions in common take less than their number says: no more is saved than their part of the total.
-    """
-
-    def cost(estimate: Estimate) -> tuple[float, int, int]:
-        return estimate.price or 0.0, estimate.tokens_in + estimate.tokens_out, estimate.requests
-
-    whole = taken(metrics)
-    if not whole.requests:
-        return None
-    saved = {m.name: whole - taken([other for other in metrics if other is not m]) for m in metrics}
-    name, most = max(saved.items(), key=lambda item: cost(item[1]))
-    found = _scaled(most, min(scale, total.requests / whole.requests))
-    return (name, found) if max(cost(found)) > 0 else None
 
 
 def _scaled(estimate: Estimate, by: float) -> Estimate:
@@ -383,7 +325,6 @@ def _scaled(estimate: Estimate, by: float) -> Estimate:
         round(estimate.tokens_in * by),
         round(estimate.tokens_out * by),
         None if estimate.price is None else estimate.price * by,
-        estimate.seconds * by,
     )
 
 
@@ -432,7 +373,7 @@ class _DryRun:
 
     def seconds(self, concurrency: int, each: float, scale: float) -> float:
         """How long the requests take; those of one case's levels wait for each other."""
-        return max(scale * self.taken.requests / concurrency, self.levels) * each + scale * self.taken.seconds
+        return max(scale * self.taken.requests / concurrency, self.levels) * each
 
     def error(self, population: int) -> float | None:
         """The relative error of a total that is scaled up to so many cases: see `Sampling.error`."""
@@ -445,8 +386,3 @@ class _DryRun:
             return None
         unseen = max(0.0, 1 - len(self.by_case) / population)
         return 1.96 * max(spreads) * sqrt(unseen / len(self.by_case))
-
-
-def _sampling_key(case: Case) -> bytes:
-    """What decides whether a case is in the sample: nothing but its id."""
-    return hashlib.blake2b(case.id.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -4,8 +4,6 @@ Tasks and fields are those of a labelled row (`claim`, `sources`, `query`, `text
 `response`); fields that tell where a row comes from are never read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -98,16 +96,6 @@ def _supported(row: PredictionRow, parts: Sequence[Sequence[Component]]) -> tupl
     return tuple(ask.supported(one.text, sources, query, claim) for one in claims if not one.remark)
 
 
-def problem_of(task: PredictionTask, row: PredictionRow) -> str | None:
-    """Why a row can't be asked about, whoever judges: a field that is missing or wrong. None if it can."""
-    try:
-        decompositions_of(task, row)
-        questions_of(task, row, ((), ()))
-    except InputError as error:
-        return str(error)
-    return None
-
-
 def prediction_of(task: PredictionTask, answers: Sequence[Answer]) -> dict[str, Any]:
     """The prediction for one row: `verdict`, `confidence`, `score`, the probability of yes, and whether it is `sure`.
 
@@ -145,9 +133,6 @@ async def predict(judge: Judge, task: PredictionTask, rows: Sequence[PredictionR
     """Ask a judge about rows, all at once; one prediction a row, in order, with the row's `id`.
 
     A row that can't be read gets an `error` and the others go on.
-
-    Raises:
-        JudgeError: the judge can't work at all.
     """
     failed: dict[int, Failure] = {}
 

@@ -45,7 +45,6 @@ def estimate_file(  # noqa: PLR0913  # what would be evaluated, by which judges,
     memory: AnswerMemory | None = None,
     first_trial: int = 0,
     exact: bool = False,
-    sample: int = 50,
     most_read: int = MOST_READ,
     advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[EvaluationEstimate, RowCounts]:
@@ -63,7 +62,6 @@ def estimate_file(  # noqa: PLR0913  # what would be evaluated, by which judges,
         memory: where the evaluation would look up answers.
         first_trial: the number of the first repetition.
         exact: whether to look at every row of a large file too.
-        sample: on how many cases to find the most expensive metric; 0 to skip it.
         most_read: of a JSONL file with more rows than these only a sample is read, and the others are counted.
         advance: called with how many rows were counted or read since, and once more for every one that is looked at.
 
@@ -83,7 +81,6 @@ def estimate_file(  # noqa: PLR0913  # what would be evaluated, by which judges,
             metrics=config.metrics,
             also=config.diagnosis_steps,
             concurrency=concurrency,
-            sample=sample,
             memory=memory,
             trial=trial,
             sampled_from=None if exact or whole else counts.selected,

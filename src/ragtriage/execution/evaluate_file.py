@@ -367,7 +367,6 @@ def _remaining(job: FileJob, judge: Judge, trial: int) -> EvaluationEstimate | N
         concurrency=session.config.options.concurrency,
         memory=memory,
         first_trial=trial,
-        sample=0,
     )[0]
 
 

@@ -5,8 +5,6 @@ granted money and requests for some requests at a time, and asks again when they
 together never passes the budget, and a process that is lost takes little with it.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter
@@ -48,11 +46,7 @@ class SpendingLimits:
     """Tokens a minute, its prompts and replies."""
 
     def check(self, share: tuple[int, int] | None) -> None:
-        """Refuse what can't be divided among so many commands.
-
-        Raises:
-            ConfigError: less than one is left for each; says of what.
-        """
+        """Refuse what can't be divided among so many commands."""
         shares = share[1] if share else 1
         for flag, most in (("--rpm", self.rpm), ("--tpm", self.tpm), ("--max-requests", self.max_requests)):
             if most is not None and most < shares:
@@ -93,15 +87,6 @@ class Budget:
 
     The budget is for all commands on a run. A share of it is for each of the commands with `--share`: what is
     left without them, divided by their number, since they can't see each other's spending while they work.
-
-    Args:
-        folder: the folder.
-        limits: of all commands together.
-        share: which of how many commands this is; None for the only one.
-        clock: gives the time in seconds.
-
-    Raises:
-        StoreError: what was spent before can't be read.
     """
 
     def __init__(
@@ -407,11 +392,7 @@ class Ledger:
         self.stop(f"stopped: {error}")
 
     def wait(self) -> None:
-        """An answer is waited for that another evaluation pays for, perhaps with what this process was granted.
-
-        Raises:
-            Stopped: nothing more is to be waited for.
-        """
+        """An answer is waited for that another evaluation pays for, perhaps with what this process was granted."""
         if self.stopped is not None:
             raise Stopped(self.stopped)
         if self.call is not None and not self.in_flight and self._has_rest():

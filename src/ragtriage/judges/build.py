@@ -1,7 +1,5 @@
 """From a judge's configuration to the judge: alone, in a jury or in a cascade, with its caches and limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +10,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import KINDS, Kind
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.decisions.judge import BATCH, DecisionJudge
-from ragtriage.judges.decisions.words import DECIDED
+from ragtriage.judges.decisions.models import DECIDED
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.hub_models.folder import open_model
 from ragtriage.judges.hub_models.judge import HubModelJudge, beside
@@ -38,7 +36,7 @@ from ragtriage.judges.llm.prompts import ASKED, read_guidance
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession, ModelConnection
-from ragtriage.judges.wrappers import AnswerMemory, Cached, Cascade, InMemory, Jury, Rethresholded, Reweighed, Routed
+from ragtriage.judges.wrappers import AnswerMemory, Cached, Cascade, Changed, InMemory, Jury, Routed
 
 ONE_BY_ONE = 1
 """Questions in a request for letters beside another judge: their probabilities tell more than those of a list."""
@@ -72,11 +70,7 @@ class BuiltJudge:
         return tuple(one for one in self.resources if isinstance(one, HubModelJudge))
 
     def open(self) -> None:
-        """Load the hub models: one that can't be used is known before anything is judged or kept.
-
-        Raises:
-            ConfigError: one can't be loaded.
-        """
+        """Load the hub models: one that can't be used is known before anything is judged or kept."""
         for one in self.hub_models:
             one.open()
 
@@ -84,9 +78,6 @@ class BuiltJudge:
         """Make the answers safe, then let go of the embedded model and of the tickets of these answers.
 
         The judge may be asked again all the same.
-
-        Raises:
-            StoreError: the answers or tickets can't be written; the tickets stay.
         """
         self.memory.flush()
         for resource in self.resources:
@@ -165,7 +156,7 @@ def build_judge(
     cascade = None if config.cascade is None else Cascade(members[config.first], judge, config.bands())
     whole: Judge = cascade or judge
     return BuiltJudge(
-        Reweighed(whole, {}, binary=True) if config.matching == "binary" else whole,
+        Changed(whole, binary=True) if config.matching == "binary" else whole,
         remembered,
         ledger if config.paid else None,
         config.window,
@@ -179,11 +170,7 @@ def build_judge(
 def build_writer(
     session: JudgeSession, memory: AnswerMemory | None = None, *, tickets: Tickets | None = None
 ) -> Writer:
-    """The one model, to have something written that is no verdict: over the same channel, kept in the same memory.
-
-    Raises:
-        ConfigError: not exactly one language model was named.
-    """
+    """The one model, to have something written that is no verdict: over the same channel, kept in the same memory."""
     config, options = session.config, session.config.options
     if len(config.models) != 1 or config.models != config.names or config.cascade is not None:
         raise ConfigError("one language model writes: name one, PROVIDER:MODEL, without a cascade", "judge")
@@ -326,7 +313,6 @@ def _check_bands(config: JudgeConfig, hub_models: Iterable[HubModelJudge]) -> No
 def _changed(config: JudgeConfig, name: str, judge: Judge) -> Judge:
     """The judge with the user's decision thresholds, curves and base rates, where there is any for it."""
     thresholds, curves = config.thresholds_of(name), config.curves_of(name)
-    decided = Rethresholded(judge, thresholds) if thresholds else judge
     rates: dict[str, float] = {}
     for kind in (one for one in KINDS if one in config.base_rates and one not in thresholds):
         # a threshold of the user's own says already where the odds are even
@@ -337,4 +323,4 @@ def _changed(config: JudgeConfig, name: str, judge: Judge) -> Judge:
             )
         if kind in curves or is_local(name):
             rates[kind] = config.base_rates[kind]
-    return Reweighed(decided, rates, curves) if rates or curves else decided
+    return Changed(judge, thresholds, rates, curves) if thresholds or rates or curves else judge

@@ -1,15 +1,19 @@
-"""The scores at which verdicts change: a user's decision thresholds, and the bands that a cascade passes on."""
+"""The scores at which verdicts change, as a user sets them; the chance of yes behind a probability, from labels."""
 
 from __future__ import annotations
 
+import hashlib
+import math
+from bisect import bisect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import DECOMPOSITIONS, KINDS, Kind, Question
 from ragtriage.core.validation import STRICT
-from ragtriage.core.verdicts import Answer, Verdict
+from ragtriage.core.verdicts import Answer, Verdict, log_odds
 
 WITHOUT_PROBABILITY: tuple[Kind, ...] = (*DECOMPOSITIONS, "similarity")
 """Kinds that every judge answers with texts or cosines, so that a threshold has nothing to decide."""
@@ -59,11 +63,7 @@ class Band:
 
     @classmethod
     def parse(cls, text: str) -> Band:
-        """A band as a user gives it, `LOW:HIGH`; a side that is left out decides nothing.
-
-        Raises:
-            ConfigError: it isn't two numbers with 0 ≤ LOW ≤ HIGH ≤ 1.
-        """
+        """A band as a user gives it, `LOW:HIGH`; a side that is left out decides nothing."""
         try:
             low, high = (float(end) if end.strip() else None for end in text.split(":"))
         except ValueError:
@@ -107,11 +107,7 @@ and 13 to 64 % (claims of a response least, facts most); yes is closed, since of
 
 
 def check_thresholds(given: Mapping[str, DecisionThreshold], where: str) -> None:
-    """Check the tables `[decision_thresholds.KIND]` of a settings file.
-
-    Raises:
-        ConfigError: the kind has no probability, no judge is named, or the numbers don't fit; says which.
-    """
+    """Check the tables `[decision_thresholds.KIND]` of a settings file."""
     check_kinds(given, f"{where}: [decision_thresholds]")
     for kind, one in given.items():
         place = f"{where}: [decision_thresholds.{kind}]"
@@ -122,11 +118,7 @@ def check_thresholds(given: Mapping[str, DecisionThreshold], where: str) -> None
 
 
 def check_base_rates(given: Mapping[str, float], place: str) -> None:
-    """Check the base rates that a user states.
-
-    Raises:
-        ConfigError: a kind has none, or a rate isn't strictly between 0 and 1.
-    """
+    """Check the base rates that a user states."""
     for kind, rate in given.items():
         if kind not in BASE_RATES:
             raise ConfigError(f"{place}: {kind!r} has no base rate: there are {', '.join(BASE_RATES)}")
@@ -135,12 +127,81 @@ def check_base_rates(given: Mapping[str, float], place: str) -> None:
 
 
 def check_kinds(kinds: Iterable[str], place: str) -> None:
-    """Check that these are kinds of questions that are answered with a probability.
-
-    Raises:
-        ConfigError: one isn't.
-    """
+    """Check that these are kinds of questions that are answered with a probability."""
     known: list[str] = [kind for kind in KINDS if kind not in WITHOUT_PROBABILITY]
     for kind in kinds:
         if kind not in known:
             raise ConfigError(f"{place}: {kind!r} has no probability to decide by: there are {', '.join(known)}")
+
+
+LOWEST, HIGHEST = 0.005, 0.995
+"""Probabilities beyond are taken as these where log odds are needed: a 0 or 1 would stay one whatever labels say."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChanceCurve:
+    """The chance of yes behind the probability p that one judge gives for one kind of question.
+
+    Of a verdict without a probability, p is 1 for yes and 0 for no. Either `a` and `b` are given, chance =
+    σ(a · logit p + b) with p clipped to [LOWEST, HIGHEST] (Platt 1999), or `points`.
+    """
+
+    judge: str
+    """What a user types for the judge that it was fitted for."""
+    fingerprint: str = ""
+    """Of that judge, for this kind of question; empty: of whatever version."""
+    a: float | None = None
+    """Above 0."""
+    b: float | None = None
+    points: tuple[tuple[float, float], ...] = ()
+    """(p, chance), both rising; linear between them, level beyond."""
+    rate: float | None = None
+    """The share of yes among the labels, in (0, 1), from which a base rate moves the odds; None if it isn't known."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+    def at(self, p: float) -> float:
+        """The chance of yes behind a probability in [0, 1]."""
+        if self.a is not None and self.b is not None:
+            return 1.0 / (1.0 + math.exp(-(self.a * log_odds(min(max(p, LOWEST), HIGHEST)) + self.b)))
+        after = bisect(self.points, p, key=lambda point: point[0])
+        if after in (0, len(self.points)):
+            return self.points[min(after, len(self.points) - 1)][1]
+        (left, low), (right, high) = self.points[after - 1 : after + 1]
+        return low + (high - low) * (p - left) / (right - left)
+
+    def of(self, verdict: Verdict) -> float:
+        """The chance of yes behind a verdict of yes or no."""
+        return self.at(float(verdict.value == "yes") if verdict.score is None else verdict.score)
+
+    def marked(self, fingerprint: str) -> str:
+        """The fingerprint of a judge whose verdicts count by it."""
+        told = repr((self.a, self.b, self.points)).encode()
+        return f"{fingerprint}{LABELS}{hashlib.blake2b(told, digest_size=6).hexdigest()}"
+
+
+def check_chance_curves(given: Mapping[str, ChanceCurve], where: str) -> None:
+    """Check the tables `[chance_curves.KIND]` of a settings file."""
+    check_kinds(given, f"{where}: [chance_curves]")
+    for kind, one in given.items():
+        place = f"{where}: [chance_curves.{kind}]"
+        if (one.a is None) != (one.b is None) or (one.a is None) != bool(one.points):
+            raise ConfigError(f"{place}: give a and b, or points")
+        if one.a is not None and one.b is not None and not (0 < one.a < math.inf and math.isfinite(one.b)):
+            raise ConfigError(
+                f"{place}: a is {one.a:g} and b is {one.b:g}: give a above 0; a judge whose probabilities fall where "
+                "the truth rises is of no use"
+            )
+        if one.points and not _rise(one.points):
+            raise ConfigError(
+                f"{place}: points is {[list(point) for point in one.points]}: give two or more [p, chance] from 0 to "
+                "1, for example [[0, 0.1], [1, 0.9]], each p above the one before it and no chance below"
+            )
+        if one.rate is not None and not 0 < one.rate < 1:
+            raise ConfigError(f"{place}: rate is {one.rate:g}: give a share between 0 and 1")
+
+
+def _rise(points: tuple[tuple[float, float], ...]) -> bool:
+    steps = list(pairwise(points))
+    inside = all(0 <= number <= 1 for point in points for number in point)
+    return bool(steps) and inside and all(p < q and low <= high for (p, low), (q, high) in steps)

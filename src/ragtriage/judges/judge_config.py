@@ -1,7 +1,5 @@
 """Which judge is wanted, as a value: its names and parts are checked against each other, nothing is built or asked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -10,8 +8,7 @@ from ragtriage.core.case import WINDOW
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import KINDS, Kind
 from ragtriage.core.validation import near_names, setting
-from ragtriage.judges.chance_curves import ChanceCurve
-from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold, check_base_rates
+from ragtriage.judges.decision_thresholds import BANDS, Band, ChanceCurve, DecisionThreshold, check_base_rates
 from ragtriage.judges.decisions.models import decision_model, is_decision_model
 from ragtriage.judges.llm.models import split_name, suggested_name, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
@@ -58,9 +55,6 @@ def with_decider(names: Sequence[str], typed: str | None = None, texts: str = EM
         names: as they are typed; a decision model's name alone stands for it beside the judge `texts`.
         typed: a decision model, a language model, `same`, or `embedded` for none; None where none is typed.
         texts: who breaks texts up where only a decision model is named.
-
-    Raises:
-        ConfigError: every judge has a decider already, or the name of one can't be used.
     """
     whole = [f"{texts}{DECIDE}{decision_model(name).name}" if is_decision_model(name) else name for name in names]
     if typed is None or typed == EMBEDDED:
@@ -77,19 +71,13 @@ def in_a_sentence(name: str) -> str:
 
 
 def hub_model_of(name: str) -> str | None:
-    """The hub model that a judge's name names, as it is typed; None for any other judge.
-
-    Raises:
-        ConfigError: it has no name, there are two, or its path holds a comma.
-    """
+    """The hub model that a judge's name names, as it is typed; None for any other judge."""
     texts = texts_judge(name)
     if not texts.startswith(f"{EMBEDDED}{READER}"):
         return None
     found = texts.removeprefix(f"{EMBEDDED}{READER}").strip()
     if not found:
-        raise ConfigError(
-            f"the judge {name!r} names nothing behind {READER!r}: give a name of `ragtriage readers`, or a folder"
-        )
+        raise ConfigError(f"the judge {name!r} names nothing behind {READER!r}: give a folder")
     if READER in found:
         raise ConfigError(f"the judge {name!r} names several hub models: name one, or make judges of them for a jury")
     if "," in found:
@@ -116,11 +104,7 @@ BATCH_WINDOW = 20_000
 
 @dataclass(frozen=True, slots=True)
 class JudgeConfig:
-    """Who judges, and how.
-
-    Raises:
-        ConfigError: the parts don't fit together; says what to do.
-    """
+    """Who judges, and how."""
 
     names: tuple[str, ...] = (EMBEDDED,)
     """`embedded`, `embedded+reader:NAME` or `provider:model`, each once, with `+decide:` and a decider behind it."""
@@ -297,11 +281,7 @@ class JudgeConfig:
         }
 
     def bands(self) -> dict[Kind, Band]:
-        """The cascade's bands by kind.
-
-        Raises:
-            ConfigError: the band can't be read.
-        """
+        """The cascade's bands by kind."""
         if self.cascade not in {None, SHIPPED}:
             return dict.fromkeys(BANDS, Band.parse(str(self.cascade)))
         for kind in self.own_bands:

@@ -42,8 +42,6 @@ class Estimate:
     tokens_out: int = 0
     price: float | None = 0.0
     """In US dollars; None if the price of the model isn't known."""
-    seconds: float = 0.0
-    """How long it takes on this machine, beside the requests; 0 where nobody can tell, or it is hardly anything."""
 
     def __add__(self, other: Estimate) -> Estimate:
         return self._with(other, 1)
@@ -53,8 +51,8 @@ class Estimate:
         return self._with(other, -1)
 
     def as_json(self) -> dict[str, float | None]:
-        """The stable form for machines; the seconds only where there are any."""
-        return {name: value for name, value in asdict(self).items() if name != "seconds" or value}
+        """The stable form for machines."""
+        return asdict(self)
 
     def _with(self, other: Estimate, sign: int) -> Estimate:
         return Estimate(
@@ -62,7 +60,6 @@ class Estimate:
             self.tokens_in + sign * other.tokens_in,
             self.tokens_out + sign * other.tokens_out,
             None if self.price is None or other.price is None else self.price + sign * other.price,
-            self.seconds + sign * other.seconds,
         )
 
 

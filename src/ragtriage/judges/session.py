@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.budget import Ledger
-from ragtriage.judges.decisions.models import DecisionModel, decision_model
+from ragtriage.judges.decisions.models import DecisionModel, DecisionWords, decision_model, read_words
 from ragtriage.judges.decisions.transport import DecisionTransport
-from ragtriage.judges.decisions.words import DecisionWords, read_words
 from ragtriage.judges.judge_config import JudgeConfig, splits_here
 from ragtriage.judges.llm.admission import MinuteLimits
 from ragtriage.judges.llm.batches import check_batch_support

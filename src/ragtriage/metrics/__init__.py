@@ -1,7 +1,5 @@
 """The metrics: one file a family, the tuple of them all, and the names and groups under which they are asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ragtriage.core.display import listed
@@ -29,8 +27,11 @@ from ragtriage.metrics.reference import (
     context_recall,
     irrelevant_noise_sensitivity,
     relevant_noise_sensitivity,
+    retrieval_mrr,
+    retrieval_ndcg,
+    retrieval_precision,
+    retrieval_recall,
 )
-from ragtriage.metrics.retrieval import retrieval_mrr, retrieval_ndcg, retrieval_precision, retrieval_recall
 from ragtriage.metrics.thelma import (
     fact_precision,
     groundedness,

@@ -1,7 +1,5 @@
 """What metrics share: decompositions, each computed once per text, and how verdicts become a number."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

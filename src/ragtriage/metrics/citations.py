@@ -1,7 +1,5 @@
 """Whether the citations carry what is said ("Automating Groundedness Evaluation in RAG Applications", 2025)."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from types import MappingProxyType

@@ -7,8 +7,6 @@
 Naming one runs its file's code. Nothing is loaded that wasn't named.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import json

@@ -1,15 +1,9 @@
 """What the generator made of query and sources: claims that are made up or beside the topic, changing answers.
 
-The source of most formulas is *RAG Generator Evaluation Metrics* by Kalyan KS. Its faithfulness is our groundedness.
-`self_consistency` is the baseline of GRAMMAR (after SelfCheckGPT): further responses are drawn at temperature 1, and an
-answer that changes from one to the next is doubted.
-
-Beside them stands what RAGAs computes, for comparison: by its own definitions and under its own name, so that nobody
-mixes them up. Its source is *RAGAs: Automated Evaluation of Retrieval Augmented Generation* (Es et al., 2023), section
-3, and for one variant the library of that name.
+Most formulas are those of *RAG Generator Evaluation Metrics* by Kalyan KS, whose faithfulness is our groundedness.
+`self_consistency` is the baseline of GRAMMAR (after SelfCheckGPT). What RAGAs computes stands beside them under its own
+name: *RAGAs: Automated Evaluation of Retrieval Augmented Generation* (Es et al., 2023), section 3, and its library.
 """
-
-from __future__ import annotations
 
 from dataclasses import replace
 from math import prod

@@ -7,8 +7,6 @@ public documentation of RAGAs 0.4 (with names of 0.1 to 0.3 that are still met),
 means the same here.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -21,7 +19,7 @@ from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
 from ragtriage.metrics.generator import query_similarity, query_similarity_of
-from ragtriage.metrics.retrieval import (
+from ragtriage.metrics.reference import (
     retrieval_at,
     retrieval_mrr,
     retrieval_ndcg,

@@ -3,8 +3,6 @@
 Sections 4.1 and 4.2, 4.3 to 4.5, and 4.6 of the paper.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ragtriage.core.metric import Metric, metric

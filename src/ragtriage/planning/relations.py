@@ -6,8 +6,6 @@ by the tables in `ragtriage.core.steps`: a new relation is a line there, a row h
 `ragtriage.core.questions`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

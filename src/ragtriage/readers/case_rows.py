@@ -25,7 +25,7 @@ from ragtriage.readers.paths import FieldPlace, NotThere, column_place, is_missi
 from ragtriage.readers.private_cases import AS_IT_IS, Privacy
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowProblem
 from ragtriage.readers.text_values import as_json_value, clean, described, text_of
-from ragtriage.text.thoughts import thought_spans
+from ragtriage.text.prepared import thought_spans
 
 NO_RESPONSE = "{rows} without a response (not given, which is not the same as an empty one)"
 REPLY = "{rows}: the response is the message after the user's last one"

@@ -12,14 +12,13 @@ from ragtriage.core.metric import Better, Metric
 from ragtriage.core.verdicts import Component, Score, Span, Undefined, Verdict
 from ragtriage.diagnosis.findings import Finding, claims_from_conversation
 from ragtriage.diagnosis.headline import Headline, HeadlineKind, Rank, case_rank, headline
-from ragtriage.diagnosis.likelihood import score_interval
-from ragtriage.diagnosis.rules import RULES, Rule
+from ragtriage.diagnosis.rules import RULES, Rule, score_interval
 from ragtriage.metrics import CITATIONS, THELMA, metric_named
 from ragtriage.metrics.aggregate import CLAIMS, SEGMENTS
 from ragtriage.metrics.generator import hallucination, ragas_faithfulness
 from ragtriage.metrics.reference import answer_f1, answer_precision
 from ragtriage.metrics.thelma import REPEATED, fact_precision, groundedness, response_precision, source_precision
-from ragtriage.planning.questions import as_read
+from ragtriage.planning.levels import as_read
 from ragtriage.report.case_parts import (
     LOOKS,
     Coverage,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragtriage.core.display import dollars, one_line, plural
-from ragtriage.judges.hub_models.folder import KnownModel
-from ragtriage.report.document import GAP, DocumentBlock, DocumentTable, line, note, text_columns
+from ragtriage.report.document import DocumentBlock, DocumentTable, line, text_columns
 from ragtriage.report.words import DASH
-from ragtriage.text.language import language_name
 
 
 def card_document(card: Mapping[str, Any]) -> Iterator[DocumentBlock]:
@@ -101,13 +98,8 @@ def _self_test(card: Mapping[str, Any]) -> DocumentTable:
         )
         for name, one in (found.get("metrics") or {}).items()
     ]
-    notes = [_whose(found)]
-    for key, what in (("reordered", "the sources are reordered"), ("paraphrased", "a claim is paraphrased")):
-        if moves := (found.get("stability") or {}).get(key):
-            share = f"{_number(moves.get('share'))} of {_number(moves.get('verdicts'))}"
-            said = one_line(str(moves["unasked"]), 200) if moves.get("unasked") else share
-            notes.append(f"Verdicts that move when {what}: {said}.")
-    return _section(title, ("metric", "pairs", "agreement", "length alone", "word overlap alone"), rows, notes)
+    heads = ("metric", "pairs", "agreement", "length alone", "word overlap alone")
+    return _section(title, heads, rows, [_whose(found)])
 
 
 def _calibration(card: Mapping[str, Any]) -> DocumentTable:
@@ -178,23 +170,3 @@ def _number(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return DASH if value is None else one_line(str(value), 40)
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
-
-
-_NAMED = 4
-"""Languages that are listed by name."""
-
-
-def readers_document(models: Mapping[str, KnownModel], here: Collection[str], place: str) -> Iterator[DocumentBlock]:
-    """What is known of each model, and which are on this machine.
-
-    `here` are the names of those that were fetched into the folder `place`.
-    """
-    for name, one in models.items():
-        few = len(one.languages) <= _NAMED
-        languages = ", ".join(map(language_name, one.languages)) if few else plural(len(one.languages), "language")
-        facts = (f"{one.megabytes} MB", one.license, languages, *(["on this machine"] if name in here else []))
-        yield line((name, "strong"), "  " + " · ".join(facts))
-        yield from (replace(note(told), indent=2) for told in (f"{one.accuracy or 'No figure was found'}:", one.source))
-    yield GAP
-    yield line(f"{plural(len(here), 'model')} in {place}; `ragtriage readers get NAME` fetches one, nothing else does.")
-    yield line("Figures are the authors' own. None of these models was run where this was built.")

@@ -62,20 +62,12 @@ def plan_document(
         yield line(f"No request is needed: every question{_of_sample(estimate)} was answered before.")
     else:
         yield line(f"{FREE} It would answer at most {plural(sum(estimate.questions.values()), 'question')}.")
-    if estimate.most.seconds:
-        low, high = (duration(one.seconds) for one in (estimate.least, estimate.most))
-        yield line(f"reading on this machine: about {high if low == high else f'{low} to {high}'}")
     if estimate.remembered:
         before = "1 question was" if estimate.remembered == 1 else f"{estimate.remembered:,} questions were"
         yield line(f"left out: {before} answered before")
     if estimate.sampling and estimate.sampling.error is not None:
         percent = f"{100 * estimate.sampling.error:.1f}"
         yield line(f"estimated{_of_sample(estimate)}, to within {percent} % (95 % interval); --exact looks at all")
-    if estimate.most_expensive:
-        name, saved = estimate.most_expensive
-        price = f", {money(saved.price)}" if saved.price else ""
-        tokens = f"{saved.tokens_in + saved.tokens_out:,} tokens"
-        yield line(f"without {name}: {plural(saved.requests, 'request')}, {tokens}{price} less")
     for step, names in estimate.shared.items():
         yield note(f"shared: {step} by {', '.join(names)}")
     about_requests = " ".join([BY_RULES, SENT_AGAIN, CACHING[asked]]) if asked else SENT_AGAIN

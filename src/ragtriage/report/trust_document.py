@@ -25,7 +25,7 @@ from ragtriage.trust.label_files import Label
 from ragtriage.trust.label_session import JudgeComparison, compare_with_judge
 from ragtriage.trust.pair_files import SHORT
 from ragtriage.trust.pair_scoring import MODELS, PUBLISHED, RAGAS_FOR, PairAgreement, ScoredPair, Table1Row
-from ragtriage.trust.self_test import MetricTest, RepeatedVerdicts, SelfTest, Stability
+from ragtriage.trust.self_test import MetricTest, SelfTest
 
 PICKED = "These were picked where trouble is likely: they say nothing about how often the judge is right."
 _COUNTED = ("pair accuracy", "of about the same length", "shown in red, right", "faults shown in red")
@@ -150,7 +150,7 @@ LENGTH_NOTE = (
 
 
 def selftest_document(found: SelfTest, judge: str, file: str, show: int) -> Iterator[DocumentBlock]:
-    """A self-test of a file: agreement, what moved, and `show` failures of each metric, to be read."""
+    """A self-test of a file: agreement, and `show` failures of each metric, to be read."""
     pairs = sum(one.agreement.pairs + one.agreement.failed for one in found.metrics)
     yield line(f"Self-test of {judge}: {plural(pairs, 'pair')} of {one_line(file, 120)}", tone="strong")
     rows = (
@@ -178,8 +178,6 @@ def selftest_document(found: SelfTest, judge: str, file: str, show: int) -> Iter
             *text_columns("reason", wrap=True),
         )
         yield table(columns, _skipped(found))
-    if found.stability:
-        yield from _stability(found.stability)
     yield from _failures([one for one in found.metrics if one.failures], show)
 
 
@@ -213,32 +211,11 @@ def _skipped(found: SelfTest) -> Iterator[tuple[str, str, str]]:
             yield "all metrics" if every else "\n".join(map(title_of, names)), f"{count:,}", reason
 
 
-def _stability(found: Stability) -> Iterator[DocumentBlock]:
-    yield Heading("Without labels: does the judge contradict itself?")
-    said = f"{len(found.contradictions):,} of {plural(found.cases, 'case')}"
-    yield line(f"self-contradictions: {said}{_named(found.contradictions)}")
-    for title, moves in (("sources reordered", found.reordered), ("claims reworded", found.paraphrased)):
-        yield line(f"{title}: {_moves(moves)}")
-        for move in moves.moved[:LISTED]:
-            yield line(f"{move.id}: {move.before} → {move.after}: {one_line(move.again, 160)}", indent=2)
-    if found.failed:
-        yield line(f"The judge failed on {plural(found.failed, 'case')}: give the same command again.")
-
-
 def _named(names: Sequence[str]) -> str:
     if not names:
         return ""
     more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
     return f": {', '.join(one_line(name, 40) for name in names[:LISTED])}{more}"
-
-
-def _moves(moves: RepeatedVerdicts) -> str:
-    if moves.unasked:
-        return moves.unasked
-    failed = f", {moves.failed:,} failed" if moves.failed else ""
-    if moves.share is None:
-        return f"no verdict to compare{failed}"
-    return f"{len(moves.moved):,} of {plural(moves.verdicts, 'verdict')} moved ({moves.share:.1%}){failed}"
 
 
 def _failures(metrics: Sequence[MetricTest], show: int) -> Iterator[DocumentBlock]:
@@ -266,7 +243,7 @@ def _versions(failure: ScoredPair) -> Iterator[tuple[str, str]]:
     better, worse, change = failure.pair.better, failure.pair.worse, failure.pair.change
     yield "query", better.query
     if change:
-        yield "changed", f"{change.what} ({change.place})" + ("" if change.by == "rule" else f", by {change.by}")
+        yield "changed", f"{change.what} ({change.place})"
         yield from ((sign, text) for sign, text in (("-", change.before), ("+", change.after)) if text)
     if better.response == worse.response:
         yield "response", better.response or ""

@@ -16,7 +16,7 @@ from ragtriage.core.display import SAME, settled
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.statistics import ExactSum, Numbers, Z, percentile_interval, ranked, resamples_of
 from ragtriage.core.verdicts import Outcome, Score, Undefined
-from ragtriage.diagnosis.likelihood import score_spread
+from ragtriage.diagnosis.rules import score_spread
 
 BETWEEN_DOMAINS = 0.45
 """By how much log odds differ between domains beyond chance: the standard deviation over the natural cases of eight

@@ -17,8 +17,7 @@ from ragtriage.core.steps import Step
 from ragtriage.judges.wrappers import AnswerKeys
 from ragtriage.metrics import METRICS, metric_named
 from ragtriage.metrics.custom_metrics import needs_in
-from ragtriage.planning.levels import plan
-from ragtriage.planning.questions import StepQuestions, questions_for
+from ragtriage.planning.levels import StepQuestions, plan, questions_for
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.codec import DELETED, without_texts
 from ragtriage.runs.run import Run

@@ -1,7 +1,5 @@
 """Answered questions, one a row: `{id, group, cluster, query, answer, response, correct?, retrieved: […]}`."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -66,9 +64,6 @@ def read_rows(path: str) -> AnsweredRows:
     A row needs `group`, and either `correct` (true, false, 1 or 0) or `answer` with `response`. Without an `id` it goes
     by its number in the file, without a `cluster` it belongs to the cluster `all`. Null is as if the field weren't
     there, but for `response`: there it says that the application gave nothing.
-
-    Raises:
-        InputError: the file can't be read, or no row of it can be used.
     """
     rows, rejected = values_in(path, row_of)
     return AnsweredRows(tuple(rows), tuple(rejected), tuple(_notes(rows)))
@@ -78,9 +73,6 @@ def row_of(values: Mapping[str, Any], name: str) -> Row:
     """One row from the columns of a file.
 
     `name` is the id of a row that has none.
-
-    Raises:
-        RowProblem: a field is missing or of the wrong kind.
     """
     group = _name(values, "group")
     if group is None:

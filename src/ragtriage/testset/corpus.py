@@ -1,7 +1,5 @@
 """Is the answer of a gap group in the corpus at all? If so it was never retrieved, if not the knowledge is missing."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,8 +12,7 @@ from ragtriage.core.errors import InputError
 from ragtriage.readers.files import raw_rows
 from ragtriage.testset.answered_rows import Row
 from ragtriage.text.dates import clock_beside, clock_in, clocks, date_in, moments
-from ragtriage.text.numbers import figures, number_in
-from ragtriage.text.words import OPENERS, STOP, fold, tokens
+from ragtriage.text.words import OPENERS, STOP, figures, fold, number_in, tokens
 
 Presence = Literal["found", "absent", "unknown"]
 SUFFIXES = (".md", ".markdown", ".txt", ".rst")
@@ -82,14 +79,6 @@ def look_up_gaps(rows: Sequence[Row], gaps: Sequence[str], corpus: Corpus) -> li
     where the answer is of a kind that can't be looked for (yes or no, a count that any digit may be). Else it is
     *absent*, also if it could be put together from two documents. A date or number counts in every form in which it is
     written.
-
-    Args:
-        rows: of all groups.
-        gaps: the groups to look for.
-        corpus: where.
-
-    Returns:
-        One a gap group, in the order of the groups.
     """
     members: dict[str, list[Row]] = defaultdict(list)
     for row in rows:

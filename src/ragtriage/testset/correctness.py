@@ -4,8 +4,6 @@ A typed match compares by what the true answer is: a date, time, number, yes or 
 where the texts leave no room. All else is unknown, which a judge may decide.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import Counter
@@ -31,8 +29,7 @@ from ragtriage.text.dates import (
     moments,
 )
 from ragtriage.text.declines import declines
-from ragtriage.text.numbers import Figure, figures, number_in
-from ragtriage.text.words import NEGATIONS, OPENERS, STOP, fold, tokens
+from ragtriage.text.words import NEGATIONS, OPENERS, STOP, Figure, figures, fold, number_in, tokens
 
 _DIGITS = re.compile(r"\d+(?:\.\d+)?|[+(]?(?:\d[\s()+-]*){5,}")
 """As many of them that what stands between them may be taken for granted; 3-4 is something else."""
@@ -413,15 +410,6 @@ def decide(rows: Sequence[Row], judge: Callable[[], Judge] | None, tolerance: fl
     """Decide every row, in order.
 
     A row's own `correct` is used as it stands. A row without a response is undecided: a time-out isn't a wrong answer.
-
-    Args:
-        rows: of any clusters.
-        judge: makes the judge that decides what the typed match can't tell; called only if there is such a row. None
-            leaves these rows undecided.
-        tolerance: for numbers, see `typed_match`.
-
-    Raises:
-        JudgeError: the judge can't work at all.
     """
     decisions = [_without_judge(row, tolerance) for row in rows]
     open_rows = [i for i, decision in enumerate(decisions) if decision is None]

@@ -1,14 +1,9 @@
 """Why answers of a test set failed: groups and their blame, a second run, gaps in the corpus, THELMA's blame beside.
 
-Tags of groups and the comparison of contexts are those of "GRAMMAR: Grounded and Modular Methodology for Assessment of
-Closed-Domain Retrieval-Augmented Language Models", section 3.3, and so is contextual sufficiency: where a group's
-answers are partly right, the sources of a right answer are known to suffice. An application is asked again with these:
-if the answer is right, retrieval was at fault; if it is wrong again, the language model.
-
-Two blames of the same answers are compared: GRAMMAR's, from groups of phrasings, and THELMA's, from the texts alone.
+Tags of groups, the comparison of contexts and contextual sufficiency are those of GRAMMAR, section 3.3: where a group's
+answers are partly right, the sources of a right answer suffice. Asked again with these, an application that is right
+blames retrieval, one that is wrong again the language model.
 """
-
-from __future__ import annotations
 
 import re
 import sys
@@ -223,17 +218,6 @@ def decide_second_answers(
     """The decisions, with what came of asking again.
 
     A question without a response, or with one that stays undecided, changes nothing: contexts are compared for it.
-
-    Args:
-        rows: as they were answered first.
-        decisions: one a row.
-        questions: what was asked again.
-        responses: case id → what the application answered the second time.
-        judge: see `decide`.
-        tolerance: for numbers, see `typed_match`.
-
-    Raises:
-        JudgeError: the judge can't work at all.
     """
     answered = [one for one in questions if one.case.id in responses]
     second = [replace(rows[one.place], response=responses[one.case.id], correct=None) for one in answered]

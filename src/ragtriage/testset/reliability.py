@@ -3,8 +3,6 @@
 Low precision is optimism: wrong answers pass. Low recall is cynicism: right answers fail.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -49,19 +47,7 @@ def reliability_of(
     scores: Mapping[str, float | None] | None = None,
     interval: IntervalKind = "wilson",
 ) -> Reliability:
-    """Hold one score against the truth: an answer passes if its score is at or above the threshold.
-
-    Args:
-        rows: of any clusters.
-        decisions: one a row: the truth.
-        score: its name: the rows' column, unless `scores` are given.
-        threshold: from which value on an answer passes.
-        scores: a row's id → its score.
-        interval: how the 95 % intervals are computed.
-
-    Raises:
-        ConfigError: no decided row has the score.
-    """
+    """Hold one score against the truth: an answer passes if its score is at or above the threshold."""
     seen: list[tuple[bool, bool]] = []
     for row, decision in zip(rows, decisions, strict=True):
         value = _value(row, score, scores)

@@ -4,8 +4,6 @@ Of one cluster: R = right / (all − those in gap groups) and Acc = right / all 
 and 2 of "GRAMMAR" (section 3.3). Rows of undecided groups are in neither numerator nor denominator.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -378,16 +376,7 @@ class ModularScores:
 def score_decided(
     rows: Sequence[Row], decisions: Sequence[Decision], terms: ScoringOptions | None = None
 ) -> ModularScores:
-    """Score rows of which it is known which are right.
-
-    Args:
-        rows: of any clusters.
-        decisions: one a row, see `decide`.
-        terms: what is counted, and how; the defaults if None.
-
-    Raises:
-        ConfigError: a cluster is to be compared that no row has.
-    """
+    """Score rows of which it is known which are right."""
     terms = terms or ScoringOptions()
     tagged = tag_rows(rows, decisions, terms.scope)
     names = sorted({row.cluster for row in rows})
@@ -404,11 +393,7 @@ def score_decided(
 def score_balanced(
     rows: Sequence[Row], decisions: Sequence[Decision], terms: ScoringOptions | None = None
 ) -> ModularScores:
-    """The same on as many rows of both clusters from every group, see `balanced`; tags are those of what is left.
-
-    Raises:
-        ConfigError: there aren't two clusters to balance, or no group has rows in both.
-    """
+    """The same on as many rows of both clusters from every group, see `balanced`; tags are those of what is left."""
     terms = terms or ScoringOptions()
     pair = _pair(sorted({row.cluster for row in rows}), terms)
     if pair is None:
@@ -426,18 +411,7 @@ def score_rows(
     terms: ScoringOptions | None = None,
     tolerance: float = TOLERANCE,
 ) -> ModularScores:
-    """Decide which rows are right, and score them.
-
-    Args:
-        rows: as `read_rows` gives them.
-        judge: makes the judge that decides what the typed match can't tell; None leaves that undecided.
-        terms: what is counted, and how; the defaults if None.
-        tolerance: for numbers, see `typed_match`.
-
-    Raises:
-        ConfigError: a cluster is to be compared that no row has.
-        JudgeError: the judge can't work at all.
-    """
+    """Decide which rows are right, and score them."""
     return score_decided(rows, decide(rows, judge, tolerance), terms)
 
 

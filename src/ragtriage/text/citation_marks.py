@@ -7,8 +7,6 @@ the user's own. Code, links and checkboxes hold none.
 The list of references at the end of a response, and footnotes, explain marks and are no part of the answer.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,9 +20,8 @@ from ragtriage.text.blocks import blocks
 from ragtriage.text.claims import split_claims
 from ragtriage.text.lexicon import CITATIONS
 from ragtriage.text.markup import INLINE_CODE, is_index, numbers_in
-from ragtriage.text.named_marks import named_marks
 from ragtriage.text.pronouns import AUXILIARY_WORD
-from ragtriage.text.source_ids import SourceIds, bare
+from ragtriage.text.source_ids import SourceIds, bare, named_marks
 
 LINK = re.compile(
     r"!?\[(?:[^\[\]\n]|\\?\[[^\[\]\n]{0,200}\]){0,300}\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\)"
@@ -91,11 +88,7 @@ class CitationMark:
 
 @lru_cache(64)
 def pattern_of(own: str) -> re.Pattern[str]:
-    """A user's own pattern, compiled.
-
-    Raises:
-        ConfigError: it is no regular expression, it matches the empty text, or it has no group.
-    """
+    """A user's own pattern, compiled."""
     try:
         found = re.compile(own)
     except re.error as error:
@@ -116,9 +109,6 @@ def find_marks(text: str, ids: Sequence[str | None] = (), own: str | None = None
     Code, links, checkboxes, indexes (`x = a[1]`), years (`[1990-1995]`), intervals that hold a 0 and numbers in
     mid-sentence far beyond the number of sources are none. A text in brackets that is no number is a mark only if it is
     an id of a source, or looks like one: `[doc-9]` beside `doc-1`, `[pets.md]` beside `fares.md`, `[Doc-1]`.
-
-    Raises:
-        ConfigError: `own` is no regular expression.
     """
     known = SourceIds(ids)
     if own:

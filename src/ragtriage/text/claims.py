@@ -11,11 +11,11 @@ from typing import Literal
 
 from ragtriage.core.verdicts import Component, Components, Span
 from ragtriage.text.blocks import Block, blocks
-from ragtriage.text.empty_answers import says_no_answer
 from ragtriage.text.lexicon import REMARKS
 from ragtriage.text.markup import on_visible_text, plain_text
 from ragtriage.text.pronouns import AUXILIARY_WORD, Subject, resolve, stands_alone, subject
 from ragtriage.text.sentences import row_text, sentences_of
+from ragtriage.text.short_answers import says_no_answer
 
 Remark = Literal["", "gap", "refusal", "about", "pointer", "courtesy", "restated", "question", "lead-in"]
 """`gap`: the sources don't say; `refusal`: the answer can't or won't; `about`: what the sources deal with; `pointer`:
@@ -426,7 +426,7 @@ Said = tuple[Component, Remark]
 
 def read_response(text: str, query: str, marker: Marker | None, *, marked: bool) -> tuple[Said, ...]:
     """The components of a text as it is shown, each with its kind; see `split_claims`."""
-    if says_no_answer(text):  # what came so far is what was asked for: see `empty_answers`
+    if says_no_answer(text):  # what came so far is what was asked for: see `short_answers`
         marker = None
     return _read(text, query, marker(query, text) if marker else None, marked=marked)
 

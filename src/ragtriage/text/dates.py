@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 from ragtriage.text.lexicon import WORDS, blank, forms, read_by
-from ragtriage.text.numbers import ONE_TO_TWELVE, number_in, numbers_as_figures
+from ragtriage.text.words import ONE_TO_TWELVE, number_in, numbers_as_figures
 
 _HALF = r"(?P<half>[ap]\.?\s?m\b\.?|(?:in|on) the (?:early |late )?(?:morning|afternoon|evening))"
 _ZONE = r"(?P<zone>(?-i:Z|[A-Z]{2,4}T|UTC)\b)"

@@ -1,7 +1,5 @@
 """Tells whether a response declines: says that it can't answer, or that the information is missing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

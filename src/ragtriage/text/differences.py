@@ -4,8 +4,6 @@ Where it isn't plain which of several values is the counterpart, or whether a te
 Of what is told here, verdicts hang on values alone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +15,9 @@ from ragtriage.core.verdicts import Span
 from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import DATE_NAMES, WrittenDate, names_in_ranges
 from ragtriage.text.lexicon import DETAILS, WORDS
-from ragtriage.text.numbers import placed_figures
 from ragtriage.text.value_relations import relation
 from ragtriage.text.values import Value, bare_numbers, values
-from ragtriage.text.words import NEGATION, PlacedWord, content_words, placed_words, shared_words
+from ragtriage.text.words import NEGATION, PlacedWord, content_words, placed_figures, placed_words, shared_words
 
 SpanPair = tuple[Span, Span]
 """A place in the claim and its counterpart in the text."""

@@ -1,7 +1,5 @@
 """Which language a case is in, decided on its whole text so that a short query isn't misread."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any

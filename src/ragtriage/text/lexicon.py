@@ -1,7 +1,5 @@
 """Word lists and patterns, kept as data in TOML files beside the modules that use them, and the forms of one thing."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Markup: the text that is visible of HTML, and marks and numbers in brackets inside a line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -4,19 +4,78 @@ Claims, sentences, segments, language and every judge read a response as it is p
 response as it was given.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Component, Span
-from ragtriage.text.citation_marks import CitationMark, References, find_marks, find_references
-from ragtriage.text.empty_answers import answers_nothing
+from ragtriage.text.citation_marks import (
+    CitationMark,
+    References,
+    code_spans,
+    find_marks,
+    find_references,
+    overlaps_any,
+)
 from ragtriage.text.json_answers import json_as_text
-from ragtriage.text.thoughts import thought_spans
+from ragtriage.text.short_answers import answers_nothing
 from ragtriage.text.without_marks import Removal, TextWithoutMarks, line_breaks, removals
+
+_NAME = r"(?:[a-z]{1,20}:)?(?:think(?:ing)?|thoughts?|reasoning)"
+_TAG = re.compile(rf"<(/?){_NAME}\s*>|\[(/?)think(?:ing)?\]|◁(/?)think▷", re.IGNORECASE)
+_BEGINS = re.compile(r"(?:\A|\n)[ \t]*\Z")
+_ENDS = frozenset(".!?…:;)]}\"'”’*`>")
+_GOES_ON = re.compile(r"[ \t]*[a-z.,;:!?)]")
+_SAID = re.compile(r"\w+\W+\w+\W+\w+")
+
+
+def thought_spans(text: str) -> list[Span]:
+    """Where the thoughts stand in a response, tags included, in order and apart.
+
+    Behind a tag that opens and is never closed all is thought; before one that only closes, too: its partner stood in
+    the prompt. A tag in code, or in a sentence that speaks of it ("between <think> and </think>"), is text.
+    """
+    return list(_spans(text)) if _TAG.search(text) else []
+
+
+def _spans(text: str) -> Iterator[Span]:
+    code = code_spans(text)
+    tags = list(_TAG.finditer(text))
+    opened: re.Match[str] | None = None
+    at = 0
+    for number, tag in enumerate(tags):
+        inside = overlaps_any(*tag.span(), code)
+        if not any(tag.groups()):
+            opened = opened or (tag if not inside and _begins(text, tag, tags[number + 1 :]) else None)
+        elif opened is not None:  # in code too: thoughts break off within it
+            yield opened.start(), tag.end()
+            opened, at = None, tag.end()
+        elif not inside and _closes(text, at, tag):
+            yield at, tag.end()
+            at = tag.end()
+    if opened is not None:
+        yield opened.start(), len(text)
+
+
+def _begins(text: str, tag: re.Match[str], later: Sequence[re.Match[str]]) -> bool:
+    """Whether a tag opens thoughts: it begins a line, or stands behind a sentence, with words up to one that closes."""
+    before = text[max(0, tag.start() - 40) : tag.start()]
+    if _BEGINS.search(before):
+        return True
+    closing = next((one for one in later if any(one.groups())), None)
+    ended = before.rstrip()[-1:] in set(".!?…:")
+    return ended and closing is not None and _SAID.search(text, tag.end(), closing.start()) is not None
+
+
+def _closes(text: str, at: int, tag: re.Match[str]) -> bool:
+    """Whether thoughts end with a tag without a partner: no sentence goes on with it."""
+    if not text[tag.end() :].strip():
+        before = text[at : tag.start()]
+        said = before.rstrip()
+        return not said or said[-1] in _ENDS or "\n" in before[len(said) :]
+    return not text[tag.start() - 1 : tag.start()].isspace() or _GOES_ON.match(text, tag.end()) is None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,11 +119,7 @@ class Prepared:
 
 
 def prepared(case: Case) -> Prepared:
-    """A case's response, made ready to be judged; a missing one is read as an empty one.
-
-    Raises:
-        ConfigError: the case's `citation_mark` is no regular expression.
-    """
+    """A case's response, made ready to be judged; a missing one is read as an empty one."""
     ids = tuple(source.id for source in case.known_sources)
     found = _prepared(case.response or "", case.query, ids, case.citation_mark)
     empty = answers_nothing(found.text, case.query, [source.text for source in case.known_sources])

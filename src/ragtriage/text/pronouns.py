@@ -1,7 +1,5 @@
 """The subject of a clause or question, and the pronouns that may safely be replaced by it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Splits a query into sub-questions, each short and understandable by itself."""
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 

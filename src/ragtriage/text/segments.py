@@ -4,8 +4,6 @@ A segment ends after a sentence with marks, or at the end of its paragraph. Head
 references belong to no segment; list items and table rows are paragraphs of their own. All of it is done by rules.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
@@ -42,9 +40,6 @@ def segments_of(case: Case) -> Components | None:
     deeper ones, and a code block without a mark of its own. Items and rows without marks cite what the heading or the
     words with a colon before them cite; code what the words with a colon before it cite, if these claim nothing alone.
     Spans are disjoint and include the marks.
-
-    Raises:
-        ConfigError: the case's `citation_mark` is no regular expression.
     """
     return _of(case).segments
 

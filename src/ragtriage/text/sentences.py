@@ -3,8 +3,6 @@
 A stop in an abbreviation, number, name or quote ends no sentence.
 """
 
-from __future__ import annotations
-
 import re
 
 from ragtriage.core.verdicts import Component, Components

@@ -1,15 +1,13 @@
 """How two values relate: the same, both possible, not told so, another, or not comparable."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from itertools import product
 from typing import Literal
 
 from ragtriage.text.dates import Clock, WrittenDate
-from ragtriage.text.numbers import Figure
 from ragtriage.text.values import MOMENTS, MONEY, Bound, Value
+from ragtriage.text.words import Figure
 
 ValueRelation = Literal["same", "within", "unsure", "other", ""]
 """How a value relates to another: `same`; `within`, both may be true; `unsure`; `other`; empty: can't be compared."""

@@ -5,8 +5,6 @@ that two of them can be compared however they are written. Written here, since l
 text: see `docs/design/decisions.md`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +16,7 @@ from ragtriage.core.verdicts import Span
 from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import MONTHS, WEEKDAYS, Clock, WrittenDate, placed_clocks, placed_dates, placed_spoken_clocks
 from ragtriage.text.lexicon import DETAILS, WORDS
-from ragtriage.text.numbers import Figure, placed_figures
+from ragtriage.text.words import Figure, placed_figures
 
 Bound = Literal["", "least", "above", "most", "below", "about"]
 

@@ -1,7 +1,5 @@
 """A text without its citation marks: what goes with a mark, and where paragraphs end that only marks parted."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from bisect import bisect_right

@@ -1,17 +1,16 @@
-"""How far a judge's scores, verdicts and preferences agree with labels, beside what word overlap and length get."""
-
-from __future__ import annotations
+"""How far a judge's scores, verdicts and preferences agree with labels, and two people's with each other."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 
 from ragtriage.core import statistics
 from ragtriage.core.case import Case, Record
-from ragtriage.core.statistics import IntervalEstimate, Measure, Numbers
+from ragtriage.core.statistics import ClusterBootstrap, IntervalEstimate, Measure, Numbers, kappa, wilson
 from ragtriage.core.steps import Match
 from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import Answered, Failure, Missing, Undefined, Verdict, Verdicts
@@ -23,7 +22,53 @@ from ragtriage.metrics.aggregate import CLAIMS
 from ragtriage.metrics.reference import CORRECT, SAID
 from ragtriage.metrics.thelma import ANSWERED_BY_RESPONSE, SUPPORTED
 from ragtriage.readers.json_objects import row_as
+from ragtriage.trust.label_files import Label
 from ragtriage.trust.pair_files import sources_of
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleAgreement:
+    """Two people's labels of the same items."""
+
+    one: str
+    other: str
+    same: int
+    of: int
+    """Items with a yes or no of both."""
+    kappa: IntervalEstimate
+    """Cohen's kappa (1960), at most 1, 0 is chance, with its 95 % interval by bootstrap over cases; undefined where
+    both always gave the same one answer."""
+
+    @property
+    def share(self) -> IntervalEstimate:
+        """The share of the same answers, with its 95 % interval (Wilson 1927)."""
+        return wilson(self.same, self.of)
+
+
+def people_agreement(labels: Sequence[Label]) -> tuple[PeopleAgreement, ...]:
+    """Every two people who said yes or no of the same items of a run, sorted by their names.
+
+    An item is the same only where its text is.
+    """
+    by_person: dict[str, dict[Any, Label]] = {}
+    for label in labels:
+        if label.label is not None:
+            key = label.run, label.case, label.metric, label.component, label.text
+            by_person.setdefault(label.by, {})[key] = label
+    found = []
+    for one, other in combinations(sorted(by_person), 2):
+        both = [key for key in by_person[one] if key in by_person[other]]
+        if both:
+            found.append(_agreement(one, other, [(by_person[one][key], by_person[other][key]) for key in both]))
+    return tuple(found)
+
+
+def _agreement(one: str, other: str, pairs: Sequence[tuple[Label, Label]]) -> PeopleAgreement:
+    said = np.array([[float(bool(label.label)) for label in pair] for pair in pairs])
+    drawn = ClusterBootstrap([own.case for own, _ in pairs])
+    same = int((said[:, 0] == said[:, 1]).sum())
+    return PeopleAgreement(one, other, same, len(pairs), drawn.estimate(kappa(said[:, 0], said[:, 1])))
+
 
 Scale = Literal["yes or no", "graded", "preference"]
 MAIN_MEASURE: Mapping[Scale, str] = {"yes or no": "AUC", "graded": "Spearman", "preference": "pair accuracy"}
@@ -243,11 +288,7 @@ class PairScore:
 
 
 def preference_of(values: Mapping[str, Any]) -> Preference:
-    """One pair from the columns of a row.
-
-    Raises:
-        RowProblem: a field is missing or of the wrong kind.
-    """
+    """One pair from the columns of a row."""
     row = row_as(Preference, values)
     return replace(row, sources=sources_of(row.sources or (), "sources"), reference=row.reference or None)
 

@@ -1,7 +1,5 @@
 """What labels say of a run: corrected means, base rates, thresholds, chances of verdicts, the cascade's bands."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +14,7 @@ from ragtriage.core.steps import Match
 from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import CHECK
 from ragtriage.diagnosis.rules import is_bad
-from ragtriage.judges.chance_curves import ChanceCurve
-from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, without_threshold
+from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, ChanceCurve, without_threshold
 from ragtriage.judges.judge_config import EMBEDDED, UNCALIBRATED
 from ragtriage.trust import label_fits
 from ragtriage.trust.chance_fits import FittedCurve, fit_curve, too_few_for_a_curve

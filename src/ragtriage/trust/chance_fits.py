@@ -1,20 +1,13 @@
-"""Curves fitted to labels: the chance of yes behind a judge's probability.
-
-Two forms are fitted: Platt's, which moves and stretches the log odds (Platt 1999), and with many labels an isotonic
-one, linear between the means of its blocks (Oron and Flournoy 2017). They are compared by their *log loss* on cases
-that they weren't fitted on.
-"""
-
-from __future__ import annotations
+"""Curves fitted to labels: the chance of yes behind a judge's probability."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from ragtriage.core.statistics import percentile_interval
-from ragtriage.judges.chance_curves import HIGHEST, LOWEST, ChanceCurve
-from ragtriage.trust.corrected_mean import AnyArray
+from ragtriage.core.statistics import percentile_interval, wilson_interval
+from ragtriage.judges.decision_thresholds import HIGHEST, LOWEST, ChanceCurve
+from ragtriage.trust.corrected_mean import UNKNOWN, AnyArray, LabelledMetric
 from ragtriage.trust.label_fits import FOLDS, LabelledScores, folds_of, resampled, too_few
 
 MIN_LABELS = 50
@@ -158,3 +151,47 @@ def _log_losses(truth: AnyArray, chance: AnyArray) -> AnyArray:
 
 def _mean(labels: LabelledScores, values: AnyArray) -> float:
     return float(np.average(values, weights=labels.weight))
+
+
+FEWEST_LABELS = 20
+"""Labels with a probability below which there is no curve: it would have one or two points."""
+MOST_POINTS = 10
+LABELS_A_POINT = 10
+"""Labels that a point rests on at least, as far as equal probabilities, which stay together, allow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """Labels of neighbouring probabilities."""
+
+    said: float
+    """The mean of the judge's probabilities of yes, in [0, 1]."""
+    true: float
+    """The share to which people said yes, in [0, 1]."""
+    low: float
+    """Lower end of its 95 % interval (Wilson 1927); unequal weights count as fewer labels (Kish 1965)."""
+    high: float
+    labels: int
+
+
+def reliability_curve(found: LabelledMetric) -> tuple[CurvePoint, ...]:
+    """The points of a metric's curve from the least to the most likely; none with fewer than FEWEST_LABELS labels.
+
+    By the chances that scores count with, or the judge's own probabilities where it has no chances; a yes speaks for
+    the answer. What the judge couldn't tell is left out. Labels count by 1 / their inclusion probability.
+    """
+    chance = found.score if np.all(np.isnan(found.chance)) else found.chance
+    known = np.flatnonzero(~np.isnan(found.truth) & ~np.isnan(chance) & (found.verdict != UNKNOWN))
+    if len(known) < FEWEST_LABELS:
+        return ()
+    known = known[np.argsort(chance[known], kind="stable")]
+    said = chance[known]
+    ends = np.linspace(0, len(known), min(MOST_POINTS, len(known) // LABELS_A_POINT) + 1).astype(int)[1:-1]
+    starts = np.unique(np.searchsorted(said, said[ends]))  # equal ones stay together
+    points = []
+    for some in np.split(known, starts[starts > 0]):
+        weight = 1.0 / found.inclusion[some]
+        true = float(np.average(found.truth[some], weights=weight))
+        low, high = wilson_interval(true, float(weight.sum() ** 2 / (weight @ weight)))
+        points.append(CurvePoint(float(np.average(chance[some], weights=weight)), true, low, high, len(some)))
+    return tuple(points)

@@ -8,8 +8,6 @@ the optimal λ): Σ Qᵥ p̂ᵥ over the verdicts, with Qᵥ their share of the 
 probability (Hájek). Wilson intervals of p̂ᵥ and that of the choice of cases are combined by MOVER (Zou and Donner 2008).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,11 +45,7 @@ NOT_A_SHARE = "not a share of the components that it shows, so labels of these c
 
 @dataclass(frozen=True, slots=True)
 class JudgedComponents:
-    """The components that one metric shows of a run, and the labels of some; all arrays have the shape (n,).
-
-    Raises:
-        InputError: a label has no inclusion probability in (0, 1].
-    """
+    """The components that one metric shows of a run, and the labels of some; all arrays have the shape (n,)."""
 
     case: AnyArray
     """The number of its case, from 0."""
@@ -93,10 +87,6 @@ def corrected_mean(components: JudgedComponents, raw: float) -> CorrectedMean | 
 
     Returns:
         None with fewer than MIN_LABELS labels.
-
-    Args:
-        components: the run's, and labels of some.
-        raw: the mean as the run has it, to be kept beside.
     """
     labelled = np.flatnonzero(~np.isnan(components.truth))
     if len(labelled) < MIN_LABELS:

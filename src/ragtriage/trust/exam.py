@@ -3,8 +3,7 @@
 Nothing was trained, tuned or chosen on these cases, and nothing may be: they tell users what each of their judges sees.
 """
 
-from __future__ import annotations
-
+import asyncio
 import json
 import time
 import tomllib
@@ -29,9 +28,11 @@ from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import THELMA
 from ragtriage.trust.agreement import Agreement, ComparedRow, Prediction, agreement_of
-from ragtriage.trust.baselines import row_scores
-from ragtriage.trust.pair_scoring import BATCH, CostEstimate, answers_to
+from ragtriage.trust.pair_scoring import CostEstimate
+from ragtriage.trust.wording import row_scores
 
+BATCH = 256
+"""Questions that are asked together."""
 CASES = Path(__file__).with_name("exam_cases.jsonl")
 FAULTS = Path(__file__).with_name("exam_faults.toml")
 
@@ -249,15 +250,6 @@ def examine(
 
     Scores and findings are those of the package as it is shipped, whatever the user's thresholds and rules, so that
     figures can be compared.
-
-    Args:
-        judge: who is examined.
-        cases: those of the package if None.
-        window: how many cases may be in flight.
-        advance: called for every case that is done.
-
-    Raises:
-        JudgeError: the judge can't work at all, or may ask nothing more.
     """
     cases = exam_cases() if cases is None else cases
     began = time.monotonic()
@@ -281,7 +273,7 @@ def cost_of_exam(
     """
     cases = exam_cases() if cases is None else cases
     asked = [one.case for one in cases]
-    taken = estimate_evaluation(asked, judge, metrics=THELMA, also=needs_of(RULES), sample=0, memory=memory)
+    taken = estimate_evaluation(asked, judge, metrics=THELMA, also=needs_of(RULES), memory=memory)
     questions = [question for one in cases for question in one.questions()]
     batches = (questions[start : start + BATCH] for start in range(0, len(questions), BATCH))
     claims = sum((judge.estimate(batch) for batch in batches), Estimate())
@@ -317,13 +309,21 @@ def _claims_agreement(cases: Sequence[ExamCase], judge: Judge) -> Agreement | No
     asked = [(one, claim) for one in cases for claim in one.claims]
     if not asked:
         return None
-    answers = answers_to([question for one in cases for question in one.questions()], judge)
+    answers = asyncio.run(_answers([question for one in cases for question in one.questions()], judge))
     rows = []
     for (one, claim), answer in zip(asked, answers, strict=True):
         sources = [source.text for source in one.case.known_sources]
         overlap, length = row_scores("supported", {"claim": claim.text, "sources": sources})
         rows.append(ComparedRow(one.case.id, float(claim.supported), _prediction(answer), overlap, length))
     return agreement_of("claims", rows, "yes or no")
+
+
+async def _answers(questions: Sequence[ask.Question], judge: Judge) -> list[Answer | None]:
+    answers: list[Answer | None] = [None] * len(questions)
+    for start in range(0, len(questions), BATCH):
+        async for position, answer in judge.ask(questions[start : start + BATCH]):
+            answers[start + position] = answer
+    return answers
 
 
 def _prediction(answer: Answer | None) -> Prediction:

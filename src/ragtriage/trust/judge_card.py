@@ -1,7 +1,5 @@
 """A judge's card: what it is, what it was measured on, and what isn't known of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -45,9 +43,6 @@ def card_of(
         agreement: what `ragtriage trust agreement --json` printed.
         self_test: what `ragtriage trust test --json` printed.
         exam: what `ragtriage trust exam --json` printed, for this judge and perhaps others.
-
-    Raises:
-        ConfigError: the figures are another judge's, by their fingerprints, or none of an exam are this one's.
     """
     own = fingerprints_of(judge)
     for command, figures in (("agreement", agreement), ("test", self_test)):
@@ -90,12 +85,7 @@ def read_figures(path: Path) -> dict[str, Any]:
 
 
 def read_card(path: Path, fingerprints: Mapping[str, str]) -> dict[str, Any]:
-    """A card, for a run with these fingerprints.
-
-    Raises:
-        InputError: it can't be read, or is none.
-        ConfigError: it is of another judge.
-    """
+    """A card, for a run with these fingerprints."""
     card = read_figures(path)
     own = card.get("fingerprints")
     if card.get("format") != FORMAT or not isinstance(own, dict):

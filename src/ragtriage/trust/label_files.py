@@ -4,8 +4,6 @@ One JSON object a line, appended as they are given, the last one on an item coun
 where the judge is likely wrong.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -30,11 +28,7 @@ from ragtriage.runs.codec import DELETED
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """One person's yes or no on one item, a component of one metric in one case of a run; one line of a file.
-
-    Raises:
-        ValueError: a number is out of range.
-    """
+    """One person's yes or no on one item, a component of one metric in one case of a run; one line of a file."""
 
     __pydantic_config__: ClassVar[Any] = {"allow_inf_nan": False}
 
@@ -73,11 +67,7 @@ class Label:
 
 
 def read_labels(path: Path) -> tuple[tuple[Label, ...], tuple[Rejected, ...]]:
-    """The labels of a file, the last one of every item and person, and the lines that can't be used.
-
-    Raises:
-        InputError: it can't be read.
-    """
+    """The labels of a file, the last one of every item and person, and the lines that can't be used."""
     labels: dict[Any, Label] = {}  # in the order in which the items first came
     rejected: list[Rejected] = []
     with closing(open_bytes(str(path))) as stream:
@@ -104,10 +94,6 @@ class LabelFile:
 
     Attributes:
         rejected: lines that can't be used; they stay as they are.
-
-    Raises:
-        ConfigError: its name doesn't end in `.jsonl`.
-        InputError: it can't be read or written, or holds something else.
     """
 
     def __init__(self, path: Path) -> None:
@@ -135,11 +121,7 @@ class LabelFile:
         return tuple(self._labels.values())
 
     def add(self, label: Label) -> None:
-        """Append one label; when this returns, it is on the disk.
-
-        Raises:
-            OSError: the disk is full, or gone.
-        """
+        """Append one label; when this returns, it is on the disk."""
         append(self._file, asdict(label))
         os.fsync(self._file)
         self._labels[label.key] = label

@@ -1,9 +1,9 @@
-"""A person labels items one by one, without the verdict, in a terminal or the viewer; every label is kept at once."""
+"""A person labels items one by one, beside the nearest passages, without the verdict; every label is kept at once."""
 
-from __future__ import annotations
-
+import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,7 +13,8 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.statistics import IntervalEstimate, wilson
 from ragtriage.metrics import metric_named
 from ragtriage.runs.run import Run
-from ragtriage.trust.label_evidence import EvidenceText, Passage, nearest_passages, texts_against
+from ragtriage.text.blocks import blocks
+from ragtriage.text.sentences import split_sentences
 from ragtriage.trust.label_files import (
     PROMPTS,
     Item,
@@ -24,6 +25,61 @@ from ragtriage.trust.label_files import (
     random_sample,
     sample_name,
 )
+from ragtriage.trust.wording import words
+
+
+class EvidenceText(NamedTuple):
+    """A text that a component is held against."""
+
+    name: str
+    """What a person calls it: `Source 2`."""
+    text: str
+
+
+class Passage(NamedTuple):
+    """A sentence of such a text, or a row of a table in it."""
+
+    name: str
+    """The text's."""
+    columns: str
+    """The names of the table's columns; empty of a sentence."""
+    text: str
+
+
+def texts_against(item: Item, record: Record) -> list[EvidenceText]:
+    """All that a component is held against; nothing where it is the question alone."""
+    case, prompt = record.case, PROMPTS[item.metric]
+    if prompt.against == "sources":
+        return [EvidenceText(f"Source {i}", source.text) for i, source in enumerate(case.known_sources, 1)]
+    if prompt.against == "reference":
+        return [EvidenceText("True answer", case.reference or "")]
+    # of a claim that is held against the query its response is shown
+    shown = prompt.against == "response" or ("Claim" in prompt.component and case.response)
+    return [EvidenceText("Response", case.response or "")] if shown else []
+
+
+def nearest_passages(item: Item, texts: Sequence[EvidenceText]) -> list[Passage]:
+    """All passages, those that share most with the component first.
+
+    By rare words alone, and never by what the judge has found: a passage that the judge chose would give it away.
+    """
+    passages = [passage for one in texts for passage in _passages(one)]
+    counts = Counter(word for one in passages for word in set(words(one.text)))
+    wanted = set(words(item.text))
+
+    def shared(text: str) -> float:
+        return sum(math.log(1 + len(passages) / counts[word]) for word in wanted & set(words(text)))
+
+    return sorted(passages, key=lambda one: -shared(one.text))
+
+
+def _passages(given: EvidenceText) -> Iterator[Passage]:
+    rows = [block for block in blocks(given.text) if block.shape == "row" and any(block.header)]
+    for one in split_sentences(given.text):
+        at = one.span[0] if one.span else -1
+        columns = next((row.header for row in rows if row.start <= at < row.end), ())
+        yield Passage(given.name, " | ".join(columns), one.text)
+
 
 LINES = 24
 WIDTH = 80
@@ -92,11 +148,7 @@ def _nearest(item: Item, texts: Sequence[EvidenceText], lines: int) -> list[str]
 
 
 def items_of_run(run: Run, metrics: Sequence[str]) -> list[Item]:
-    """Everything that can be labelled in a run.
-
-    Raises:
-        InputError: there is nothing.
-    """
+    """Everything that can be labelled in a run."""
     items = [item for record in run.records() for item in items_of(record, metrics)]
     if not items:
         raise InputError(f"{run.info.called} shows no component of {', '.join(metrics)}: nothing can be labelled")
@@ -170,10 +222,6 @@ class LabellingSession:
         by: who labels.
         draw: which draw the sample is of, see `sample_name`.
         looking: whether only an answer may write: chances that a larger sample raises are then written with it.
-
-    Raises:
-        ConfigError: the file holds labels of the same metrics, run and person that were selected on purpose, and these
-            are drawn at random, or the other way round; or labels of another draw, with other inclusion probabilities.
     """
 
     def __init__(
@@ -233,12 +281,7 @@ class LabellingSession:
         return len(self._labels) == len(self.sample)
 
     def run(self, ask: AskKey) -> bool:
-        """Ask about what is left; False if the person quit.
-
-        Raises:
-            KeyboardInterrupt: as `ask` raises it; all labels so far are kept.
-            OSError: the file can't be written.
-        """
+        """Ask about what is left; False if the person quit."""
         at = self.next_from(0)
         while at is not None:
             key = ask(self.sample[at], at, self._labels.get(at))
@@ -252,11 +295,7 @@ class LabellingSession:
         return True
 
     def answer(self, at: int, said: bool | None) -> None:  # noqa: FBT001  # a value of three
-        """Keep what the person says of one item, None for a skip; when this returns, it is on the disk.
-
-        Raises:
-            OSError: the file can't be written.
-        """
+        """Keep what the person says of one item, None for a skip; when this returns, it is on the disk."""
         self._keep_raised()
         item, chance = self.sample[at].item, self.sample[at].inclusion
         label = Label(self._run, *_key(item), said, item.verdict, item.score, chance, by=self._by, draw=self._draw)

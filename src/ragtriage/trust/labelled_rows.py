@@ -3,8 +3,6 @@
 Labels are of rows, each with its task, or a column of cases: is a high score of a metric a good answer?
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -34,7 +32,7 @@ from ragtriage.trust.agreement import (
     pair_scores,
     preference_of,
 )
-from ragtriage.trust.baselines import OF_SOURCES, overlap, row_scores
+from ragtriage.trust.wording import OF_SOURCES, overlap, row_scores
 
 LabelledTask = Literal["supported", "essential", "relevant", "answered", "similar", "same-answer", "preference"]
 FIELDS: Mapping[LabelledTask, tuple[tuple[str, ...], ...]] = {
@@ -109,7 +107,7 @@ def read_labelled_rows(path: InputPath, task: LabelledTask | None = None) -> Lab
 
 
 def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Predictions by the row's id, as `ragtriage judge ask` writes them: `{id, score}`, with `verdict` and `sure`."""
+    """Predictions by the row's id, as `ragtriage trust agreement -o` writes them: `{id, score}`, `verdict`, `sure`."""
     found = {}
     for place, key, values in lines_by_id(path):
         try:

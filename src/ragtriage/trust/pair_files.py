@@ -1,7 +1,5 @@
 """Pairs of two versions of a case, one known to be better, and files of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -41,8 +39,6 @@ class Change:
     """What stands there in the better version; empty where something was added."""
     after: str = ""
     """What stands there in the worse version; empty where something was removed."""
-    by: str = "rule"
-    """Who wrote `after`: `rule`, or the judge's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +100,7 @@ def holds_pairs(path: InputPath) -> bool:
 
 
 def pair_of(values: Mapping[str, Any], name: str) -> LabelledPair:
-    """One pair from the columns of a row.
-
-    Args:
-        values: column → value.
-        name: the row's id if it has none.
-
-    Raises:
-        RowProblem: a field is missing or of the wrong kind.
-    """
+    """One pair from the columns of a row."""
     row = row_as(_PairRow, values)
     metric = metric_named(SHORT.get(row.metric, row.metric))
     if metric is None:
@@ -130,11 +118,7 @@ def pair_of(values: Mapping[str, Any], name: str) -> LabelledPair:
 
 
 def sources_of(values: Iterable[Any], column: str) -> tuple[Source, ...]:
-    """The sources of a column: texts, or objects with `text` and `id`.
-
-    Raises:
-        RowProblem: one of them is neither.
-    """
+    """The sources of a column: texts, or objects with `text` and `id`."""
     found = []
     for value in values:
         match value:

@@ -3,9 +3,6 @@
 THELMA's table 1 is this for its metrics, and for RAGAs' by the same judge.
 """
 
-from __future__ import annotations
-
-import asyncio
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -19,19 +16,17 @@ import numpy as np
 from ragtriage.core.case import WINDOW, Case
 from ragtriage.core.errors import InputError
 from ragtriage.core.metric import Metric
-from ragtriage.core.questions import Question
 from ragtriage.core.statistics import ClusterBootstrap, ranked, share, wilson_interval
 from ragtriage.core.validation import as_builtins
-from ragtriage.core.verdicts import Answer, Score, Undefined
+from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.estimate import estimate_evaluation
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import metrics_named
 from ragtriage.readers.problems import Rejected
-from ragtriage.trust.baselines import OF_SOURCES, closest, overlap, sentences
 from ragtriage.trust.pair_files import SHORT, LabelledPair, read_pairs
-from ragtriage.trust.wording import content_words
+from ragtriage.trust.wording import OF_SOURCES, closest, content_words, overlap, sentences
 
 LONGER_IS_BETTER = ("source_query_coverage", "response_query_coverage")
 """Coverage likes more text; everything else less."""
@@ -95,8 +90,6 @@ _CASE_OVERLAP: Mapping[str, Callable[[Case], float]] = MappingProxyType(
 ScoreValue = float | Undefined
 """A score's value, or why there is none."""
 _ROUNDING = 1e-9
-BATCH = 256
-"""Questions that are asked together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,17 +193,9 @@ def score_pairs(
     window: int = WINDOW,
     advance: Callable[[], None] = lambda: None,
 ) -> list[ScoredPair]:
-    """Score both versions of pairs, each by its pair's metric.
+    """Score both versions of pairs: one item a pair by its metric, then one by each that `further` names beside it.
 
-    Args:
-        pairs: of any metrics.
-        judge: who judges.
-        further: a metric's name → names of metrics by which its pairs are scored too.
-        window: how many cases may be in flight.
-        advance: called for every case of every task that is done.
-
-    Returns:
-        For every pair one item by its own metric, then one for each further one.
+    `advance` is called for every case of every task that is done.
     """
     values: dict[tuple[str, Any], ScoreValue] = {}
     for task in scoring_tasks(pairs, further):
@@ -238,7 +223,7 @@ def cost_of_pairs(
     """
     found = []
     for task in scoring_tasks(pairs, further):
-        taken = estimate_evaluation(task.cases, judge, metrics=task.metrics, sample=0, memory=memory)
+        taken = estimate_evaluation(task.cases, judge, metrics=task.metrics, memory=memory)
         names = tuple(m.name for m in task.metrics)
         count = sum(pair.metric in names for pair in pairs)
         found.append(CostEstimate(names, count, taken.cases, taken.least, taken.most, sum(taken.questions.values())))
@@ -246,12 +231,7 @@ def cost_of_pairs(
 
 
 def pair_agreement(scored: Sequence[ScoredPair], seed: int = 0) -> PairAgreement:
-    """How often the better version scores higher, with its interval.
-
-    Args:
-        scored: pairs by one metric.
-        seed: of the resamples.
-    """
+    """How often the better version scores higher, with its interval."""
     counted = [one for one in scored if not one.failed]
     undefined = sum(one.margin is None for one in counted)
     agreed, ties = sum(one.agrees for one in counted), sum(one.ties for one in counted)
@@ -285,19 +265,6 @@ def interval(hits: Sequence[tuple[str, bool]], seed: int = 0) -> tuple[float, fl
         share(np.array([hit for _, hit in hits], dtype=np.float64))
     )
     return found.low or 0.0, 1.0 if found.high is None else found.high
-
-
-def answers_to(questions: Sequence[Question], judge: Judge) -> list[Answer | None]:
-    """A judge's answers to questions of any number, in their order; None where one stayed out."""
-    return asyncio.run(_answers_to(questions, judge))
-
-
-async def _answers_to(questions: Sequence[Question], judge: Judge) -> list[Answer | None]:
-    answers: list[Answer | None] = [None] * len(questions)
-    for start in range(0, len(questions), BATCH):
-        async for position, answer in judge.ask(questions[start : start + BATCH]):
-            answers[start + position] = answer
-    return answers
 
 
 def version_key(case: Case) -> Any:

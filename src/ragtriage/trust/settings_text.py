@@ -1,7 +1,5 @@
 """Fitted values in the text of a settings file, of which nothing else is changed."""
 
-from __future__ import annotations
-
 import copy
 import re
 import tomllib
@@ -28,9 +26,6 @@ def write_settings(path: Path, tables: Tables, replaced: Mapping[str, str] = Map
     `replaced`, name of a table → the judge that it names, is taken out if it is there.
 
     In `pyproject.toml` they go under `[tool.ragtriage]`.
-
-    Raises:
-        InputError: it can't be read or written, or not be changed safely; says what to put in.
     """
     prefix = "tool.ragtriage." if path.name == "pyproject.toml" else ""
     wanted = {prefix + table: values for table, values in tables.items()}
@@ -57,10 +52,6 @@ def with_values(text: str, tables: Tables, replaced: Mapping[str, str] = Mapping
     """The text of a TOML file with these values in it, and without the tables `replaced`.
 
     A table that names a judge is that judge's: what it held before goes.
-
-    Raises:
-        ValueError: it isn't TOML, holds something else in the place of a table, or one that is to go can't be told
-            from the rest.
     """
     try:
         for name, judge in replaced.items():

@@ -13,11 +13,11 @@ from ragtriage.report.words import DASH, full_title
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.codec import DELETED
 from ragtriage.runs.run import Run
+from ragtriage.trust.agreement import people_agreement
+from ragtriage.trust.chance_fits import FEWEST_LABELS, CurvePoint, reliability_curve
 from ragtriage.trust.corrected_mean import MetricMean, corrected_means, join_labels
 from ragtriage.trust.label_files import Label
 from ragtriage.trust.label_session import JudgeComparison, compare_with_judge
-from ragtriage.trust.reliability_curve import MIN_LABELS, CurvePoint, reliability_curve
-from ragtriage.trust.two_people import people_agreement
 from ragtriage.view.labelling import LabelRequest, asked_of, labels_of, names_of
 from ragtriage.view.opened_runs import PATIENCE, OpenedRuns, version_of
 from ragtriage.view.pages import Pages
@@ -128,7 +128,7 @@ class LabelResults:
             rows=list(_rows(labels, title)), differ=[_while_held(run, one) for one in differ[:MOST_LISTED]],
             differ_left=max(0, len(differ) - MOST_LISTED),
             people=people[:MOST_PAIRS], people_left=max(0, len(people) - MOST_PAIRS), share_text=share_text,
-            run=self._labelled(key, run, labels) if labels else None, side=SIDE, min_labels=MIN_LABELS,
+            run=self._labelled(key, run, labels) if labels else None, side=SIDE, min_labels=FEWEST_LABELS,
             more=f"{base}/label{'?' + query if query else ''}" if self._pages.writing else "",
             left="n" in request.query_params and _is_left(asked_of(request, run.info), labels),
             stored=not run.info.address, waiting=False,
@@ -191,7 +191,7 @@ def _while_held(run: Run, one: DifferentItem) -> DifferentItem:
 
 def _curve(title: str, points: Sequence[CurvePoint], labels: int) -> MetricCurve:
     if not points:
-        why = f"{labels} of its components are labelled; a curve takes {MIN_LABELS} with a probability by the judge"
+        why = f"{labels} of its components are labelled; a curve takes {FEWEST_LABELS} with a probability by the judge"
         return MetricCurve(title, (), "", why)
 
     def up(share: float) -> float:

@@ -18,9 +18,17 @@ from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, NotStoredError, RagtriageError
 from ragtriage.core.validation import STRICT, Invalid, validated
 from ragtriage.runs.run import RUNNING, Run, RunInfo
-from ragtriage.trust.label_evidence import EvidenceText, Passage, nearest_passages, texts_against
 from ragtriage.trust.label_files import PROMPTS, Item, Label, LabelFile, metrics_to_label, read_labels
-from ragtriage.trust.label_session import Draw, LabellingSession, drawn_of, items_of_run
+from ragtriage.trust.label_session import (
+    Draw,
+    EvidenceText,
+    LabellingSession,
+    Passage,
+    drawn_of,
+    items_of_run,
+    nearest_passages,
+    texts_against,
+)
 from ragtriage.view.filters import BadFilterError
 from ragtriage.view.opened_runs import PATIENCE, NotReadYetError, OpenedRuns, version_of
 from ragtriage.view.pages import Pages

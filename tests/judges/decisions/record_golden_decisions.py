@@ -18,8 +18,8 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.decisions.asking import state_request, verdicts
 from ragtriage.judges.decisions.judge import VERSION
-from ragtriage.judges.decisions.wire import PROTOCOLS, answers_in, body_of
-from ragtriage.judges.decisions.words import DecisionWords, read_words
+from ragtriage.judges.decisions.models import DecisionWords, read_words
+from ragtriage.judges.decisions.transport import PROTOCOLS, answers_in, body_of
 from ragtriage.judges.llm.requests import group_questions
 
 GOLDEN = Path(__file__).with_name("golden_decisions.json")

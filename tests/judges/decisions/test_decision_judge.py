@@ -17,12 +17,10 @@ from ragtriage.core.errors import JudgeError
 from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.decisions.influence import influence
-from ragtriage.judges.decisions.models import decision_model
+from ragtriage.judges.decisions.models import DECIDED, decision_model, read_words
 from ragtriage.judges.decisions.transport import TooLarge
-from ragtriage.judges.decisions.words import DECIDED, read_words
 from ragtriage.judges.llm.channel import Channel
-from ragtriage.judges.llm.messages import Prompt, Reply
-from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.llm.options import LLMOptions, Price, Prompt, Reply
 from servers import Said, Server
 
 SOURCES = ("A day pass costs 12 euros.", "Dogs travel free on a lap.", "Bicycles cost 3 euros.")

@@ -9,7 +9,7 @@ from record_golden_decisions import GROUPS, recorded, today
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import KINDS
-from ragtriage.judges.decisions.words import DECIDED, OWN, read_words
+from ragtriage.judges.decisions.models import DECIDED, OWN, read_words
 
 
 def test_requests_and_verdicts_are_those_that_were_recorded() -> None:

@@ -336,6 +336,21 @@ def test_rows_of_the_other_tasks(judge: EmbeddedJudge) -> None:
     assert second == {"id": 2, "verdict": "no", "confidence": None, "score": 0.0, "sure": True}
 
 
+def test_the_least_supported_part_of_a_claim_decides(judge: EmbeddedJudge) -> None:
+    good, bad = TOWER[0], "Whales are fish that eat bread."
+    rows = [{"claim": claim, "sources": list(TOWER)} for claim in (good, bad, f"{good} {bad}", f"{bad} {good}")]
+    first, second, both, turned = (one["score"] for one in asyncio.run(predict(judge, "supported", rows)))
+    assert first > 0.5 > second
+    assert both == pytest.approx(second, abs=0.1)
+    assert turned == pytest.approx(second, abs=0.1)
+
+
+def test_any_of_several_truths_will_do(judge: EmbeddedJudge) -> None:
+    row = {"query": "When does the ferry leave?", "response": "It leaves at 9."}
+    rows = [{**row, "truth": ["at 8", "at 9"]}, {**row, "truth": "at 9"}]
+    assert [one["verdict"] for one in asyncio.run(predict(judge, "same-answer", rows))] == ["yes", "yes"]
+
+
 def test_products_in_parts_are_products() -> None:
     draw = np.random.default_rng(0)
     a, b = draw.random((130, 384), np.float32), draw.random((70, 384), np.float32)

@@ -11,8 +11,14 @@ from ragtriage.core.questions import supported
 from ragtriage.core.verdicts import NOT_SUPPORTED
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.readings import read
-from ragtriage.judges.embedded.table_rows import named_result, row_with_other_value
-from ragtriage.judges.embedded.told_values import OTHER, UNSURE, in_told_notation, other_value
+from ragtriage.judges.embedded.table_rows import (
+    OTHER,
+    UNSURE,
+    in_told_notation,
+    named_result,
+    other_value,
+    row_with_other_value,
+)
 
 ROOMS = "| Room | Seats | Price per day |\n|---|---|---|\n| Alder | 40 | 120 € |\n| Birch | 25 | 85 € |"
 GOALS = " name | team   | goals \n------+--------+-------\n Ada  | Rovers |    17\n Brit | United |    11"

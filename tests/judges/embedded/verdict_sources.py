@@ -32,8 +32,8 @@ from ragtriage.text.lexicon import Lexicon
 SOURCES = Path(__file__).with_name("verdict_sources.json")
 WITHOUT_VERDICTS = (
     "ragtriage.text.citation_marks", "ragtriage.text.segments", "ragtriage.text.language", "ragtriage.text.prepared",
-    "ragtriage.text.thoughts", "ragtriage.text.json_answers", "ragtriage.text.empty_answers",
-    "ragtriage.text.named_marks", "ragtriage.text.source_ids", "ragtriage.text.without_marks",
+    "ragtriage.text.json_answers",
+    "ragtriage.text.source_ids", "ragtriage.text.without_marks",
     "ragtriage.judges.embedded.question_batches", "ragtriage.judges.embedded.versions",
 )  # fmt: skip
 """Modules that no verdict depends on: a response is prepared before the judge reads it, which reads no citations, is

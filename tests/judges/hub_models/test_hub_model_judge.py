@@ -23,10 +23,10 @@ from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.build import build_judge, judge_named
-from ragtriage.judges.chance_curves import ChanceCurve
+from ragtriage.judges.decision_thresholds import ChanceCurve
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.hub_models.folder import languages_of_card, open_folder
-from ragtriage.judges.hub_models.languages import components_in, languages, undivided_reason
+from ragtriage.judges.hub_models.judge import components_in, languages, undivided_reason
 from ragtriage.judges.hub_models.model import HubModel, batches, chunks
 from ragtriage.judges.judge_config import UNCALIBRATED, JudgeConfig, hub_model_of, is_local, with_hub_model
 from ragtriage.judges.llm.options import LLMOptions
@@ -81,8 +81,8 @@ def test_half_precision_and_quantised_models_say_nearly_the_same(nli: Path, tmp_
         quantize_dynamic(whole, other, weight_type=QuantType.QInt8)
     exact, near = HubModel(open_folder("whole", folder)), HubModel(open_folder("one file", other))
 
-    assert exact.folder.weights == (whole,)
-    assert near.folder.weights == (other,)
+    assert exact.folder.weights == whole
+    assert near.folder.weights == other
     assert near.folder.quantized == (precision == "int8")
     assert near.folder.path == folder
     pair = TEXT, CLAIM
@@ -233,12 +233,9 @@ def test_a_classifier_with_two_labels_is_read_too(tmp_path: Path) -> None:
 
 
 def test_folders_that_cannot_be_used_are_told(tmp_path: Path) -> None:
-    folder = tiny_onnx.entailment(tmp_path / "pickled")
+    folder = tiny_onnx.entailment(tmp_path / "without")
     (folder / "onnx" / "model.onnx").rename(folder / "pytorch_model.bin")
-    with pytest.raises(ConfigError, match=r"pytorch_model\.bin, a pickle"):
-        open_folder("pickled", folder)
-    (folder / "pytorch_model.bin").unlink()
-    with pytest.raises(ConfigError, match="holds no weights"):
+    with pytest.raises(ConfigError, match="holds no ONNX"):
         open_folder("empty", folder)
     for file in ("tokenizer.json", "config.json"):
         (folder / file).unlink()
@@ -345,15 +342,11 @@ def test_answers_are_remembered_by_the_folders_content(tmp_path: Path) -> None:
     assert after.fingerprint("relevant") == judge.fingerprint("relevant")
 
 
-def test_an_estimate_tells_time_and_memory(nli: Path) -> None:
+def test_it_costs_nothing_and_says_what_memory_it_takes(nli: Path) -> None:
     one = built(f"embedded+reader:{nli}")
-    few, many = (one.judge.estimate([ask.supported(f"{CLAIM} {n}", (TEXT,), QUERY) for n in range(k)]) for k in (1, 50))
 
-    assert 0 < few.seconds < many.seconds
-    assert (few.requests, few.price) == (0, 0.0)
+    assert one.judge.estimate([SUPPORTED]).price == 0.0
     assert one.hub_models[0].memory() > 100_000_000
-    total, multiplied = one.hub_models[0].folder.parameters()
-    assert total - multiplied == tiny_onnx.SIZE * tiny_onnx.WIDE
 
 
 def words_in(text: str) -> int:

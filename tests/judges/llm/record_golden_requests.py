@@ -16,11 +16,11 @@ from typing import Any
 
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Failure, Verdict
-from ragtriage.judges.llm.json_form import JsonForm
 from ragtriage.judges.llm.kinds import ASKED_KINDS
 from ragtriage.judges.llm.letters import VERSION, LetterForm
-from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply
+from ragtriage.judges.llm.options import MalformedReply, Prompt, Reply
 from ragtriage.judges.llm.prompts import Prompts
+from ragtriage.judges.llm.reply_json import JsonForm
 from ragtriage.judges.llm.requests import Form, Request, group_questions
 
 GOLDEN = Path(__file__).with_name("golden_requests.json")

@@ -16,8 +16,7 @@ from ragtriage.core.errors import ConfigError, JudgeError, Stopped, StoreError
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.channel import RetriesExhausted
-from ragtriage.judges.llm.messages import MalformedReply, Prompt
-from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.llm.options import LLMOptions, MalformedReply, Price, Prompt
 from ragtriage.judges.llm.pending_requests import key_of
 
 NAME = "openai:gpt-5-mini"

@@ -12,16 +12,17 @@ from ragtriage.core.errors import JudgeError, Stopped
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.admission import ConcurrencyController, RateLimit
 from ragtriage.judges.llm.channel import Channel, RetriesExhausted
-from ragtriage.judges.llm.messages import (
+from ragtriage.judges.llm.options import (
+    LLMOptions,
     MalformedReply,
     ModelUnusable,
+    Price,
     Prompt,
     RateLimited,
     Reply,
     RequestRejected,
     TransientError,
 )
-from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.protocol import TURN
 
 DOLLAR = Price(1e6, 1e6)

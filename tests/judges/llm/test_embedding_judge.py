@@ -16,8 +16,16 @@ from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.embedding_judge import MOST_TEXTS, EmbeddingJudge, threshold_of
-from ragtriage.judges.llm.messages import ModelUnusable, RateLimited, Reply, RequestRejected, TransientError, tokens_of
-from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.llm.options import (
+    LLMOptions,
+    ModelUnusable,
+    Price,
+    RateLimited,
+    Reply,
+    RequestRejected,
+    TransientError,
+    tokens_of,
+)
 from servers import Heard, Said, Server, embeddings, error
 
 NAME = "openai:text-embedding-3-small"

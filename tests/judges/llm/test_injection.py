@@ -23,7 +23,7 @@ from ragtriage.diagnosis.rules import RULES, needs_of
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.llm.fencing import fence
-from ragtriage.judges.llm.messages import Prompt, Reply
+from ragtriage.judges.llm.options import Prompt, Reply
 from ragtriage.judges.llm.prompts import ASKED
 from ragtriage.judges.llm.requests import group_questions, reply_names
 from ragtriage.judges.wrappers import Routed

@@ -17,8 +17,7 @@ from ragtriage.diagnosis.rules import RULES, needs_of
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.llm.judge import LLMJudge
-from ragtriage.judges.llm.messages import ModelUnusable, Reply
-from ragtriage.judges.llm.options import Price
+from ragtriage.judges.llm.options import ModelUnusable, Price, Reply
 from ragtriage.judges.llm.prompts import ASKED
 from ragtriage.judges.protocol import REQUEST, Estimate
 from ragtriage.judges.wrappers import Routed

@@ -9,8 +9,7 @@ import pytest
 from openai import AsyncOpenAI
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from ragtriage.judges.llm.messages import ExchangeError, Prompt
-from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.options import ExchangeError, LLMOptions, Prompt
 from ragtriage.judges.llm.providers import _compatible_model, quick_client
 from ragtriage.judges.llm.transport import ModelTransport
 from servers import Said, Server, chat, error

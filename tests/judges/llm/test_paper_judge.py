@@ -16,8 +16,7 @@ from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.channel import Channel
-from ragtriage.judges.llm.messages import Prompt, Reply
-from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.options import LLMOptions, Prompt, Reply
 from ragtriage.judges.llm.paper_judge import MODULES, PaperJudge, instructions
 from ragtriage.judges.llm.pydantic_ai_calls import RequestFormat, request_of
 from ragtriage.judges.session import JudgeSession

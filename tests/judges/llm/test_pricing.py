@@ -9,9 +9,8 @@ from pydantic_ai.messages import ModelResponse
 from pydantic_ai.usage import RequestUsage
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.llm.messages import Prompt
 from ragtriage.judges.llm.models import price_of, price_of_reply
-from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.llm.options import LLMOptions, Price, Prompt
 from ragtriage.judges.llm.providers import model_named
 from ragtriage.judges.llm.transport import ModelTransport
 from servers import Server, responses

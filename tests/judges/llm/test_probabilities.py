@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ragtriage.judges.llm.messages import Token
-from ragtriage.judges.llm.probabilities import Chances, chances_at, tokens_of_reply
+from ragtriage.judges.llm.options import Token
+from ragtriage.judges.llm.reply_lines import Chances, chances_at, tokens_of_reply
 
 
 def token(text: str, *others: tuple[str, float], own: float = 0.5, spelt: bytes | None = None) -> dict[str, Any]:

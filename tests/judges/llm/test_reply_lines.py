@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.judges.llm.messages import MalformedReply
+from ragtriage.judges.llm.options import MalformedReply
 from ragtriage.judges.llm.reply_lines import read_lines
 
 Y, N, U = "yes", "no", "unknown"

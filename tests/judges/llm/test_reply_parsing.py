@@ -13,7 +13,7 @@ from ragtriage.core import questions as ask
 from ragtriage.core.questions import DECOMPOSITIONS
 from ragtriage.core.verdicts import Component, Verdict
 from ragtriage.judges.llm.kinds import ASKED_KINDS, quote_occurs
-from ragtriage.judges.llm.messages import MalformedReply, Reply
+from ragtriage.judges.llm.options import MalformedReply, Reply
 from ragtriage.judges.llm.requests import group_questions, reply_names
 
 CLAIM = ask.supported("The tower is tall.", (SHORT,))

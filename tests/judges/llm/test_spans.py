@@ -10,8 +10,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import NoOpTracerProvider
 
-from ragtriage.judges.llm.messages import Prompt
-from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.options import LLMOptions, Prompt
 from ragtriage.judges.llm.providers import model_named
 from ragtriage.judges.llm.transport import ModelTransport, traced
 from servers import Server, chat, error

@@ -14,9 +14,11 @@ import pytest
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.llm.messages import (
+from ragtriage.judges.llm.options import (
     ExchangeError,
+    LLMOptions,
     ModelUnusable,
+    Price,
     Prompt,
     RateLimited,
     Reply,
@@ -24,7 +26,6 @@ from ragtriage.judges.llm.messages import (
     Token,
     TransientError,
 )
-from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.providers import _compatible_model, model_named
 from ragtriage.judges.llm.transport import ModelTransport
 from servers import Said, Server, chat, claude, converse, error, gemini, nobody, responses

@@ -13,7 +13,7 @@ from ragtriage.config import read_settings
 from ragtriage.core.verdicts import with_chance
 from ragtriage.judges.decision_thresholds import BASE_RATES
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.wrappers import Reweighed
+from ragtriage.judges.wrappers import Changed
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.aggregate import share
 from ragtriage.trust.calibration import Calibration, calibrate
@@ -79,7 +79,7 @@ def test_a_share_that_may_be_the_present_one_is_left_alone() -> None:
 
 
 def test_the_present_rate_is_the_one_that_the_run_was_judged_at() -> None:
-    told = Reweighed(FakeJudge(lambda _: Verdict("yes"), name="e-1"), {"supported": 0.95}).fingerprint("supported")
+    told = Changed(FakeJudge(lambda _: Verdict("yes"), name="e-1"), {}, {"supported": 0.95}).fingerprint("supported")
 
     assert present_rate("supported", told) == pytest.approx(0.95, abs=1e-3)
     assert not rate(all_labelled(190, 10), fingerprint=told).better

@@ -11,9 +11,9 @@ from ragtriage.core.statistics import wilson_interval
 from ragtriage.core.verdicts import with_chance
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.aggregate import share
+from ragtriage.trust.chance_fits import reliability_curve
 from ragtriage.trust.corrected_mean import LabelledMetric, join_labels
 from ragtriage.trust.label_files import Label, verdict_of
-from ragtriage.trust.reliability_curve import reliability_curve
 
 METRIC = metric_named("groundedness")
 assert METRIC

@@ -14,10 +14,9 @@ from ragtriage.config import read_settings
 from ragtriage.core.questions import supported
 from ragtriage.core.statistics import wilson_interval
 from ragtriage.core.verdicts import Answered
-from ragtriage.judges.chance_curves import ChanceCurve
-from ragtriage.judges.decision_thresholds import MARK, without_threshold
+from ragtriage.judges.decision_thresholds import MARK, ChanceCurve, without_threshold
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.wrappers import Reweighed
+from ragtriage.judges.wrappers import Changed
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.aggregate import share
 from ragtriage.trust.calibration import Calibration, calibrate
@@ -70,7 +69,7 @@ def test_what_is_written_into_the_settings_moves_the_judges_verdicts(tmp_path: P
     path.write_text(as_toml(calibrated(yes=(38, 2), no=(2, 18)).settings), encoding="utf-8")
     known = read_settings(path).chance_curves["supported"]
 
-    judge = Reweighed(FakeJudge(lambda _: Verdict("no")), {}, {"supported": replace(known, fingerprint="")})
+    judge = Changed(FakeJudge(lambda _: Verdict("no")), {}, {}, {"supported": replace(known, fingerprint="")})
 
     async def ask() -> list[object]:
         return [answer async for _, answer in judge.ask([supported("It is red.", ["It is blue."])])]

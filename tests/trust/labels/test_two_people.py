@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ragtriage.trust.agreement import people_agreement
 from ragtriage.trust.label_files import Label
-from ragtriage.trust.two_people import people_agreement
 
 
 def label(case: str, said: bool | None, by: str, text: str = "It is so.") -> Label:

@@ -34,7 +34,6 @@ def test_copies_are_counted_apart_from_repeats_in_other_words() -> None:
             scored("self_distinctness", 1.0, 1.0, "It isn't short.", "mill"),
         ],
         {},
-        None,
     )
 
     (one,) = found.metrics
@@ -50,7 +49,7 @@ def test_a_judge_that_finds_no_source_of_use_is_told_from_one_that_ties_otherwis
     pairs = [scored("source_precision", 0.0, 0.0), scored("source_precision", 1.0, 1.0, name="mill")]
     other = [scored("response_precision", 0.0, 0.0)]
 
-    found = self_test_of([*pairs, *other], {}, None)
+    found = self_test_of([*pairs, *other], {})
 
     assert [one.zeros for one in found.metrics] == [1, 0]
     assert "1 tie at 0 against 0: by this judge none of these sources answers the question" in printed(found)

@@ -3,8 +3,6 @@
 A few packaged claims are asked about packaged texts, in the words in which an evaluation asks them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import tomllib
 from collections.abc import Sequence
@@ -15,11 +13,10 @@ from importlib.resources import files
 from ragtriage.core.errors import JudgeError
 from ragtriage.core.questions import supported
 from ragtriage.judges.decisions.asking import StateRequest, readable, state_request
-from ragtriage.judges.decisions.models import DecisionModel
-from ragtriage.judges.decisions.wire import NoDecisions, answers_in, body_of
-from ragtriage.judges.decisions.words import DecisionWords
+from ragtriage.judges.decisions.models import DecisionModel, DecisionWords
+from ragtriage.judges.decisions.transport import NoDecisions, answers_in, body_of
 from ragtriage.judges.llm.channel import Channel, RetriesExhausted
-from ragtriage.judges.llm.messages import Prompt, Reply, Send
+from ragtriage.judges.llm.options import Prompt, Reply, Send
 from ragtriage.judges.llm.requests import group_questions
 
 MOVED = 0.05
@@ -52,11 +49,7 @@ class Influence:
 
 
 async def influence(model: DecisionModel, send: Send, channel: Channel, words: DecisionWords) -> Influence:
-    """Ask the packaged questions in several ways.
-
-    Raises:
-        JudgeError: the model can't be asked, or an answer is no probability.
-    """
+    """Ask the packaged questions in several ways."""
     data = tomllib.loads(files(__package__).joinpath("check.toml").read_text("utf-8"))
     texts, claims = [*data["texts"].values()], [*data["claims"].values()]
     named: list[str] = []

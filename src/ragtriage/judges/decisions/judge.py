@@ -1,7 +1,5 @@
 """The judge that asks a decision model."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import re
@@ -17,20 +15,19 @@ from ragtriage.judges.decisions.asking import (
     REFUSED,
     Probabilities,
     StateRequest,
+    in_windows,
+    likeliest,
     readable,
     state_request,
+    together,
     typed_count,
     verdicts,
 )
 from ragtriage.judges.decisions.influence import MOVED
-from ragtriage.judges.decisions.models import DecisionModel
-from ragtriage.judges.decisions.transport import TooLarge
-from ragtriage.judges.decisions.windows import in_windows, likeliest, together
-from ragtriage.judges.decisions.wire import NoDecisions, answers_in, body_of
-from ragtriage.judges.decisions.words import DECIDED, DecisionWords
+from ragtriage.judges.decisions.models import DECIDED, DecisionModel, DecisionWords
+from ragtriage.judges.decisions.transport import NoDecisions, TooLarge, answers_in, body_of
 from ragtriage.judges.llm.channel import Channel, RetriesExhausted
-from ragtriage.judges.llm.messages import Prompt, Reply, Send, tokens_of
-from ragtriage.judges.llm.options import Price
+from ragtriage.judges.llm.options import Price, Prompt, Reply, Send, tokens_of
 from ragtriage.judges.llm.requests import Request, group_questions
 from ragtriage.judges.protocol import ARRIVED, Arrived, Estimate, RequestReply, by_requests
 
@@ -85,15 +82,6 @@ class DecisionJudge:
     """Verdicts with probabilities by a decision model, many questions about one state in a request.
 
     It breaks no text up, writes nothing and measures no similarity; a judge of texts stands beside it.
-
-    Args:
-        model: which.
-        send: carries one request: see `DecisionTransport.send`.
-        channel: the way to it, with its limits and the ledger.
-        words: in which it is asked.
-        batch_size: the most typed questions in a request.
-        largest_body: bytes of a request that the server takes; None for what is known of its service.
-        price: None if it isn't known.
     """
 
     def __init__(

@@ -1,33 +1,178 @@
-"""Carries one request to a decision server and brings back its reply, or what went wrong."""
+"""The two wires that decision servers speak, and what carries a request there and brings its reply, or what went wrong.
+
+Read are probabilities, usage and the model's name. A server's own `confidence` and `choice` are never read: several
+formulas are in use for the one, and the other is a threshold of its own.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragtriage.core.display import shortened
 from ragtriage.core.errors import MissingExtraError
 from ragtriage.core.validation import seconds_to_wait
-from ragtriage.judges.decisions.models import DecisionModel
-from ragtriage.judges.decisions.wire import usage_of
-from ragtriage.judges.llm.messages import (
+from ragtriage.judges.decisions.asking import REFUSED, Probabilities, TypedQuestion
+from ragtriage.judges.decisions.models import DecisionModel, Wire
+from ragtriage.judges.llm.models import public_address
+from ragtriage.judges.llm.options import (
     ExchangeError,
+    LLMOptions,
+    MalformedReply,
     ModelUnusable,
+    Price,
     Prompt,
     RateLimited,
     Reply,
     RequestRejected,
     TransientError,
 )
-from ragtriage.judges.llm.models import public_address
-from ragtriage.judges.llm.options import LLMOptions, Price
-from ragtriage.judges.llm.pydantic_ai_calls import NO_SUCH_MODEL
+from ragtriage.judges.llm.pydantic_ai_calls import NO_SUCH_MODEL, texts_in
 from ragtriage.judges.llm.transport import PerEventLoop
 
 if TYPE_CHECKING:
     import aiohttp
+
+
+class NoDecisions(MalformedReply):
+    """A reply that isn't one of a decision server."""
+
+    advice = "look at its address: is that a server of decision models?"
+
+
+MOST_TOKENS = 100_000_000
+"""A reply that says that it took more is wrong."""
+TypedAnswers = list[Probabilities | None]
+"""One for each question, in order; None where the reply has none that can be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a reply says of itself."""
+
+    tokens_in: int
+    """0 where it doesn't say."""
+    model: str
+    """Empty where it doesn't say."""
+
+
+@dataclass(frozen=True, slots=True)
+class WireProtocol:
+    """One of the two."""
+
+    write: Callable[[str, Mapping[str, Any], Mapping[str, TypedQuestion]], Mapping[str, Any]]
+    """The body, from the model's name, a state and the questions about it by their names."""
+    read: Callable[[Mapping[str, Any], Mapping[str, TypedQuestion]], TypedAnswers]
+
+
+def body_of(
+    wire: Wire, model: str, state: Mapping[str, Any], questions: Sequence[TypedQuestion], prefix: str = "q"
+) -> str:
+    """The body of a request, as JSON; the names of questions are the prefix and a number."""
+    return json.dumps(PROTOCOLS[wire].write(model, state, _named(questions, prefix)), ensure_ascii=False)
+
+
+def reply_object(text: str) -> Mapping[str, Any]:
+    """A reply as an object; `NoDecisions` if it is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise NoDecisions("the reply is no JSON" if text.strip() else "the reply is empty") from None
+    if not isinstance(found, dict):
+        raise NoDecisions("the reply is no JSON object")
+    return found
+
+
+def answers_in(wire: Wire, text: str, questions: Sequence[TypedQuestion], prefix: str = "q") -> TypedAnswers:
+    """What a reply answers; `NoDecisions` if it is no reply of the protocol."""
+    return PROTOCOLS[wire].read(reply_object(text), _named(questions, prefix))
+
+
+def _named(questions: Sequence[TypedQuestion], prefix: str) -> Mapping[str, TypedQuestion]:
+    return {f"{prefix}{number}": one for number, one in enumerate(questions, start=1)}
+
+
+def usage_of(text: str) -> Usage:
+    """What a reply took; nothing where it can't be read."""
+    try:
+        found = reply_object(text)
+    except NoDecisions:
+        return Usage(0, "")
+    usage, model = found.get("usage"), found.get("model")
+    tokens = usage.get("input_tokens") if isinstance(usage, dict) else None
+    known = tokens if isinstance(tokens, int) and not isinstance(tokens, bool) and 0 < tokens < MOST_TOKENS else 0
+    return Usage(known, model if isinstance(model, str) else "")
+
+
+def _write_systemone(model: str, state: Mapping[str, Any], questions: Mapping[str, TypedQuestion]) -> Mapping[str, Any]:
+    asked = {
+        name: {
+            "type": "choice" if one.is_choice else "noul",
+            "instructions": one.instructions,
+            "criteria": dict(one.criteria),
+        }
+        for name, one in questions.items()
+    }
+    return {"model": model, "state": state, "questions": asked}
+
+
+def _read_systemone(reply: Mapping[str, Any], questions: Mapping[str, TypedQuestion]) -> TypedAnswers:
+    answers = reply.get("answers")
+    if not isinstance(answers, dict):
+        raise NoDecisions("`answers` is missing or not an object")
+    return [
+        one.get("probabilities" if question.is_choice else "noul")
+        if isinstance(one := answers.get(name), dict)
+        else None
+        for name, question in questions.items()
+    ]
+
+
+def _write_decisions(model: str, state: Mapping[str, Any], questions: Mapping[str, TypedQuestion]) -> Mapping[str, Any]:
+    return {
+        "model": model,
+        "input": json.dumps(state, ensure_ascii=False),
+        "questions": [_decision(name, one) for name, one in questions.items()],
+    }
+
+
+def _decision(name: str, question: TypedQuestion) -> Mapping[str, Any]:
+    if question.is_choice:
+        choices = [{"value": value, "description": said} for value, said in question.criteria.items()]
+        return {"type": "choice", "name": name, "instructions": question.instructions, "choices": choices}
+    meant = f"True: {question.criteria['true']} False: {question.criteria['false']}"
+    return {"type": "predicate", "name": name, "instructions": f"{question.instructions} {meant}"}
+
+
+def _read_decisions(reply: Mapping[str, Any], questions: Mapping[str, TypedQuestion]) -> TypedAnswers:
+    answers = reply.get("answers")
+    if not isinstance(answers, list):
+        raise NoDecisions("`answers` is missing or not a list")
+    if len(answers) != len(questions):
+        raise NoDecisions(f"`answers` has {len(answers)} items for {len(questions)} questions")
+    return [_read_decision(one, question) for one, question in zip(answers, questions.values(), strict=True)]
+
+
+def _read_decision(answer: Any, question: TypedQuestion) -> Probabilities | None:
+    if not isinstance(answer, dict):
+        return None
+    if answer.get("type") == "refusal":
+        return REFUSED
+    if not question.is_choice:
+        return answer.get("probability")
+    chances = answer.get("probabilities")
+    pairs = [one for one in chances if isinstance(one, dict)] if isinstance(chances, list) else []
+    return {str(one.get("value")): one.get("probability", -1.0) for one in pairs}
+
+
+PROTOCOLS: Mapping[Wire, WireProtocol] = {
+    "systemone": WireProtocol(_write_systemone, _read_systemone),
+    "decisions": WireProtocol(_write_decisions, _read_decisions),
+}
+
 
 MOST_SAID = 240
 """Characters of a server's own words."""
@@ -46,12 +191,7 @@ class TooLarge(RequestRejected):
 
 
 class DecisionTransport:
-    """Carries the bodies of requests to one model; it may be used in one event loop after another.
-
-    Raises:
-        ConfigError: the service has no key.
-        MissingExtraError: the package that sends requests isn't installed.
-    """
+    """Carries the bodies of requests to one model; it may be used in one event loop after another."""
 
     def __init__(self, model: DecisionModel, options: LLMOptions, price: Price | None) -> None:
         try:
@@ -77,7 +217,7 @@ class DecisionTransport:
         )
 
     async def send(self, prompt: Prompt) -> Reply:
-        """Send the body that `prompt.user` is; see `ragtriage.judges.llm.messages.Send`."""
+        """Send the body that `prompt.user` is; see `ragtriage.judges.llm.options.Send`."""
         import aiohttp  # noqa: PLC0415  # an optional package
 
         client, url = self._client.here(), self._model.url
@@ -144,14 +284,6 @@ def _asked_to_wait(headers: Mapping[str, str]) -> float | None:
 def _words(text: str) -> str:
     """A server's own words, wherever its reply has them."""
     try:
-        return " ".join(_texts(json.loads(text)))
+        return " ".join(texts_in(json.loads(text)))
     except (ValueError, RecursionError):
         return text
-
-
-def _texts(said: Any) -> list[str]:
-    if isinstance(said, str):
-        return [said]
-    if isinstance(said, Mapping):
-        return [text for key in ("error", "message", "detail", "msg", "loc") for text in _texts(said.get(key))]
-    return [text for one in said for text in _texts(one)] if isinstance(said, list) else []

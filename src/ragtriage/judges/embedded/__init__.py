@@ -1,7 +1,5 @@
 """The embedded judge: rules, two small encoders and calibrated models, all inside the package."""
 
-from __future__ import annotations
-
 from ragtriage.judges.embedded.judge import EmbeddedJudge
 
 __all__ = ["EmbeddedJudge"]

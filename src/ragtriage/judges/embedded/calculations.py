@@ -4,8 +4,6 @@ Numbers are results of calculations that are written out, if they are right and 
 dates are one of the evidence or the query, plus or minus a span of time.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from calendar import monthrange
@@ -14,9 +12,9 @@ from datetime import date, timedelta
 from functools import lru_cache
 from itertools import combinations, islice
 
-from ragtriage.judges.embedded.rules import RULES
+from ragtriage.judges.embedded.readings import RULES
 from ragtriage.text.dates import WEEKDAYS, WrittenDate, without_markup, written_dates
-from ragtriage.text.numbers import normalize_number
+from ragtriage.text.words import normalize_number
 
 _MARKS = re.compile(r"\*\*|__|`|\\[()\[\]]|\\(?=[$%])|(?<!\S)[*_](?=\S)|(?<=\S)[*_](?!\S)")
 _TIMES = re.compile(r"\\(?:times|cdot)\b")

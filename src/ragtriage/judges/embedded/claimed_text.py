@@ -1,27 +1,18 @@
 """What is claimed, ready to be compared, and which claims a query needs whatever words they share with it.
 
-- A claim without its origin: "Based on the provided passages, the fee is 5 euros (Passage 2) [3]" claims that the fee
-  is 5 euros; no passage contains the words about passages.
-- A short reply ("In 1912.", "Your line manager") with its question: it shares no word with the question and answers
-  nothing when read alone. It counts as an answer if it can be of the kind that is asked for.
-- An item of a list with the words that lead in. A query that asks how to do something needs every numbered step, one
-  that asks what belongs to something each item of a list whose lead-in names it ("Eggshells" alone shares no word with
-  the question), and a request for a summary, a comparison or a letter everything about its topic.
+A claim without its origin ("Based on the provided passages, …"); a short reply ("In 1912.") with its question; an item
+of a list with the words that lead in, since "Eggshells" alone shares no word with the question that asks for it.
 """
-
-from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-from ragtriage.judges.embedded.readings import read_sentence
-from ragtriage.judges.embedded.rules import RULES
+from ragtriage.judges.embedded.readings import RULES, read_sentence
 from ragtriage.text.dates import DATE_NAMES
 from ragtriage.text.markup import plain_text
-from ragtriage.text.numbers import NUMBER_WORDS
 from ragtriage.text.pronouns import AUXILIARY_WORD, stands_alone, subject
 from ragtriage.text.questions import question_type, split_questions
-from ragtriage.text.words import STOP, fold, stem, tokens
+from ragtriage.text.words import NUMBER_WORDS, STOP, fold, stem, tokens
 
 _NAMED = RULES.regex("named_text")
 _LINK = RULES.regex("link")

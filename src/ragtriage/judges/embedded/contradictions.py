@@ -1,16 +1,10 @@
 """Claims that one sentence of the evidence contradicts in a single detail, or negates in the same words.
 
-The models weigh what two texts share, so one differing detail hardly counts for them. A sentence with (nearly) all
-words of a claim is therefore checked for what differs: a "not" (see below), or an opposite ("open", "closed"); other
-values are found by `told_values`. Only clear cases count, and only if no other sentence with many of the claim's words
-agrees with the claim.
-
-"Pets are allowed" and "Pets are not allowed" share all words but one, and the models go by shared words. So a
-sentence with all of a claim's words is checked for what its "not" applies to. Only clear cases count: nothing is
-concluded from a question, a myth, a plan, a condition, "not only", or evidence that says both.
+The models weigh what two texts share, so one differing detail ("Pets are not allowed") hardly counts for them. A
+sentence with (nearly) all words of a claim is therefore checked for what its "not" applies to, or for an opposite;
+other values are found by `table_rows`. Only clear cases count: nothing is concluded from a question, a myth, a plan, a
+condition, "not only", or where another sentence with many of the claim's words agrees with it.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -18,13 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 
-from ragtriage.judges.embedded.readings import Sentence, read_sentence
-from ragtriage.judges.embedded.rules import RULES
+from ragtriage.judges.embedded.readings import RULES, Sentence, read_sentence
 from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import DATE_NAMES
 from ragtriage.text.differences import opposites_in
 from ragtriage.text.lexicon import WORDS
-from ragtriage.text.numbers import IN_FIGURES
+from ragtriage.text.words import IN_FIGURES
 
 PART = re.compile(rf"[,;:.!?()\[\]\n]|\s[–—-]\s|{IN_FIGURES}|{vocabulary.WORD}")
 _DENIES = re.compile(r"(?:not|never|no|cannot|\w+n['’]t)$", re.IGNORECASE)

@@ -4,8 +4,6 @@ One pass gives a logit a task for the text as a whole and for each of its senten
 a response where its claims begin and which parts are remarks. It was trained on labelled pairs (`training/`).
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections import OrderedDict

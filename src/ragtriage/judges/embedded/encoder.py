@@ -1,7 +1,5 @@
 """Texts to vectors: all-MiniLM-L6-v2, int8, run by onnxruntime."""
 
-from __future__ import annotations
-
 import math
 import re
 import threading
@@ -173,16 +171,7 @@ class Encoded:
 
 
 class Encoder:
-    """Encodes texts and remembers the last few thousand.
-
-    Args:
-        folder: where `encoder.onnx` and `vocab.txt` lie.
-        threads: how many texts are run at a time.
-        kept: how many word pieces of encoded texts are remembered.
-
-    Raises:
-        JudgeError: the model can't be loaded.
-    """
+    """Encodes texts and remembers the last few thousand."""
 
     def __init__(self, folder: Path = MODEL, threads: int = 2, kept: int = KEPT) -> None:
         self._session = open_model(folder / "encoder.onnx")

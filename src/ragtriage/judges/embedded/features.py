@@ -6,8 +6,6 @@ question alone, never on what else is asked.
 A comparison tells how much of a sentence is found where: by words, word vectors and meaning.
 """
 
-from __future__ import annotations
-
 import math
 import tomllib
 from collections.abc import Callable
@@ -15,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.passages import Passages
@@ -158,7 +155,6 @@ def nearest_sentences(c: EvidenceComparison, evidence: Passages, most: int) -> t
     return tuple(evidence.sentences[at].text for at in sorted(chosen))
 
 
-FeatureRow = NDArray[np.float64]
 _GAP = 0.05
 
 

@@ -1,7 +1,5 @@
 """Questions as what the fitted models weigh: rows of numbers, and pairs of texts for the reader."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,8 +29,7 @@ from ragtriage.judges.embedded.features import (
     products_with,
 )
 from ragtriage.judges.embedded.passages import CachedTexts, Passages
-from ragtriage.judges.embedded.readings import Sentence, as_written
-from ragtriage.judges.embedded.rules import RULES
+from ragtriage.judges.embedded.readings import RULES, Sentence, as_written
 from ragtriage.judges.embedded.silent_texts import (
     asks_to_count,
     hold_words,
@@ -41,14 +38,19 @@ from ragtriage.judges.embedded.silent_texts import (
     state_nothing,
     telling_texts,
 )
-from ragtriage.judges.embedded.table_rows import named_result, row_with_other_value
-from ragtriage.judges.embedded.told_values import OTHER, in_told_notation, other_value
+from ragtriage.judges.embedded.table_rows import (
+    OTHER,
+    in_told_notation,
+    named_result,
+    other_value,
+    row_with_other_value,
+)
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text.claims import Marker, split_claims
 from ragtriage.text.declines import declines
 from ragtriage.text.markup import visible_text
-from ragtriage.text.numbers import numbers_as_figures
+from ragtriage.text.words import numbers_as_figures
 
 _WIDEST = 2048
 """Sentences of a context that are looked at."""

@@ -46,8 +46,6 @@ _UNSUPPORTED: Mapping[str, str] = {
     "standalone": "the embedded judge can't write a query so that it is understood without its conversation",
     "questions_answered_by": "the embedded judge can't write questions",
     "holds": "the embedded judge can't judge by criteria of your own",
-    "reworded": "the embedded judge can't write",
-    "altered": "the embedded judge can't write",
 }
 """The kinds that need a model that writes, or understands any question."""
 _MEASURED = "en"

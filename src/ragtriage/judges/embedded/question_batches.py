@@ -1,7 +1,5 @@
 """Collects the questions of many concurrent callers into batches that a worker thread answers."""
 
-from __future__ import annotations
-
 import asyncio
 import weakref
 from collections.abc import AsyncIterator, Callable, Sequence

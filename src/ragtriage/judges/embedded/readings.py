@@ -1,18 +1,21 @@
 """What is read from a text before anything is compared: its sentences with their words, numbers and names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 
 from ragtriage.text import words as vocabulary
+from ragtriage.text.blocks import printed_tables
+from ragtriage.text.lexicon import Lexicon
 from ragtriage.text.markup import visible_text
-from ragtriage.text.numbers import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number
 from ragtriage.text.sentences import split_facts
-from ragtriage.text.tables import printed_tables
+from ragtriage.text.words import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number
+
+RULES = Lexicon(Path(__file__).with_name("rules.toml"))
+
 
 LONGEST = 80
 """Words in a piece of a sentence; longer ones (text without stops) are cut, since the encoder reads 256 word pieces."""

@@ -4,8 +4,6 @@ The reader reads a claim or question beside the nearest part of the evidence, an
 what was found by rules. Whether two sentences say the same, and what a text is about, is told by words and vectors.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

@@ -6,20 +6,18 @@ the question does. And a text without any amount, rate or time can't say how muc
 count: a table, a list of fields, a notice or a path through menus, where a way is asked for, may be all that is needed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
-from ragtriage.judges.embedded.rules import RULES
+from ragtriage.judges.embedded.readings import RULES
 from ragtriage.text import words as vocabulary
 from ragtriage.text.markup import visible_text
-from ragtriage.text.numbers import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number
 from ragtriage.text.questions import question_type
 from ragtriage.text.sentences import split_sentences
 from ragtriage.text.values import MONEY, Value, values
+from ragtriage.text.words import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number
 
 _BETWEEN_ITEMS = re.compile(r"\s*(?:[>»›|·•→]|\s/\s)\s*")
 _STEPS = re.compile(r"[>»→]")

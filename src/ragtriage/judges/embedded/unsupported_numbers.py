@@ -6,16 +6,14 @@ calculated. A number that remains may be made up or may be a count, so it puts t
 wrong.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
 
 from ragtriage.judges.embedded.calculations import calculated_dates, calculated_numbers, is_small, nearly_equal
-from ragtriage.judges.embedded.rules import RULES
-from ragtriage.text.numbers import numbers_as_figures, numbers_in_figures
+from ragtriage.judges.embedded.readings import RULES
+from ragtriage.text.words import numbers_as_figures, numbers_in_figures
 
 _LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n[^\S\n]*\(?\d{1,2}[.)](?=\s|$)")
 """The number of a list's item, also of the next one that was cut off behind a sentence."""

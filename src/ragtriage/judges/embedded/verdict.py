@@ -1,7 +1,5 @@
 """From a probability to a verdict with its reason."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,8 +14,8 @@ from ragtriage.text.declines import declines
 from ragtriage.text.differences import agree, differ, differences, likely_place, opposite_words
 from ragtriage.text.pronouns import PRONOUN_WORDS
 from ragtriage.text.sentences import split_sentences
+from ragtriage.text.short_answers import is_yes, stated
 from ragtriage.text.values import values
-from ragtriage.text.yes_no import is_yes, stated
 
 NEAR = 0.6
 """From this share of a claim's words in one sentence on, an unsupported claim is one that the sentence contradicts."""

@@ -5,8 +5,6 @@ an older version are asked again, and those of other kinds stay. Comments and re
 `tests/judges/embedded/test_golden_verdicts.py` fails if an answer changed and its version didn't.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

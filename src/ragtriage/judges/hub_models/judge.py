@@ -1,30 +1,180 @@
 """A hub model as the judge of whether sources support a claim, beside the embedded judge, which does the rest."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-import os
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
+import re
+import tomllib
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import ClassVar
 
 from ragtriage.core.display import quoted
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.questions import KINDS, Kind, Question
-from ragtriage.core.verdicts import NOT_SUPPORTED, Answer, Components, Failure, Verdict, with_chance
+from ragtriage.core.validation import STRICT, validated
+from ragtriage.core.verdicts import NOT_SUPPORTED, Answer, Component, Components, Failure, Verdict, with_chance
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.claimed_text import asserted_text, without_attribution
 from ragtriage.judges.embedded.question_batches import QuestionBatcher
 from ragtriage.judges.embedded.verdict import questions_by_claim, weakest_answer
 from ragtriage.judges.hub_models.folder import HubFolder
-from ragtriage.judges.hub_models.languages import RULES, VERSION, components_in, undivided_reason
 from ragtriage.judges.hub_models.model import HubModel, PairChances, chunks
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.text.claims import split_claims
 from ragtriage.text.differences import differences, likely_place
 from ragtriage.text.language import language_name, language_of_text
+from ragtriage.text.markup import plain_text
+from ragtriage.text.questions import split_questions
+from ragtriage.text.sentences import TOGETHER, split_facts, split_sentences
+
+VERSION = 2
+"""Of these rules; part of the fingerprint of what they answer."""
+RULES: Mapping[Kind, Callable[[Question], Components]] = {
+    "claims": lambda q: split_claims(q.subject, q.query),
+    "facts": lambda q: split_facts(q.subject),
+    "questions": lambda q: split_questions(q.subject),
+    "sentences": lambda q: split_sentences(q.subject),
+}
+"""The kinds that are answered by where sentences end."""
+_LETTER = re.compile(r"(?:^|[\s(])[^\W\d_]\.$")
+_NUMBER = re.compile(r"(?:^|[\s(])\d{1,2}\.$")
+_WORD = re.compile(r"([^\W_]+°?)\.$")
+_BEGINS = ("¿", "¡")
+_SPACED = re.compile(r"\s[!?]+(?P<gap>\s+)(?=[\"'«“(]?\s?(?P<next>\w))")
+_INVERTED = re.compile(r"(?<=[.!?…])(?P<gap>\s*)(?=[¿¡])")
+_STOP = re.compile(r"[.!?…]+[\"'”’»)\]]*\s+[\"'«“(¿¡]?\s?(?P<next>\w)")
+_CLAUSE = re.compile(r"\s?;\s|(?P<short>\s?:\s|\s[–—]\s|\s¿)")
+_STATEMENT = 3
+"""Words from which on what stands before a colon, a dash or "¿" may state something."""
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageRules:
+    """Where a full stop ends no sentence, and where a question mark asks nothing."""
+
+    abbreviations: tuple[str, ...] = ()
+    """In small letters, without the full stop."""
+    ordinals: bool = False
+    """Whether a number of one or two digits with a full stop is an ordinal."""
+    conditions: tuple[str, ...] = ()
+    """With what a clause before "¿" begins that states nothing, in small letters."""
+    tags: tuple[str, ...] = ()
+    """What makes a statement ask for consent at its end, in small letters, without marks: `n'est-ce pas`."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = STRICT
+
+
+@cache
+def languages() -> Mapping[str, LanguageRules]:
+    """ISO 639-1 code → rules, of the languages that end sentences as English does."""
+    table = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
+    return {code: validated(LanguageRules, row, "rule") for code, row in table.items()}
+
+
+def undivided_reason(language: str) -> str | None:
+    """None where texts of this language are broken into sentences, else the reason why not."""
+    if language in languages():
+        return None
+    return (
+        f"claims, facts and sentences are told apart by full stops with a space behind them, which "
+        f"{language_name(language)} isn't known to be written with"
+    )
+
+
+def components_in(kind: Kind, question: Question, language: str) -> Components:
+    """The components of a text in another language than English.
+
+    Sentences stay whole: claims are told apart within a sentence, and remarks recognised, in English only. A sentence
+    that only asks is a remark all the same.
+    """
+    found, rules = RULES[kind](question), languages().get(language, LanguageRules())
+    # of a query only what asks is kept, by rules that read it as a whole
+    parts = found if kind == "questions" else [part for one in found for part in _cut(question.subject, one)]
+    return _joined(question.subject, parts, rules)
+
+
+def _cut(text: str, one: Component) -> Iterator[Component]:
+    """A component in pieces: unlike in English, a mark with a space before it ends a sentence, and "¿" begins one."""
+    begin, end = one.span or (0, 0)
+    raw = text[begin:end]
+    together = [m.span() for m in TOGETHER.finditer(raw)]
+    ends = [m for m in _SPACED.finditer(raw) if not m["next"].islower()] + [*_INVERTED.finditer(raw)]
+    cuts = sorted(m.span("gap") for m in ends if not any(a < m.start("gap") < b for a, b in together))
+    said = plain_text(raw)
+    if not cuts or not one.text.endswith(said):
+        yield one
+        return
+    before = one.text.removesuffix(said)
+    for a, b in zip([0, *(b for _, b in cuts)], [*(a for a, _ in cuts), len(raw)], strict=True):
+        piece = plain_text(raw[a:b])
+        yield replace(one, text=piece if a else before + piece, span=(begin + a, begin + b))
+
+
+def _joined(text: str, found: Iterable[Component], rules: LanguageRules) -> Components:
+    """Components with those put together between which no sentence ends."""
+    joined: list[Component] = []
+    for one in found:
+        last = joined[-1] if joined else None
+        said = text[slice(*(one.span or (0, 0)))]
+        # what looks like an English remark may be a claim here
+        remark = one.remark and only_asks(said, rules)
+        if (
+            last
+            and last.span
+            and one.span
+            and not said.startswith(_BEGINS)
+            and _goes_on(text[slice(*last.span)], rules)
+        ):
+            between = text[last.span[1] : one.span[0]]
+            if not between.strip() and "\n" not in between:
+                span = (last.span[0], one.span[1])
+                whole = text[slice(*span)]
+                joined[-1] = replace(last, text=whole, span=span, remark=remark and only_asks(whole, rules))
+                continue
+        joined.append(replace(one, remark=remark))
+    return tuple(joined)
+
+
+def only_asks(said: str, rules: LanguageRules) -> bool:
+    """Whether a sentence asks and surely states nothing: where it might, it isn't lost as a remark.
+
+    A statement may stand before a full stop that wasn't taken for an end ("99 Mio. Haben Sie …?"), before a semicolon,
+    before a "¿" within the sentence, or before one of the `tags` that ask for consent ("Es kostet 99 Euro, oder?").
+    """
+    said = said.strip()
+    if not said.endswith("?"):
+        return False
+    asked = said.rstrip("?! \u00a0\u202f")
+    head, _, tail = asked.rpartition(",")
+    if head and tail.strip().lstrip("¿").replace("’", "'").lower() in rules.tags:
+        return False
+    if said.startswith("¿") and said.count("¿") == 1 and "?" not in asked:
+        return True
+    for stop in _STOP.finditer(asked):
+        numbered = stop["next"].isdigit() and _goes_on(asked[: stop.start() + 1], rules)
+        if not numbered and not stop["next"].islower():
+            return False
+    for clause in _CLAUSE.finditer(asked):
+        words = asked[: clause.start()].lower().split()
+        conditional = clause[0].endswith("¿") and words and words[0] in rules.conditions
+        if clause["short"] is None or (len(words) >= _STATEMENT and not conditional):
+            return False
+    return True
+
+
+def _goes_on(said: str, rules: LanguageRules) -> bool:
+    """Whether a sentence goes on behind this part of it."""
+    word = _WORD.search(said)
+    if not word:
+        return False
+    return (
+        _LETTER.search(said) is not None
+        or (rules.ordinals and _NUMBER.search(said) is not None)
+        or word[1].lower() in rules.abbreviations
+    )
+
 
 ANSWERS = 3
 """The version of how answers are made of what a model says; raise it when they change."""
@@ -34,10 +184,6 @@ STEP = 32
 """Chunks differ in size by so many word pieces, so that claims of similar length share them."""
 UNDECIDED = 0.02
 """The chance of a claim of which nothing is left to be held against anything."""
-CPU_RATE, GPU_RATE = 30e9, 10e12
-"""Multiplications and additions a second of a laptop's core, and of a GPU: rough figures."""
-CHARACTERS = 4
-"""Of a word piece, in English; other languages need more pieces."""
 _WORKING = 400_000_000
 """Bytes beside the weights: the packages, a batch."""
 _ENGLISH = "en"
@@ -79,18 +225,13 @@ class HubModelJudge:
         shown = ", ".join(named[:_SHOWN]) + (f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else "")
         return f"the hub model {self.name()} reads {shown}, and this case seems to be in {language_name(language)}"
 
-    def estimate(self, questions: Sequence[Question]) -> Estimate:
-        """The time that it takes on this machine, roughly: two operations for each number of the model and piece."""
-        pieces = sum(self._pieces(question) for question in questions)
-        if not pieces:
-            return Estimate()
-        rate = GPU_RATE if Path("/dev/nvidiactl").exists() else CPU_RATE * (os.cpu_count() or 1)
-        return Estimate(seconds=2.0 * self.folder.parameters()[1] * pieces / rate)
+    def estimate(self, questions: Sequence[Question]) -> Estimate:  # noqa: ARG002 - it costs nothing
+        """Nothing that is paid for."""
+        return Estimate()
 
     def memory(self) -> int:
-        """Bytes that it takes at work, roughly: safetensors are brought to single precision, ONNX stays as it is."""
-        folder = self.folder
-        return _WORKING + (folder.size() if folder.onnx else 4 * folder.parameters()[0])
+        """Bytes that it takes at work, roughly."""
+        return _WORKING + self.folder.size()
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """Yield (position, answer); questions of concurrent callers are worked on together."""
@@ -107,10 +248,6 @@ class HubModelJudge:
     def close(self) -> None:
         """Let the model go; a later question loads it again."""
         self._model.close()
-
-    def _pieces(self, question: Question) -> int:
-        texts, own = sum(map(len, question.evidence)), len(question.subject)
-        return (texts + own * max(1, texts // (self.folder.length * CHARACTERS))) // CHARACTERS
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer]:
         """One answer a question. Runs in a thread; what fails together is asked again one by one."""

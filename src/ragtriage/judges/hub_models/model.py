@@ -1,10 +1,7 @@
-"""A hub model at work: pairs of texts in, probabilities out; run by onnxruntime, or by transformers and torch."""
-
-from __future__ import annotations
+"""A hub model at work: pairs of texts in, probabilities out; run by onnxruntime."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -116,9 +113,6 @@ PLACES = 4
 ModelArray = NDArray[Any]
 ModelRun = Callable[[ModelArray, ModelArray, ModelArray], ModelArray]
 """Ids of word pieces, mask and types, each (b, n) of int64 → logits (b, labels)."""
-_LOADING = threading.Lock()
-"""transformers is imported bit by bit, and changes its own classes while it loads a model: two threads at once would
-find half of it, or leave weights untied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +130,7 @@ class HubModel:
 
     def __init__(self, folder: HubFolder) -> None:
         self.folder = folder
-        self.runtime = _runtime(folder)
+        self.runtime = _runtime()
         """What answers depend on beside the files: what runs it, in which version, on what."""
         self._lock = threading.Lock()
         self._loaded: tuple[Any, ModelRun] | None = None
@@ -191,8 +185,7 @@ class HubModel:
 
     def _opened(self) -> tuple[Any, ModelRun]:
         if self._loaded is None:
-            run = _with_onnx if self.folder.onnx else _with_torch
-            self._loaded = _tokenizer(self.folder.path / "tokenizer.json"), run(self.folder)
+            self._loaded = _tokenizer(self.folder.path / "tokenizer.json"), _with_onnx(self.folder)
         return self._loaded
 
 
@@ -227,17 +220,11 @@ def _softmax(logits: ModelArray) -> ModelArray:
     return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
 
 
-def _runtime(folder: HubFolder) -> str:
+def _runtime() -> str:
     """See `HubModel.runtime`; nothing is loaded for it but onnxruntime's list of devices."""
-    packages = ("tokenizers",) if folder.onnx else ("tokenizers", "torch", "transformers")
-    if any(find_spec(name) is None for name in packages):
-        raise MissingExtraError(
-            *(("hub models", "readers-onnx") if folder.onnx else ("hub models with safetensors", "readers"))
-        )
-    if folder.onnx:
-        return f"onnxruntime {version('onnxruntime')} {'cuda' if _providers()[0].startswith('CUDA') else 'cpu'}"
-    device = "cuda" if Path("/dev/nvidiactl").exists() else "cpu"
-    return f"torch {version('torch')} transformers {version('transformers')} {device}"
+    if find_spec("tokenizers") is None:
+        raise MissingExtraError("hub models", "readers")
+    return f"onnxruntime {version('onnxruntime')} {'cuda' if _providers()[0].startswith('CUDA') else 'cpu'}"
 
 
 def _tokenizer(path: Path) -> Any:
@@ -265,11 +252,9 @@ def _with_onnx(folder: HubFolder) -> ModelRun:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     try:
-        session = onnxruntime.InferenceSession(str(folder.weights[0]), options, providers=_providers())
+        session = onnxruntime.InferenceSession(str(folder.weights), options, providers=_providers())
     except Exception as error:
-        raise JudgeError(
-            f"the model {folder.weights[0]} can't be loaded by onnxruntime: {_in_a_line(error)}"
-        ) from error
+        raise JudgeError(f"the model {folder.weights} can't be loaded by onnxruntime: {_in_a_line(error)}") from error
     names = {one.name for one in session.get_inputs()}
 
     def run(ids: ModelArray, mask: ModelArray, types: ModelArray) -> ModelArray:
@@ -277,57 +262,6 @@ def _with_onnx(folder: HubFolder) -> ModelRun:
         return np.asarray(session.run(None, {name: given[name] for name in names})[0], np.float32)
 
     return run
-
-
-def _with_torch(folder: HubFolder) -> ModelRun:
-    with _LOADING:
-        import torch  # noqa: PLC0415 - an optional package
-        import transformers  # noqa: PLC0415 - an optional package
-
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        with _quiet(transformers.utils.logging):
-            try:
-                # a class of transformers' own: code that lies in the folder is never run
-                model, told = transformers.AutoModelForSequenceClassification.from_pretrained(
-                    folder.path,
-                    local_files_only=True,
-                    trust_remote_code=False,
-                    use_safetensors=True,
-                    output_loading_info=True,
-                )
-                model = model.float().to(device).eval()
-            except Exception as error:
-                raise JudgeError(
-                    f"the model in {folder.path} can't be loaded: {_in_a_line(error)}; the folder may be incomplete, "
-                    "or need a newer transformers"
-                ) from error
-    wrong = sorted(map(str, {*told["missing_keys"], *told.get("mismatched_keys", ())}))
-    if wrong := [name for name in wrong if "position_ids" not in name]:  # it would answer at random
-        raise JudgeError(
-            f"the weights in {folder.path} don't fit its configuration: {', '.join(wrong[:3])}"
-            f"{' …' if len(wrong) > 3 else ''} missing or of another shape"
-        )
-    typed = getattr(model.config, "type_vocab_size", 0) > 1
-
-    def run(ids: ModelArray, mask: ModelArray, types: ModelArray) -> ModelArray:
-        given = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": types} if typed else {})
-        with torch.inference_mode():
-            said = model(**{name: torch.from_numpy(value).to(device) for name, value in given.items()})
-        return np.asarray(said.logits.float().cpu().numpy())
-
-    return run
-
-
-@contextmanager
-def _quiet(logging: Any) -> Iterator[None]:
-    """No progress bars and no notes: what is wrong with a folder is an error here."""
-    before = logging.get_verbosity()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(before)
 
 
 def _in_a_line(error: Exception) -> str:

@@ -1,7 +1,5 @@
 """How many requests a server is sent, and where they wait until they may be sent: for a slot, their turn, money."""
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 from collections import deque
@@ -13,7 +11,7 @@ from typing import Protocol
 
 from ragtriage.core.errors import JudgeError, Stopped
 from ragtriage.judges.budget import Ledger
-from ragtriage.judges.llm.messages import Reply
+from ragtriage.judges.llm.options import Reply
 from ragtriage.judges.protocol import TURN
 
 MINUTE = 60.0

@@ -12,16 +12,17 @@ from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import ConfigError, JudgeError, Stopped, StoreError
 from ragtriage.judges.budget import Ledger, request_limit_reached
 from ragtriage.judges.llm.channel import RetriesExhausted
-from ragtriage.judges.llm.messages import (
+from ragtriage.judges.llm.options import (
     ExchangeError,
+    LLMOptions,
     ModelUnusable,
+    Price,
     Prompt,
     RateLimited,
     Reply,
     RequestRejected,
     TransientError,
 )
-from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.pending_requests import Pending, PendingRequests, Ticket, TicketBook, Tickets, key_of
 from ragtriage.judges.llm.providers import model_named
 from ragtriage.judges.llm.pydantic_ai_calls import (

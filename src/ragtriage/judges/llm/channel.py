@@ -1,7 +1,5 @@
 """Lets requests through to a model: how many at once, how often, how often again, and for how much money."""
 
-from __future__ import annotations
-
 import asyncio
 import random as chance
 import time
@@ -13,10 +11,12 @@ from typing import Generic, NoReturn, TypeVar
 from ragtriage.core.errors import JudgeError
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.admission import Admission, ConcurrencyController, MinuteLimits
-from ragtriage.judges.llm.messages import (
+from ragtriage.judges.llm.options import (
     ExchangeError,
+    LLMOptions,
     MalformedReply,
     ModelUnusable,
+    Price,
     Prompt,
     RateLimited,
     Reply,
@@ -25,7 +25,6 @@ from ragtriage.judges.llm.messages import (
     ThinksFirst,
     TransientError,
 )
-from ragtriage.judges.llm.options import LLMOptions, Price
 
 T = TypeVar("T")
 

@@ -12,9 +12,8 @@ from ragtriage.core.display import quoted
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Failure, Verdict
 from ragtriage.judges.llm.channel import Channel, RetriesExhausted
-from ragtriage.judges.llm.messages import Reply, RequestRejected, TransientError, tokens_of
 from ragtriage.judges.llm.models import address_of, price_of, split_name
-from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.options import LLMOptions, Reply, RequestRejected, TransientError, tokens_of
 from ragtriage.judges.llm.transport import Embedder
 from ragtriage.judges.protocol import Estimate
 

@@ -1,7 +1,5 @@
 """Texts from outside, made safe to stand in a prompt: they are data, and no text can leave its fence."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

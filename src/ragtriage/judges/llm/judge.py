@@ -1,7 +1,5 @@
 """The judge that asks a language model."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol, TypeVar
@@ -9,12 +7,11 @@ from typing import Protocol, TypeVar
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
 from ragtriage.judges.llm.channel import RetriesExhausted
-from ragtriage.judges.llm.json_form import JsonForm
 from ragtriage.judges.llm.kinds import ASKED_KINDS
 from ragtriage.judges.llm.letters import Explain, LetterForm
-from ragtriage.judges.llm.messages import Prompt, Reply
-from ragtriage.judges.llm.options import Price
+from ragtriage.judges.llm.options import Price, Prompt, Reply
 from ragtriage.judges.llm.prompts import ASKED, Prompts
+from ragtriage.judges.llm.reply_json import JsonForm
 from ragtriage.judges.llm.requests import Form, ReadReply, Request, TooFewQuestions, group_questions
 from ragtriage.judges.protocol import ARRIVED, Arrived, Estimate, RequestReply, by_requests
 
@@ -92,7 +89,7 @@ class LLMJudge:
         return None if kind in ASKED else f"a language model isn't asked for {kind}"
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
-        """Requests, and tokens by their length: see `ragtriage.judges.llm.messages.tokens_of`."""
+        """Requests, and tokens by their length: see `ragtriage.judges.llm.options.tokens_of`."""
         total = Estimate(price=None if self._price is None else 0.0) if questions else Estimate()
         for request in group_questions([q for q in questions if q.kind in ASKED], self._batch_size):
             sent, back = self._form.render(request).tokens, self._form.reply_tokens(request)

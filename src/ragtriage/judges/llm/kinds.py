@@ -7,8 +7,6 @@ reply is read another way, raise the versions of its kinds here: stored answers 
 A form says what a reply holds for a question: the part of its schema, and how that part is read.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata
@@ -21,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Component, Components, Verdict
 from ragtriage.judges.llm.fencing import quoted, visible
-from ragtriage.judges.llm.messages import MalformedReply
+from ragtriage.judges.llm.options import MalformedReply
 from ragtriage.text.sentences import split_sentences
 
 JsonSchema = dict[str, Any]
@@ -317,7 +315,5 @@ ASKED_KINDS: Mapping[Kind, AskedKind] = {
     "questions_answered_by": AskedKind(the_response, _count, WRITTEN_QUESTIONS),
     "needed_sentences": AskedKind(the_source_and_query, _nothing, lists("needed_sentences"), about_query=True),
     "holds": AskedKind(the_texts, _subject, VERDICT),
-    "reworded": AskedKind(the_response, _nothing, lists("reworded")),
-    "altered": AskedKind(the_response, _nothing, lists("altered")),
 }
 """All but those that no model is asked: rules split sentences, embeddings compare."""

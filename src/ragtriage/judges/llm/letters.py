@@ -5,8 +5,6 @@ reason never changes a verdict. What is broken up or written stands in lists bel
 every form: a sentence of theirs that begins with `why` or `quote` is left out where neither is asked for.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +13,10 @@ from typing import Any, Literal
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import CHECK, NOT_SUPPORTED, Answer, Answered, Verdict
 from ragtriage.judges.llm.kinds import ASKED_KINDS
-from ragtriage.judges.llm.messages import MalformedReply, NoLetter, Prompt, Reply, ThinksFirst
-from ragtriage.judges.llm.probabilities import Chances, chances_at, letter_of
+from ragtriage.judges.llm.options import MalformedReply, NoLetter, Prompt, Reply, ThinksFirst
 from ragtriage.judges.llm.prompts import Prompts
 from ragtriage.judges.llm.reply_json import without_thoughts
-from ragtriage.judges.llm.reply_lines import Letter, ReplyLines, read_lines
+from ragtriage.judges.llm.reply_lines import Chances, Letter, ReplyLines, chances_at, letter_of, read_lines
 from ragtriage.judges.llm.requests import (
     LONGEST,
     THOUGHT,

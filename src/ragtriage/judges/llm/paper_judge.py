@@ -4,12 +4,9 @@ The steps, the scales and the forms of the replies are those of the paper's appe
 our own. The appendix has no prompt for the matches of the two coverages: ours has the form of that for groundedness.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -20,11 +17,10 @@ from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.fencing import clean, fence, visible
 from ragtriage.judges.llm.judge import AskModel
 from ragtriage.judges.llm.kinds import in_order
-from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply, tokens_of
-from ragtriage.judges.llm.options import Price
+from ragtriage.judges.llm.options import MalformedReply, Price, Prompt, Reply, tokens_of
 from ragtriage.judges.llm.reply_json import without_thoughts
 from ragtriage.judges.llm.requests import THOUGHT
-from ragtriage.judges.protocol import ARRIVED, REQUEST, Arrived, Estimate, merged
+from ragtriage.judges.protocol import ARRIVED, Arrived, Estimate, RequestReply, by_requests
 
 VERDICT_TOKENS = 12
 """About what a word of a scale between its tags takes."""
@@ -170,24 +166,15 @@ class PaperJudge:
                 total += Estimate(1, sent, back, self._price.of(sent, back) if self._price else None)
         return total
 
-    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+    def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """See `ragtriage.judges.protocol.Judge.ask`."""
-        places: dict[Question, list[int]] = {}
-        for position, question in enumerate(questions):
-            if reason := self.unsupported_reason(question.kind, ""):
-                yield position, Failure(reason)
-            else:
-                places.setdefault(question, []).append(position)
-        arrived, asked = ARRIVED.get(), list(places)
-        async with aclosing(merged([self._stream(question, arrived) for question in asked])) as answers:
-            async for which, _, (request_id, answer) in answers:
-                for position in places[asked[which]]:
-                    REQUEST.set(request_id)
-                    yield position, answer
+        return by_requests(questions, MODULES, "a model under the paper's protocol", self._streams)
 
-    async def _stream(
-        self, question: Question, arrived: Arrived | None
-    ) -> AsyncIterator[tuple[int, tuple[str, Answer]]]:
+    def _streams(self, distinct: Sequence[Question]) -> list[AsyncIterator[tuple[int, RequestReply]]]:
+        arrived = ARRIVED.get()
+        return [self._stream(question, arrived) for question in distinct]
+
+    async def _stream(self, question: Question, arrived: Arrived | None) -> AsyncIterator[tuple[int, RequestReply]]:
         prompt, module = self._prompt(question), MODULES[question.kind]
         request_id = hashlib.blake2b(prompt.user.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
@@ -204,7 +191,7 @@ class PaperJudge:
             answer = await self._ask(prompt, read)
         except RetriesExhausted as error:
             answer = Failure(str(error))
-        yield 0, (request_id, answer)
+        yield 0, (request_id, {question: answer})
 
     def _prompt(self, question: Question) -> Prompt:
         module = MODULES[question.kind]

@@ -14,8 +14,9 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import JudgeError, RagtriageError
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.channel import GROWTH, RetriesExhausted
-from ragtriage.judges.llm.messages import (
+from ragtriage.judges.llm.options import (
     ExchangeError,
+    LLMOptions,
     MalformedReply,
     ModelUnusable,
     Prompt,
@@ -23,7 +24,6 @@ from ragtriage.judges.llm.messages import (
     Reply,
     TransientError,
 )
-from ragtriage.judges.llm.options import LLMOptions
 
 if TYPE_CHECKING:
     from pydantic_ai.models.batch import Batch

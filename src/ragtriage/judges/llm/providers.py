@@ -180,11 +180,7 @@ _INSTALL = re.compile(r"pip install \"([^\"]+)\"")
 
 
 def check_provider(name: str) -> None:
-    """Refuse a provider that nobody knows, as far as that is known without its package.
-
-    Raises:
-        ConfigError: there is none of that name.
-    """
+    """Refuse a provider that nobody knows, as far as that is known without its package."""
     kind, _ = split_name(name)
     if kind in PROVIDERS:
         return

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from ragtriage.core.display import shortened
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.llm.messages import (
+from ragtriage.judges.llm.models import address_of, price_of_reply, public_address, split_name
+from ragtriage.judges.llm.options import (
     ExchangeError,
+    LLMOptions,
     ModelUnusable,
+    Price,
     Prompt,
     RateLimited,
     Reply,
@@ -22,10 +25,8 @@ from ragtriage.judges.llm.messages import (
     TransientError,
     tokens_of,
 )
-from ragtriage.judges.llm.models import address_of, price_of_reply, public_address, split_name
-from ragtriage.judges.llm.options import LLMOptions, Price
-from ragtriage.judges.llm.probabilities import tokens_of_reply
 from ragtriage.judges.llm.providers import PROVIDERS, ProviderRequirements
+from ragtriage.judges.llm.reply_lines import tokens_of_reply
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -178,19 +179,19 @@ class Endpoint:
 def server_words(error: Any) -> str:
     """A server's own words in an error of pydantic-ai's, as far as they can be found."""
     body = getattr(error, "body", None)
-    return " ".join(_texts(body)) if body else str(getattr(error, "message", None) or error)
+    return " ".join(texts_in(body)) if body else str(getattr(error, "message", None) or error)
 
 
-def _texts(body: Any) -> Iterator[str]:
+def texts_in(body: Any) -> Iterator[str]:
     """The message in the body of an answer, and what it is about, whoever wrote it."""
     if isinstance(body, str):
         yield body
     elif isinstance(body, Mapping):
         for key in ("error", "Error", "message", "Message", "detail", "msg", "loc", "param"):
-            yield from _texts(body.get(key))
+            yield from texts_in(body.get(key))
     elif isinstance(body, (list, tuple)):
         for one in body:
-            yield from _texts(one)
+            yield from texts_in(one)
 
 
 def _root(error: BaseException) -> str:

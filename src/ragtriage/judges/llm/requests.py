@@ -4,8 +4,6 @@ Questions about the same evidence share a request, those of one kind or several.
 what is asked about it, then the questions. A form says how the reply is to be written, and reads it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -20,7 +18,7 @@ from ragtriage.judges.llm.kinds import (
     TextLabel,
     the_source_and_query,
 )
-from ragtriage.judges.llm.messages import MalformedReply, Prompt, Reply, tokens_of
+from ragtriage.judges.llm.options import MalformedReply, Prompt, Reply, tokens_of
 from ragtriage.judges.llm.prompts import Prompts
 
 

@@ -1,7 +1,5 @@
 """Texts that a model is asked to write: over the channel of its verdicts, and kept as they come."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -14,7 +12,7 @@ from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.judge import AskModel
 from ragtriage.judges.llm.kinds import object_schema, texts_in
-from ragtriage.judges.llm.messages import Prompt, Reply
+from ragtriage.judges.llm.options import Prompt, Reply
 from ragtriage.judges.llm.reply_json import json_object
 from ragtriage.judges.wrappers.cached import KEY_SIZE, AnswerMemory, CachedAnswer
 

@@ -7,9 +7,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
-from ragtriage.judges.llm.messages import Prompt, Reply, RequestRejected, TransientError, tokens_of
 from ragtriage.judges.llm.models import price_of
-from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.options import LLMOptions, Prompt, Reply, RequestRejected, TransientError, tokens_of
 from ragtriage.judges.llm.providers import embedder_named, fast_client, model_named
 from ragtriage.judges.llm.pydantic_ai_calls import (
     Endpoint,
@@ -94,7 +93,7 @@ class ModelTransport:
         self._here = PerEventLoop(self._open, _close)
 
     async def send(self, prompt: Prompt) -> Reply:
-        """See `ragtriage.judges.llm.messages.Send`."""
+        """See `ragtriage.judges.llm.options.Send`."""
         response = await _within(self._options.timeout, self._endpoint, self._ask(prompt))
         return reply_of(response, prompt, self._price, own_price=self._options.price is not None)
 

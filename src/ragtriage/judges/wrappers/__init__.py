@@ -1,12 +1,11 @@
 """Judges around judges: each fulfils the judge protocol by asking others.
 
-`Cached` stands innermost, right around a judge that costs something; `Rethresholded`, `Routed`, `Jury` and `Cascade`
+`Cached` stands innermost, right around a judge that costs something; `Changed`, `Routed`, `Jury` and `Cascade`
 around cached ones.
 """
 
 from ragtriage.judges.wrappers.cached import AnswerKeys, AnswerMemory, Cached, CachedAnswer, InMemory
-from ragtriage.judges.wrappers.changed import Rethresholded, Reweighed
-from ragtriage.judges.wrappers.combined import Cascade, Jury, Routed
+from ragtriage.judges.wrappers.combined import Cascade, Changed, Jury, Routed
 
 __all__ = [
     "AnswerKeys",
@@ -14,9 +13,8 @@ __all__ = [
     "Cached",
     "CachedAnswer",
     "Cascade",
+    "Changed",
     "InMemory",
     "Jury",
-    "Rethresholded",
-    "Reweighed",
     "Routed",
 ]

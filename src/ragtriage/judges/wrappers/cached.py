@@ -1,7 +1,5 @@
 """Answers from memory what was answered before: what keeps answers, its keys, and the judge that looks there first."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections import OrderedDict
@@ -50,10 +48,6 @@ class AnswerMemory(Protocol):
         """Keep answers, none of them a failure, with what they cost; a key that is known stays as it is.
 
         They may wait for others for a moment, at most to `flush`.
-
-        Args:
-            entries: the answers.
-            spent: what was spent so far by whoever gives them, on these and all before.
         """
         ...
 

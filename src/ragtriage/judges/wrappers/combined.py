@@ -1,4 +1,4 @@
-"""Several judges as one: each kind of question to its judge, a jury that votes, or a cheap judge before another."""
+"""Judges around judges: other thresholds or chances, each kind to its judge, a jury that votes, a cheap one first."""
 
 from __future__ import annotations
 
@@ -7,13 +7,117 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from types import MappingProxyType
 
 from ragtriage.core.display import shortened
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
-from ragtriage.core.verdicts import Answer, Answered, Failure, Verdict
-from ragtriage.judges.decision_thresholds import BANDS, Band
+from ragtriage.core.verdicts import Answer, Answered, Failure, Verdict, log_odds, shifted, with_chance
+from ragtriage.judges.decision_thresholds import (
+    BANDS,
+    BASE_RATES,
+    BINARY,
+    ODDS,
+    WITHOUT_PROBABILITY,
+    Band,
+    ChanceCurve,
+    DecisionThreshold,
+)
 from ragtriage.judges.protocol import REQUEST, Estimate, Judge, closing_stream, merged
+
+
+class Changed:
+    """Asks a judge and changes what it answers: by other decision thresholds, then with other chances.
+
+    It belongs around `Cached`: what was answered stays known however it is changed. A threshold or curve that was
+    fitted for another version of the judge is refused. A verdict without a probability keeps its value. One without a
+    chance gets that of its kind's curve; without a curve it stays as it is.
+
+    `base_rates` are the shares of yes that are expected, in place of those at which the chances are calibrated: a
+    curve's `rate`, else that of `BASE_RATES`. If `binary`, chances are dropped after that, so that every verdict counts
+    as 1 or 0.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        thresholds: Mapping[Kind, DecisionThreshold] = MappingProxyType({}),
+        base_rates: Mapping[str, float] = MappingProxyType({}),
+        curves: Mapping[Kind, ChanceCurve] = MappingProxyType({}),
+        *,
+        binary: bool = False,
+    ) -> None:
+        for table, fitted in (("decision_thresholds", thresholds), ("chance_curves", curves)):
+            for kind, one in fitted.items():
+                own = judge.fingerprint(kind)
+                if one.fingerprint and one.fingerprint != own:
+                    raise ConfigError(
+                        f"[{table}.{kind}] was fitted for {one.judge} as {one.fingerprint}, and it is {own} now: "
+                        "calibrate again with `ragtriage trust calibrate`, or take the table out of the settings"
+                    )
+        self._judge = judge
+        self._thresholds, self._curves, self._binary = dict(thresholds), dict(curves), binary
+        calibrated: dict[str, float | None] = {**BASE_RATES}
+        calibrated.update((kind, curve.rate) for kind, curve in curves.items())
+        self._shifts = {kind: _shift(kind, rate, calibrated[kind]) for kind, rate in base_rates.items()}
+        self.name = judge.name
+        self.unsupported_reason = judge.unsupported_reason
+        self.estimate = judge.estimate
+
+    def fingerprint(self, kind: Kind) -> str:
+        """The inner judge's, with what is changed for this kind."""
+        own = self._judge.fingerprint(kind)
+        for fitted in (self._thresholds.get(kind), self._curves.get(kind)):
+            own = own if fitted is None else fitted.marked(own)
+        moved = f"{ODDS}{self._shifts[kind]:+.3f}" if kind in self._shifts else ""
+        return own + moved + BINARY * (self._binary and kind not in WITHOUT_PROBABILITY)
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """See `Judge.ask`."""
+        async with closing_stream(self._judge.ask(questions)) as answers:
+            async for position, answer in answers:
+                yield position, self._changed(questions[position].kind, answer)
+
+    def _changed(self, kind: Kind, answer: Answer) -> Answer:
+        """Decided by the threshold of its kind, with its chance told by a curve, moved, or dropped."""
+        if kind in self._thresholds:
+            answer = rethresholded(answer, self._thresholds[kind])
+        if not isinstance(answer, Verdict) or answer.value == "unknown":
+            return answer
+        if answer.chance is None and kind in self._curves:
+            answer = with_chance(answer, self._curves[kind].of(answer))
+        if answer.chance is None:
+            return answer
+        moved = with_chance(answer, shifted(answer.chance, self._shifts[kind])) if kind in self._shifts else answer
+        return replace(moved, chance=None) if self._binary else moved
+
+
+def rethresholded(answer: Answer, threshold: DecisionThreshold) -> Answer:
+    """One answer, decided there."""
+    if not isinstance(answer, Verdict) or answer.score is None:
+        return answer
+    score = answer.score
+    value: Answered = "yes" if score >= threshold.yes else "no" if score < threshold.no else "unknown"
+    # the threshold says where the odds are even; beyond its ends a verdict is taken at its word
+    even = threshold.yes if answer.chance is not None and 0.0 < threshold.yes < 1.0 and value != "unknown" else None
+    chance = None if even is None else shifted(score, -log_odds(even))
+    if value == answer.value and chance is not None:
+        return with_chance(answer, chance)
+    if value == answer.value:
+        return answer if chance == answer.chance else replace(answer, chance=chance)
+    confidence = {"yes": score, "no": 1.0 - score, "unknown": max(score, 1.0 - score)}[value]
+    # how often such a no is right was measured at the judge's own threshold: it is shown as one to be checked
+    return replace(answer, value=value, confidence=confidence, sure=answer.sure and value != "no", chance=chance)
+
+
+def _shift(kind: str, expected: float, calibrated: float | None) -> float:
+    """By how much log odds move from one base rate to another."""
+    if calibrated is None:
+        raise ConfigError(
+            f"[chance_curves.{kind}] lacks the share of yes among its labels, rate, from which a base rate moves the "
+            "odds: calibrate again with `ragtriage trust calibrate`, or leave the base rate out"
+        )
+    return log_odds(expected) - log_odds(calibrated)
 
 
 class Routed:

@@ -3,8 +3,6 @@
 It is written out of the files that come with the package; only its database is made.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -38,11 +36,7 @@ class Example:
 
 
 def write_example(folder: Path) -> Example:
-    """Write the example into a folder, which is made if it isn't there; an example that is there is replaced.
-
-    Raises:
-        InputError: the folder holds something else, or can't be written.
-    """
+    """Write the example into a folder, which is made if it isn't there; an example that is there is replaced."""
     shipped = files(__package__)
     documents = [(one.name, one.read_text("utf-8")) for one in (shipped / DOCUMENTS).iterdir()]
     beside = {name: (shipped / name).read_text("utf-8") for name in (STATED, GAPS, APPLICATION)}

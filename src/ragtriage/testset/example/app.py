@@ -13,8 +13,6 @@ Retrieval counts every word alike. So a long question, with its many words that 
 long documents.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -3,8 +3,6 @@
 That takes the packages of the extra `testset`; where they are missing, a command says so before it begins.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ragtriage.core.errors import MissingExtraError

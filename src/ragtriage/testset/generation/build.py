@@ -1,7 +1,5 @@
 """The steps from a database to questions, each from the files before it to its own, or all in one go."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter, defaultdict
@@ -21,7 +19,6 @@ from ragtriage.testset.generation.fillings import (
     FillingOptions,
     fill_template,
     json_line,
-    partly_filled,
     read_fillings,
 )
 from ragtriage.testset.generation.phrasing import criteria_named, phrase
@@ -35,10 +32,9 @@ from ragtriage.testset.generation.sampling import (
     half_width,
     sample,
 )
-from ragtriage.testset.generation.schema import read_schema, schema_text
+from ragtriage.testset.generation.schema import read_schema, schema_text, write_whole
 from ragtriage.testset.generation.template_files import phrasings_text, read_phrasings, read_templates, templates_text
 from ragtriage.testset.generation.value_combinations import CombinationKind, CombinationSampler
-from ragtriage.testset.generation.yaml_files import write_whole
 
 NAME = "made.json"
 
@@ -86,9 +82,6 @@ def write_if_needed(
 
     A file that wasn't made here is used as it stands. The folder's `made.json` keeps what every file was made from.
     `sources` is what it is made from, see `digest_of`. With `again` it is made anew, also if it was edited by hand.
-
-    Raises:
-        InputError: its sources have changed, and it was edited by hand; or a file can't be read or written.
     """
     if path.is_dir():
         raise InputError(f"{path}: is a folder: name a file")
@@ -190,12 +183,8 @@ def make_fillings(
     again: bool = False,
     progress: TemplateProgress | None = None,
 ) -> BuildStep:
-    """Write `fillings.jsonl` from `schema.yaml`, `templates.yaml` and an open database.
-
-    Every template is kept as soon as it is filled, so that an interrupted step goes on where it was.
-    """
+    """Write `fillings.jsonl` from `schema.yaml`, `templates.yaml` and an open database."""
     path = folder / FILLINGS
-    part = path.with_name(path.name + ".part")
     sources = (folder / SCHEMA, folder / TEMPLATES, database.state(), asdict(terms))
 
     def make() -> tuple[str, BuildStep]:
@@ -205,22 +194,17 @@ def make_fillings(
                 f"schema.yaml is of a {schema.dialect} database, and {database.shown} is one of {database.dialect}"
             )
         templates, refused = read_templates(folder / TEMPLATES, schema)
-        with partly_filled(part, digest_of(*sources)) as (done, keep):
-            sampler = CombinationSampler(database, schema, terms.seed)
-            for number, template in enumerate(templates):
-                if progress:
-                    progress(number, len(templates))
-                if template.id not in done:
-                    keep(fill_template(template, schema, sampler, database, terms))
-        results = [done[template.id] for template in templates]
+        sampler = CombinationSampler(database, schema, terms.seed)
+        results = []
+        for number, template in enumerate(templates):
+            if progress:
+                progress(number, len(templates))
+            results.append(fill_template(template, schema, sampler, database, terms))
         numbers = _filled_numbers(results)
         text = "".join(json_line(asdict(filling)) for one in results for filling in one.fillings)
         return text, BuildStep(path, made=True, numbers=numbers, refused=refused)
 
-    step = write_if_needed(path, sources, make, again=again)
-    if step.made:
-        part.unlink()
-    return step
+    return write_if_needed(path, sources, make, again=again)
 
 
 def make_phrasings(
@@ -368,12 +352,7 @@ def build(
     again: bool = False,
     progress: TemplateProgress | None = None,
 ) -> list[BuildStep]:
-    """From an open database to `questions.jsonl`, each step's file in one folder; what is there already is kept.
-
-    Raises:
-        ConfigError: a term is wrong.
-        InputError: the database or a file can't be read or written, or nothing can be asked.
-    """
+    """From an open database to `questions.jsonl`, each step's file in one folder; what is there already is kept."""
     check_options(terms, folder)
     schema, templates = folder / SCHEMA, folder / TEMPLATES
     return [

@@ -1,7 +1,5 @@
 """A read-only database connection; every statement is limited in time and rows."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import threading
@@ -64,19 +62,10 @@ def address_of(url: str) -> URL:
 class OpenedDatabase:
     """A database that is open for reading; use it as a context manager.
 
-    Args:
-        url: a URL of SQLAlchemy's (`sqlite:///shop.sqlite`, `postgresql://…`, `duckdb:///shop.duckdb`), or a file.
-        limits: of every statement.
-
     Attributes:
         dialect: `sqlite`, `postgresql` or `duckdb`.
         shown: the address without its password.
         engine: SQLAlchemy's, which can't write either.
-
-    Raises:
-        ConfigError: the address can't be used.
-        InputError: there is no such database, or it can't be opened.
-        MissingExtraError: its driver isn't installed.
     """
 
     def __init__(self, url: str, limits: QueryLimits | None = None) -> None:
@@ -122,17 +111,7 @@ class OpenedDatabase:
     def rows(
         self, sql: str, parameters: Mapping[str, Any] | None = None, limit: int | None = None
     ) -> list[tuple[Any, ...]]:
-        """The rows of a SELECT, at most `limit` of them (by default the limit of all statements).
-
-        Args:
-            sql: with the parameters as `:name`.
-            parameters: name → value; every other colon is one of the SQL.
-            limit: how many rows are fetched.
-
-        Raises:
-            TooSlow: it took longer than it may.
-            InputError: the database refuses it.
-        """
+        """The rows of a SELECT, at most `limit` of them (by default the limit of all statements)."""
         given = dict(parameters or {})
         streaming = self.connection.execution_options(stream_results=True)
         with (

@@ -1,22 +1,19 @@
 """Templates filled with values and answered by the database: groups, each with one true answer."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from ragtriage.core.errors import InputError
-from ragtriage.core.files import open_private, private_folder, why_unreadable
+from ragtriage.core.files import why_unreadable
 from ragtriage.core.validation import STRICT, Invalid, validated
 from ragtriage.testset.answered_rows import AnswerType
 from ragtriage.testset.generation.database import OpenedDatabase, TooSlow
@@ -432,57 +429,3 @@ def _checked(one: Filling, known: Mapping[str, QueryTemplate]) -> Filling:
         if name not in one.values:
             raise Invalid(f"values lacks {name}")
     return one
-
-
-@contextmanager
-def partly_filled(
-    path: Path, inputs: str
-) -> Iterator[tuple[Mapping[str, FilledTemplate], Callable[[FilledTemplate], None]]]:
-    """What was filled so far by template, and what keeps one more, so that an interrupted step goes on.
-
-    The file has one template a line, under a digest of all that the step is made from; what was made from something
-    else is left.
-    """
-    done: dict[str, FilledTemplate] = {}
-    head = _encoded({"inputs": inputs})
-    whole = 0
-    try:
-        private_folder(path.parent)
-        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-        if lines[:1] == [head]:
-            whole = len(head)
-            for line in lines[1:]:
-                one = _whole(line)
-                if one is None:
-                    break
-                whole += len(line)
-                done[one.template] = one
-        file = open_private(path, "ab")
-        file.truncate(whole)
-    except OSError as error:
-        raise InputError(f"{path}: can't be written: {error.strerror or error}") from None
-    with file:
-
-        def write(data: bytes) -> None:
-            file.write(data)
-            file.flush()
-
-        def keep(one: FilledTemplate) -> None:
-            done[one.template] = one
-            write(_encoded(asdict(one)))
-
-        if not whole:
-            write(head)
-        yield done, keep
-
-
-def _encoded(values: Mapping[str, Any]) -> bytes:
-    return json_line(values).encode("utf-8", "replace")
-
-
-def _whole(line: bytes) -> FilledTemplate | None:
-    """What a line holds; None if it was cut off while it was written."""
-    try:
-        return validated(FilledTemplate, json.loads(line)) if line.endswith(b"\n") else None
-    except ValueError:
-        return None

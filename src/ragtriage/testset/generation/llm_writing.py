@@ -4,8 +4,6 @@ The criteria of templates are those of table 4 in GRAMMAR (Li, Liu and Gao), and
 of phrasings is told to the model once, and asked for again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Mapping, Sequence
@@ -16,7 +14,7 @@ from typing import Literal
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.verdicts import Failure
 from ragtriage.judges.llm.fencing import quoted
-from ragtriage.judges.llm.messages import Prompt
+from ragtriage.judges.llm.options import Prompt
 from ragtriage.judges.llm.text_writer import Lists, Writer, asking_for_lists
 from ragtriage.testset.generation.phrasing.criteria import (
     CRITERIA,
@@ -70,22 +68,7 @@ class TemplatesWritten:
 def write_templates(
     writer: Writer, schema: Schema, requirements: Sequence[str] = (), *, per_table: int = 10
 ) -> TemplatesWritten:
-    """Query templates by a language model: one request for every table that has something to ask for.
-
-    Args:
-        writer: the model; it sees the schema and no row.
-        schema: what it may ask about.
-        requirements: the user's own, in words: "join at least two tables".
-        per_table: how many it is asked for, at least 1.
-
-    Returns:
-        The usable templates in the order of the schema's tables, each once, and what was refused.
-
-    Raises:
-        ConfigError: `per_table` is below 1, or a requirement is empty.
-        MissingExtraError: the package that reads SQL isn't installed.
-        StoreError: what it writes can't be kept.
-    """
+    """Query templates by a language model: one request for every table that has something to ask for."""
     if per_table < 1:
         raise ConfigError(f"--per-table {per_table}: give at least 1")
     said = [" ".join(one.split()) for one in requirements]
@@ -212,20 +195,6 @@ def phrase_by_model(
     """Phrasings of query templates that a language model writes.
 
     Typing mistakes are made by rule in the plain questions that it writes, since a model would be paid for nothing.
-
-    Args:
-        writer: the model.
-        schema: the database's.
-        templates: with or without a shape.
-        criteria: a user's own as well.
-        per_criterion: how many phrasings, at least 1.
-        seed: of the typing mistakes.
-        values: see `ragtriage.testset.generation.phrasing.phrase`. The model doesn't see them.
-        together: the most criteria in one request.
-
-    Returns:
-        What was written. Where the model stopped, failed, or wrote too few, `stopped` and `without` say so; what was
-        paid for is kept, and the same call goes on from there.
     """
     if per_criterion < 1:
         raise ConfigError(f"--per-criterion {per_criterion}: give at least 1")

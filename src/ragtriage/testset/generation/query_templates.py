@@ -3,8 +3,6 @@
 They and the phrasings of one have placeholders `[album.title]`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

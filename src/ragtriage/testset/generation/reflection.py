@@ -1,7 +1,5 @@
 """A database's structure as a `Schema`: what it declares, and the words that a person would use for it."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 import warnings

@@ -1,7 +1,5 @@
 """Which questions are asked: a size, a balance of criteria, quotas, and how exact the result will be."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import defaultdict

@@ -1,6 +1,6 @@
 """Whether SQL may be a template: parsed in the database's dialect, held against the schema, refused with the reason."""
 
-from __future__ import annotations
+from __future__ import annotations  # without the extra, its names stand for nothing
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -164,9 +164,6 @@ def check_template(sql: str, schema: Schema, made_by: str = "written") -> QueryT
     It must be one SELECT of one column, of tables and columns of the schema, without `*` but in COUNT(*), without
     functions that could change anything, with at least one placeholder `[table.column]` in its conditions, and may not
     select what it filters on.
-
-    Raises:
-        RefusedSql: it can't be a template; the sentence says why.
     """
     parsed = parse_template(sql, schema)
     resolved = _resolved(parsed.tree, schema)
@@ -183,11 +180,7 @@ def check_template(sql: str, schema: Schema, made_by: str = "written") -> QueryT
 
 
 def parse_template(sql: str, schema: Schema) -> ParsedTemplate:
-    """SQL with placeholders as a tree.
-
-    Raises:
-        RefusedSql: it isn't one SELECT, or a placeholder isn't a column of the schema.
-    """
+    """SQL with placeholders as a tree."""
     known = {f"{table.name}.{column.name}".lower(): f"{table.name}.{column.name}"
              for table in schema.tables for column in table.columns}  # fmt: skip
     found: list[str] = []
@@ -227,9 +220,6 @@ def _resolved(tree: exp.Select, schema: Schema) -> dict[int, tuple[str, str]]:
     """The identity of every column of the tree → table and column of the schema.
 
     Columns of a subquery that aren't plain columns of a table are left out.
-
-    Raises:
-        RefusedSql: a table or column isn't there, or could be one of several.
     """
     found: dict[int, tuple[str, str]] = {}
     settled: set[int] = set()

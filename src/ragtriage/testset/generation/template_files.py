@@ -1,7 +1,5 @@
 """`templates.yaml` and `phrasings.yaml`: query templates and their phrasings as a person edits them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +8,8 @@ from typing import Any, ClassVar, TypeVar
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import STRICT
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate, placeholder_problem
-from ragtriage.testset.generation.schema import Schema
+from ragtriage.testset.generation.schema import Schema, YamlEntry, read_yaml, yaml_text
 from ragtriage.testset.generation.sql_checks import RefusedSql, check_template
-from ragtriage.testset.generation.yaml_files import YamlEntry, read_yaml, yaml_text
 
 TEMPLATES = """
 Query templates: SQL with placeholders [table.column], where values will stand. You may delete, edit and add some; a new

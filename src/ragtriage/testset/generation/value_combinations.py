@@ -1,6 +1,6 @@
 """Values for the placeholders of a template: combinations that occur together, sampled by the database's keys."""
 
-from __future__ import annotations
+from __future__ import annotations  # without the extra, its names stand for nothing
 
 import heapq
 import json
@@ -75,14 +75,7 @@ class CombinationSampler:
         self._keys: dict[tuple[str, int], list[int]] = {}
 
     def combinations(self, template: QueryTemplate, most: int, kind: CombinationKind = "occurring") -> Combinations:
-        """At most so many combinations of values.
-
-        Args:
-            template: whose placeholders are to be filled.
-            most: how many.
-            kind: those that occur together in the joined rows, or the blind product of all values. A template whose
-                placeholders aren't all compared by `=`, one beside the other, takes the product.
-        """
+        """At most so many combinations of values."""
         parsed = parse_template(template.sql, self._schema)
         columns, others = _split(parsed)
         if len(columns) != len(parsed.placeholders):

@@ -1,7 +1,5 @@
 """Worse versions of a user's own cases, made by rules so that the direction is known (after THELMA, appendix C)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

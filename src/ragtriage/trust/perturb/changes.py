@@ -3,8 +3,6 @@
 Everything here errs on the safe side: a change that might not make the case worse isn't made.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

@@ -3,8 +3,6 @@
 A file starts with a line `version: N`, then an empty line, then the text.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Phrasings of query templates: by rule, and the linguistic criteria under which all are verified."""
 
-from __future__ import annotations
-
 from ragtriage.testset.generation.phrasing.criteria import CRITERIA, NAMES, Criterion, criteria_named
 from ragtriage.testset.generation.phrasing.rule_phrasing import PhrasingResult, RefusedPhrasing, added, lacking, phrase
 

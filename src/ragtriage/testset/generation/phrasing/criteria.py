@@ -1,7 +1,5 @@
 """The linguistic criteria: what a phrasing under each is to be like, and whether it is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -195,15 +193,7 @@ NAMES = tuple(criterion.name for criterion in CRITERIA)
 
 
 def criteria_named(names: Sequence[str] = (), own: Sequence[str] = ()) -> tuple[Criterion, ...]:
-    """Criteria by their names, and a user's own.
-
-    Args:
-        names: of those that come with the package; all of them if neither these nor own ones are given.
-        own: in words: "as a child would ask".
-
-    Raises:
-        ConfigError: there is no such criterion, one is named twice, or one of a user's own is empty.
-    """
+    """Criteria by their names, and a user's own."""
     by_name = {criterion.name: criterion for criterion in CRITERIA}
     for name in names:
         if name not in by_name:

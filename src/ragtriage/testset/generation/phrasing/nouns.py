@@ -3,8 +3,6 @@
 Which nouns are persons or places, what stands on, in, at or by them, what a column is called.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Mapping

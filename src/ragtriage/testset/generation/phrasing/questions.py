@@ -1,7 +1,5 @@
 """The ways of asking for what a query template selects, before any style: questions, clauses and nouns."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -142,11 +140,7 @@ _DONE = re.compile(r"\w+(?:ed|able|ible|ive|al|ing)|open|free|full ?time|part ?t
 
 
 def wordings_of(schema: Schema, template: QueryTemplate) -> list[Wording]:
-    """All ways of asking, the most natural first, without doubles.
-
-    Raises:
-        Unnameable: the template has no shape, or one that can't be put into English; says why.
-    """
+    """All ways of asking, the most natural first, without doubles."""
     if template.shape is None:
         raise Unnameable("its SQL has no simple shape, so rules can't word it: give --judge, or write it yourself")
     query = Query(schema, template.shape)

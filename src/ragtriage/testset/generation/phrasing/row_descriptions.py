@@ -1,7 +1,5 @@
 """How the rows of a query are named in English: "the track [track.name] on the album [album.title]"."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

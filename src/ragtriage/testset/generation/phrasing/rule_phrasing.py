@@ -3,8 +3,6 @@
 Ways of asking become phrasings under a criterion: the same question in another tone, order or company.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import tomllib
@@ -275,9 +273,6 @@ def phrase(
         seed: which of the possible phrasings are taken.
         values: `table.column` → values that will be filled in or asked for, or a sample of them; none of them may stand
             in a phrasing, and their length is that of a placeholder.
-
-    Raises:
-        ConfigError: `per_criterion` is below 1.
     """
     if per_criterion < 1:
         raise ConfigError(f"--per-criterion {per_criterion}: give at least 1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.text.yes_no import is_yes, stated
+from ragtriage.text.short_answers import is_yes, stated
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,0 @@
-"""The word lists and patterns of the embedded judge: `rules.toml`, read."""
-
-from __future__ import annotations
-
-from pathlib import Path
-
-from ragtriage.text.lexicon import Lexicon
-
-RULES = Lexicon(Path(__file__).with_suffix(".toml"))
