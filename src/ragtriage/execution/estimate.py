@@ -66,9 +66,6 @@ def estimate_file(  # noqa: PLR0913  # what would be evaluated, by which judges,
         sample: on how many cases to find the most expensive metric; 0 to skip it.
         most_read: of a JSONL file with more rows than these only a sample is read, and the others are counted.
         advance: called with how many rows were counted or read since, and once more for every one that is looked at.
-
-    Raises:
-        StoreError: the memory can't be read.
     """
     selected = SelectedCases(file, selection)
     drawn = None if exact or selection.limit or selection.sample else _drawn(file, most_read, advance)

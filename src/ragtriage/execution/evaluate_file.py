@@ -60,14 +60,7 @@ from ragtriage.store import Answers, RunWriter, Store, StoreLostError, open_answ
 
 
 def store_failure(error: StoreError, cases: int, run: RunWriter, unsaved: str) -> str:
-    """What happened, what it means for the run, and what to do, in a sentence.
-
-    Args:
-        error: what the store said.
-        cases: how many cases of the run were evaluated.
-        run: the run, with what it cost.
-        unsaved: what became of answers that the store couldn't take; see `Answers.unsaved`.
-    """
+    """What happened, what it means for the run, and what to do, in a sentence."""
     told = str(error)
     if isinstance(error, StoreLostError) and error.deleted:
         told = f"{error.told}: {_lost(cases, run)}"
@@ -128,12 +121,7 @@ class PreparedRun:
 
 
 def prepare(job: FileJob, trial: int, first: int | None) -> tuple[PreparedRun, RowCounts]:
-    """Read the file once, and begin a run or resume the one that was cut off.
-
-    Raises:
-        ConfigError: a hub model can't be loaded.
-        InputError: no row can be used.
-    """
+    """Read the file once, and begin a run or resume the one that was cut off."""
     built = judge_for(job.judge, job.answers, trial)
     built.open()
     if built.ledger:
@@ -308,12 +296,7 @@ def write_run(
 ) -> str | None:
     """Evaluate what is left of a run, counting every record, those of an earlier start first, and finish it.
 
-    Returns:
-        None if it came to its end; else why it stopped.
-
-    Raises:
-        JudgeError: the judge can't work at all. What was kept before stays; so with a StoreError.
-        StoreError: the store can't be written.
+    Gives None if it came to its end, else why it stopped. What was kept before stays, whatever is raised.
     """
     run, built = ready.run, ready.built
     ledger = built.ledger or Ledger()

@@ -269,13 +269,7 @@ class _Driver:
 
 
 def unfinished(manifest: Manifest, parts: Mapping[str, CommittedPart], share: Share | None = None) -> list[PartPlan]:
-    """The parts that aren't done, or have cases that failed or weren't evaluated, in the order of the input.
-
-    Args:
-        manifest: the run's.
-        parts: those that are done.
-        share: (which, of how many) of them; None for all.
-    """
+    """The parts that aren't done, or have cases that failed or weren't evaluated, in the order of the input."""
     mine = own_parts(manifest, share)
     return [one for one in mine if one.id not in parts or parts[one.id].failed or parts[one.id].left]
 

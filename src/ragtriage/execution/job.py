@@ -43,11 +43,7 @@ class Job:
     costs: Costs = COSTS
 
     def config(self) -> EvaluationConfig:
-        """The metrics, loaded, and the criteria.
-
-        Raises:
-            ConfigError: a metric of a user's own can't be loaded here.
-        """
+        """The metrics, loaded, and the criteria."""
         return EvaluationConfig(metrics_named(self.metrics), self.thresholds, self.rules, self.costs)
 
 

@@ -110,11 +110,6 @@ class LocalProcesses:
 
     Where the system can, they are forked from a server that has imported what they need: they start at once, and share
     its memory.
-
-    Args:
-        job: what they work by.
-        count: how many.
-        coordinator: what they share.
     """
 
     def __init__(self, job: Job, count: int, coordinator: Coordinator) -> None:

@@ -24,14 +24,8 @@ KEPT_EVERY = 5.0
 class Progress:
     """Counts what is done.
 
-    Args:
-        folder: where the run lies.
-        parts: how many there are in all for this command.
-        rows: about how many rows it is to read in all, those of `before` among them; 0 if that isn't known.
-        before: cases that were done before, and aren't worked on again.
-        part: which of several commands it is.
-        show: takes the line; called at every change, and every half second.
-        clock: gives the time in seconds.
+    `rows` are about how many it is to read in all, with those of the `before` cases that aren't worked on again; 0 if
+    that isn't known. `show` takes the line at every change, and every half second.
     """
 
     folder: Folder
@@ -59,14 +53,7 @@ class Progress:
         self.failed_parts += 1
 
     def tell(self, running: int, nodes: int, spent: Amount, working: int = 0) -> None:
-        """Show the line, and write the file if it is time.
-
-        Args:
-            running: parts in work.
-            nodes: machines that work.
-            spent: on the run by now.
-            working: cases of the parts in work that are done.
-        """
+        """Show the line, and write the file if it is time."""
         now = self.values(running, nodes, spent, working)
         self.show(line_of(now))
         if self.clock() - self._kept >= KEPT_EVERY:

@@ -38,11 +38,7 @@ LOOK_EVERY = 5.0
 
 
 def ray_module() -> Any:
-    """Ray, which sends no reports of its use.
-
-    Raises:
-        MissingExtraError: it isn't installed.
-    """
+    """Ray, which sends no reports of its use."""
     os.environ[NO_REPORTS] = "0"
     try:
         import ray  # noqa: PLC0415  # an extra
@@ -90,17 +86,7 @@ class _Actor:
 class RayActors:
     """Actors of a cluster: that which RAY_ADDRESS names, else one of this machine; see `Pool`.
 
-    Args:
-        job: what they work by.
-        count: how many; None for one a processor core of the cluster, as it grows.
-        most: no more than these.
-        store: where the memory of answers is; None for the default.
-        limits: of all commands that work on the run.
-        share: which of how many of them it works for; None for the only one.
-
-    Raises:
-        ConfigError: the cluster can't be reached.
-        MissingExtraError: Ray isn't installed.
+    Without a `count` there is one a processor core of the cluster, as it grows, at most `most`.
     """
 
     def __init__(

@@ -35,11 +35,7 @@ from ragtriage.store.folder_writer import FolderWriter
 
 
 def arithmetic() -> str:
-    """The digest, 16 hexadecimal digits.
-
-    Raises:
-        JudgeError: the embedded model can't be loaded.
-    """
+    """The digest, 16 hexadecimal digits."""
     texts = files(__package__).joinpath("arithmetic.txt").read_text("utf-8").splitlines()
     encoder = Encoder(threads=1, kept=0)
     try:
@@ -62,15 +58,7 @@ TOLD_EVERY = 1.0
 class Worker:
     """Works on parts, and keeps what is expensive to load.
 
-    Args:
-        job: what it works by.
-        call: asks the coordinator.
-        who: this process, for the coordinator.
-        tell: takes how many cases of the present part are done, every second.
-
-    Raises:
-        ConfigError: a metric, or the judge, can't be loaded here.
-        JudgeError: the judge can't work.
+    `tell` takes how many cases of the present part are done, every second.
     """
 
     job: Job

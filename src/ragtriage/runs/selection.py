@@ -143,12 +143,7 @@ def require_tag_of(file: CaseFile, selection: RowSelection, by: str | None) -> N
 
 
 def require_traces(files: Sequence[CaseFile], selection: RowSelection) -> None:
-    """Refuse files of which no selected row has a trace id, before anything is made.
-
-    Raises:
-        ConfigError: none has.
-        InputError: no row can be used.
-    """
+    """Refuse files of which no selected row has a trace id, before anything is made."""
     counts = RowCounts()
     for file in files:
         if any(case.trace_id for case in SelectedCases(file, selection).counted(counts)):

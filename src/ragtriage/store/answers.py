@@ -63,12 +63,7 @@ class Payer(Protocol):
 def open_answers(where: str | Path | Database | None = None, *, create: bool = True) -> Answers:
     """Open a memory of answers, and put into it what earlier commands couldn't.
 
-    Args:
-        where: as for `open_store`; or the open database of a store, which stays open when the memory is closed.
-        create: False for what only reads: a memory that isn't there is an error then.
-
-    Raises:
-        StoreError: it can't be opened.
+    It is the memory at a place as for `open_store`, or in an open database, which stays open when the memory is closed.
     """
     if isinstance(where, Database):
         opened = Answers(where)
@@ -89,11 +84,6 @@ class Answers:
 
     Every method raises a `StoreError` where the database can't be read or written. Answers that it can't take go into
     an overflow, which the next command takes back, unless the database was deleted.
-
-    Args:
-        database: where they are.
-        owned: whether the database is closed with the memory.
-        clock: gives the time in seconds.
     """
 
     def __init__(self, database: Database, *, owned: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
@@ -273,11 +263,7 @@ class Overflow:
         return {entry.key: entry for entry in kept}, spent_on
 
     def add(self, entries: Iterable[CachedAnswer], spent_on: Spendings) -> None:
-        """Keep answers and what was spent on runs.
-
-        Raises:
-            StoreError, OSError: the user's state folder can't be written.
-        """
+        """Keep answers and what was spent on runs."""
         private_folder(self.path.parent)
         with self._opened() as database, database.writing() as connection:
             _insert(connection, database, entries)

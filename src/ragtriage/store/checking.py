@@ -121,11 +121,7 @@ def _damage(folder: Folder, part: CommittedPart) -> str:
 def check_folder(address: str) -> tuple[list[str], bool]:
     """Compare every part with what was committed, and delete parts that nobody committed.
 
-    Returns:
-        What was found, a line each, and whether the run is sound.
-
-    Raises:
-        StoreError: it can't be read or written, or is being written.
+    Gives what was found, a line each, and whether the run is sound.
     """
     folder = folder_at(address)
     manifest = read_manifest(folder)

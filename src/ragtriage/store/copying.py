@@ -100,14 +100,8 @@ def copy_run(run: Run, store: Store, *, project: str | None = None, first: RunIn
     A run that is there, by its identity and the moment it was begun, isn't copied again. One that isn't finished there
     is renewed if more of it is done here; so are cases of one from a folder that failed and were asked again since.
 
-    Args:
-        run: in tables, or complete in a folder.
-        store: where it goes; it gets a number there.
-        project: what it belongs to there; as it was, if None, and what the store is opened for if it is from a folder.
-        first: the first trial of the same evaluation, which a further one goes on naming if that is there.
-
-    Raises:
-        StoreError: a store can't be used; the run is being written, here or there, was changed, or has too many cases.
+    It belongs there to `project`; as it was, if None, and to what the store is opened for if it is from a folder.
+    `first` is the first trial of the same evaluation, which a further one goes on naming if that is there.
     """
     version, info, database, folder = run.place.version(), run.info, store.database, folder_of(run)
     if folder and info.rows > MOST_INTO_STORE:
@@ -140,10 +134,7 @@ def copy_run(run: Run, store: Store, *, project: str | None = None, first: RunIn
 def register(run: Run, store: Store, *, records: bool = False) -> CopiedRun:
     """Give a complete run in a folder a row in a store, once, which names it or holds it; what is there is renewed.
 
-    Args:
-        run: the run in the folder.
-        store: where it goes; if it holds the run already, it needn't name it.
-        records: whether it is to hold it. See `copy_run`, also for what is raised.
+    With `records` the store is to hold it; if it holds the run already, it needn't name it.
     """
     info, folder, database = run.info, cast("FolderPlace", run.place), store.database
     same = partial(_same, info=info, folder=folder)

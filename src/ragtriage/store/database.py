@@ -105,11 +105,7 @@ class ArrayInserts:
     def insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, replace: bool) -> None:
         """Insert rows that have all columns of the table.
 
-        Args:
-            connection: in a transaction.
-            table: where they go.
-            rows: of those with the same key the last counts.
-            replace: what is there is replaced; else it stays.
+        Of rows with the same key the last counts.
         """
         keys = [column.name for column in table.primary_key]
         by_key = {tuple(row[name] for name in keys): row for row in rows}
@@ -175,12 +171,7 @@ T = TypeVar("T")
 class Database:
     """A database and its address for messages; every method raises a `StoreError` for whatever goes wrong with it.
 
-    Args:
-        engine: the database.
-        where: its address, for people.
-        file: its file, which is checked before and after everything else; None for a server.
-        schema: where on a server the tables are; None leaves it to the server.
-        retries: what is done where a server's transaction fails.
+    `file` is checked before whatever is written, and None for a server. Without a `schema` the server chooses one.
     """
 
     def __init__(
@@ -230,9 +221,8 @@ class Database:
     def write(self, work: Callable[[Connection], T], *, patient: bool = True) -> T:
         """Do some writing in one transaction, and again in another one where a server broke it off.
 
-        Args:
-            work: is harmless when it is done twice, since a commit may have happened though nobody heard of it.
-            patient: False for what is done again soon anyway: a lost connection isn't waited for.
+        It must be harmless when it is done twice, since a commit may have happened though nobody heard of it. A lost
+        connection isn't waited for where nobody is `patient`, as it is done again soon anyway.
         """
 
         def once() -> T:
@@ -302,11 +292,7 @@ def in_chunks(items: Iterable[T]) -> Iterator[list[T]]:
 
 
 def store_address(where: str | Path | None) -> str:
-    """The URL or the path of the SQLite file that was given, else that of the environment, else a folder here.
-
-    Raises:
-        ConfigError: it is the address of another kind of database, or empty.
-    """
+    """The URL or the path of the SQLite file that was given, else that of the environment, else a folder here."""
     given = str(where if where is not None else os.environ.get(VARIABLE) or FOLDER)
     if not given.removeprefix(SQLITE).strip():
         raise ConfigError(f"the store {given!r} names no place: give {KINDS_OF_STORES}")
@@ -332,17 +318,9 @@ def open_database(
 ) -> Database:
     """Open the database at an address that `store_address` gave; its tables may not be there yet.
 
-    Args:
-        address: a URL or a path.
-        create: make the folder of a SQLite file if it isn't there, with a `.gitignore`: it holds customers' texts.
-        timeout: seconds to wait for another writer's transaction.
-        read_only: it may only be read, as on a read-only file system; None finds out.
-        retries: what is done where a server's transaction fails.
-        told: is called with what the user should know.
-
-    Raises:
-        NotStoredError: it isn't there, and isn't to be made.
-        StoreError: it can't be opened.
+    Where it isn't there, `create` makes its folder, with a `.gitignore`, since it holds customers' texts. `timeout` are
+    seconds to wait for another writer's transaction; whether it can only be read is found out where `read_only` is
+    None.
     """
     if "://" in address:
         where = shown(address)

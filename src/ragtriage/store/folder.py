@@ -43,15 +43,7 @@ _NO_TEXTS = (CaseText("query", 0, None, None), CaseText("response", 0, None, Non
 
 @dataclass(frozen=True)
 class FolderPlace:
-    """One run in a folder; see `ragtriage.runs.run.Place`.
-
-    Args:
-        folder: where it lies.
-        manifest: what it is to hold.
-        parts: what it holds, by the ids of their plans.
-        info: what is known of it as a whole.
-        known_duplicates: its duplicates, if they needn't be looked for.
-    """
+    """One run in a folder; see `ragtriage.runs.run.Place`."""
 
     folder: Folder
     manifest: Manifest
@@ -271,11 +263,7 @@ def write_manifest(folder: Folder, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Folder) -> Manifest | None:
-    """The manifest of the run in a folder; None where there is none.
-
-    Raises:
-        StoreError: it can't be read, is damaged, or was written by another version.
-    """
+    """The manifest of the run in a folder; None where there is none."""
     content = folder.read(PLAN)
     if content is None:
         return None
@@ -292,23 +280,14 @@ def read_manifest(folder: Folder) -> Manifest | None:
 
 
 def commit(folder: Folder, part: CommittedPart) -> None:
-    """Make a part count, in the place of an earlier one of the same plan.
-
-    Raises:
-        StoreError: the folder can't be written.
-    """
+    """Make a part count, in the place of an earlier one of the same plan."""
     folder.write(f"{DONE}/{part.plan}.json", json.dumps(asdict(part), separators=(",", ":")).encode())
 
 
 def committed(folder: Folder, damaged: Callable[[str], None] | None = None) -> dict[str, CommittedPart]:
     """The parts that are done, by the ids of their plans.
 
-    Args:
-        folder: where the run lies.
-        damaged: called with a sentence for each that can't be read, which is left out; None: it is raised.
-
-    Raises:
-        StoreError: one can't be read or is damaged.
+    `damaged` is called with a sentence for each that can't be read, which is left out; without it an error is raised.
     """
     names = [name for name in folder.names(DONE) if name.endswith(".json")]
     with ThreadPoolExecutor(AT_ONCE) as threads:
@@ -336,11 +315,7 @@ def orphans(folder: Folder, parts: Iterable[CommittedPart]) -> Sequence[str]:
 
 
 def read_summary(folder: Folder) -> Mapping[str, Any] | None:
-    """What a complete run amounts to, with its parts; None where it isn't complete.
-
-    Raises:
-        StoreError: it can't be read, or is damaged.
-    """
+    """What a complete run amounts to, with its parts; None where it isn't complete."""
     try:
         found: dict[str, Any] | None = json.loads(folder.read(SUMMARY) or b"null")
         if found is None:
@@ -357,11 +332,7 @@ def read_summary(folder: Folder) -> Mapping[str, Any] | None:
 
 
 def is_run_folder(address: str) -> bool:
-    """Whether an address names a folder in which a run was begun; a database's URL names none.
-
-    Raises:
-        StoreError: it can't be looked at.
-    """
+    """Whether an address names a folder in which a run was begun; a database's URL names none."""
     scheme, sign, _ = address.partition(REMOTE)
     if sign and scheme not in FILESYSTEMS:
         return False
@@ -369,16 +340,7 @@ def is_run_folder(address: str) -> bool:
 
 
 def open_folder(address: str, listed_as: RunInfo | None = None) -> Run:
-    """Open the run in a folder to read it, also one that isn't complete.
-
-    Args:
-        address: the folder, a path or URL.
-        listed_as: the run of a store whose records lie there.
-
-    Raises:
-        NotStoredError: there is none.
-        StoreError: it can't be read.
-    """
+    """Open the run in a folder to read it, also one that isn't complete."""
     folder = folder_at(address)
     manifest = read_manifest(folder)
     if manifest is None:
@@ -456,12 +418,7 @@ def _info(
 
 
 def write_summary(place: FolderPlace, numbers: Mapping[str, Any]) -> None:
-    """Write what a complete run amounts to; see `read_summary`.
-
-    Args:
-        place: the run, all of whose parts are done.
-        numbers: its means, intervals and the like.
-    """
+    """Write what a complete run amounts to; see `read_summary`."""
     info = place.info
     told = {name: getattr(info, name) for name in ("state", "finished", "rows", "done", "failed", "rejected")}
     told["duplicates"] = [[getattr(one, name) for name in Duplicate.__slots__] for one in place.duplicates]

@@ -41,16 +41,7 @@ def forget_in_folder(address: str, case_ids: Collection[str] | None = None) -> i
     What isn't in it isn't touched: the input, reports, exports. Afterwards texts of these cases aren't read in the
     input either. With all cases also go why rows couldn't be used; in any case the parts that nobody committed.
 
-    Args:
-        address: the folder.
-        case_ids: which cases; all if None.
-
-    Returns:
-        How many cases were forgotten.
-
-    Raises:
-        NotStoredError: there is no run.
-        StoreError: it can't be read or written, or is being written.
+    Gives how many cases were forgotten.
     """
     folder = _opened(address).folder
     with FolderLease(folder):

@@ -25,15 +25,7 @@ from ragtriage.store.part_file import PartFile, checksum
 
 
 class FolderWriter:
-    """Gathers one part, in the order of the input; nothing counts before `ragtriage.store.folder.commit`.
-
-    Args:
-        folder: where the run lies.
-        manifest: the run's.
-        plan: which part.
-        attempt: in the name of its file, so that no two attempts write the same.
-        has_ids: whether ids stand in the input.
-    """
+    """Gathers one part, in the order of the input; nothing counts before `ragtriage.store.folder.commit`."""
 
     def __init__(self, folder: Folder, manifest: Manifest, plan: PartPlan, attempt: str, *, has_ids: bool) -> None:
         self._folder, self._plan, self._attempt, self._has_ids = folder, plan, attempt, has_ids
@@ -50,8 +42,7 @@ class FolderWriter:
     def todo(self, rows: Iterable[tuple[int, Case | Rejected]]) -> Iterator[Case]:
         """The cases of the part, read lazily; what can't be used is gathered.
 
-        Args:
-            rows: all rows with their numbers, from 1.
+        Rows come with their numbers, from 1.
         """
         for number, row in rows:
             self._rows = number
@@ -82,12 +73,7 @@ class FolderWriter:
     def written(self, lines: int, left: int, probe: str, spent: Amount, tally: Tally) -> CommittedPart:
         """Write the file; what is to be committed.
 
-        Args:
-            lines: of a part of a JSONL file; else 0.
-            left: cases that were left out.
-            probe: of the processor's arithmetic.
-            spent: on the part.
-            tally: has counted its cases.
+        `lines` are of a part of a JSONL file, else 0; `left` cases were left out.
         """
         self._file.reject(self._rejected)
         content = self._file.whole()

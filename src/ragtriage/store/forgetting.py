@@ -62,12 +62,7 @@ def cases_with_texts(database: Database, run: int) -> list[str]:
 
 
 def held_elsewhere(database: Database, chosen: Mapping[int, Iterable[str]]) -> dict[int, int]:
-    """Cases beside the chosen ones that say some of the same, sources apart: run → how many.
-
-    Args:
-        database: the store.
-        chosen: run → the ids of its chosen cases.
-    """
+    """Cases beside the chosen ones that say some of the same, sources apart: run → how many."""
     places: set[tuple[int, int]] = set()
     with database.reading() as connection:
         for run, ids in chosen.items():
@@ -178,9 +173,6 @@ def delete_runs(database: Database, numbers: Sequence[int]) -> None:
     """Delete runs whose texts were forgotten, with all their rows and notes.
 
     Of a window it stays known which cases it held, so that its watch judges none of them again.
-
-    Raises:
-        StoreError: one of them is being written, or this user may not.
     """
     with ExitStack() as stack:
         for number in numbers:

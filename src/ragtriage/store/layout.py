@@ -78,12 +78,7 @@ def laid_out(manifest: Manifest, parts: Mapping[str, CommittedPart]) -> tuple[Pl
 
 
 def find_duplicates(placed: Sequence[PlacedPart], ids_of: Callable[[PlacedPart], Entries]) -> list[Duplicate]:
-    """Compare the ids of all parts, in as many goes as keep them in memory.
-
-    Args:
-        placed: the parts, in the order of the input.
-        ids_of: reads those of one.
-    """
+    """Compare the ids of all parts, in as many goes as keep them in memory."""
     goes, total = 1, sum(one.part.cases for one in placed)
     while goes < MOST_GOES and total > goes * AT_A_TIME:
         goes *= 2
@@ -103,8 +98,7 @@ def find_duplicates(placed: Sequence[PlacedPart], ids_of: Callable[[PlacedPart],
 def duplicates_in(parts: Sequence[Entries]) -> Iterator[Duplicate]:
     """Cases whose id an earlier one has, in the order of the input.
 
-    Args:
-        parts: the ids of every part, or the same slice of each by digest, in the order of the input.
+    Given are the ids of every part, or the same slice of each by digest, in the order of the input.
     """
     whole = np.concatenate(parts) if parts else np.empty(0, ENTRY)
     owner = np.repeat(np.arange(len(parts)), [len(one) for one in parts])
@@ -137,18 +131,7 @@ def rejected_rows(
     rejected_of: Callable[[PlacedPart], Sequence[Rejected]],
     case_of: Callable[[int, int], Case],
 ) -> Iterator[RejectedRow]:
-    """All rows that can't be used: of files, of parts, and those whose id came before.
-
-    Args:
-        manifest: the run's.
-        placed: the parts that are done.
-        duplicates: the cases that don't count, as their id came before.
-        rejected_of: reads the rejected rows of a part.
-        case_of: reads the case of a part (its place among those that are done) at a position, without its texts.
-
-    Raises:
-        StoreError: they can't be read.
-    """
+    """All rows that can't be used: of files, of parts, and those whose id came before."""
 
     def named(place: int, row: int, told: str) -> str:
         """A reason, with the file and row where there are several files."""

@@ -47,13 +47,7 @@ def host_of(place: str | None) -> str:
 
 
 def surely_dead(place: str | None, pid: int | None, own: str | None = None) -> bool:
-    """Whether a process is dead beyond doubt; else only its missing signs of life can say so.
-
-    Args:
-        place: where it runs, as `here` said there.
-        pid: its number there.
-        own: where this process runs; by default `here()`.
-    """
+    """Whether a process is dead beyond doubt; else only its missing signs of life can say so."""
     return place is not None and " " in place and place == (own or here()) and not alive(pid)
 
 
@@ -121,10 +115,6 @@ class Lease:
         """Take the run, inside a writing transaction, in one statement: of several that try, one does.
 
         A run whose writer gave no heartbeat for a minute, or whose process is surely dead, is taken over.
-
-        Raises:
-            StoreError: there is no such run.
-            RunBusyError: another process is writing it.
         """
         mine, now = runs.c.number == self.run, database.time()
         holder = connection.execute(select(runs.c.owner, runs.c.owner_host, runs.c.owner_pid).where(mine)).one_or_none()
@@ -140,11 +130,7 @@ class Lease:
             raise RunBusyError(self.run, pid, host, since or 0.0)
 
     def renew(self, connection: Connection, database: Database, **values: Any) -> None:
-        """Give a heartbeat, and set further columns of the run with it.
-
-        Raises:
-            LeaseLostError: another process took the run over in the meantime.
-        """
+        """Give a heartbeat, and set further columns of the run with it."""
         mine = (runs.c.number == self.run) & (runs.c.owner == self.owner)
         done = connection.execute(update(runs).where(mine).values(heartbeat=database.time(), **values))
         if done.rowcount == 0:
@@ -221,8 +207,7 @@ class LifeSign:
     def dead(self, age: float | None) -> bool:
         """Whether it is gone.
 
-        Args:
-            age: seconds since the sign was written; None if it is gone.
+        `age` are the seconds since the sign was written; None if it is gone.
         """
         return age is None or age > STALE or surely_dead(self.host, self.pid)
 
@@ -233,13 +218,7 @@ class FolderLease:
     A command without a share works alone. Commands with shares work beside each other if these are different ones of
     the same number. Times are told by the clock of what keeps the folder, so that no machine's own clock matters.
 
-    Args:
-        folder: where the run lies.
-        suffix: `-2-of-16` for the second share of sixteen; "" for all parts.
-        beat: seconds between two signs of life.
-
-    Raises:
-        StoreError: another command works on the same parts.
+    `suffix` is `-2-of-16` for the second share of sixteen.
     """
 
     def __init__(self, folder: Folder, suffix: str = "", beat: float = FOLDER_BEAT) -> None:

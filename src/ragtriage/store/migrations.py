@@ -43,18 +43,8 @@ Migration = Callable[[Connection, Database], None]
 def prepare(database: Database, *, initialise: bool = False, told: Told = lambda _: None) -> str:
     """Make the tables in an empty database, or bring those of an earlier version up to date.
 
-    Args:
-        database: the store.
-        initialise: also make the schema of a server; else one that isn't there is told.
-        told: is called with what is done that takes a while.
-
-    Returns:
-        The version that was found, empty where there were no tables.
-
-    Raises:
-        NotStoredError: a server has no such schema.
-        StoreError: the tables are another program's or of a later version, or this user may not change them.
-        ConfigError: a server's database can't hold every text.
+    With `initialise` the schema of a server is made too. Gives the version that was found, empty where there were no
+    tables.
     """
     if not initialise:
         found = database.read(lambda connection: _version(connection, database))
@@ -130,11 +120,7 @@ def _require_create(connection: Connection, database: Database) -> None:
 
 
 def require_owner(database: Database, what: str) -> None:
-    """Refuse what only the owner of a server's tables may do; everybody may do it with a file.
-
-    Raises:
-        StoreError: this user isn't the owner; says who has to be asked.
-    """
+    """Refuse what only the owner of a server's tables may do; everybody may do it with a file."""
 
     def refused(connection: Connection) -> str | None:
         return None if owns(connection, meta.name, database.schema) else user_of(connection)
@@ -246,16 +232,7 @@ _VERSIONS = tuple(str(number + 1) for number in range(len(MIGRATIONS)))
 def initialise_store(where: str, told: Told = lambda _: None) -> str:
     """Make a store's tables, and on a server its schema, which nothing else makes.
 
-    Args:
-        where: as in `open_store`.
-        told: is called with what the user should know.
-
-    Returns:
-        The version of the tables that was found, empty where there were none.
-
-    Raises:
-        ConfigError: a server's database can't hold every text.
-        StoreError: this user may not make them, or they are another program's.
+    Gives the version of the tables that was found, empty where there were none.
     """
     database = open_database(store_address(where), create=True, told=told)
     try:
@@ -265,11 +242,7 @@ def initialise_store(where: str, told: Told = lambda _: None) -> str:
 
 
 def schema_in_use(where: str) -> str:
-    """The schema of a server in which a store's tables are: the one that its URL names, else the user's default.
-
-    Raises:
-        StoreError: the server can't be reached.
-    """
+    """The schema of a server in which a store's tables are: the one that its URL names, else the user's default."""
     database = open_database(store_address(where), create=False)
     try:
         return database.schema or database.read(default_schema)

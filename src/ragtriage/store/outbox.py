@@ -52,11 +52,7 @@ class Waiting:
 class Outbox:
     """The entries of one run for one destination; every method raises a `StoreError` where the store fails.
 
-    Args:
-        database: the store's.
-        run: the run's number.
-        destination: a tool and its address, without what is secret in it.
-        clock: the time, seconds since 1970.
+    A destination is a tool and its address, without what is secret in it.
     """
 
     def __init__(self, database: Database, run: int, destination: str, clock: Callable[[], float] = time.time) -> None:

@@ -58,12 +58,7 @@ class PartFile:
         self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
 
     def add(self, case: CaseRow, *, made_up: bool) -> None:
-        """Take a case in; they come in the order of their positions.
-
-        Args:
-            case: the case.
-            made_up: whether its id stands for the content.
-        """
+        """Take a case in; they come in the order of their positions."""
         row: dict[str, Any] = {name: getattr(case, name) for name in (*_FACTS, *_STEPS) if hasattr(case, name)}
         row |= {name: None if row[name] is None else escaped(row[name]) for name in _ESCAPED}
         row["tags"] = [(escaped(key), json.dumps(value, default=str)) for key, value in case.tags.items()]
@@ -132,13 +127,7 @@ def checksum(file: BinaryIO) -> str:
 
 
 def read_cases(file: BinaryIO, what: Columns, metrics: Sequence[str]) -> Iterator[CaseRow]:
-    """The cases of a part, a portion at a time; texts only where the file has them.
-
-    Args:
-        file: the file.
-        what: what is read of each.
-        metrics: whose scores are read, if scores are.
-    """
+    """The cases of a part, a portion at a time; texts only where the file has them."""
     import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
 
     names = metrics if what.scores else ()

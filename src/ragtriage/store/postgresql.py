@@ -79,12 +79,7 @@ def _state(error: DBAPIError) -> str | None:
 class Retries:
     """Tries transactions on a server again. All of them must be harmless when they are carried out twice.
 
-    Args:
-        patience: seconds that a lost server is waited for.
-        told: called with a sentence when the waiting begins.
-        sleep: waits.
-        clock: seconds.
-        silent: seconds without an answer after which the user is told; None for what answers by itself, as a file.
+    A lost server is waited for `patience` seconds, which `told` says when that begins.
     """
 
     def __init__(
@@ -111,12 +106,7 @@ class Retries:
         A server that was never reached isn't waited for: its address may be wrong. Neither is one that was waited for
         in vain, so that a command ends.
 
-        Args:
-            work: is done as a whole, or not at all.
-            patient: False for what is done again soon anyway: a lost connection isn't waited for.
-
-        Raises:
-            SQLAlchemyError: the last error.
+        A lost connection isn't waited for where nobody is `patient`, as the work is done again soon anyway.
         """
         met, since, pause = 0, None, FIRST_PAUSE
         while True:
@@ -221,11 +211,7 @@ _HOW = "write it like postgresql://USER@HOST/NAME"
 
 
 def parsed(address: str) -> URL:
-    """An address that begins with `postgresql://`.
-
-    Raises:
-        ConfigError: it can't be read, or names another driver; the message shows no password.
-    """
+    """An address that begins with `postgresql://`."""
     try:
         url = make_url(address)
     except (ArgumentError, ValueError) as error:  # the latter where a port is no number
@@ -273,12 +259,7 @@ def schema_of(address: str) -> str | None:
 
 
 def server_engine(address: str) -> Engine:
-    """The engine of a server; nothing is sent yet.
-
-    Raises:
-        ConfigError: the address can't be used.
-        StoreError: the driver isn't installed.
-    """
+    """The engine of a server; nothing is sent yet."""
     url, schema = parsed(address), schema_of(address)
     try:
         engine = create_engine(

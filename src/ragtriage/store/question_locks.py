@@ -46,10 +46,8 @@ class QuestionLocks:
     A claim lapses when its owner gave no sign of life for a minute, or is a process that is surely dead.
     Every method raises a `StoreError` where the store can't be read or written.
 
-    Args:
-        database: where they stand.
-        clock: the time, seconds since 1970; by default that of the database (`Database.time`).
-        party: several processes that belong together; see `Holder`.
+    `clock` gives seconds since 1970, by default the database's; `party` are processes that belong together: see
+    `Holder`.
     """
 
     def __init__(self, database: Database, clock: Callable[[], float] | None = None, *, party: str = "") -> None:
@@ -64,8 +62,7 @@ class QuestionLocks:
     def claim(self, keys: Sequence[bytes]) -> Collection[bytes]:
         """Claim what nobody has claimed or answered, all of it in one transaction.
 
-        Returns:
-            The keys that are claimed now and weren't before, by anybody; ask these, then wait for the others.
+        Gives the keys that are claimed now and weren't before, by anybody; ask these, then wait for the others.
         """
         free = set(keys) - self._held
         dead, taken = self._database.read(lambda connection: self._taken(connection, free))
@@ -177,9 +174,6 @@ def exclusive(
         party: the processes that this one belongs to: one of them is waited for as long as it lives.
         patience: seconds that another party is waited for.
         sleep: waits.
-
-    Raises:
-        StoreError: another party takes longer; says which process it is.
     """
     locks, key = QuestionLocks(database, party=party), digest(f"exclusive\0{what}")
     waited, pause = 0.0, FIRST_PAUSE

@@ -78,10 +78,8 @@ class RunWriter:
     Every method that writes raises a `StoreError` where the store can't be written, or another process took the run
     over; what waits goes on waiting then.
 
-    Args:
-        database: where it is.
-        lease: of the run.
-        copies: rows are taken as they are (`add`), and what is said of the run stays so until it is finished.
+    Where it writes `copies`, rows are taken as they are (`add`), and what is said of the run stays so until it is
+    finished.
     """
 
     def __init__(self, database: Database, lease: Lease, *, copies: bool = False) -> None:
@@ -119,9 +117,6 @@ class RunWriter:
 
         It gives every case its place in the input's order. In a continued run `LOOKED_UP` cases at a time are looked up
         by the digest of their id, so memory doesn't grow with the input.
-
-        Args:
-            rows: all cases of the run, in the order of the input.
         """
         numbered = enumerate(rows)
         while batch := list(islice(numbered, LOOKED_UP if self._continued else 1)):
@@ -133,12 +128,7 @@ class RunWriter:
                     yield case
 
     def keep(self, record: Record, heading: CaseHeading | None = None) -> None:
-        """Store one record within `SECONDS`; the same case again replaces it. See `ragtriage.core.case.Sink`.
-
-        Args:
-            record: an evaluated case.
-            heading: what the diagnosis says of it under the run's own criteria, for lists of cases.
-        """
+        """Store one record within `SECONDS`; the same case again replaces it. See `ragtriage.core.case.Sink`."""
         self._heartbeat.check()
         position = self._places.pop(record.case.id, None)
         self.add(CaseRow.of(record, self._place(record.case) if position is None else position, heading=heading))
@@ -183,8 +173,7 @@ class RunWriter:
     def finish(self, **values: Any) -> None:
         """Commit everything and mark the run as finished.
 
-        Args:
-            values: what is said of it instead, by column.
+        `values` are said of it instead, by column.
         """
         self._close(**{"state": FINISHED, "finished": now(), **self.spent(), **values})
 

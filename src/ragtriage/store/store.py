@@ -53,9 +53,7 @@ def project_meant(named: str | None, where: str | Path | None) -> str | None:
     Where none was named, a server's store is taken for one that many folders share, and a file for this folder's alone,
     so that its runs are found also when the folder gets another name.
 
-    Args:
-        named: what was named; `*` are all projects.
-        where: the store, as in `open_store`.
+    `*` names all projects; `where` is as in `open_store`.
     """
     if named == EVERY_PROJECT:
         return None
@@ -184,9 +182,7 @@ class Store:
     def resume(self, number: int, *, configuration: Mapping[str, Any] | None = None) -> RunWriter:
         """Go on writing a run and take its lease, which no other process may hold; `todo` leaves out what is done.
 
-        Args:
-            number: which run.
-            configuration: what it is to be shown by from now on; as it was, if None.
+        Without a `configuration` it is shown as it was.
         """
         run = self._written_by(Lease(number))
         if configuration is not None:

@@ -98,12 +98,7 @@ _MOVE_BACK = (
 
 
 class StoreFile:
-    """The files of a SQLite database as they were when it was opened.
-
-    Args:
-        path: the database; its log stands beside it.
-        where: the same, for people.
-    """
+    """The files of a SQLite database as they were when it was opened."""
 
     def __init__(self, path: Path, where: str) -> None:
         self.path = path
@@ -130,12 +125,7 @@ class StoreFile:
         self._known.clear()
 
     def check(self) -> None:
-        """Compare the files with their paths, which takes a few microseconds.
-
-        Raises:
-            StoreLostError: one of them was deleted, moved or replaced.
-            OSError: the path can't be read.
-        """
+        """Compare the files with their paths, which takes a few microseconds."""
         for path, known in self._known.items():
             found = _identity(path)
             if found != known:

@@ -125,14 +125,7 @@ def read_run(
 
     A run that a test session made is never the last.
 
-    Args:
-        connection: to read from.
-        which: a number, which may be of any project, or `last`.
-        project: whose last run is meant; anybody's if None.
-        counts: those that are known already.
-
-    Raises:
-        NotStoredError: there is no such run; says which there are.
+    A number may be of any project, `last` is the project's, anybody's if None.
     """
     text = str(which).strip()
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS else None
@@ -281,13 +274,7 @@ def read_texts(
 ) -> dict[int, list[CaseText]]:
     """The texts of a run's cases from one position to another, by position.
 
-    Args:
-        connection: to read from.
-        run: its number.
-        first: the first position.
-        last: the last one.
-        roles: those whose texts are read; of the others only the digests are.
-        others: whether the others are read at all.
+    Of roles beside those that are named only the digests are read, and these only with `others`.
     """
     here = (case_texts.c.run == run) & case_texts.c.position.between(first, last)
     if not others:

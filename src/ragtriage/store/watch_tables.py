@@ -63,10 +63,7 @@ class AlarmRow:
 class WatchTables:
     """The rows of one watch in a store.
 
-    Args:
-        database: the store's.
-        project: the store's project; empty for a file that is one folder's.
-        watch: its name.
+    The project is empty for a file that is one folder's.
     """
 
     def __init__(self, database: Database, project: str, watch: str) -> None:
@@ -112,12 +109,7 @@ class WatchTables:
     ) -> None:
         """Write, in the transaction of the records, what they have moved; the same again is harmless.
 
-        Args:
-            connection: in that transaction.
-            state: see `state`.
-            states: those of the detectors that have moved.
-            window: the window of these records.
-            opened: alarms that have opened; one that is stored already stays as it is.
+        `states` are those of the detectors that have moved; an alarm that is stored already stays as it is.
         """
         database = self._database
         database.insert(connection, watches, [self._key | {"state": dict(state)}], replace=True)
@@ -143,13 +135,7 @@ class WatchTables:
             self._database.insert(connection, alarms, [row], replace=True)
 
     def judged_before(self, ids: Sequence[bytes], starts: str | None, ends: str | None) -> dict[bytes, int]:
-        """Those of these cases that a window of the same time holds, or held: digest of the id → its run.
-
-        Args:
-            ids: digests of the ids of cases, 16 bytes each.
-            starts: when their window begins.
-            ends: when it ends.
-        """
+        """Those of these cases that a window of the same time holds, or held: digest of the id → its run."""
         overlapping = [one.run for one in self.windows() if _overlap((one.starts, one.ends), (starts, ends))]
         found: dict[bytes, int] = {}
         for some in in_chunks(ids if overlapping else ()):
@@ -207,17 +193,7 @@ def read_alarms(database: Database, project: str | None) -> list[AlarmRow]:
 def acknowledge(database: Database, number: int, project: str | None, at_start: Mapping[str, Any]) -> AlarmRow:
     """Close an alarm, whose detector starts anew.
 
-    Args:
-        database: the store's.
-        number: the alarm's.
-        project: whose alarms are meant; None for those of all.
-        at_start: what the state of a detector has at its start, in the place of what it has now.
-
-    Returns:
-        The alarm; it may have been closed before.
-
-    Raises:
-        NotStoredError: there is no such alarm; says which are open.
+    `at_start` is put into the state of its detector. The alarm may have been closed before.
     """
     known = {one.number: one for one in read_alarms(database, project)}
     if number not in known:

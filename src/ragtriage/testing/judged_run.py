@@ -174,9 +174,6 @@ class JudgedRun:
         It is the sum of the probabilities of all cases, also where that is too low for the finding to be shown; the
         number of these where no verdict has a chance.
 
-        Args:
-            rule: the rule's name.
-
         Raises:
             ConfigError: there is no such rule, or it is one of doubts, which are about the judge.
         """

@@ -71,11 +71,7 @@ class SeveralRuns:
 def compare_several(
     sides: Sequence[Side], rules: Sequence[Rule], options: CompareOptions, notes: Sequence[str] = ()
 ) -> SeveralRuns:
-    """Hold sides against each other, the oldest first, read with the same thresholds and rules.
-
-    Raises:
-        InputError: no case is on all sides, or the last two can't be compared.
-    """
+    """Hold sides against each other, the oldest first, read with the same thresholds and rules."""
     last = compare(sides[-2], sides[-1], rules, options)
     newest = sides[-1]
     pairings = [pair_up(side.table, newest.table, options.pair) for side in sides]
