@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from pathlib import Path
 
 from ragtriage.core.errors import ConfigError, InputError, NotStoredError
 from ragtriage.runs.compare.baseline import read_baseline
 from ragtriage.runs.compare.compare import CompareOptions, compare
 from ragtriage.runs.compare.comparison import Comparison
-from ragtriage.runs.compare.several import SeveralRuns, compare_several
 from ragtriage.runs.compare.sides import Side, called, rules_digest, side_of
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.repeats.counting import trials_of
@@ -106,29 +104,35 @@ def _may_be_base(info: RunInfo, new: Chosen) -> bool:
     )
 
 
-def open_sides(
-    all_chosen: Sequence[Chosen], reading: EvaluationConfig, options: CompareOptions, *, findings: bool
-) -> tuple[list[Side], list[str]]:
-    """Read all sides with the same thresholds and rules, and what is to be known of them.
+def compare_chosen(
+    base: Chosen, new: Chosen, reading: EvaluationConfig, options: CompareOptions, *, findings: bool = True
+) -> Comparison:
+    """Read two sides and compare them; the gates are checked first.
 
-    Reading findings takes longest. The gates are checked first.
+    Args:
+        base: the old side.
+        new: the new one.
+        reading: the thresholds and rules that both are read with, and the metrics of the new side.
+        options: how they are compared.
+        findings: whether findings are compared too, which takes longest.
+
+    Raises:
+        ConfigError: a gate, a tag or a threshold that doesn't fit, or both sides are the same.
+        InputError: they can't be paired or weren't judged alike, or a baseline can't be read.
+        StoreError: a run can't be read.
     """
     options.gates.check(reading.metrics, reading.rules)
     found = {tag for tag in (options.cluster, options.by) if tag is not None}
     tags = sorted(found | {limit.slice[0] for limit in options.gates.fail_if_worse if limit.slice})
-    for base, new in combinations(all_chosen, 2):
-        if {run.number for run in base.runs} & {run.number for run in new.runs} or (
-            base.file and base.file == new.file
-        ):
-            both = "two sides" if len(all_chosen) > 2 else "both sides"
-            raise ConfigError(
-                f"{both} are {new.name}: give two that differ"
-                if base.name == new.name
-                else f"{base.name} and {new.name} have a run in common: give two sides that differ"
-            )
-    notes = [note for chosen in all_chosen for note in chosen.notes]
+    if {run.number for run in base.runs} & {run.number for run in new.runs} or (base.file and base.file == new.file):
+        raise ConfigError(
+            f"both sides are {new.name}: give two that differ"
+            if base.name == new.name
+            else f"{base.name} and {new.name} have a run in common: give two sides that differ"
+        )
+    notes = [*base.notes, *new.notes]
     sides = []
-    for chosen in all_chosen:
+    for chosen in (base, new):
         if chosen.file is None:
             side = side_of(chosen.runs, chosen.name, tags, reading=reading if findings else None)
         else:
@@ -136,7 +140,8 @@ def open_sides(
             side, told = _as_it_was_made(side, reading, findings=findings)
             notes += told
         sides.append(side)
-    return sides, notes
+    found = compare(*sides, reading.rules, options)
+    return replace(found, notes=(*notes, *found.notes))
 
 
 def _as_it_was_made(side: Side, reading: EvaluationConfig, *, findings: bool) -> tuple[Side, Sequence[str]]:
@@ -159,44 +164,3 @@ def _other_thresholds(side: Side, reading: EvaluationConfig) -> Iterator[str]:
     for name, value in side.thresholds.items():
         if name in read and reading.thresholds.get(name) not in (None, value):
             yield f"{name}={value:g}"
-
-
-def compare_chosen(
-    base: Chosen, new: Chosen, reading: EvaluationConfig, options: CompareOptions, *, findings: bool = True
-) -> Comparison:
-    """Read two sides and compare them; the gates are checked first.
-
-    Args:
-        base: the old side.
-        new: the new one.
-        reading: the thresholds and rules that both are read with, and the metrics of the new side.
-        options: how they are compared.
-        findings: whether findings are compared too, which takes longest.
-
-    Raises:
-        ConfigError: a gate, a tag or a threshold that doesn't fit, or both sides are the same.
-        InputError: they can't be paired or weren't judged alike, or a baseline can't be read.
-        StoreError: a run can't be read.
-    """
-    (old, now), notes = open_sides((base, new), reading, options, findings=findings)
-    found = compare(old, now, reading.rules, options)
-    return replace(found, notes=(*notes, *found.notes))
-
-
-def several_chosen(
-    chosen: Sequence[Chosen], reading: EvaluationConfig, options: CompareOptions, *, findings: bool = True
-) -> SeveralRuns:
-    """Read at least three sides, the oldest first, and hold them against each other; else as `compare_chosen`."""
-    sides, notes = open_sides(chosen, reading, options, findings=findings)
-    return compare_several(sides, reading.rules, options, notes)
-
-
-def oldest_first(chosen: Sequence[Chosen]) -> list[Chosen]:
-    """Sides in the order in which they were evaluated."""
-
-    def begun(one: Chosen) -> tuple[str, int]:
-        if one.file is not None:
-            return read_baseline(one.file)[0].header.created, 0
-        return one.runs[0].info.created, one.runs[0].number
-
-    return sorted(chosen, key=begun)
