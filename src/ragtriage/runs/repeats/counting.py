@@ -22,7 +22,6 @@ from ragtriage.diagnosis.findings import assess
 from ragtriage.diagnosis.rules import COSTS, Costs, Rule, thresholds_with
 from ragtriage.planning.relations import RELATIONS, UNITS
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.metric_tally import ExpectedCount
 from ragtriage.runs.repeats.summary import (
     CaseRepeat,
     FindingRepeat,
@@ -30,8 +29,6 @@ from ragtriage.runs.repeats.summary import (
     KindRepeat,
     MetricRepeat,
     RepeatSummary,
-    UnitRepeat,
-    rank_agreement,
     smallest_difference,
 )
 from ragtriage.runs.run import Run, RunList
@@ -39,12 +36,10 @@ from ragtriage.runs.run import Run, RunList
 
 @dataclass
 class _RuleColumn:
-    """Where one rule may hold: the case, the trial, whether it is shown there, and its probability."""
+    """Where one rule is shown: the case and the trial."""
 
     case: array[int] = field(default_factory=lambda: array("q"))
     trial: array[int] = field(default_factory=lambda: array("q"))
-    shown: array[float] = field(default_factory=lambda: array("d"))
-    likely: array[float] = field(default_factory=lambda: array("d"))
 
 
 class FindingCounts:
@@ -65,17 +60,12 @@ class FindingCounts:
         """Count one record of one trial."""
         if not self._rules:
             return
-        assessed = assess(record, *self._read)
-        shown = {finding.rule for finding in assessed.findings}
-        for name in shown | assessed.probabilities.keys():
-            column = self._columns[name]
-            column.case.append(case)
-            column.trial.append(trial)
-            column.shown.append(float(name in shown))
-            column.likely.append(assessed.probabilities.get(name, 0.0))
+        for name in {finding.rule for finding in assess(record, *self._read).findings}:
+            self._columns[name].case.append(case)
+            self._columns[name].trial.append(trial)
 
     def findings(self, there: Grid) -> Iterator[FindingRepeat]:
-        """What was counted of each rule that is shown in a trial or expected of at least one case.
+        """What was counted of each rule that is shown in a trial.
 
         `there` is 1 where a case was counted in a trial, else nan; shape (n_cases, n_trials).
         """
@@ -83,14 +73,10 @@ class FindingCounts:
             return
         for rule in self._rules:
             column = self._columns[rule.name]
-            at = np.array(column.case, dtype=np.intp), np.array(column.trial, dtype=np.intp)
-            shown, likely = there * 0.0, there * 0.0
-            shown[at], likely[at] = column.shown, column.likely
-            doubtful = rule.kind != "doubt" and any(0.0 < p < 1.0 for p in column.likely)
-            mean = np.nanmean(likely, axis=1)
-            expected = ExpectedCount.of(float(mean.sum()), float((mean * (1.0 - mean)).sum()), len(mean))
-            if not np.nansum(shown) and not (doubtful and round(expected.low) > 0):
+            if not column.case:
                 continue
+            shown = there * 0.0
+            shown[np.array(column.case, dtype=np.intp), np.array(column.trial, dtype=np.intp)] = 1.0
             several = (~np.isnan(shown)).sum(axis=1) > 1
             differs = np.nanmax(shown, axis=1) != np.nanmin(shown, axis=1)
             yield FindingRepeat(
@@ -99,8 +85,6 @@ class FindingCounts:
                 float(np.nansum(shown, axis=0).mean()),
                 float(np.nansum(shown, axis=0).std(ddof=1)),
                 float(differs[several].mean()) if several.any() else None,
-                expected if doubtful else None,
-                float(np.nansum(likely, axis=0).std(ddof=1)) if doubtful else None,
             )
 
 
@@ -141,7 +125,7 @@ def component_keys(components: Sequence[Component]) -> Iterator[tuple[str, int |
 
 
 class StepFlips:
-    """Counts the steps of records: verdicts by kind of question, components by unit."""
+    """Counts the steps of records: verdicts by kind of question, and what texts were broken into."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, OccurrenceCounts] = {}
@@ -170,16 +154,11 @@ class StepFlips:
             found.append(KindRepeat(kind, len(differ), sum(differ) / len(differ) if differ else None))
         return tuple(found)
 
-    def units(self, trials: int) -> tuple[UnitRepeat, ...]:
-        """Every decomposition that a judge was asked for and that replaces no field, in the order of the units."""
-        asked = [unit for unit in get_args(Unit) if UNITS[unit].question and not UNITS[unit].replaces]
-        order = {unit: place for place, unit in enumerate(asked)}
-        found = []
-        for step in sorted(self._units, key=lambda s: (order.get(s.partition("(")[0], len(order)), s)):
-            seen = self._units[step].found.values()
-            if step.partition("(")[0] in order and seen and trials > 1:
-                found.append(UnitRepeat(step, len(seen), sum(n // _SEEN == trials for n in seen) / len(seen)))
-        return tuple(found)
+    def broken_up_alike(self, trials: int) -> bool:
+        """Whether every trial found the same components, word for word, where a judge was asked for them."""
+        asked = {unit for unit in get_args(Unit) if UNITS[unit].question and not UNITS[unit].replaces}
+        seen = (found.found.values() for step, found in self._units.items() if step.partition("(")[0] in asked)
+        return all(count // _SEEN == trials for counts in seen for count in counts)
 
 
 WORST = 10
@@ -267,12 +246,10 @@ class Repeats:
     def summary(self) -> RepeatSummary:
         """What was counted so far."""
         trials = len(self._trials)
-        kinds, units = self._steps.kinds(trials), self._steps.units(trials)
+        kinds = self._steps.kinds(trials)
         metrics = tuple(self._metric(m) for m in self._metrics)
         findings = tuple(self._findings.findings(self._there()))
-        return RepeatSummary(
-            trials, len(self._cases), metrics, kinds, units, self._same(metrics, kinds, units), findings
-        )
+        return RepeatSummary(trials, len(self._cases), metrics, kinds, self._same(metrics, kinds), findings)
 
     def _there(self) -> Grid:
         """1 where a case was counted in a trial, else nan; shape (n_cases, n_trials)."""
@@ -280,14 +257,14 @@ class Repeats:
         there = np.array(counted, dtype=np.float64).reshape(len(self._counted), len(self._trials))
         return np.where(there == 1.0, 1.0, np.nan)
 
-    def _same(self, metrics: Sequence[MetricRepeat], kinds: Sequence[KindRepeat], units: Sequence[UnitRepeat]) -> bool:
+    def _same(self, metrics: Sequence[MetricRepeat], kinds: Sequence[KindRepeat]) -> bool:
         whole = (1 << len(self._trials)) - 1
         return (
             len(self._trials) > 1
             and all(counted == whole for counted in self._counted)
             and not any(metric.failed for metric in metrics)
             and not any(kind.flips for kind in kinds)
-            and all(unit.kept == 1 for unit in units)
+            and self._steps.broken_up_alike(len(self._trials))
             and all(
                 np.isclose(grid, grid[:, :1], rtol=0, atol=1e-9, equal_nan=True).all()
                 for grid in map(self._grid, self._columns.values())
@@ -319,7 +296,6 @@ class Repeats:
             float(np.mean(spreads[several])) if several.any() else None,
             float(np.mean(flipped[several])) if flipped is not None and several.any() else None,
             changed.total() / len(compared) if compared else None,
-            rank_agreement(grid),
             smallest,
             floor,
             int((~np.isnan(grid)).any(axis=1).sum()),

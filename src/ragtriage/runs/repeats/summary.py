@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from math import sqrt
 from statistics import NormalDist
 from typing import Any
@@ -12,12 +11,9 @@ import numpy as np
 
 from ragtriage.core.metric import Better
 from ragtriage.diagnosis.rules import FindingKind
-from ragtriage.runs.metric_tally import ExpectedCount
 
 Grid = np.ndarray[Any, np.dtype[np.float64]]
 """Shape (n_cases, n_trials), or one row or column of it; nan where there is no score."""
-DIGITS = 9
-"""Scores that are the same up to here are tied: a mean of the same verdicts may be summed in another order."""
 LEVEL = 0.05
 """How often a difference may be seen where there is none (two-sided)."""
 POWER = 0.8
@@ -28,64 +24,6 @@ lies in the middle between versions that have nothing in common and such as diff
 
 REACH = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
 """Standard errors that a difference must have: z(1 − level/2) + z(power), about 2.8."""
-
-
-def rank_agreement(grid: Grid) -> float | None:
-    """The mean of Kendall's τ-b over all pairs of trials, in [-1, 1]: 1 if all of them rank the cases alike.
-
-    None if no pair of trials has a τ-b. A case without a score in one of two trials is left out of that pair.
-    """
-    found = (tau_b(first, second) for first, second in combinations(grid.T, 2))
-    there = [tau for tau in found if tau is not None]
-    return sum(there) / len(there) if there else None
-
-
-def tau_b(first: Grid, second: Grid) -> float | None:
-    """Kendall's rank correlation with ties, τ-b, in [-1, 1].
-
-    (concordant − discordant pairs) / √((pairs not tied in the first) · (pairs not tied in the second)): Kendall, "The
-    treatment of ties in ranking problems", Biometrika 33 (1945). Shares of a few verdicts are tied all the time; τ-b is
-    1 for the same ranking also then. Counted in n log n as by Knight, "A computer method for calculating Kendall's tau
-    with ungrouped data", Journal of the American Statistical Association 61 (1966).
-
-    Both have the shape (n,), nan where there is no score. None with fewer than two cases that have both scores, or
-    where all are tied in one of them.
-    """
-    both = ~(np.isnan(first) | np.isnan(second))
-    a, b = (np.unique(scores[both].round(DIGITS), return_inverse=True)[1] for scores in (first, second))
-    pairs = _pairs(len(a))
-    tied_a, tied_b = _tied(a), _tied(b)
-    if pairs in (tied_a, tied_b):
-        return None
-    order = np.lexsort((b, a))
-    discordant = _inversions(b[order])
-    tied_in_both = _tied(a * (int(b.max()) + 1) + b)
-    concordant = pairs - tied_a - tied_b + tied_in_both - discordant
-    return (concordant - discordant) / sqrt((pairs - tied_a) * (pairs - tied_b))
-
-
-def _pairs(count: int) -> int:
-    return count * (count - 1) // 2
-
-
-def _tied(ranks: np.ndarray[Any, np.dtype[np.intp]]) -> int:
-    return sum(_pairs(int(count)) for count in np.unique(ranks, return_counts=True)[1])
-
-
-def _inversions(ranks: np.ndarray[Any, np.dtype[np.intp]]) -> int:
-    """How many pairs stand in the wrong order, by merging: at each width, between the halves of every block."""
-    places = np.arange(len(ranks))
-    most = int(ranks.max()) + 1
-    count, width = 0, 1
-    while width < len(ranks):
-        block = places // (2 * width)
-        keys = block * most + ranks  # one sorted row in which every block has a stretch of its own
-        left = (places // width) % 2 == 0
-        lefts = np.sort(keys[left])
-        ends = np.searchsorted(lefts, (block[~left] + 1) * most)
-        count += int((ends - np.searchsorted(lefts, keys[~left], side="right")).sum())
-        width *= 2
-    return count
 
 
 def smallest_difference(grid: Grid, weights: Grid) -> tuple[float, float] | None:
@@ -171,8 +109,6 @@ class MetricRepeat:
     verdict_flips: float | None
     """The share of component verdicts that aren't the same in all trials, in [0, 1], among those whose component is
     found in all trials; None if there is none."""
-    ranks: float | None
-    """How far the trials rank the cases alike, in [-1, 1]: see `ragtriage.runs.repeats.summary.rank_agreement`."""
     smallest: float | None
     """The smallest difference between two versions of an application that these cases can show; see
     `ragtriage.runs.repeats.summary.smallest_difference`."""
@@ -199,18 +135,6 @@ class KindRepeat:
 
 
 @dataclass(frozen=True, slots=True)
-class UnitRepeat:
-    """What texts were broken into, over all cases and trials."""
-
-    unit: str
-    """A decomposition: claims(response), facts(sources), …"""
-    components: int
-    """How many different ones were found, in all trials together."""
-    kept: float
-    """The share of them that every trial found word for word, in [0, 1]."""
-
-
-@dataclass(frozen=True, slots=True)
 class FindingRepeat:
     """The findings of one rule, over all cases and trials."""
 
@@ -223,11 +147,6 @@ class FindingRepeat:
     flips: float | None
     """The share of cases on which it is shown in one trial and not in another, in [0, 1], among those that were
     counted in two trials; None if there is none."""
-    expected: ExpectedCount | None
-    """How many cases have it by its probability, the mean over trials, also where that is too low to be shown; None
-    where no verdict has a chance, and of a doubt."""
-    expected_spread: float | None
-    """Standard deviation (n − 1) over trials of the expected number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,19 +157,17 @@ class RepeatSummary:
     cases: int
     metrics: tuple[MetricRepeat, ...]
     kinds: tuple[KindRepeat, ...] = ()
-    units: tuple[UnitRepeat, ...] = ()
     same: bool = False
     """Whether two trials or more are there and differ in nothing: no score, no verdict, no component."""
     findings: tuple[FindingRepeat, ...] = ()
-    """Of the rules that are shown in a trial, or expected of a case."""
+    """Of the rules that are shown in a trial."""
 
     def as_json(self) -> dict[str, Any]:
-        """The stable form for machines: metrics, kinds, units and findings by name."""
+        """The stable form for machines: metrics, kinds and findings by name."""
         found: dict[str, Any] = {"trials": self.trials, "cases": self.cases, "same": self.same}
         for group, key, some in (
             ("metrics", "name", self.metrics),
             ("kinds", "kind", self.kinds),
-            ("units", "unit", self.units),
             ("findings", "rule", self.findings),
         ):
             found[group] = {getattr(one, key): _without(asdict(one), key, "title") for one in some}
