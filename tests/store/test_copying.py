@@ -23,7 +23,7 @@ from ragtriage.runs.about import About
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.run import RejectedRow
 from ragtriage.store import CopiedRun, RunBusyError, Store, open_store
-from ragtriage.store.copying import copy_stored
+from ragtriage.store.copying import UnfinishedRunError, copy_stored
 from ragtriage.store.forgetting import delete_unheld_texts
 
 CASES = [case(0), FULL, case(3), case(4, response=None, sources=None)]
@@ -41,7 +41,7 @@ def two(request, tmp_path) -> tuple[Place, Place]:
 
 
 def filled(place: Place) -> None:
-    """A finished run, its second trial, an interrupted one, and one whose texts were forgotten."""
+    """A finished run, its second trial, a small one, and one whose texts were forgotten."""
     with open_store(place, project="shop") as store:
         for trial, repeats in ((0, None), (1, 1)):
             identity = identity_of(CASES)
@@ -53,13 +53,11 @@ def filled(place: Place) -> None:
                 run.reject(RejectedRow(9, None, "it is no object"))
                 run.cost = 0.5
                 run.finish()
-        for number, ends in ((3, "interrupted"), (4, "forgotten")):
-            rows = 3 if ends == "forgotten" else 4
-            with store.begin(identity_of(CASES, version=ends), input="b", rows=rows, judge="f") as run:
-                for record in list(evaluated(list(run.todo(CASES))))[: number - 1]:
+        for rows, version in ((2, "small"), (3, "forgotten")):
+            with store.begin(identity_of(CASES, version=version), input="b", rows=rows, judge="f") as run:
+                for record in list(evaluated(list(run.todo(CASES))))[:rows]:
                     run.keep(record)
-                if ends == "forgotten":
-                    run.finish()
+                run.finish()
         store.forget_texts(4)
 
 
@@ -101,9 +99,6 @@ def test_copied_runs_are_the_same_there_under_new_numbers(two):
         assert store.run(3).info.repeats == 2
         assert store.check().sound
         assert store.run(5).texts_deleted() == 3
-        assert store.unfinished(identity_of(CASES, version="interrupted")) == 4  # and it can be continued
-        with store.resume(4) as run:
-            assert len(list(run.todo(CASES))) == 2
 
 
 def test_the_same_run_is_there_already(two):
@@ -137,7 +132,7 @@ def test_a_run_that_cannot_be_copied_whole_is_not_there_at_all(two):
     with pytest.raises(StoreError, match="disk is full"):
         copied(two, [3, 1])
     with open_store(two[1]) as store:
-        assert [info.rows for info in store.runs()] == [4]  # run 3, which was copied before
+        assert [info.rows for info in store.runs()] == [2]  # run 3, which was copied before
         assert store.check().sound
     two[1].sql("DROP TRIGGER full_disk" + (" ON readings" if two[1].on_server else ""))
     assert [run.before for run in copied(two, [3, 1])] == [True, False]
@@ -151,7 +146,7 @@ def test_a_run_that_is_being_written_waits(two):
             assert target.runs() == []
 
 
-def test_the_run_of_a_dead_process_is_copied_as_interrupted(two):
+def test_the_run_of_a_dead_process_is_not_copied_before_it_is_finished(two):
     code = (
         "import os, sys; from ragtriage.runs.manifest import RunIdentity\n"
         "from ragtriage.store import open_store; store = open_store(sys.argv[1])\n"
@@ -159,10 +154,10 @@ def test_the_run_of_a_dead_process_is_copied_as_interrupted(two):
     )
     with Child(two[0], code=code) as child:
         child.communicate()
-    copied(two, [1])
+    with pytest.raises(UnfinishedRunError, match="run 1 isn't finished: give its evaluation again"):
+        copied(two, [1])
     with open_store(two[1]) as target:
-        assert target.run().info.state == "interrupted"
-        target.resume(1).finish()
+        assert target.runs() == []
 
 
 def test_a_run_may_get_another_project(two):
@@ -413,50 +408,3 @@ def test_two_copies_of_a_run_at_once_copy_it_once(to_server):
             second.join()
         assert sorted(run.before for run in found) == [False, True]
         assert len(target.runs()) == 1
-
-
-def test_an_unfinished_run_that_was_copied_is_brought_up_to_date(two):
-    with open_store(two[0]) as source:
-        with source.begin(identity_of(CASES), input="a", rows=4, judge="f") as run:
-            run.keep(next(evaluated(run.todo(CASES))), READ)
-        assert copied(two, [1]) == [CopiedRun(1, 1, before=False, cases=1, unfinished=True)]
-        assert copied(two, [1]) == [CopiedRun(1, 1, before=True, unfinished=True)]
-        with source.resume(1) as run:
-            for record in evaluated(run.todo(CASES)):
-                run.keep(record, READ)
-            run.cost = 0.25
-            run.finish()
-    assert copied(two, [1]) == [CopiedRun(1, 1, before=False, cases=4, renewed=True)]
-    assert everything_in(two[1], {"run": 1}) == everything_in(two[0], {"run": 1})
-    assert copied(two, [1]) == [CopiedRun(1, 1, before=True)]
-    assert two[1].sql("SELECT owner FROM runs") == [(None,)]
-    assert copied((two[1], two[0]), [1]) == [CopiedRun(1, 1, before=True)]
-
-
-def test_a_run_that_was_continued_where_it_was_copied_to_stays_so(two):
-    with open_store(two[0]) as source, source.begin(identity_of(CASES), input="a", rows=4, judge="f") as run:
-        run.keep(next(evaluated(run.todo(CASES))))
-    copied(two, [1])
-    with open_store(two[1]) as target, target.resume(1) as run:
-        with open_store(two[0]) as source, source.resume(1) as first:
-            for record in evaluated(list(first.todo(CASES))[:2]):
-                first.keep(record)
-        with pytest.raises(RunBusyError, match=f"run 1 of .* is being written by process {os.getpid()}"):
-            copied(two, [1])
-        for record in evaluated(run.todo(CASES)):
-            run.keep(record)
-        run.finish()
-    assert copied(two, [1]) == [CopiedRun(1, 1, before=True)]
-    assert copied((two[1], two[0]), [1]) == [CopiedRun(1, 1, before=False, cases=4, renewed=True)]
-
-
-def test_texts_that_were_deleted_there_do_not_come_back(two):
-    with open_store(two[0]) as source, source.begin(identity_of(CASES), input="a", rows=4, judge="f") as run:
-        run.keep(next(evaluated(run.todo(CASES))))
-    copied(two, [1])
-    with open_store(two[1]) as target:
-        target.forget_texts(1)
-    with open_store(two[0]) as source, source.resume(1) as run:
-        run.finish()
-    assert copied(two, [1]) == [CopiedRun(1, 1, before=True, unfinished=True, forgotten=True)]
-    assert two[1].sql("SELECT count(*) FROM texts") == [(0,)]

@@ -16,9 +16,9 @@ from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time
 from ragtriage.runs.repeats.counting import trials_of
 from ragtriage.runs.run import FINISHED, RunInfo
-from ragtriage.store import CopiedRun, RunBusyError, StoreCheck, initialise_store, open_store, schema_in_use
+from ragtriage.store import RunBusyError, StoreCheck, initialise_store, open_store, schema_in_use
 from ragtriage.store.checking import check_folder
-from ragtriage.store.copying import copy_stored, register
+from ragtriage.store.copying import UnfinishedRunError, copy_stored, register
 from ragtriage.store.database import store_address as read_address
 from ragtriage.store.folder import is_run_folder, open_folder
 from ragtriage.store.migrations import roles_sql
@@ -60,9 +60,9 @@ def copy(source: str, target: str, *, runs: str | None = None, project: str | No
 
     Their records, texts and readings go along, the memory of answers doesn't. Further trials of a repeated run go with
     it. A run that is there already isn't copied again, so the same command goes on after an interruption; one that
-    isn't finished there is brought up to date.
+    isn't finished isn't copied.
 
-    Exit codes: 0; 2 usage; 3 incomplete (a run is being written, a store can't be used, interrupted).
+    Exit codes: 0; 2 usage; 3 incomplete (a run isn't finished, a store can't be used, interrupted).
     """
     require_one_project(project)
     if is_run_folder(source):
@@ -71,13 +71,17 @@ def copy(source: str, target: str, *, runs: str | None = None, project: str | No
     with open_store(source, create=False, told=tell) as old, open_store(target, told=tell) as new:
         infos = {info.number: info for info in old.runs(everywhere=True)}
         chosen = _chosen(infos, runs)
-        left = []
+        left = False
         for number in chosen:
             try:
-                _say_copied(copy_stored(old, number, new, project=project))
-            except RunBusyError as error:
+                copied = copy_stored(old, number, new, project=project)
+            except (RunBusyError, UnfinishedRunError) as error:
                 tell(str(error))
-                left.append(number)
+                left = True
+            else:
+                there = f"there already as run {copied.there}"
+                cases = f"run {copied.there} there, {plural(copied.cases, 'case')}"
+                tell(f"run {number} is {there if copied.before else cases}")
     if left:
         raise typer.Exit(ExitCode.INCOMPLETE)
 
@@ -91,8 +95,7 @@ def _copy_folder(source: str, target: str, runs: str | None, project: str | None
     with open_store(target, project=project, told=tell) as new:
         stored = register(found, new, records=True)
     cases = plural(found.info.done + found.info.failed, "case")
-    old = stored.before or stored.renewed
-    told = f"there already as run {stored.there}" if old else f"run {stored.there}, {cases}"
+    told = f"there already as run {stored.there}" if stored.before else f"run {stored.there}, {cases}"
     tell(f"{source} is {told}", *stored.notes())
 
 
@@ -113,20 +116,6 @@ def _chosen(infos: dict[int, RunInfo], runs: str | None) -> list[int]:
             wanted |= within
     firsts = {infos[number].repeats or number for number in wanted}
     return sorted(number for number, info in infos.items() if (info.repeats or number) in firsts)
-
-
-def _say_copied(run: CopiedRun) -> None:
-    if run.before:
-        told = f"run {run.number} is there already as run {run.there}"
-    elif run.renewed:
-        told = f"run {run.number} is up to date there as run {run.there}, {plural(run.cases, 'case')}"
-    else:
-        told = f"run {run.number} is run {run.there} there, {plural(run.cases, 'case')}"
-    if run.forgotten:
-        told += "; it isn't finished there and stays so, since texts of it were deleted there"
-    elif run.unfinished:
-        told += "; it isn't finished: give its evaluation again, then this command"
-    tell(told)
 
 
 @command("store check")
