@@ -29,14 +29,13 @@ def ids_of(part: list[int]) -> Entries:
 
 def expected(parts: list[list[int]]) -> list[Duplicate]:
     """The same, one case after the other."""
-    seen: dict[int, tuple[int, int]] = {}
+    seen: set[int] = set()
     found = []
     for place, part in enumerate(parts):
         for at, number in enumerate(part):
             if number in seen:
-                found.append(Duplicate(place, at, 2 * at + 1, *seen[number], number % 2 == 0))
-            else:
-                seen[number] = (place, 2 * at + 1)
+                found.append(Duplicate(place, at, 2 * at + 1, number % 2 == 0))
+            seen.add(number)
     return found
 
 
@@ -50,7 +49,7 @@ def test_ids_that_are_compared_in_several_goes_give_the_same(monkeypatch: pytest
     monkeypatch.setattr(layout, "AT_A_TIME", at_a_time)
     parts = [[0, 1, 2, 3, 4, 5], [6, 7, 0, 8], [9, 10, 11, 12, 3], [12, 0]]
     placed = [
-        PlacedPart(PartPlan(f"{at}", 0, None, None), CommittedPart(f"{at}", "", "", 0, 0, len(part), 0, 0), 0, 0, 0)
+        PlacedPart(PartPlan(f"{at}", 0, None, None), CommittedPart(f"{at}", "", "", 0, len(part), 0, 0), 0, 0)
         for at, part in enumerate(parts)
     ]
     assert find_duplicates(placed, lambda one: ids_of(parts[int(one.plan.id)])) == expected(parts)

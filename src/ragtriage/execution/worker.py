@@ -113,8 +113,7 @@ class Worker:
         file = self._opened(task.file.address, task.file.name)
         folder, has_ids = folder_at(self.job.folder), "id" in file.mapping
         with closing(FolderWriter(folder, self.job.manifest, task.plan, task.attempt, has_ids=has_ids)) as writer:
-            lines: list[int] = []
-            rows = ((raw.row, row) for raw, row in file.rows_in(task.plan.part, lines.append))
+            rows = ((raw.row, row) for raw, row in file.rows_in(task.plan.part))
             cases, tally, stopped = writer.todo(rows), SlicedTally(self.config), ""
             if ledger:
                 ledger.begin_part()
@@ -134,7 +133,7 @@ class Worker:
                 return changed
             if left and not writer.done:
                 return TaskResult("stopped", stopped)
-            part = writer.written(sum(lines), left, self.probe, spent, tally.whole)
+            part = writer.written(left, self.probe, spent, tally.whole)
             return TaskResult("done", stopped, part, tuple(ledger.warnings) if ledger else ())
 
     def _tell_of(self, writer: FolderWriter) -> Callable[[Record, tuple[Finding, ...]], None]:

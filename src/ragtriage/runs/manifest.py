@@ -340,8 +340,6 @@ class CommittedPart:
     """Of all that is kept of it: 32 hexadecimal digits of BLAKE2b."""
     rows: int
     """Of the input, whether they can be used or not."""
-    lines: int
-    """Of a part of a JSONL file; else 0."""
     cases: int
     failed: int
     rejected: int

@@ -33,7 +33,7 @@ from ragtriage.store.lease import worked_on
 from ragtriage.store.part_file import columns_of, read_cases, read_ids, read_numbers, read_rejected, read_scores
 
 PLAN, SUMMARY, DONE, RECORDS, NOTES = "plan.json", "summary.json", "done", "records", "notes"
-FORMAT = 3
+FORMAT = 4
 AT_ONCE = 32
 """Small files that are read together."""
 T = TypeVar("T")
@@ -323,7 +323,7 @@ def read_summary(folder: Folder) -> Mapping[str, Any] | None:
         parts = [CommittedPart.from_json(one) for one in found["parts"]]
         sound = found["state"] == FINISHED
         for one in (Duplicate(*told) for told in found["duplicates"]):
-            sound &= 0 <= one.position < parts[one.part].cases and 0 <= one.first_part <= one.part
+            sound &= 0 <= one.position < parts[one.part].cases and one.part >= 0
         if sound:
             return found | {"parts": parts}
     except (ValueError, LookupError, TypeError, AttributeError):

@@ -17,7 +17,6 @@ import numpy as np
 from ragtriage.core.case import Case
 from ragtriage.readers import Rejected
 from ragtriage.readers.case_rows import twin_problem
-from ragtriage.readers.json_files import moved_line
 from ragtriage.runs.manifest import CommittedPart, Manifest, PartPlan
 from ragtriage.runs.run import RejectedRow
 from ragtriage.store.part_file import ENTRY, Entries
@@ -27,6 +26,8 @@ AT_ONCE = 32
 AT_A_TIME = 4_000_000
 """Ids that are compared together; of more, those with the same first bits."""
 MOST_GOES = 256
+EARLIER = "an earlier row"
+"""What a row with the id of another one says that it repeats: which one that is isn't known within a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,6 @@ class Duplicate:
     """The place of its part among those that are done."""
     position: int
     row: int
-    first_part: int
-    first_row: int
     made_up: bool
     """Whether the id stands for the content."""
 
@@ -51,7 +50,6 @@ class PlacedPart:
     part: CommittedPart
     rows_before: int
     """Rows of its file before it, as far as these are done."""
-    lines_before: int
     all_before: int
     """Rows of the whole input before it; a file of which no row can be used counts as one."""
 
@@ -60,7 +58,6 @@ def laid_out(manifest: Manifest, parts: Mapping[str, CommittedPart]) -> tuple[Pl
     """The parts that are done, in the order of the input."""
     found = []
     rows: dict[int, int] = defaultdict(int)
-    lines: dict[int, int] = defaultdict(int)
     unusable = list(accumulate((bool(file.problem) for file in manifest.files), initial=0))
     before = 0
     for plan in manifest.plan:
@@ -70,9 +67,8 @@ def laid_out(manifest: Manifest, parts: Mapping[str, CommittedPart]) -> tuple[Pl
             rows[plan.file] = plan.first - 1
         if part is None:
             continue
-        found.append(PlacedPart(plan, part, rows[plan.file], lines[plan.file], before + unusable[plan.file]))
+        found.append(PlacedPart(plan, part, rows[plan.file], before + unusable[plan.file]))
         rows[plan.file] += part.rows
-        lines[plan.file] += part.lines
         before += part.rows
     return tuple(found)
 
@@ -106,14 +102,9 @@ def duplicates_in(parts: Sequence[Entries]) -> Iterator[Duplicate]:
     ids = whole[["high", "low"]][order]
     same = np.zeros(len(order), bool)
     same[1:] = ids[1:] == ids[:-1]
-    firsts = np.maximum.accumulate(np.where(same, 0, np.arange(len(order))))
-    found = []
-    for at in np.flatnonzero(same):
-        later, first = order[at], order[firsts[at]]
+    for later in np.sort(order[same]):
         entry = whole[later]
-        own = int(owner[later]), int(entry["position"]), int(entry["row"])
-        found.append(Duplicate(*own, int(owner[first]), int(whole[first]["row"]), bool(entry["made_up"])))
-    yield from sorted(found, key=lambda one: (one.part, one.position))
+        yield Duplicate(int(owner[later]), int(entry["position"]), int(entry["row"]), bool(entry["made_up"]))
 
 
 def starts(placed: Sequence[PlacedPart], duplicates: Sequence[Duplicate]) -> list[int]:
@@ -131,39 +122,23 @@ def rejected_rows(
     rejected_of: Callable[[PlacedPart], Sequence[Rejected]],
     case_of: Callable[[int, int], Case],
 ) -> Iterator[RejectedRow]:
-    """All rows that can't be used: of files, of parts, and those whose id came before."""
+    """All rows that can't be used: of files, of parts, and those whose id came before.
 
-    def named(place: int, row: int, told: str) -> str:
-        """A reason, with the file and row where there are several files."""
-        if len(manifest.files) == 1:
-            return told
-        one = placed[place]
-        return f"{manifest.file_of(one.plan).name}, row {one.rows_before + row}: {told}"
+    `case_of` reads the case of a part (its place among those that are done) at a position, without its texts.
+    """
 
-    def called(place: int, number: int, seen_from: int) -> str:
-        """A row as a message about another one calls it."""
-        one = placed[place]
-        told = str(one.rows_before + number)
-        return told if one.plan.file == placed[seen_from].plan.file else f"{told} of {manifest.file_of(one.plan).name}"
+    def told(one: PlacedPart, row: int, field: str | None, reason: str) -> RejectedRow:
+        """A row of a part, with the file and the row in it where there are several files."""
+        place = f"{manifest.file_of(one.plan).name}, row {one.rows_before + row}: " if len(manifest.files) > 1 else ""
+        return RejectedRow(one.all_before + row, field, place + reason)
 
     yield from _of_files(manifest, placed)
-    first_of = {(one.part, one.row): one for one in duplicates}
-    for place, one in enumerate(placed):
+    for one in placed:
         for row in rejected_of(one) if one.part.rejected else ():
-            told = row.reason
-            if row.twin_of is not None:
-                # the row that it repeats may be the repetition of one in another part itself
-                earlier = first_of.get((place, row.twin_of))
-                first = (earlier.first_part, earlier.first_row) if earlier else (place, row.twin_of)
-                told = told.replace(f"row {row.twin_of}", f"row {called(*first, place)}", 1)
-            elif row.line is not None:
-                told = moved_line(told, row.line, one.lines_before)
-            yield RejectedRow(one.all_before + row.row, row.field, named(place, row.row, told))
+            yield told(one, row.row, row.field, row.reason)
     for again in duplicates:
-        first_row = called(again.first_part, again.first_row, again.part)
-        field, told = twin_problem(case_of(again.part, again.position), first_row, has_ids=not again.made_up)
-        number = placed[again.part].all_before + again.row
-        yield RejectedRow(number, field, named(again.part, again.row, told))
+        problem = twin_problem(case_of(again.part, again.position), EARLIER, has_ids=not again.made_up)
+        yield told(placed[again.part], again.row, *problem)
 
 
 def _of_files(manifest: Manifest, placed: Sequence[PlacedPart]) -> Iterator[RejectedRow]:

@@ -35,7 +35,7 @@ _OUTCOME = ("reason", "failed", "judged", "unknown")
 """What stands beside a metric's value."""
 _FACTS = ("position", "row", "id", "id_digest", "content", "language", "weight", "relevant_ids", "tags")
 _STEPS = ("failed", "seconds", "time", "trace_id", "kind", "component", "rules", "sure", "steps")
-_REJECTED = ("row", "line", "field", "reason", "twin_of")
+_REJECTED = ("row", "field", "reason")
 _FIXED = frozenset({*_FACTS, *_STEPS, *_REJECTED, "made_up", "texts"})
 _ESCAPED = ("id", "time", "trace_id")
 
@@ -180,10 +180,7 @@ def read_rejected(file: BinaryIO) -> list[Rejected]:
     """The rows of a part that couldn't be used, in their order."""
     table = _read(file, ["position", *_REJECTED])
     rows = table.filter(table["position"].is_null()).to_pylist()
-    return [
-        Rejected(row["row"], row["field"], unescaped(row["reason"]), row["line"], twin_of=row["twin_of"])
-        for row in rows
-    ]
+    return [Rejected(row["row"], row["field"], unescaped(row["reason"])) for row in rows]
 
 
 def columns_of(metric: str) -> list[str]:
@@ -243,7 +240,7 @@ def _schema(metrics: Sequence[str], *, texts: bool) -> Any:
         ("weight", pa.float64()), ("time", pa.string()), ("trace_id", pa.string()), ("relevant_ids", pa.string()),
         ("tags", pa.map_(pa.string(), pa.string())), ("kind", pa.string()), ("component", pa.string()),
         ("rules", pa.list_(pa.string())), ("sure", pa.bool_()), ("steps", pa.binary()), ("made_up", pa.bool_()),
-        ("line", pa.int64()), ("field", pa.string()), ("reason", pa.string()), ("twin_of", pa.int64()),
+        ("field", pa.string()), ("reason", pa.string()),
     ]  # fmt: skip
     for name in metrics:
         kinds = (pa.float64(), pa.string(), pa.bool_(), pa.int32(), pa.int32())
