@@ -17,22 +17,16 @@ from ragtriage.store import Answers, Store, open_answers
 
 
 class CountingMemory:
-    """Counts the answers that were known (`remembered`), and those that the judge gave (`judged`); see `AnswerMemory`.
+    """Counts answers that were known (`remembered`), and those that the judge gave (`judged`); see `AnswerMemory`."""
 
-    The older memory is only read, such as a store that can't be written.
-    """
-
-    def __init__(self, memory: AnswerMemory, older: AnswerMemory | None = None) -> None:
+    def __init__(self, memory: AnswerMemory) -> None:
         self._memory = memory
-        self._older = older
         self.remembered = 0
         self.judged = 0
 
     def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
-        """The answers that either memory knows."""
-        found = dict(self._memory.recall(keys))
-        if self._older is not None and (unknown := [key for key in keys if key not in found]):
-            found |= self._older.recall(unknown)
+        """The answers that are known, which are counted."""
+        found = self._memory.recall(keys)
         self.remembered += len(found)
         return found
 
@@ -108,20 +102,19 @@ def _before(info: RunInfo, name: str) -> float:
 class Judges:
     """Who judges, and where what was answered before stands. The judge is built once a process.
 
-    A judge itself in place of a session is for tests of the plugin; the older store can be read and not written.
+    A judge itself in place of a session is for tests of the plugin.
     """
 
-    def __init__(self, session: JudgeSession | Judge, older: Store | None = None) -> None:
+    def __init__(self, session: JudgeSession | Judge) -> None:
         self.budget = SessionBudget()
         self._session = session
-        self._older = older
         self._built: tuple[Store, BuiltJudge, CountingMemory, Answers] | None = None
 
     def built(self, store: Store) -> tuple[BuiltJudge, CountingMemory, Answers]:
         """The judge, the memory that counts its answers, and where they are kept: with the runs of a store."""
         if self._built is None or self._built[0] is not store:
             answers = open_answers(store.database)
-            memory = CountingMemory(answers, open_answers(self._older.database) if self._older else None)
+            memory = CountingMemory(answers)
             if isinstance(self._session, JudgeSession):
                 free = None if answers.free is answers else answers.free
                 judge = build_judge(self._session, memory, free=free, tickets=answers.tickets())
