@@ -9,7 +9,7 @@ import pytest
 
 from forked import Child
 from in_process import plain_environment, said_by
-from places import Place
+from places import Place, older
 from postgresql_server import new_schema, run_sql
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import config_of
@@ -110,12 +110,11 @@ def test_a_number_that_no_run_has_is_told(server, folder):
 
 def test_an_old_store_is_migrated_and_says_so(folder):
     address, schema = new_schema()
-    script = Path(__file__).parents[1] / "store" / "version_1.postgresql.sql"
-    run_sql(script.read_text(encoding="utf-8"), (), schema)
+    older(Place(address, schema))
     said = said_by(["store", "migrate", address])
     assert said.code == 0
     assert said.err.splitlines() == [
-        f"bringing the store {_shown(address)} from version 1 to {SCHEMA_VERSION}",
+        f"bringing the store {_shown(address)} from version 2 to {SCHEMA_VERSION}",
         f"the store {_shown(address)} is up to date (version {SCHEMA_VERSION})",
     ]
     assert said_by(["store", "migrate", "nowhere"]).code == 2

@@ -11,7 +11,7 @@ import pytest
 from stored_cases import case, evaluated, identity_of
 
 from forked import Child
-from places import Place
+from places import Place, older
 from poolers import until
 from postgresql_server import new_schema, run_sql, waits
 from ragtriage.core.case import Source
@@ -102,7 +102,7 @@ def test_the_time_of_the_server_counts_and_not_that_of_a_machine_a_day_ahead(ser
 @pytest.mark.parametrize("old", [False, True], ids=["made", "migrated"])
 def test_four_first_starts_at_once_make_or_migrate_the_tables_once(server_place, old):
     if old:
-        server_place.sql((Path(__file__).parent / "version_1.postgresql.sql").read_text(encoding="utf-8"))
+        older(server_place)
 
     def start():
         with open_store(server_place) as store:

@@ -133,18 +133,18 @@ def test_somebody_without_a_role_sees_nothing(shared):
         open_store(str(shared).replace("postgres:@", "nobody@"))
 
 
-def test_only_the_owner_brings_tables_up_to_date(version_1):
-    version_1.sql(f"GRANT USAGE ON SCHEMA {version_1.schema} TO PUBLIC")
-    version_1.sql(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {version_1.schema} TO PUBLIC")
+def test_only_the_owner_brings_tables_up_to_date(version_2):
+    version_2.sql(f"GRANT USAGE ON SCHEMA {version_2.schema} TO PUBLIC")
+    version_2.sql(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {version_2.schema} TO PUBLIC")
     user = f"user_{next(_users)}"
     run_sql(f"CREATE USER {user}")
     told = (
-        f"has tables of version 1, this program needs version {SCHEMA_VERSION}, and {user} may not change them: ask "
+        f"has tables of version 2, this program needs version {SCHEMA_VERSION}, and {user} may not change them: ask "
         "the owner: ragtriage store migrate"
     )
     with pytest.raises(StoreError, match=told):
-        open_store(str(version_1).replace("postgres:@", f"{user}@"))
-    assert version_1.sql("SELECT value FROM meta WHERE key = 'version'") == [("1",)]
+        open_store(str(version_2).replace("postgres:@", f"{user}@"))
+    assert version_2.sql("SELECT value FROM meta WHERE key = 'version'") == [("2",)]
 
 
 def test_who_may_not_make_tables_is_told_to_ask():
