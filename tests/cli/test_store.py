@@ -241,12 +241,10 @@ def test_check_finds_texts_that_are_missing(server, folder):
     assert (said.code, said.out) == (0, "1 run looked through: nothing is missing\n")
     schema = server.rpartition("=")[2]
     run_sql("DELETE FROM texts WHERE text LIKE 'What does ticket 1 %'", (), schema)
-    run_sql("DELETE FROM scores WHERE position = 2", (), schema)
     said = said_by(["store", "check", server])
     assert said.code == 3
     assert said.out.splitlines() == [
         "run 1: 1 case with a text that is missing and was not forgotten; shown as deleted",
-        "run 1: 1 case without a score: evaluate the file again",
     ]
 
 
@@ -266,7 +264,6 @@ def test_check_finds_texts_that_are_missing(server, folder):
             "UPDATE texts SET text = 'It is free.' WHERE text LIKE 'What does ticket 1 %'",
             "run 1: 1 case with texts that are missing or aren't those that were evaluated",
         ),
-        ("DELETE FROM readings WHERE position > 0", "run 1: 2 cases without a reading: evaluate the file again"),
         (
             "UPDATE cases SET steps = content WHERE position > 0",
             "run 1: 2 cases with verdicts that can't be read: evaluate the file again",
@@ -284,10 +281,8 @@ def test_check_finds_every_row_of_a_case_that_is_missing(server, folder, kind, d
     assert (said.code, told in said.out.splitlines()) == (3, True), said.out
 
 
-def test_a_forgotten_run_and_a_run_without_readings_are_whole(folder):
+def test_a_forgotten_run_is_whole(folder):
     evaluated()
-    Place(".ragtriage").sql("DELETE FROM readings")
-    assert said_by(["store", "check", ".ragtriage"]).code == 0
     assert said_by(["forget", "1", "r1", "--yes"]).code == 0
     assert said_by(["store", "check", ".ragtriage"]).code == 0
 

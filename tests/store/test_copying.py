@@ -311,7 +311,7 @@ def test_texts_of_a_copy_stay_though_others_forget_theirs_meanwhile(to_server):
                 delete_unheld_texts(other.database)
 
         assert copy_stored(source, 1, target) == CopiedRun(1, 1, before=False, cases=300)
-        assert target.check().missing == {}
+        assert target.check().lacking["missing"] == {}
 
 
 def test_half_a_copy_is_nowhere_to_be_seen_and_the_next_one_goes_on_with_it(to_server):
@@ -388,7 +388,7 @@ def test_whoever_forgets_waits_for_the_end_of_a_copy(to_server):
             held.go_on.set()
             thread.join()
             second.join()
-        assert target.check().missing == {}
+        assert target.check().lacking["missing"] == {}
         assert len(found) == 2
 
 

@@ -225,7 +225,7 @@ def test_a_text_that_is_forgotten_while_somebody_writes_it_stays_for_him(server_
         thread.join()
         assert found == [1]
         assert next(iter(other.run(2).records())).case.query == case(0).query
-        assert other.check().missing == {}
+        assert other.check().lacking["missing"] == {}
 
 
 def test_a_question_whose_answer_is_just_being_kept_is_not_claimed(server_place):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
 
 import typer
 
@@ -16,7 +15,7 @@ from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time
 from ragtriage.runs.repeats.counting import trials_of
 from ragtriage.runs.run import FINISHED, RunInfo
-from ragtriage.store import RunBusyError, StoreCheck, initialise_store, open_store, schema_in_use
+from ragtriage.store import RunBusyError, initialise_store, open_store, schema_in_use
 from ragtriage.store.checking import check_folder
 from ragtriage.store.copying import UnfinishedRunError, copy_stored, register
 from ragtriage.store.database import store_address as read_address
@@ -133,30 +132,9 @@ def check(url: str | None = None) -> None:
         return
     with open_store(store_address(url), create=False, told=tell) as there:
         found = there.check()
-    sys.stdout.write("".join(f"{line}\n" for line in _findings(found)))
+    sys.stdout.write("".join(f"{line}\n" for line in found.lines()))
     if not found.sound:
         raise typer.Exit(ExitCode.INCOMPLETE)
-
-
-def _findings(found: StoreCheck) -> Iterator[str]:
-    again = "evaluate the file again"
-    for counted, told in (
-        (found.missing, "run {run}: {cases} with a text that is missing and was not forgotten; shown as deleted"),
-        (found.unscored, f"run {{run}}: {{cases}} without a score: {again}"),
-        (found.caseless, "run {run}: scores at {places} without a case"),
-        (found.short, f"run {{run}} is finished, but lacks {{cases}}: {again}"),
-        (found.unread, f"run {{run}}: {{cases}} without a reading: {again}"),
-        (found.altered, "run {run}: {cases} with texts that are missing or aren't those that were evaluated"),
-        (found.spoilt, f"run {{run}}: {{cases}} with verdicts that can't be read: {again}"),
-    ):
-        for run, count in counted.items():
-            yield told.format(run=run, cases=plural(count, "case"), places=plural(count, "place"))
-    for run in found.half_copied:
-        yield f"run {run} is half a copy: give its `ragtriage store copy` again, or `ragtriage store delete {run}`"
-    if found.unheld:
-        yield f"{plural(found.unheld, 'text')} that no case holds: the next `ragtriage forget` deletes them"
-    if found.sound:
-        yield f"{plural(found.runs, 'run')} looked through: nothing is missing"
 
 
 @command("store delete")
