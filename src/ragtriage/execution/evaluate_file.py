@@ -11,7 +11,6 @@ from typing import Protocol
 
 from ragtriage.core.amount import NOTHING
 from ragtriage.core.case import Case, Record
-from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import Stopped, StoreError
 from ragtriage.core.questions import KINDS
 from ragtriage.core.verdicts import Undefined
@@ -56,24 +55,7 @@ from ragtriage.runs.repeats.summary import RepeatSummary
 from ragtriage.runs.run import Run, RunInfo
 from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection, SelectedCases, require_tag
 from ragtriage.runs.tally import SlicedTally, tally_of
-from ragtriage.store import Answers, RunWriter, Store, StoreLostError, open_answers
-
-
-def store_failure(error: StoreError, cases: int, run: RunWriter, unsaved: str) -> str:
-    """What happened, what it means for the run, and what to do, in a sentence."""
-    told = str(error)
-    if isinstance(error, StoreLostError) and error.deleted:
-        told = f"{error.told}: {_lost(cases, run)}"
-    return told if not unsaved or unsaved in told else f"{told}; {unsaved}"
-
-
-def _lost(cases: int, run: RunWriter) -> str:
-    what = f"the {plural(cases, 'case')} that {'was' if cases == 1 else 'were'} evaluated"
-    what += f" and all answers of run {run.number} are lost with it" if run.requests else " are lost with it"
-    price = f"{dollars(run.cost)} for " if run.cost else ""
-    cost = f"; they cost {price}{plural(run.requests, 'request')}" if run.requests else ""
-    return f"{what}{cost}. To evaluate anew, give the same command again"
-
+from ragtriage.store import Answers, RunWriter, Store, open_answers
 
 UNKNOWN_LANGUAGE = "und"
 """ISO 639-2 for a language that nobody could tell."""
@@ -330,7 +312,8 @@ def write_run(
     except Stopped as stopped:
         return str(stopped)
     except StoreError as error:
-        raise StoreError(store_failure(error, tally.summary().cases, run, answers.unsaved)) from error
+        unsaved = answers.unsaved
+        raise StoreError(f"{error}; {unsaved}" if unsaved and unsaved not in str(error) else str(error)) from error
     keep_counts(store.run(run.number), config, tally, shared=not store.database.is_sqlite)
     return None
 

@@ -22,7 +22,6 @@ from ragtriage.store.lease import RunBusyError
 from ragtriage.store.migrations import initialise_store, schema_in_use
 from ragtriage.store.run_writer import RunWriter
 from ragtriage.store.store import EVERY_PROJECT, Store, open_store, project_meant
-from ragtriage.store.store_file import StoreLostError
 
 __all__ = [
     "EVERY_PROJECT",
@@ -32,7 +31,6 @@ __all__ = [
     "RunWriter",
     "Store",
     "StoreCheck",
-    "StoreLostError",
     "initialise_store",
     "open_answers",
     "open_store",

@@ -30,7 +30,6 @@ from ragtriage.store.migrations import prepare
 from ragtriage.store.question_locks import QuestionLocks
 from ragtriage.store.run_writer import raise_spending
 from ragtriage.store.schema import answers, meta, tickets
-from ragtriage.store.store_file import StoreLostError
 
 BATCH = 500
 """Answers that wait for a transaction at most."""
@@ -83,7 +82,7 @@ class Answers:
     """Answers in a database; see `ragtriage.judges.wrappers.AnswerMemory`.
 
     Every method raises a `StoreError` where the database can't be read or written. Answers that it can't take go into
-    an overflow, which the next command takes back, unless the database was deleted.
+    an overflow, which the next command takes back.
     """
 
     def __init__(self, database: Database, *, owned: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
@@ -214,9 +213,7 @@ class Answers:
         self._waiting, self._overflown, self._spent_on, self._refused = {}, {}, {}, False
 
     def _let_overflow(self, error: StoreError) -> None:
-        """Make safe what the database couldn't take, and say so in the error; not where the user deleted it."""
-        if isinstance(error, StoreLostError) and error.deleted:
-            return
+        """Make safe what the database couldn't take, and say so in the error."""
         spent_on = {**self._spent_on, **(self.payer.by_run(self._spent) if self.payer else {})}
         with suppress(StoreError, OSError):
             self._overflow.add(self._unwritten().values(), spent_on)
@@ -274,7 +271,7 @@ class Overflow:
         """Take out these answers, which the first memory holds now; with the last one the files go."""
         if not self.exists():
             return
-        # while the transaction lasts nobody else adds any; that its file is gone is told at its end
+        # while the transaction lasts nobody else adds any
         with suppress(StoreError, OSError), self._opened() as database, database.writing() as connection:
             for some in in_chunks(keys):
                 connection.execute(delete(answers).where(answers.c.key.in_(some)))

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
@@ -36,7 +36,6 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import SQLAlchemyError
 
 from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.core.files import open_private, private_file, private_folder
@@ -194,11 +193,8 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection to read from. A server that is away is waited for, but not once the block has begun."""
-        with store_errors(self.where):
-            if self.file:
-                self.file.check()
-            with self._retries.carry_out(self.engine.connect) as connection:
-                yield connection
+        with store_errors(self.where), self._retries.carry_out(self.engine.connect) as connection:
+            yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -214,8 +210,6 @@ class Database:
                 return work(connection)
 
         with store_errors(self.where):
-            if self.file:
-                self.file.check()
             return self._retries.carry_out(once)
 
     def write(self, work: Callable[[Connection], T], *, patient: bool = True) -> T:
@@ -234,8 +228,6 @@ class Database:
 
     def close(self) -> None:
         """Close all connections; the next use opens new ones."""
-        if self.file and self.file.moved():
-            self._empty_log()
         self.engine.dispose()
         if self.file:
             self.file.forget()
@@ -273,16 +265,6 @@ class Database:
             self.file.check()
         with self.engine.execution_options(writes=True).begin() as connection:
             yield connection
-        if self.file:
-            self.file.check()  # what was written to a file that is gone isn't stored
-            self.file.remember_log()
-
-    def _empty_log(self) -> None:
-        """Put what stands in the log into a file that was moved, since SQLite doesn't and would look for it there."""
-        with suppress(SQLAlchemyError, sqlite3.Error), self.engine.connect() as connection:
-            raw = connection.connection.driver_connection
-            if raw is not None:
-                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def in_chunks(items: Iterable[T]) -> Iterator[list[T]]:
