@@ -200,18 +200,6 @@ def test_a_server_that_says_nothing_when_it_is_called_is_given_up():
             open_store(f"{address}?connect_timeout=2")  # it is 10 seconds by default
 
 
-def test_a_silence_is_told(server_place):
-    told: list[str] = []
-    database = open_database(store_address(str(server_place)), create=True, retries=Retries(1, told.append, silent=0.5))
-    database.read(lambda connection: [connection.exec_driver_sql("SELECT pg_sleep(0.2)") for _ in range(4)])
-    assert told == []
-    database.read(lambda connection: connection.exec_driver_sql("SELECT pg_sleep(1)"))
-    assert told == [
-        "the store hasn't answered for 0.5 seconds: it is busy, or the connection is dead; it is waited for"
-    ]
-    database.close()
-
-
 @pytest.fixture
 def pooler(server_place: Place) -> Iterator[Pooler]:
     open_store(server_place).close()

@@ -211,7 +211,7 @@ def test_a_store_needs_no_schema_of_its_own():
         ("postgresql://me:topsecret@127.0.0.1:1/x", "postgresql://me:***@127.0.0.1:1/x"),
         ("postgresql://me@127.0.0.1:1/x?password=topsecret", "postgresql://me@127.0.0.1:1/x"),
         ("postgresql://me@127.0.0.1:1/x?PASSWORD=topsecret", "postgresql://me@127.0.0.1:1/x"),
-        ("postgresql://me@127.0.0.1:1/x?passwrd=topsecret&connect_timeout=3", "me@127.0.0.1:1/x?connect_timeout=3"),
+        ("postgresql://me@127.0.0.1:1/x?passwrd=topsecret&sslmode=disable", "me@127.0.0.1:1/x?sslmode=disable"),
     ],
 )
 def test_a_password_is_in_no_message_and_earns_a_note(address, hidden):

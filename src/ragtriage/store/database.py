@@ -186,8 +186,7 @@ class Database:
         self.file = file
         self.schema = schema
         self.is_sqlite = engine.dialect.name == "sqlite"
-        self._retries = retries or Retries(silent=None)
-        event.listen(engine, "after_cursor_execute", lambda *_: self._retries.answered())
+        self._retries = retries or Retries()
         self._inserts = RowInserts() if self.is_sqlite else ArrayInserts()
 
     @contextmanager
