@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
 import secrets
 import socket
@@ -32,13 +31,12 @@ BEAT, FOLDER_BEAT = 15.0, 10.0
 
 
 def here() -> str:
-    """Where this process runs: the machine's name and, after a space, what no other set of process numbers has.
-
-    The latter is left out where it can't be told. A name alone says little: containers and cloned machines share it,
-    and process numbers mean something else in each.
-    """
-    name, mark = socket.gethostname(), _numbers_are_of()
-    return f"{name} {mark}" if mark else name
+    """Where this process runs: the machine's name and, after a space, which start of it; elsewhere its address."""
+    try:
+        mark = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        mark = f"{uuid.getnode():x}"
+    return f"{socket.gethostname()} {mark}"
 
 
 def host_of(place: str | None) -> str:
@@ -46,44 +44,17 @@ def host_of(place: str | None) -> str:
     return place.partition(" ")[0] if place else "an unknown machine"
 
 
-def surely_dead(place: str | None, pid: int | None, own: str | None = None) -> bool:
-    """Whether a process is dead beyond doubt; else only its missing signs of life can say so."""
-    return place is not None and " " in place and place == (own or here()) and not alive(pid)
-
-
-def _numbers_are_of() -> str:
-    """What names the set of process numbers that this process has its own from; empty where that can't be told."""
-    if platform.system() == "Darwin":
-        return f"{uuid.getnode():x}"
-    try:
-        if Path("/proc/self").readlink() != Path(str(os.getpid())):
-            return ""  # these are the numbers of another set
-        kernel = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{kernel}/{Path('/proc/self/ns/pid').stat().st_ino}"
-    except (OSError, ValueError):
-        return ""
-
-
-def alive(pid: int | None) -> bool:
-    """Whether a process that has its number from the same set as this one lives; True where that can't be told."""
-    if os.name == "nt" or pid is None:
-        return True  # on Windows there is no harmless way to ask; the heartbeat decides
+def surely_dead(place: str | None, pid: int | None) -> bool:
+    """Whether a process, by `here` there and its number, is dead; else only its missing signs of life can say so."""
+    if place != here() or pid is None or os.name == "nt":  # on Windows there is no harmless way to ask
+        return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
+        return True
+    except OSError:  # it is another user's
         return False
-    except OSError:
-        return True  # it is another user's
-    return not _ended(pid)
-
-
-def _ended(pid: int) -> bool:
-    """Whether a process was killed and its parent hasn't taken note of it yet; False where that can't be told."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return False
-    return state in {"Z", "X"}
+    return False
 
 
 class LeaseLostError(StoreError):
@@ -120,7 +91,7 @@ class Lease:
         holder = connection.execute(select(runs.c.owner, runs.c.owner_host, runs.c.owner_pid).where(mine)).one_or_none()
         if holder is None:
             raise StoreError(f"there is no run {self.run}")
-        dead = holder.owner if surely_dead(holder.owner_host, holder.owner_pid, self.host) else None
+        dead = holder.owner if surely_dead(holder.owner_host, holder.owner_pid) else None
         free = or_(runs.c.owner.is_(None), runs.c.owner.in_([self.owner, dead or self.owner]))
         own = {"owner": self.owner, "owner_host": self.host, "owner_pid": self.pid, "heartbeat": now}
         taking = update(runs).where(mine, or_(free, func.coalesce(runs.c.heartbeat, 0.0) < now - STALE)).values(**own)

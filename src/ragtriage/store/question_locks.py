@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, Double, and_, delete, literal, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
 
 from ragtriage.core.errors import StoreError
 from ragtriage.runs.case_row import digest
@@ -46,13 +46,11 @@ class QuestionLocks:
     A claim lapses when its owner gave no sign of life for a minute, or is a process that is surely dead.
     Every method raises a `StoreError` where the store can't be read or written.
 
-    `clock` gives seconds since 1970, by default the database's; `party` are processes that belong together: see
-    `Holder`.
+    `party` are processes that belong together: see `Holder`.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], float] | None = None, *, party: str = "") -> None:
+    def __init__(self, database: Database, *, party: str = "") -> None:
         self._database = database
-        self._clock = clock
         self._owner = f"{party}:{secrets.token_hex(8)}" if party else secrets.token_hex(8)
         self._host, self._pid = here(), os.getpid()
         self._insertion = database.upsert(claims, replace=False)
@@ -92,7 +90,7 @@ class QuestionLocks:
 
     def holder(self, key: bytes) -> Holder | None:
         """Who has claimed a key; None if nobody has."""
-        known = select(claims, (self._now() - claims.c.heartbeat).label("silent")).where(claims.c.key == key)
+        known = select(claims, (self._database.time() - claims.c.heartbeat).label("silent")).where(claims.c.key == key)
         row = self._database.read(lambda connection: connection.execute(known).one_or_none())
         if row is None:
             return None
@@ -130,7 +128,7 @@ class QuestionLocks:
         return claimed
 
     def _insert(self, connection: Connection, keys: Sequence[bytes]) -> set[bytes]:
-        now = self._now()
+        now = self._database.time()
         mine = {"owner": self._owner, "owner_host": self._host, "owner_pid": self._pid, "since": now, "heartbeat": now}
         connection.execute(self._insertion.values([{"key": key} | mine for key in keys]))
         held = select(claims.c.key).where(claims.c.key.in_(keys), claims.c.owner == self._owner)
@@ -141,7 +139,7 @@ class QuestionLocks:
             connection.execute(delete(claims).where(claims.c.key.in_(some), claims.c.owner == self._owner))
 
     def _lapsed(self) -> ColumnElement[bool]:
-        now = self._now()
+        now = self._database.time()
         return or_(claims.c.heartbeat < now - STALE, claims.c.since < now - LONGEST)
 
     def _dead_owners(self, connection: Connection) -> list[str]:
@@ -150,11 +148,8 @@ class QuestionLocks:
         return [owner for owner, pid in connection.execute(own) if surely_dead(self._host, pid)]
 
     def _beat(self) -> None:
-        mine = update(claims).where(claims.c.owner == self._owner).values(heartbeat=self._now())
+        mine = update(claims).where(claims.c.owner == self._owner).values(heartbeat=self._database.time())
         self._database.write(lambda connection: connection.execute(mine), patient=False)
-
-    def _now(self) -> ColumnElement[float]:
-        return literal(self._clock(), Double) if self._clock else self._database.time()
 
 
 @contextmanager
