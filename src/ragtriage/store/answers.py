@@ -123,10 +123,8 @@ class Answers:
         wanted = [key for key in keys if key not in found]
         if wanted:
             with self._failures_told():
-                for some in in_chunks(wanted):
-                    known = select(answers.c.key, answers.c.body).where(answers.c.key.in_(some))
-                    rows = self._database.read(lambda connection, known=known: connection.execute(known).all())  # type: ignore[misc]  # bound now
-                    found |= {key: decode_answer(body) for key, body in rows}
+                rows = self._database.lookup(select(answers.c.key, answers.c.body), answers.c.key, wanted)
+                found |= {key: decode_answer(body) for key, body in rows}
         return found
 
     def remember(self, entries: Iterable[CachedAnswer], spent: Amount = NOTHING) -> None:
@@ -249,9 +247,9 @@ class Overflow:
 
     def read(self) -> tuple[dict[bytes, CachedAnswer], Spendings]:
         """All that is in it."""
-        with self._opened() as database, database.reading() as connection:
-            found = connection.execute(select(answers)).all()
-            noted = connection.execute(select(meta).where(meta.c.key.startswith(_SPENT_ON))).all()
+        with self._opened() as database:
+            found = database.all(select(answers))
+            noted = database.all(select(meta).where(meta.c.key.startswith(_SPENT_ON)))
         kept = (
             CachedAnswer(row.key, row.kind, row.fingerprint, decode_answer(row.body), row.trial, row.batch or "")
             for row in found
@@ -321,12 +319,8 @@ class StoredTickets:
 
     def get(self, keys: Sequence[bytes]) -> Mapping[bytes, str]:
         """The texts that are kept under these keys (16 bytes each); keys without one are left out."""
-        found: dict[bytes, str] = {}
-        for some in in_chunks(keys):
-            kept = select(tickets.c.key, tickets.c.batch).where(tickets.c.key.in_(some))
-            rows = self._database.read(lambda connection, kept=kept: connection.execute(kept).all())  # type: ignore[misc]  # bound now
-            found |= {key: batch for key, batch in rows}  # noqa: C416  # rows, no pairs
-        return found
+        found = self._database.lookup(select(tickets.c.key, tickets.c.batch), tickets.c.key, keys)
+        return {row.key: row.batch for row in found}
 
     def put(self, entries: Mapping[bytes, str]) -> None:
         """Keep texts, all or none, committed before this returns; what a key had is replaced."""
@@ -341,5 +335,4 @@ class StoredTickets:
     def drop(self, keys: Sequence[bytes]) -> None:
         """Keep nothing under these keys any more."""
         for some in in_chunks(keys):
-            gone = delete(tickets).where(tickets.c.key.in_(some))
-            self._database.write(lambda connection, gone=gone: connection.execute(gone))  # type: ignore[misc]  # bound now
+            self._database.execute(delete(tickets).where(tickets.c.key.in_(some)))

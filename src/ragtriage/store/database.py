@@ -19,11 +19,14 @@ from sqlalchemy import (
     Connection,
     Double,
     Engine,
+    Executable,
     Float,
     Insert,
     Integer,
     LargeBinary,
     QueuePool,
+    Row,
+    Select,
     Table,
     Text,
     TypeDecorator,
@@ -210,6 +213,25 @@ class Database:
 
         with store_errors(self.where):
             return self._retries.carry_out(once)
+
+    def all(self, query: Select[*tuple[Any, ...]]) -> Sequence[Row[*tuple[Any, ...]]]:
+        """The rows that a query gives."""
+        return self.read(lambda connection: connection.execute(query).all())
+
+    def scalar(self, query: Select[T]) -> T | None:
+        """The first column of the first row that a query gives; None without a row."""
+        return self.read(lambda connection: connection.execute(query).scalar())
+
+    def lookup(
+        self, query: Select[*tuple[Any, ...]], column: ColumnElement[Any], keys: Iterable[Any]
+    ) -> Iterator[Row[*tuple[Any, ...]]]:
+        """The rows that a query gives with one of these keys in a column, of however many."""
+        for some in in_chunks(keys):
+            yield from self.all(query.where(column.in_(some)))
+
+    def execute(self, statement: Executable, *, patient: bool = True) -> None:
+        """Carry out one statement as by `write`."""
+        self.write(lambda connection: connection.execute(statement), patient=patient)
 
     def write(self, work: Callable[[Connection], T], *, patient: bool = True) -> T:
         """Do some writing in one transaction, and again in another one where a server broke it off.

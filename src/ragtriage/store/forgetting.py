@@ -57,8 +57,7 @@ def cases_with_texts(database: Database, run: int) -> list[str]:
     queries = (case_texts.c.run == cases.c.run) & (case_texts.c.position == cases.c.position)
     queries &= (case_texts.c.role == "query") & case_texts.c.hash.is_not(None)
     wanted = select(cases.c.id).join(case_texts, queries).where(cases.c.run == run).order_by(cases.c.position)
-    with database.reading() as connection:
-        return list(connection.execute(wanted).scalars())
+    return [row.id for row in database.all(wanted)]
 
 
 def held_elsewhere(database: Database, chosen: Mapping[int, Iterable[str]]) -> dict[int, int]:
@@ -165,8 +164,7 @@ def _steps(run: Run, also: Sequence[Step]) -> tuple[Step, ...]:
 def _remembered(database: Database) -> list[Any]:
     """(Kind, fingerprint, trial) of all answers that are remembered."""
     columns = (answers.c.kind, answers.c.fingerprint, answers.c.trial)
-    with database.reading() as connection:
-        return [tuple(row) for row in connection.execute(select(*columns).distinct())]
+    return [tuple(row) for row in database.all(select(*columns).distinct())]
 
 
 def delete_runs(database: Database, numbers: Sequence[int]) -> None:
@@ -193,14 +191,10 @@ def delete_runs(database: Database, numbers: Sequence[int]) -> None:
 
 def _chosen(database: Database, run: Run, case_ids: Collection[str] | None) -> list[str]:
     """Those of these cases that a run has; all of them, if None."""
-    mine = cases.c.run == run.number
-    found: list[str] = []
-    with database.reading() as connection:
-        if case_ids is None:
-            return list(connection.execute(select(cases.c.id).where(mine).order_by(cases.c.position)).scalars())
-        for some in in_chunks(map(digest, dict.fromkeys(case_ids))):
-            found += connection.execute(select(cases.c.id).where(mine, cases.c.id_digest.in_(some))).scalars()
-    return found
+    mine = select(cases.c.id).where(cases.c.run == run.number)
+    if case_ids is None:
+        return [row.id for row in database.all(mine.order_by(cases.c.position))]
+    return [row.id for row in database.lookup(mine, cases.c.id_digest, map(digest, dict.fromkeys(case_ids)))]
 
 
 @contextmanager
@@ -299,15 +293,14 @@ def _delete_unheld(connection: Connection, database: Database, keys: Sequence[by
 def _clean(database: Database) -> None:
     """Take out what no case holds any more, and every byte of it; also what an earlier call that was killed left."""
     unclean = meta.c.key == UNCLEAN_KEY
-    with database.reading() as connection:
-        if connection.execute(select(meta.c.key).where(unclean)).first() is None:
-            return
+    if database.scalar(select(meta.c.key).where(unclean)) is None:
+        return
     delete_unheld_texts(database)
     if database.is_sqlite:
         with store_errors(database.where), database.engine.connect() as connection:
             raw: Any = connection.connection.driver_connection
             _write_anew(raw, database.where)
-    database.write(lambda connection: connection.execute(delete(meta).where(unclean)))
+    database.execute(delete(meta).where(unclean))
 
 
 def delete_unheld_texts(database: Database) -> None:

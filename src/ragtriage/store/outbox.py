@@ -9,7 +9,7 @@ from typing import Literal
 
 from sqlalchemy import func, select
 
-from ragtriage.store.database import Database, in_chunks
+from ragtriage.store.database import Database
 from ragtriage.store.schema import outbox
 
 EntryState = Literal["waiting", "sending", "sent", "refused"]
@@ -64,13 +64,8 @@ class Outbox:
         """Those of these entries that are known, by their digests of 16 bytes."""
         columns = (outbox.c.entry, outbox.c.body, outbox.c.state, outbox.c.remote, outbox.c.reason)
         mine = (outbox.c[name] == value for name, value in self._key.items())
-        wanted = select(*columns).where(*mine)
-        found: dict[bytes, OutboxEntry] = {}
-        for some in in_chunks(entries):
-            here = wanted.where(outbox.c.entry.in_(some))
-            rows = self._database.read(lambda connection, here=here: connection.execute(here).all())  # type: ignore[misc]  # bound now
-            found |= {row.entry: OutboxEntry(row.body, row.state, row.remote, row.reason) for row in rows}
-        return found
+        rows = self._database.lookup(select(*columns).where(*mine), outbox.c.entry, entries)
+        return {row.entry: OutboxEntry(row.body, row.state, row.remote, row.reason) for row in rows}
 
     def keep(self, entries: Mapping[bytes, OutboxEntry]) -> None:
         """Write what became of entries, in one transaction."""
@@ -91,5 +86,5 @@ def waiting_entries(database: Database, now: float | None = None) -> list[Waitin
     group = (outbox.c.run, outbox.c.destination)
     wanted = select(*group, func.count().label("entries"), func.min(outbox.c.since).label("since"))
     wanted = wanted.where(outbox.c.state.in_([WAITING, SENDING]), outbox.c.since >= since)
-    rows = database.read(lambda connection: connection.execute(wanted.group_by(*group).order_by(*group)).all())
+    rows = database.all(wanted.group_by(*group).order_by(*group))
     return [Waiting(row.run, row.destination, row.entries, row.since) for row in rows]

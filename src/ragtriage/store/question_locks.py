@@ -91,9 +91,9 @@ class QuestionLocks:
     def holder(self, key: bytes) -> Holder | None:
         """Who has claimed a key; None if nobody has."""
         known = select(claims, (self._database.time() - claims.c.heartbeat).label("silent")).where(claims.c.key == key)
-        row = self._database.read(lambda connection: connection.execute(known).one_or_none())
-        if row is None:
+        if not (rows := self._database.all(known)):
             return None
+        (row,) = rows
         return Holder(row.owner.rpartition(":")[0], row.owner_host, row.owner_pid, row.silent)
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class QuestionLocks:
             self._held.clear()
             mine = delete(claims).where(claims.c.owner == self._owner)
             with suppress(StoreError):
-                self._database.write(lambda connection: connection.execute(mine), patient=False)
+                self._database.execute(mine, patient=False)
 
     def _taken(self, connection: Connection, keys: Collection[bytes]) -> tuple[list[str], set[bytes]]:
         """Owners whose processes are gone, and those of these keys that others hold."""
@@ -149,7 +149,7 @@ class QuestionLocks:
 
     def _beat(self) -> None:
         mine = update(claims).where(claims.c.owner == self._owner).values(heartbeat=self._database.time())
-        self._database.write(lambda connection: connection.execute(mine), patient=False)
+        self._database.execute(mine, patient=False)
 
 
 @contextmanager

@@ -141,8 +141,7 @@ class RunWriter:
             places = select(cases.c.id_digest, cases.c.position).where(
                 cases.c.run == self.number, cases.c.id_digest.in_(list(own))
             )
-            known = self._database.read(lambda connection, places=places: connection.execute(places).all())  # type: ignore[misc]  # bound now
-            rows = [self._heading_row(position, *own[one]) for one, position in known]
+            rows = [self._heading_row(position, *own[one]) for one, position in self._database.all(places)]
             self._database.write(
                 lambda connection, rows=rows: self._database.insert(connection, readings, rows, replace=True)  # type: ignore[misc]  # bound now
             )
@@ -234,8 +233,7 @@ class RunWriter:
         by_digest = {digest(case.id): case.id for case in batch}
         mine = (cases.c.run == self.number) & cases.c.id_digest.in_(list(by_digest)) & ~cases.c.failed
         known = select(cases.c.id_digest).where(mine)
-        found = self._database.read(lambda connection: connection.execute(known).scalars().all())
-        return {by_digest[one] for one in found}
+        return {by_digest[one] for (one,) in self._database.all(known)}
 
     def _place(self, case: Case) -> int:
         """The place of a case that `todo` didn't hand out: where it stands already, else behind all others."""
@@ -244,8 +242,7 @@ class RunWriter:
             if row["id_digest"] == own:
                 return int(row["position"])
         mine = (cases.c.run == self.number) & (cases.c.id_digest == own)
-        known = select(cases.c.position).where(mine)
-        found = self._database.read(lambda connection: connection.execute(known).scalar())
+        found = self._database.scalar(select(cases.c.position).where(mine))
         if found is not None:
             self._waiting.again.append(found)
             return int(found)

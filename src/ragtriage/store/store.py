@@ -122,7 +122,7 @@ class Store:
 
     def _newest(self, same: ColumnElement[bool]) -> int | None:
         found = select(runs.c.number).where(same, listed_for(self.project)).order_by(runs.c.number.desc()).limit(1)
-        return self.database.read(lambda connection: connection.execute(found).scalar())
+        return self.database.scalar(found)
 
     def exclusive(self, what: str, *, party: str, patience: float) -> AbstractContextManager[None]:
         """Do something that no other process with this store does meanwhile; see `ragtriage.store.question_locks`."""
@@ -196,7 +196,7 @@ class Store:
 
     def _configure(self, number: int, configuration: Mapping[str, Any]) -> None:
         changed = update(runs).where(runs.c.number == number).values(configuration=dict(configuration))
-        self.database.write(lambda connection: connection.execute(changed))
+        self.database.execute(changed)
 
     def add_to_configuration(self, number: int, key: str, value: Any) -> None:
         """Keep a value that JSON can hold in the configuration of a finished run, until the run is resumed."""

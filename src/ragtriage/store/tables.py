@@ -196,8 +196,7 @@ class TablePlace:
         query = select(scores.c.position, scores.c.value, scores.c.failed).where(here).order_by(scores.c.position)
         after = -1
         while True:
-            with self._database.reading() as connection:
-                found = connection.execute(query.where(scores.c.position > after).limit(SCORES_CHUNK)).all()
+            found = self._database.all(query.where(scores.c.position > after).limit(SCORES_CHUNK))
             yield from map(tuple, found)
             if len(found) < SCORES_CHUNK:
                 return
@@ -206,31 +205,27 @@ class TablePlace:
     def position(self, id_digest: bytes) -> int | None:
         """See `Place`."""
         here = (cases.c.run == self.info.number) & (cases.c.id_digest == id_digest)
-        with self._database.reading() as connection:
-            return connection.execute(select(cases.c.position).where(here)).scalar()
+        return self._database.scalar(select(cases.c.position).where(here))
 
     def texts_deleted(self) -> tuple[int, int]:
         """See `Place`."""
         lost = (case_texts.c.run == self.info.number) & (case_texts.c.role == "query") & case_texts.c.hash.is_(None)
-        with self._database.reading() as connection:
-            count = connection.execute(select(func.count()).select_from(case_texts).where(lost)).scalar_one()
+        count = self._database.scalar(select(func.count()).select_from(case_texts).where(lost)) or 0
         return count, count
 
     def rejected(self) -> list[RejectedRow]:
         """See `Place`."""
         query = select(rejected).where(rejected.c.run == self.info.number).order_by(rejected.c.row, rejected.c.field)
-        with self._database.reading() as connection:
-            return [RejectedRow(row.row, row.field or None, row.reason) for row in connection.execute(query)]
+        return [RejectedRow(row.row, row.field or None, row.reason) for row in self._database.all(query)]
 
     def version(self) -> str:
         """See `Place`: whoever writes it gives a sign of life with that."""
         silent = self._database.time() - func.coalesce(runs.c.heartbeat, 0.0)
         columns = (runs.c.state, runs.c.heartbeat, runs.c.owner, runs.c.owner_pid, runs.c.owner_host)
         query = select(*columns, silent.label("silent")).where(runs.c.number == self.info.number)
-        with self._database.reading() as connection:
-            found = connection.execute(query).one_or_none()
-        if found is None:
+        if not (rows := self._database.all(query)):
             raise NotStoredError(f"there is no run {self.info.number} in {self._database.where}")
+        (found,) = rows
         if found.owner and found.silent < STALE and not surely_dead(found.owner_host, found.owner_pid):
             raise RunBusyError(self.info.number, found.owner_pid, found.owner_host, found.silent)
         return f"{found.state} {found.heartbeat}"
@@ -243,8 +238,7 @@ class TablePlace:
     def _numbers(self, metrics: Sequence[str]) -> dict[str, tuple[Any, Any]]:
         """The scores of metrics on all cases that have them, and these cases' weights."""
         own = select(cases.c.position, cases.c.weight).where(cases.c.run == self.info.number)
-        with self._database.reading() as connection:
-            rows = connection.execute(own.order_by(cases.c.position)).all()
+        rows = self._database.all(own.order_by(cases.c.position))
         places, weights = np.array([row[0] for row in rows], np.int64), np.array([row[1] for row in rows], np.float64)
         found = {}
         for name in metrics:
@@ -257,9 +251,7 @@ class TablePlace:
         """See `Place`; notes stand in the table `meta`."""
         key = f"{kind} of run {self.info.number}: "
         if value is None:
-            with self._database.reading() as connection:
-                known = select(meta.c.value).where(meta.c.key == key + digest)
-                return connection.execute(known).scalar()
+            return self._database.scalar(select(meta.c.value).where(meta.c.key == key + digest))
 
         def replace(connection: Connection) -> None:
             connection.execute(delete(meta).where(meta.c.key.startswith(key)))
@@ -346,7 +338,7 @@ class InputScan(RowsHash):
         same = (runs.c.input == input) & (runs.c.state == FINISHED) & not_by_tests() & listed_for(project)
         a_part = runs.c.number.in_(select(windows.c.run))  # of the file, as a watch read it
         last = select(func.max(runs.c.number)).where(same, ~a_part)
-        self.last_run: int | None = database.read(lambda connection: connection.execute(last).scalar())
+        self.last_run: int | None = database.scalar(last)
         """The newest finished run of the same file, None if there is none."""
 
     def add(self, case: Case) -> bytes:
@@ -369,5 +361,5 @@ class InputScan(RowsHash):
         if self._waiting:
             pairs = tuple_(cases.c.id_digest, cases.c.content).in_(self._waiting)
             query = select(func.count()).select_from(cases).where(cases.c.run == self.last_run, pairs)
-            self._unchanged += self._database.read(lambda connection: connection.execute(query).scalar_one())
+            self._unchanged += self._database.scalar(query) or 0
             self._waiting.clear()

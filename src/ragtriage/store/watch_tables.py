@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, func, select, update
 from ragtriage.core.errors import NotStoredError
 from ragtriage.runs.case_row import SIZE
 from ragtriage.runs.manifest import now
-from ragtriage.store.database import Database, in_chunks
+from ragtriage.store.database import Database
 from ragtriage.store.schema import alarms, cases, detectors, judged, watches, windows
 
 DetectorKey = tuple[str, str]
@@ -73,13 +73,12 @@ class WatchTables:
     def state(self) -> dict[str, Any] | None:
         """What the watch's detectors have in common; None where nothing was watched under this name yet."""
         wanted = select(watches.c.state).where(*self._mine(watches))
-        return self._database.read(lambda connection: connection.execute(wanted).scalar())
+        return self._database.scalar(wanted)
 
     def detectors(self) -> dict[DetectorKey, dict[str, Any]]:
         """The states of the detectors."""
         wanted = select(detectors.c.metric, detectors.c.stratum, detectors.c.state).where(*self._mine(detectors))
-        rows = self._database.read(lambda connection: connection.execute(wanted).all())
-        return {(row.metric, row.stratum): row.state for row in rows}
+        return {(row.metric, row.stratum): row.state for row in self._database.all(wanted)}
 
     def windows(self) -> list[WindowRow]:
         """The windows whose runs are still there, in the order of their runs."""
@@ -137,12 +136,9 @@ class WatchTables:
     def judged_before(self, ids: Sequence[bytes], starts: str | None, ends: str | None) -> dict[bytes, int]:
         """Those of these cases that a window of the same time holds, or held: digest of the id → its run."""
         overlapping = [one.run for one in self.windows() if _overlap((one.starts, one.ends), (starts, ends))]
-        found: dict[bytes, int] = {}
-        for some in in_chunks(ids if overlapping else ()):
-            here = cases.c.run.in_(overlapping) & cases.c.id_digest.in_(some)
-            wanted = select(cases.c.id_digest, cases.c.run).where(here)
-            rows = self._database.read(lambda connection, wanted=wanted: connection.execute(wanted).all())  # type: ignore[misc]  # bound now
-            found |= {row.id_digest: row.run for row in rows}
+        wanted = select(cases.c.id_digest, cases.c.run).where(cases.c.run.in_(overlapping))
+        rows = self._database.lookup(wanted, cases.c.id_digest, ids if overlapping else ())
+        found: dict[bytes, int] = {row.id_digest: row.run for row in rows}
         wanted_ids = set(ids)
         for run, held in self._deleted(starts, ends):
             parts = (held[at : at + SIZE] for at in range(0, len(held), SIZE))
@@ -152,11 +148,9 @@ class WatchTables:
     def _deleted(self, starts: str | None, ends: str | None) -> Iterator[tuple[int, bytes]]:
         """The windows of this time that were deleted, with the digests of their cases' ids."""
         wanted = select(judged.c.run, judged.c.starts, judged.c.ends).where(*self._mine(judged)).order_by(judged.c.run)
-        for row in self._database.read(lambda connection: connection.execute(wanted).all()):
+        for row in self._database.all(wanted):
             if _overlap((row.starts, row.ends), (starts, ends)):
-                ids = select(judged.c.ids).where(judged.c.run == row.run)
-                held = self._database.read(lambda connection, ids=ids: connection.execute(ids).scalar())  # type: ignore[misc]  # bound now
-                yield row.run, bytes(held)
+                yield row.run, self._database.scalar(select(judged.c.ids).where(judged.c.run == row.run)) or b""
 
     def _mine(self, table: Any) -> Iterable[Any]:
         return (table.c[name] == value for name, value in self._key.items())

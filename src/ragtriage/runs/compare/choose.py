@@ -104,26 +104,17 @@ def _may_be_base(info: RunInfo, new: Chosen) -> bool:
     )
 
 
-def compare_chosen(
-    base: Chosen, new: Chosen, reading: EvaluationConfig, options: CompareOptions, *, findings: bool = True
-) -> Comparison:
-    """Read two sides and compare them; the gates are checked first.
+def open_sides(
+    both: tuple[Chosen, Chosen], reading: EvaluationConfig, options: CompareOptions, *, findings: bool
+) -> tuple[list[Side], list[str]]:
+    """Read the base and the new side with the same thresholds and rules, and what is to be known of them.
 
-    Args:
-        base: the old side.
-        new: the new one.
-        reading: the thresholds and rules that both are read with, and the metrics of the new side.
-        options: how they are compared.
-        findings: whether findings are compared too, which takes longest.
-
-    Raises:
-        ConfigError: a gate, a tag or a threshold that doesn't fit, or both sides are the same.
-        InputError: they can't be paired or weren't judged alike, or a baseline can't be read.
-        StoreError: a run can't be read.
+    Reading findings takes longest. The gates are checked first.
     """
+    base, new = both
     options.gates.check(reading.metrics, reading.rules)
-    found = {tag for tag in (options.cluster, options.by) if tag is not None}
-    tags = sorted(found | {limit.slice[0] for limit in options.gates.fail_if_worse if limit.slice})
+    named = {tag for tag in (options.cluster, options.by) if tag is not None}
+    tags = sorted(named | {limit.slice[0] for limit in options.gates.fail_if_worse if limit.slice})
     if {run.number for run in base.runs} & {run.number for run in new.runs} or (base.file and base.file == new.file):
         raise ConfigError(
             f"both sides are {new.name}: give two that differ"
@@ -132,7 +123,7 @@ def compare_chosen(
         )
     notes = [*base.notes, *new.notes]
     sides = []
-    for chosen in (base, new):
+    for chosen in both:
         if chosen.file is None:
             side = side_of(chosen.runs, chosen.name, tags, reading=reading if findings else None)
         else:
@@ -140,8 +131,7 @@ def compare_chosen(
             side, told = _as_it_was_made(side, reading, findings=findings)
             notes += told
         sides.append(side)
-    found = compare(*sides, reading.rules, options)
-    return replace(found, notes=(*notes, *found.notes))
+    return sides, notes
 
 
 def _as_it_was_made(side: Side, reading: EvaluationConfig, *, findings: bool) -> tuple[Side, Sequence[str]]:
@@ -164,3 +154,25 @@ def _other_thresholds(side: Side, reading: EvaluationConfig) -> Iterator[str]:
     for name, value in side.thresholds.items():
         if name in read and reading.thresholds.get(name) not in (None, value):
             yield f"{name}={value:g}"
+
+
+def compare_chosen(
+    base: Chosen, new: Chosen, reading: EvaluationConfig, options: CompareOptions, *, findings: bool = True
+) -> Comparison:
+    """Read two sides and compare them; the gates are checked first.
+
+    Args:
+        base: the old side.
+        new: the new one.
+        reading: the thresholds and rules that both are read with, and the metrics of the new side.
+        options: how they are compared.
+        findings: whether findings are compared too, which takes longest.
+
+    Raises:
+        ConfigError: a gate, a tag or a threshold that doesn't fit, or both sides are the same.
+        InputError: they can't be paired or weren't judged alike, or a baseline can't be read.
+        StoreError: a run can't be read.
+    """
+    (old, now), notes = open_sides((base, new), reading, options, findings=findings)
+    found = compare(old, now, reading.rules, options)
+    return replace(found, notes=(*notes, *found.notes))
