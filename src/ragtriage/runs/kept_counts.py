@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict
-from importlib.metadata import version
 from typing import Any
 
 from ragtriage.core.errors import StoreError
-from ragtriage.core.validation import as_builtins
 from ragtriage.planning.relations import REASONS
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.run import Place, Run
@@ -52,8 +48,4 @@ def kept_counts(place: Place) -> Mapping[str, Any] | None:
 
 def _digest(place: Place) -> str:
     """Of all that the counts rest on: what was written last, and how it is read."""
-    config = config_of(place.info)
-    rules = [as_builtins(asdict(rule)) for rule in config.rules]
-    names = [m.name for m in config.metrics]
-    whole = [FORM, place.version(), version("ragtriage"), dict(config.thresholds), rules, asdict(config.costs), names]
-    return hashlib.blake2b(json.dumps(whole, default=str).encode(), digest_size=16).hexdigest()
+    return config_of(place.info).digest(FORM, place.version())

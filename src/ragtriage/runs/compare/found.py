@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, astuple, dataclass, field
-from importlib.metadata import version
+from dataclasses import astuple, dataclass, field
 
 import numpy as np
 
 from ragtriage.core.case import Record
 from ragtriage.core.errors import StoreError
-from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis.findings import Assessment, Finding, decided_rules
 from ragtriage.diagnosis.headline import NONE, UNDETERMINED, headline, most_pressing
 from ragtriage.diagnosis.rules import Rule
@@ -101,7 +98,8 @@ def read_found(run: Run, config: EvaluationConfig) -> FoundColumns:
     Of a large run that is finished it is kept in the store what was found by these thresholds and rules.
     """
     kept = run.info.state == FINISHED and run.info.rows >= KEPT_FROM
-    digest = _digest(run, config) if kept else ""
+    info = run.info
+    digest = config.digest(KEPT, info.versions, info.finished, info.done) if kept else ""
     names = [rule.name for rule in config.rules]
     if kept and (known := run.place.note(NOTE, digest)):
         return found_columns(names, unpacked(known))
@@ -112,13 +110,6 @@ def read_found(run: Run, config: EvaluationConfig) -> FoundColumns:
         with suppress(StoreError):  # a store that can't be written is read again the next time
             run.place.note(NOTE, digest, packed(rows.cases))
     return found_columns(names, rows.cases)
-
-
-def _digest(run: Run, config: EvaluationConfig) -> str:
-    rules = [as_builtins(asdict(rule)) for rule in config.rules]
-    info = run.info
-    whole = [KEPT, dict(config.thresholds), rules, info.versions, info.finished, info.done, version("ragtriage")]
-    return hashlib.blake2b(json.dumps(whole, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def packed(cases: Sequence[FoundOnCase]) -> str:
