@@ -149,5 +149,5 @@ def test_a_run_with_a_failure_keeps_nothing_until_it_is_complete(tmp_path: Path)
 def test_another_version_of_the_program_counts_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_store(tmp_path / "store") as store:
         run = evaluated(store, written(tmp_path / "rows.jsonl", rows(7)), 7)
-        monkeypatch.setattr("ragtriage.runs.kept_counts.version", lambda _: "99")
+        monkeypatch.setattr("ragtriage.runs.evaluation_config.version", lambda _: "99")
         assert kept_counts(run.place) is None
