@@ -30,9 +30,9 @@ from ragtriage.report.run_report import RepeatsReport, RunReport, run_json, stor
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig, config_of
 from ragtriage.runs.export import (
-    CaseRows,
     ExportedFields,
     ExportFormat,
+    case_rows,
     export_file,
     format_of,
     json_row,
@@ -147,7 +147,7 @@ def export(  # one parameter a flag
         config = reading_of(stored, threshold)
         limits = config.metrics, config.thresholds, config.rules
         fields = ExportedFields(*limits, texts="texts" in parts, evidence="evidence" in parts)
-        rows = CaseRows(partial(diagnosed_records, stored, config), fields)
+        rows = case_rows(partial(diagnosed_records, stored, config), fields)
         if out is None or to_stdout:
             if kind == "jsonl":
                 write_jsonl(sys.stdout, rows)
