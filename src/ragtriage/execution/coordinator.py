@@ -3,8 +3,6 @@
 `Coordinator` is that one's end; `Ledger`, `SharedLimits` and `SharedMemory` are what the others see of it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What evaluating a file would take, before a request is made."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace

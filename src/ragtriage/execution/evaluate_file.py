@@ -3,8 +3,6 @@
 `evaluate_file` is the door for Python: it needs no command line, and tells a listener what happens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Protocol

@@ -1,7 +1,5 @@
 """A job is executed into a folder: parts are handed out, what comes back is committed, and the run is finished."""
 
-from __future__ import annotations
-
 import secrets
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping

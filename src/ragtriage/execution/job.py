@@ -1,7 +1,5 @@
 """What a process that works on parts is told, and what it answers: values that travel."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

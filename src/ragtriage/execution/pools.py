@@ -1,7 +1,5 @@
 """What works on parts: this process, processes of this machine, or (`ray_actors`) those of a Ray cluster."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """How far a command is: a line for people, and a file in the run's folder for other programs."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Collection, Mapping

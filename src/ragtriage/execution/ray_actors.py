@@ -4,8 +4,6 @@ Plain actors and not Ray Data's actor pools: the driver has to know which part w
 it out again three times and then go on without it, and to stop giving out (docs/design/decisions/ray-actors.md).
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import time

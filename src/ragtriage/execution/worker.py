@@ -4,8 +4,6 @@ The one function between the driver and the processes. It keeps nothing between 
 commits nothing, and may be called twice for the same part: both give the same records.
 """
 
-from __future__ import annotations
-
 import hashlib
 import socket
 import time

@@ -1,7 +1,5 @@
 """A run as rows for other programs: what a row holds, and files of rows (JSONL, CSV, Parquet)."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What was counted of a run while it was evaluated, kept with it so that a report needn't read every record."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Which rows of a file are evaluated, and how many of them can be used."""
 
-from __future__ import annotations
-
 import hashlib
 import heapq
 from collections import Counter

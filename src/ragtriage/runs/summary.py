@@ -1,7 +1,5 @@
 """A run in numbers: means with intervals, what is undefined and why, and the diagnosis counted."""
 
-from __future__ import annotations
-
 import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The records of a run, diagnosed and counted: as a whole, and by the values of a tag."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ragtriage.core.case import Record

@@ -1,7 +1,5 @@
 """Whether a store, or a run in a folder, holds together: nothing is missing, and nothing is another than was kept."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Its rows come in the writer's small transactions. Until the last of them it has 
 that was cut off stays like that until the next one goes on with it.
 """
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Iterator, Mapping

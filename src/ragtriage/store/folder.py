@@ -4,8 +4,6 @@
 which only the driver writes. `summary.json` is there while the run is complete: what it amounts to, and its parts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import defaultdict

@@ -4,8 +4,6 @@ Parts are never changed: each is written anew under a name of its own and commit
 is deleted in the end. A call that is killed leaves a sound run, and the same call ends what it began.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Collection, Mapping
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Writing a run in a folder: its manifest, its parts, and in the end what it amounts to."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Iterable, Iterator, Mapping

@@ -4,8 +4,6 @@ Cases with the id of an earlier one don't, and rows that can't be used, which ar
 reads the whole input.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Who may write a run: one process at a time, known by its heartbeat, which is a row's or a file's."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

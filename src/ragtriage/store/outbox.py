@@ -1,7 +1,5 @@
 """What became of a run's scores that were sent to other tools: sent, refused, or still to be sent."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass

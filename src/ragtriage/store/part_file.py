@@ -4,8 +4,6 @@ A metric has its value under its name, and beside it `NAME.reason`, `NAME.failed
 that couldn't be used has no position, and says why in `field` and `reason`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What only a server does: its addresses, roles and locks, and transactions that are carried out again."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

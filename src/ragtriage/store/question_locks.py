@@ -3,8 +3,6 @@
 A test session holds such a lock too, on what one process at a time does (`exclusive`).
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import time

@@ -1,7 +1,5 @@
 """Writing a run: a sink that keeps records as they come and survives being killed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The file of a store, which may be moved or deleted meanwhile, and what is said of a store that can't be used."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Runs in the tables of a store: what is known of each as a whole, and their cases in bounded memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any

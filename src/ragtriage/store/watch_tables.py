@@ -3,8 +3,6 @@
 What is left of a deleted window is written with its deletion, in `ragtriage.store.forgetting`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

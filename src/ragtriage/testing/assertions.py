@@ -1,7 +1,5 @@
 """What can be asserted of a case, with messages that show why it doesn't hold."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from typing import Any

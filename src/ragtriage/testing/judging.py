@@ -1,7 +1,5 @@
 """Cases are judged into a store: by one process at a time, and only those that it doesn't hold yet."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

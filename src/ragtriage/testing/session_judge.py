@@ -1,7 +1,5 @@
 """The judge of a test session, built once a process: what it answers is counted, and its budget is the session's."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 It is written and read line by line, so that its size doesn't matter.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import gzip

@@ -3,8 +3,6 @@
 Scores, digests of texts, tags; no text is held.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """What differs between two sides: the texts of the pairs, how they were judged, and which metrics that can touch."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 

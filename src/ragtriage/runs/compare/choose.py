@@ -3,8 +3,6 @@
 A side is named by runs (their numbers, `last`), a folder, or a baseline file; the base may be the nearest earlier run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

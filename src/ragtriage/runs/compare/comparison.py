@@ -4,8 +4,6 @@
 are in the direction that is good for the metric.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal

@@ -1,7 +1,5 @@
 """What the rules found on the cases of a run, as columns."""
 
-from __future__ import annotations
-
 import base64
 import json
 import zlib

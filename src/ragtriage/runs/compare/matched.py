@@ -1,7 +1,5 @@
 """Two sides with their cases paired: every number of both, weighted and grouped, and what changed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

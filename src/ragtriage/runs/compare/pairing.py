@@ -4,8 +4,6 @@ By id where both sides have ids of their own; else by the question, since an id 
 with every answer.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass

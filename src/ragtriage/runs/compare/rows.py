@@ -1,7 +1,5 @@
 """The rows of a comparison: each metric, each finding, and each slice of the cases, with what changed."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence

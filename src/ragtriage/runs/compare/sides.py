@@ -1,7 +1,5 @@
 """One side of a comparison: its cases, and by what they were judged and are read."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a repeated evaluation amounts to, as values, and the statistics behind them."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from math import sqrt
 from statistics import NormalDist
