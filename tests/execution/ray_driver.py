@@ -14,9 +14,9 @@ from typing import Any
 from scripted_judges import as_json, by_one_process, evaluated, killed_once
 
 from ragtriage.core.files import Folder
-from ragtriage.execution.job import Job
 from ragtriage.execution.pools import Pool
 from ragtriage.execution.ray_actors import RayActors
+from ragtriage.execution.worker import Job
 from ragtriage.runs.run import Run
 from ragtriage.store import open_store
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from ragtriage.readers import Rejected
 from ragtriage.runs.case_row import CaseRow
 from ragtriage.runs.manifest import CommittedPart, PartPlan
-from ragtriage.store import layout
-from ragtriage.store.layout import Duplicate, PlacedPart, duplicates_in, find_duplicates
-from ragtriage.store.part_file import Entries, PartFile, read_ids
+from ragtriage.store import part_file
+from ragtriage.store.part_file import Duplicate, Entries, PartFile, PlacedPart, duplicates_in, find_duplicates, read_ids
 
 DIGESTS = [bytes([number * 19]) * 8 + bytes([0, number]) * 4 for number in range(13)]
 
@@ -46,7 +45,7 @@ def test_duplicates_are_those_that_came_before(parts: list[list[int]]) -> None:
 
 @pytest.mark.parametrize("at_a_time", [1, 4, 99])
 def test_ids_that_are_compared_in_several_goes_give_the_same(monkeypatch: pytest.MonkeyPatch, at_a_time: int) -> None:
-    monkeypatch.setattr(layout, "AT_A_TIME", at_a_time)
+    monkeypatch.setattr(part_file, "AT_A_TIME", at_a_time)
     parts = [[0, 1, 2, 3, 4, 5], [6, 7, 0, 8], [9, 10, 11, 12, 3], [12, 0]]
     placed = [
         PlacedPart(PartPlan(f"{at}", 0, None, None), CommittedPart(f"{at}", "", "", 0, len(part), 0, 0), 0, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from scripted_judges import (
     as_json,
     by_one_process,
     evaluated,
+    numberless,
     parquet,
     place_of,
     row,
@@ -22,7 +22,6 @@ from scripted_judges import (
 
 from ragtriage.core.errors import NotStoredError
 from ragtriage.runs.case_row import digest
-from ragtriage.runs.run import RejectedRow, Run
 from ragtriage.runs.tally import tally_of
 from ragtriage.store import open_store
 from ragtriage.store.folder import open_folder
@@ -41,18 +40,6 @@ def rows(count: int) -> list[object]:
     found[64] = row(62, id="case 62")
     found[70] = row(70, question="\ud800 odd \x00?", answer=None)
     found[71] = row(71, answer="")
-    return found
-
-
-def numberless(run: Run) -> list[RejectedRow]:
-    """The rows that one process rejected, without the numbers that the parts of a folder don't know."""
-    twins = ((r"(as|of) row \d+", r"\1 an earlier row"), (r" at line \d+,", ","))
-    found = []
-    for one in run.rejected():
-        reason = one.reason
-        for pattern, said in twins:
-            reason = re.sub(pattern, said, reason)
-        found.append(replace(one, reason=reason))
     return found
 
 

@@ -16,10 +16,9 @@ from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.metrics import THELMA
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
-from ragtriage.runs.kept_counts import NOTE, kept_counts
 from ragtriage.runs.run import Run
 from ragtriage.runs.summary import Summary
-from ragtriage.runs.tally import SlicedTally, tally_of
+from ragtriage.runs.tally import NOTE, SlicedTally, kept_counts, tally_of
 from ragtriage.store import Store
 from ragtriage.store.schema import meta
 

@@ -19,9 +19,8 @@ from postgresql_server import new_schema, waits
 from ragtriage.core.case import Case
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.runs.about import About
 from ragtriage.runs.case_row import CaseHeading
-from ragtriage.runs.run import RejectedRow
+from ragtriage.runs.run import About, RejectedRow
 from ragtriage.store import CopiedRun, RunBusyError, Store, open_store
 from ragtriage.store.copying import UnfinishedRunError, copy_stored
 from ragtriage.store.forgetting import delete_unheld_texts

@@ -10,7 +10,7 @@ from ragtriage.runs.case_row import digest
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import MADE_BY, TESTS
 from ragtriage.store.database import open_database, store_address
-from ragtriage.store.question_locks import QuestionLocks, exclusive
+from ragtriage.store.lease import QuestionLocks, exclusive
 
 
 def test_another_party_is_waited_for_and_then_named(place: Place) -> None:

@@ -13,8 +13,7 @@ from ragtriage.judges.budget import Ledger
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached, CachedAnswer
 from ragtriage.store import Answers, open_answers
-from ragtriage.store.lease import STALE
-from ragtriage.store.question_locks import LONGEST, QuestionLocks
+from ragtriage.store.lease import LONGEST, STALE, QuestionLocks
 
 KEYS = [bytes([i]) * 16 for i in range(4)]
 A, B, C, D = KEYS

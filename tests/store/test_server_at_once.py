@@ -19,9 +19,8 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.store import Answers, Store, open_answers, open_store
-from ragtriage.store.lease import STALE, Lease
+from ragtriage.store.lease import STALE, Lease, QuestionLocks
 from ragtriage.store.postgresql import CONFLICTS
-from ragtriage.store.question_locks import QuestionLocks
 from ragtriage.store.schema import SCHEMA_VERSION, answers, texts
 
 CASES = [case(i) for i in range(20)]

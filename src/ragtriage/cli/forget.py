@@ -22,9 +22,8 @@ from ragtriage.runs.repeats.counting import trials_of
 from ragtriage.runs.run import Run, RunInfo
 from ragtriage.store import Store
 from ragtriage.store.folder import FolderPlace, folder_of
-from ragtriage.store.folder_forgetting import cases_with_texts
+from ragtriage.store.forgetting import folder_cases_with_texts, has_case
 from ragtriage.store.forgetting import forget as delete_texts
-from ragtriage.store.forgetting import has_case
 
 _SHOWN_FILES = 100
 
@@ -57,7 +56,7 @@ def forget(
         _check_named(all_runs, cases)
         chosen = _with_texts(there, [one for one in all_runs if not folder_of(one)], cases)
         held = {number: len(ids) for number, ids in chosen.items()}
-        held |= {one.number: cases_with_texts(place, cases or None) for one, place in _placed(all_runs)}
+        held |= {one.number: folder_cases_with_texts(place, cases or None) for one, place in _placed(all_runs)}
         count = sum(held.values())
         if not count:
             if not dry_run:

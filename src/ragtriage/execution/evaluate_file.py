@@ -36,7 +36,6 @@ from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.planning.relations import REPLACING_KINDS
 from ragtriage.readers import CaseFile, Rejected
-from ragtriage.runs.about import NOTHING_SAID, About
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import (
     WARNINGS,
@@ -46,13 +45,12 @@ from ragtriage.runs.evaluation_config import (
     to_stored,
     told_by,
 )
-from ragtriage.runs.kept_counts import keep_counts
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.repeats.counting import repeats_of
 from ragtriage.runs.repeats.summary import RepeatSummary
-from ragtriage.runs.run import Run, RunInfo
+from ragtriage.runs.run import NOTHING_SAID, About, Run, RunInfo
 from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection, SelectedCases, require_tag
-from ragtriage.runs.tally import SlicedTally, tally_of
+from ragtriage.runs.tally import SlicedTally, keep_counts, tally_of
 from ragtriage.store import Answers, RunWriter, Store, open_answers
 
 UNKNOWN_LANGUAGE = "und"
@@ -230,7 +228,7 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
         name: the file as it is to be called; its path by default.
         by: a tag: count also each of its values.
         trials: how many times to evaluate it; what stops one stops those that would follow.
-        about: its name, a note, and the commit (see `ragtriage.runs.about.commit_in`). Of a run that is continued a new
+        about: its name, a note, and the commit (see `ragtriage.runs.run.commit_in`). Of a run that is continued a new
             name and a new note go first.
         notify: called with every event, in this thread.
 

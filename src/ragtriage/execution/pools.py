@@ -14,8 +14,7 @@ from typing import Any, Protocol
 from ragtriage.core.amount import Amount
 from ragtriage.core.errors import JudgeError, RagtriageError
 from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.job import Job, Task, TaskResult
-from ragtriage.execution.worker import Worker, new_worker
+from ragtriage.execution.worker import Job, Task, TaskResult, Worker, new_worker
 from ragtriage.judges.judge_config import JudgeConfig
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

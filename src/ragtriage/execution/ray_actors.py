@@ -16,9 +16,8 @@ from ragtriage.core.amount import Amount
 from ragtriage.core.errors import ConfigError, JudgeError, MissingExtraError
 from ragtriage.core.files import folder_at
 from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.job import Job, Task, TaskResult
 from ragtriage.execution.pools import Ended, Lost, PoolEvent
-from ragtriage.execution.worker import Worker, new_worker
+from ragtriage.execution.worker import Job, Task, TaskResult, Worker, new_worker
 from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.store import open_answers

@@ -26,8 +26,8 @@ from ragtriage.core.verdicts import Answer
 from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer, InMemory
 from ragtriage.runs.codec import decode_answer, encode_answer
 from ragtriage.store.database import Database, in_chunks, open_database, store_address
+from ragtriage.store.lease import QuestionLocks
 from ragtriage.store.migrations import prepare
-from ragtriage.store.question_locks import QuestionLocks
 from ragtriage.store.run_writer import raise_spending
 from ragtriage.store.schema import answers, meta, tickets
 
@@ -152,7 +152,7 @@ class Answers:
                     raise
 
     def claim(self, keys: Sequence[bytes]) -> Collection[bytes]:
-        """Claim questions that nobody else is asking; see `ragtriage.store.question_locks`."""
+        """Claim questions that nobody else is asking; see `ragtriage.store.lease`."""
         with self._failures_told():
             return self._locks.claim(keys)
 

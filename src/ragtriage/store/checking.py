@@ -15,9 +15,8 @@ from ragtriage.runs.manifest import CommittedPart
 from ragtriage.runs.run import FINISHED
 from ragtriage.store.database import Database
 from ragtriage.store.folder import PLAN, again, committed, file_of, orphans, read_manifest, read_summary
-from ragtriage.store.layout import laid_out
 from ragtriage.store.lease import FolderLease
-from ragtriage.store.part_file import checksum
+from ragtriage.store.part_file import checksum, laid_out
 from ragtriage.store.schema import RECORDS_AT, case_texts, cases, listed_for, runs, texts
 from ragtriage.store.tables import TablePlace, read_runs
 

@@ -16,10 +16,9 @@ from sqlalchemy import Connection, func, insert, select, update
 from ragtriage.core.display import plural
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.files import folder_at
-from ragtriage.runs.about import About
 from ragtriage.runs.case_row import COPIED
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.runs.run import COPYING, FINISHED, Run, RunInfo
+from ragtriage.runs.run import COPYING, FINISHED, About, Run, RunInfo
 from ragtriage.runs.tally import tally_of
 from ragtriage.store.database import Database
 from ragtriage.store.folder import FolderPlace, folder_of

@@ -26,9 +26,21 @@ from ragtriage.runs.case_row import FACTS, CaseRow, CaseText, Columns, content_h
 from ragtriage.runs.evaluation_config import ARITHMETIC
 from ragtriage.runs.manifest import CommittedPart, Manifest
 from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, CountedPart, RejectedRow, Run, RunInfo, State
-from ragtriage.store.layout import Duplicate, PlacedPart, find_duplicates, laid_out, rejected_rows, starts
 from ragtriage.store.lease import worked_on
-from ragtriage.store.part_file import columns_of, read_cases, read_ids, read_numbers, read_rejected, read_scores
+from ragtriage.store.part_file import (
+    Duplicate,
+    PlacedPart,
+    columns_of,
+    find_duplicates,
+    laid_out,
+    read_cases,
+    read_ids,
+    read_numbers,
+    read_rejected,
+    read_scores,
+    rejected_rows,
+    starts,
+)
 
 PLAN, SUMMARY, DONE, RECORDS, NOTES = "plan.json", "summary.json", "done", "records", "notes"
 FORMAT = 4

@@ -20,8 +20,7 @@ from ragtriage.runs.run import FINISHED, Run
 from ragtriage.runs.summary import Tally
 from ragtriage.runs.tally import tally_of
 from ragtriage.store.folder import SUMMARY, counts_of, file_of, folder_place, write_summary
-from ragtriage.store.layout import EARLIER, Duplicate
-from ragtriage.store.part_file import PartFile, checksum
+from ragtriage.store.part_file import EARLIER, Duplicate, PartFile, checksum
 
 
 class FolderWriter:

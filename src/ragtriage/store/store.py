@@ -21,10 +21,9 @@ from ragtriage.store.checking import StoreCheck, check_store
 from ragtriage.store.database import Database, open_database, store_address
 from ragtriage.store.folder import folder_of, open_folder
 from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget, held_elsewhere
-from ragtriage.store.lease import Lease
+from ragtriage.store.lease import Lease, exclusive
 from ragtriage.store.migrations import prepare, require_owner
 from ragtriage.store.postgresql import Told
-from ragtriage.store.question_locks import exclusive
 from ragtriage.store.run_writer import RunWriter
 from ragtriage.store.schema import RECORDS_AT, listed_for, runs
 from ragtriage.store.tables import (
@@ -125,7 +124,7 @@ class Store:
         return self.database.scalar(found)
 
     def exclusive(self, what: str, *, party: str, patience: float) -> AbstractContextManager[None]:
-        """Do something that no other process with this store does meanwhile; see `ragtriage.store.question_locks`."""
+        """Do something that no other process with this store does meanwhile; see `ragtriage.store.lease`."""
         return exclusive(self.database, what, party=party, patience=patience)
 
     def begin(

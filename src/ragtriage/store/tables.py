@@ -12,8 +12,8 @@ from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.verdicts import Outcome
 from ragtriage.runs.case_row import CaseHeading, CaseRow, CaseText, Columns, RowsHash, digest, outcome_from
-from ragtriage.runs.kept_counts import kept_counts
 from ragtriage.runs.run import FINISHED, RUNNING, CountedPart, RejectedRow, RunInfo
+from ragtriage.runs.tally import kept_counts
 from ragtriage.store.database import IN_ONE_STATEMENT, Database, in_chunks
 from ragtriage.store.lease import STALE, RunBusyError, surely_dead
 from ragtriage.store.schema import (

@@ -35,10 +35,9 @@ from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run
 from ragtriage.store import Store, open_store, project_meant
 from ragtriage.testing.case_list import CaseList
-from ragtriage.testing.judging import PATIENCE, Judged, judge_case, judge_cases, without_event_loop
+from ragtriage.testing.judging import PATIENCE, Judged, Judges, judge_case, judge_cases, without_event_loop
 from ragtriage.testing.options import CONFIGS, NotJudged, SuiteOptions, options_of
 from ragtriage.testing.results import Results
-from ragtriage.testing.session_judge import Judges
 
 GROUNDED = "groundedness"
 ALL_OF_THE_SETTINGS = frozenset({"findings", "record", "share", "compare"})

@@ -20,10 +20,10 @@ from ragtriage.core.files import ORDINARY_FILE, atomic_path, why_unreadable
 from ragtriage.core.validation import Invalid, as_builtins, validated
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import definition_of, metric_by_name_alone, metric_from
-from ragtriage.runs.about import ABOUT, About
 from ragtriage.runs.compare.case_table import DIGESTED, SIZE, CaseTable, Digested, FoundColumns, hashed_id
 from ragtriage.runs.compare.comparison import SideHeader
 from ragtriage.runs.compare.sides import Side
+from ragtriage.runs.run import ABOUT, About
 
 FORMAT = 1
 """A file of a later format is refused."""

@@ -11,7 +11,6 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.statistics import Places
 from ragtriage.diagnosis.rules import Rule
 from ragtriage.runs.compare.changed_cases import changed_most, fault_changes
-from ragtriage.runs.compare.changes import changes_between, other_languages
 from ragtriage.runs.compare.comparison import (
     MOST_IDS,
     Changes,
@@ -24,7 +23,7 @@ from ragtriage.runs.compare.comparison import (
     Slice,
 )
 from ragtriage.runs.compare.gates import CompareGates, gate_results
-from ragtriage.runs.compare.matched import Matched, groups_of, match
+from ragtriage.runs.compare.matched import Matched, changes_between, groups_of, match, other_languages
 from ragtriage.runs.compare.pairing import Pairing, pair_up
 from ragtriage.runs.compare.rows import finding_rows, headline_matrix, metric_rows, slices_by
 from ragtriage.runs.compare.sides import Side

@@ -10,9 +10,9 @@ from typing import Literal
 
 from ragtriage.core.metric import Better
 from ragtriage.diagnosis.rules import FindingKind
-from ragtriage.runs.about import About
 from ragtriage.runs.compare.statistics import How, MeanDifference
 from ragtriage.runs.metric_tally import ExpectedCount
+from ragtriage.runs.run import About
 
 ChangeVerdict = Literal[
     "worse",
