@@ -21,6 +21,7 @@ from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
 from ragtriage.store import Store, open_answers, open_store
 from ragtriage.store.lease import STALE, Heartbeat, Lease, LeaseLostError, here
+from ragtriage.store.tables import InputScan
 
 CASES = [case(i) for i in range(150)]
 
@@ -36,7 +37,7 @@ def begun(store: Store, cases=CASES):
 
 
 def surveyed(store, cases, file="a.jsonl"):
-    survey = store.scan(file)
+    survey = InputScan(store.database, file, store.project)
     for one in cases:
         survey.add(one)
     return survey

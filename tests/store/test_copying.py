@@ -22,8 +22,10 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.run import About, RejectedRow
 from ragtriage.store import CopiedRun, RunBusyError, Store, open_store
+from ragtriage.store.checking import check_store
 from ragtriage.store.copying import UnfinishedRunError, copy_stored
 from ragtriage.store.forgetting import delete_unheld_texts
+from ragtriage.store.tables import InputScan
 
 CASES = [case(0), FULL, case(3), case(4, response=None, sources=None)]
 READ = CaseHeading("quality", "retriever", ("thin_sources",), sure=True)
@@ -96,7 +98,7 @@ def test_copied_runs_are_the_same_there_under_new_numbers(two):
     assert everything_in(two[1], there) == everything_in(two[0], {number: number for number in there})
     with open_store(two[1]) as store:
         assert store.run(3).info.repeats == 2
-        assert store.check().sound
+        assert check_store(store.database).sound
         assert store.run(5).texts_deleted() == 3
 
 
@@ -132,7 +134,7 @@ def test_a_run_that_cannot_be_copied_whole_is_not_there_at_all(two):
         copied(two, [3, 1])
     with open_store(two[1]) as store:
         assert [info.rows for info in store.runs()] == [2]  # run 3, which was copied before
-        assert store.check().sound
+        assert check_store(store.database).sound
     two[1].sql("DROP TRIGGER full_disk" + (" ON readings" if two[1].on_server else ""))
     assert [run.before for run in copied(two, [3, 1])] == [True, False]
 
@@ -208,7 +210,7 @@ def test_a_killed_copy_leaves_whole_runs_and_the_same_call_goes_on(two):
         assert child.returncode == -9
     with open_store(two[1]) as target:
         assert [info.complete for info in target.runs()] == [True]
-        assert target.check().sound
+        assert check_store(target.database).sound
     assert [run.before for run in copied(two, [1, 2])] == [True, False]
 
 
@@ -297,7 +299,7 @@ def test_nobody_waits_for_the_texts_of_a_copy(to_server):
             held.go_on.set()
             thread.join()
         assert found == [CopiedRun(1, 1, before=False, cases=4)]
-        assert target.check().sound
+        assert check_store(target.database).sound
 
 
 def test_texts_of_a_copy_stay_though_others_forget_theirs_meanwhile(to_server):
@@ -310,7 +312,7 @@ def test_texts_of_a_copy_stay_though_others_forget_theirs_meanwhile(to_server):
                 delete_unheld_texts(other.database)
 
         assert copy_stored(source, 1, target) == CopiedRun(1, 1, before=False, cases=300)
-        assert target.check().lacking["missing"] == {}
+        assert check_store(target.database).lacking["missing"] == {}
 
 
 def test_half_a_copy_is_nowhere_to_be_seen_and_the_next_one_goes_on_with_it(to_server):
@@ -328,15 +330,19 @@ def test_half_a_copy_is_nowhere_to_be_seen_and_the_next_one_goes_on_with_it(to_s
             with pytest.raises(NotStoredError, match="the store holds no run yet"):
                 target.run(which)
         identity = identity_of(all_of_them)
-        assert (target.newest(identity), target.unfinished(identity), target.scan("a").last_run) == (None, None, None)
-        check = target.check()
+        assert (
+            target.newest(identity),
+            target.unfinished(identity),
+            InputScan(target.database, "a", target.project).last_run,
+        ) == (None, None, None)
+        check = check_store(target.database)
         assert (check.runs, check.half_copied, check.unheld, check.sound) == (0, [1], 0, True)
     with open_store(to_server[0]) as source:
         source.forget_texts(1, ["case 7"])  # which was copied before
     assert copied(to_server, [1]) == [CopiedRun(1, 1, before=False, cases=300)]
     with open_store(to_server[0]) as source, open_store(to_server[1]) as target:
         assert list(target.run().records()) == list(source.run().records())
-        assert target.check().half_copied == []
+        assert check_store(target.database).half_copied == []
         assert target.run().texts_deleted() == 1
 
 
@@ -348,7 +354,7 @@ def test_half_a_copy_can_be_deleted(to_file):
         child.communicate()
     with open_store(to_file[1]) as target:
         target.delete(1)
-        assert target.check().half_copied == []
+        assert check_store(target.database).half_copied == []
     assert [to_file[1].sql(f"SELECT count(*) FROM {table}") for table in ("cases", "texts")] == [[(0,)], [(0,)]]
 
 
@@ -387,7 +393,7 @@ def test_whoever_forgets_waits_for_the_end_of_a_copy(to_server):
             held.go_on.set()
             thread.join()
             second.join()
-        assert target.check().lacking["missing"] == {}
+        assert check_store(target.database).lacking["missing"] == {}
         assert len(found) == 2
 
 

@@ -19,6 +19,7 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.store import Answers, Store, open_answers, open_store
+from ragtriage.store.checking import check_store
 from ragtriage.store.lease import STALE, Lease, QuestionLocks
 from ragtriage.store.postgresql import CONFLICTS
 from ragtriage.store.schema import SCHEMA_VERSION, answers, texts
@@ -224,7 +225,7 @@ def test_a_text_that_is_forgotten_while_somebody_writes_it_stays_for_him(server_
         thread.join()
         assert found == [1]
         assert next(iter(other.run(2).records())).case.query == case(0).query
-        assert other.check().lacking["missing"] == {}
+        assert check_store(other.database).lacking["missing"] == {}
 
 
 def test_a_question_whose_answer_is_just_being_kept_is_not_claimed(server_place):
@@ -289,7 +290,7 @@ def test_four_processes_write_two_runs_each_with_the_same_texts():
             assert info.complete
             found = list(store.run(info.number).records())
             assert {record.case.id: record.outcomes for record in found} == expected
-        assert store.check().sound
+        assert check_store(store.database).sound
     assert place.sql("SELECT count(*) FROM claims") == [(0,)]
 
 

@@ -18,6 +18,8 @@ from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.store import Answers, initialise_store, open_store, schema_in_use
+from ragtriage.store.checking import check_store
+from ragtriage.store.forgetting import cases_with_texts
 from ragtriage.store.migrations import NUMBERS, READER, WRITER, roles_sql
 from ragtriage.store.schema import SCHEMA_VERSION
 
@@ -108,10 +110,10 @@ def test_writer_evaluates_continues_and_forgets_and_deletes_nothing_else(shared)
             run.finish()
         assert store.forget_texts(2) == 5
         assert store.run(2).record("case 5").case.query == "[text deleted]"
-        assert store.check().sound
+        assert check_store(store.database).sound
         with pytest.raises(StoreError, match=rf"only the owner of the tables of .* may delete runs.*{user}"):
             store.delete(1)
-        assert store.cases_with_texts(1) == [one.id for one in CASES]  # nothing of it was deleted
+        assert cases_with_texts(store.database, 1) == [one.id for one in CASES]  # nothing of it was deleted
     for table in (*HIDDEN, "runs", "cases", "scores", "readings", "rejected"):
         assert not may(shared, user, f"DELETE FROM {table}")
     assert not may(shared, user, "ALTER TABLE runs ADD COLUMN x TEXT")

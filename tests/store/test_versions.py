@@ -18,8 +18,10 @@ from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.run import RejectedRow
 from ragtriage.store import open_answers, open_store
+from ragtriage.store.checking import check_store
 from ragtriage.store.database import open_database, store_address
 from ragtriage.store.schema import SCHEMA_VERSION, metadata
+from ragtriage.store.tables import InputScan
 
 KEY = b"k" * 16
 NO = Verdict("no", 0.25, 0.75, "because", sure=False)
@@ -129,7 +131,7 @@ def test_a_store_of_version_2_reads_and_goes_on_as_it_was_written(place, tmp_pat
             run.finish()
         assert untimed(store.run("last").records()) == untimed(evaluated(cases))
         assert store.forget_texts(1) == 3
-        assert store.check().sound
+        assert check_store(store.database).sound
     assert told == [f"bringing the store {store.where} from version 2 to {SCHEMA_VERSION}"]
     open_store(place, told=told.append).close()
     assert len(told) == 1
@@ -167,7 +169,7 @@ def test_a_migration_that_is_broken_off_changes_nothing(place):
 def test_postgresql_keeps_a_run_answers_and_tickets_and_goes_on(server_place, tmp_path):
     cases = [case(i) for i in range(3)]
     with open_store(server_place) as store:
-        scan = store.scan("a.jsonl")
+        scan = InputScan(store.database, "a.jsonl", store.project)
         for one in cases:
             scan.add(one)
         with store.begin(identity_of(cases), input="a.jsonl", rows=3, judge="fake") as run:

@@ -22,7 +22,7 @@ from ragtriage.runs.repeats.counting import trials_of
 from ragtriage.runs.run import Run, RunInfo
 from ragtriage.store import Store
 from ragtriage.store.folder import FolderPlace, folder_of
-from ragtriage.store.forgetting import folder_cases_with_texts, has_case
+from ragtriage.store.forgetting import cases_with_texts, folder_cases_with_texts, has_case, held_elsewhere
 from ragtriage.store.forgetting import forget as delete_texts
 
 _SHOWN_FILES = 100
@@ -163,13 +163,13 @@ def _check_named(runs: Sequence[Run], cases: Sequence[str] | None) -> None:
 def _with_texts(store: Store | None, runs: Sequence[Run], cases: Sequence[str] | None) -> dict[int, list[str]]:
     """The cases whose texts are still there, by run; only those named, if any are."""
     named = set(cases or ())
-    found = {run.number: store.cases_with_texts(run.number) for run in runs} if store else {}
+    found = {run.number: cases_with_texts(store.database, run.number) for run in runs} if store else {}
     return {run: [case for case in ids if not named or case in named] for run, ids in found.items()}
 
 
 def _kept(store: Store, chosen: Mapping[int, Sequence[str]]) -> Iterator[str]:
     """Where the same questions and answers stay."""
-    elsewhere = store.held_elsewhere(chosen)
+    elsewhere = held_elsewhere(store.database, chosen)
     if elsewhere:
         yield "the same questions or answers stay in cases that aren't forgotten:"
         yield from (f"  run {run}: {plural(count, 'case')}" for run, count in elsewhere.items())

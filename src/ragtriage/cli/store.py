@@ -16,11 +16,11 @@ from ragtriage.report.words import shown_time
 from ragtriage.runs.repeats.counting import trials_of
 from ragtriage.runs.run import FINISHED, RunInfo
 from ragtriage.store import RunBusyError, initialise_store, open_store, schema_in_use
-from ragtriage.store.checking import check_folder
+from ragtriage.store.checking import check_folder, check_store
 from ragtriage.store.copying import UnfinishedRunError, copy_stored, register
 from ragtriage.store.database import store_address as read_address
 from ragtriage.store.folder import is_run_folder, open_folder
-from ragtriage.store.migrations import roles_sql
+from ragtriage.store.migrations import require_owner, roles_sql
 from ragtriage.store.postgresql import shown
 from ragtriage.store.schema import SCHEMA_VERSION
 
@@ -131,7 +131,7 @@ def check(url: str | None = None) -> None:
             raise typer.Exit(ExitCode.INCOMPLETE)
         return
     with open_store(store_address(url), create=False, told=tell) as there:
-        found = there.check()
+        found = check_store(there.database)
     sys.stdout.write("".join(f"{line}\n" for line in found.lines()))
     if not found.sound:
         raise typer.Exit(ExitCode.INCOMPLETE)
@@ -153,7 +153,7 @@ def delete(
             sys.stdout.write(f"run {info.number} ({told})\n")
         if dry_run:
             sys.stdout.write("nothing was deleted (--dry-run)\n")
-            there.require_owner("delete runs")
+            require_owner(there.database, "delete runs")
         elif yes or agreed("Delete with all that belongs to it? Nothing can bring it back."):
             there.delete([info.number for info in infos])
             sys.stdout.write(f"deleted {plural(len(infos), 'run')}\n")

@@ -52,6 +52,7 @@ from ragtriage.runs.run import NOTHING_SAID, About, Run, RunInfo
 from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection, SelectedCases, require_tag
 from ragtriage.runs.tally import SlicedTally, keep_counts, tally_of
 from ragtriage.store import Answers, RunWriter, Store, open_answers
+from ragtriage.store.tables import InputScan
 
 UNKNOWN_LANGUAGE = "und"
 """ISO 639-2 for a language that nobody could tell."""
@@ -105,7 +106,7 @@ def prepare(job: FileJob, trial: int, first: int | None) -> tuple[PreparedRun, R
     if built.ledger:
         built.ledger.answering |= answering_before(job.store.runs())
     cases, counts = SelectedCases(job.file, job.selection), RowCounts()
-    hashed = job.store.scan(job.name)
+    hashed = InputScan(job.store.database, job.name, job.store.project)
     for case in cases.counted(counts):
         hashed.add(case)
     counts.require_some(job.name)

@@ -1,7 +1,7 @@
 """Where runs are kept, every record as it comes, and every answer that was paid for, read back as they were.
 
 with open_store() as store, open_answers(store.database) as answers:
-    scan = store.scan("answers.jsonl")
+    scan = InputScan(store.database, "answers.jsonl", store.project)
     for case in read("answers.jsonl"):
         scan.add(case)
     identity = RunIdentity(scan.hexdigest(), ("groundedness",), {"supported": judge.fingerprint("supported")})

@@ -35,6 +35,7 @@ from ragtriage.runs.run import MADE_BY, NOTHING_SAID, TESTS, About, Run, RunInfo
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import Answers, RunWriter, Store, open_answers
+from ragtriage.store.lease import exclusive
 
 
 class CountingMemory:
@@ -202,7 +203,7 @@ def judge_cases(
         return spent.on(number)
     # what is paid for is asked by one process at a time, so that a session keeps its budget
     what = f"judging {name}" if built.ledger is None else "asking models for tests"
-    with store.exclusive(what, party=session, patience=PATIENCE):
+    with exclusive(store.database, what, party=session, patience=PATIENCE):
         number = store.newest(identity)
         missing = set(wanted) if number is None else _missing(store.run(number), wanted, session)
         if number is not None and not missing:

@@ -34,6 +34,7 @@ from ragtriage.readers import open_cases
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run
 from ragtriage.store import Store, open_store, project_meant
+from ragtriage.store.lease import exclusive
 from ragtriage.testing.case_list import CaseList
 from ragtriage.testing.judging import PATIENCE, Judged, Judges, judge_case, judge_cases, without_event_loop
 from ragtriage.testing.options import CONFIGS, NotJudged, SuiteOptions, options_of
@@ -226,7 +227,7 @@ class Batch:
         policy = RequestPolicy()
         application = open_application(ApplicationSpec(app), ("query", "id", *tags), policy.concurrency)
         with (
-            store.exclusive(f"asking {self.cases.name}", party=options.session, patience=PATIENCE),
+            exclusive(store.database, f"asking {self.cases.name}", party=options.session, patience=PATIENCE),
             CollectedLines(path) as lines,
         ):
             without_event_loop(lambda: ask_all(asked, application, lines, policy, lambda: None))
