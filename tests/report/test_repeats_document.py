@@ -11,8 +11,7 @@ from ragtriage import METRICS, Record, Score, Tally
 from ragtriage.report.run_document import ALIKE, ALWAYS, repeats_report
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, RepeatsReport, run_report
-from ragtriage.runs.repeats.counting import Repeats
-from ragtriage.runs.repeats.summary import RepeatSummary
+from ragtriage.runs.repeats import Repeats, RepeatSummary
 
 
 def repeated(*trials: list[Record]) -> RepeatSummary:

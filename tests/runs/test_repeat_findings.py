@@ -16,8 +16,7 @@ from ragtriage.core.verdicts import with_chance
 from ragtriage.metrics.aggregate import share
 from ragtriage.report.run_document import repeats_document
 from ragtriage.report.terminal import print_document
-from ragtriage.runs.repeats.counting import Repeats
-from ragtriage.runs.repeats.summary import RepeatSummary
+from ragtriage.runs.repeats import Repeats, RepeatSummary
 
 LOW = Rule("ungrounded", "failure", {"groundedness": "low"}, "made up", "generator", "Try another.")
 UNSURE = Rule("unsure", "doubt", {"groundedness": "low"}, "can't tell", "the judge", "")

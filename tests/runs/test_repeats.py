@@ -17,8 +17,7 @@ from ragtriage import METRICS, Case, Component, ConfigError, Failure, Record, Sc
 from ragtriage.core.verdicts import Cell, Known, Outcome, Part, Verdicts
 from ragtriage.report.run_document import ALIKE, ALWAYS, repeats_document
 from ragtriage.report.terminal import print_document
-from ragtriage.runs.repeats.counting import WORST, Repeats
-from ragtriage.runs.repeats.summary import REACH, MetricRepeat, RepeatSummary
+from ragtriage.runs.repeats import REACH, WORST, MetricRepeat, Repeats, RepeatSummary
 
 GROUNDEDNESS = metrics_named(["groundedness"])
 YES, NO, UNKNOWN = Verdict("yes", 0.9), Verdict("no", 0.1), Verdict("unknown")

@@ -29,7 +29,7 @@ from ragtriage.runs.compare.comparison import Comparison, GateResult
 from ragtriage.runs.compare.gates import FAIL_IF_WORSE, CompareGates, share_results
 from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.repeats.counting import trials_of
+from ragtriage.runs.repeats import trials_of
 from ragtriage.runs.summary import Gates
 from ragtriage.store import Store
 from ragtriage.store.postgresql import without_password

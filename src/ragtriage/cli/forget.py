@@ -18,7 +18,7 @@ from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.core.files import REMOTE
 from ragtriage.report.words import shown_time
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.runs.repeats.counting import trials_of
+from ragtriage.runs.repeats import trials_of
 from ragtriage.runs.run import Run, RunInfo
 from ragtriage.store import Store
 from ragtriage.store.folder import FolderPlace, folder_of

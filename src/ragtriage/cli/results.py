@@ -39,7 +39,7 @@ from ragtriage.runs.export import (
     write_csv,
     write_jsonl,
 )
-from ragtriage.runs.repeats.counting import repeats_of, trials_of
+from ragtriage.runs.repeats import repeats_of, trials_of
 from ragtriage.runs.run import Run
 from ragtriage.runs.selection import require_tag
 from ragtriage.runs.tally import Diagnosed, diagnosed_records, tally_of

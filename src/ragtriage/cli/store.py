@@ -13,7 +13,7 @@ from ragtriage.cli.opened_stores import open_named_store, require_one_project, s
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time
-from ragtriage.runs.repeats.counting import trials_of
+from ragtriage.runs.repeats import trials_of
 from ragtriage.runs.run import FINISHED, RunInfo
 from ragtriage.store import RunBusyError, initialise_store, open_store, schema_in_use
 from ragtriage.store.checking import check_folder, check_store

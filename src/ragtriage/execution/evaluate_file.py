@@ -46,8 +46,7 @@ from ragtriage.runs.evaluation_config import (
     told_by,
 )
 from ragtriage.runs.manifest import RunIdentity
-from ragtriage.runs.repeats.counting import repeats_of
-from ragtriage.runs.repeats.summary import RepeatSummary
+from ragtriage.runs.repeats import RepeatSummary, repeats_of
 from ragtriage.runs.run import NOTHING_SAID, About, Run, RunInfo
 from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection, SelectedCases, require_tag
 from ragtriage.runs.tally import SlicedTally, keep_counts, tally_of

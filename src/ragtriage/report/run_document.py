@@ -29,7 +29,7 @@ from ragtriage.report.document import (
 )
 from ragtriage.report.run_report import Header, MetricReport, RunReport, SliceReport
 from ragtriage.report.words import DASH, SIGNS, better_of, full_title, short_title, titled, two_places
-from ragtriage.runs.repeats.summary import CORRELATION, LEVEL, POWER, CaseRepeat, MetricRepeat, RepeatSummary
+from ragtriage.runs.repeats import CORRELATION, LEVEL, POWER, CaseRepeat, MetricRepeat, RepeatSummary
 from ragtriage.runs.summary import Group
 
 MOST_READINGS = 4

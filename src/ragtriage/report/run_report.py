@@ -30,7 +30,7 @@ from ragtriage.report.words import (
 )
 from ragtriage.runs.evaluation_config import ARITHMETIC, COUNTING, EMBEDDINGS, WARNINGS, EvaluationConfig
 from ragtriage.runs.metric_tally import MetricSummary
-from ragtriage.runs.repeats.summary import RepeatSummary
+from ragtriage.runs.repeats import RepeatSummary
 from ragtriage.runs.run import About, Run
 from ragtriage.runs.selection import QUOTED
 from ragtriage.runs.summary import Group, Summary

@@ -13,7 +13,7 @@ from ragtriage.runs.compare.compare import CompareOptions, compare
 from ragtriage.runs.compare.comparison import Comparison
 from ragtriage.runs.compare.sides import Side, called, rules_digest, side_of
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.repeats.counting import trials_of
+from ragtriage.runs.repeats import trials_of
 from ragtriage.runs.run import Run, RunInfo, RunList
 
 SHARED = 0.5
