@@ -24,15 +24,15 @@ from ragtriage.report.comparison_document import comparison_document
 from ragtriage.report.comparison_files import comparison_json
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.compare.baseline import BaselineOptions, read_baseline, write_baseline
-from ragtriage.runs.compare.choose import (
+from ragtriage.runs.compare.compare import (
     LAST,
     Chosen,
+    CompareOptions,
     choose_base,
     choose_side,
     compare_chosen,
     is_run,
 )
-from ragtriage.runs.compare.compare import CompareOptions
 from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.store import Store

@@ -23,8 +23,7 @@ from ragtriage.report.comparison_files import comparison_json
 from ragtriage.report.comparison_words import gate_heading
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.compare.baseline import read_baseline
-from ragtriage.runs.compare.choose import Chosen, choose_side, compare_chosen, earlier_run, is_run
-from ragtriage.runs.compare.compare import CompareOptions
+from ragtriage.runs.compare.compare import Chosen, CompareOptions, choose_side, compare_chosen, earlier_run, is_run
 from ragtriage.runs.compare.comparison import Comparison, GateResult
 from ragtriage.runs.compare.gates import FAIL_IF_WORSE, CompareGates, share_results
 from ragtriage.runs.compare.sides import side_of

@@ -14,8 +14,7 @@ from ragtriage.core.errors import ConfigError, InputError, StoreError
 from ragtriage.core.validation import near_names
 from ragtriage.diagnosis.rules import Rule
 from ragtriage.metrics import metric_named
-from ragtriage.runs.compare.choose import Chosen, choose_side, compare_chosen, is_run
-from ragtriage.runs.compare.compare import CompareOptions
+from ragtriage.runs.compare.compare import Chosen, CompareOptions, choose_side, compare_chosen, is_run
 from ragtriage.runs.compare.comparison import Comparison, GateOutcome
 from ragtriage.runs.compare.gates import CompareGates, WorseLimit
 from ragtriage.runs.evaluation_config import EvaluationConfig

@@ -18,8 +18,7 @@ from ragtriage.planning.levels import plan
 from ragtriage.planning.relations import REPLACING_KINDS, needs_judge
 from ragtriage.runs.compare.case_table import DIGESTED, EMPTY, CaseTable, Digested, FoundColumns
 from ragtriage.runs.compare.comparison import Changes, ChangeVerdict, Pairs
-from ragtriage.runs.compare.pairing import Pairing
-from ragtriage.runs.compare.sides import Side
+from ragtriage.runs.compare.sides import Pairing, Side
 from ragtriage.runs.compare.statistics import Paired
 
 _SIMILAR: Mapping[str, str] = {"similar": "similarity"}
