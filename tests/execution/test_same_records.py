@@ -63,7 +63,7 @@ def test_json_lines_by_two_processes_and_by_one(tmp_path: Path, ids: bool) -> No
         assert list(result.run.rows()) == list(one.rows())
         places = [result.run.place.position(case.id_digest) for case in result.run.facts()]
         assert places == [*range(result.run.info.done)]
-        assert [*result.run.scores("groundedness")] == [*one.scores("groundedness")]
+        assert [*result.run.place.scores("groundedness")] == [*one.place.scores("groundedness")]
         only_here = {"row": None, "id_digest": b"", "content": None}
         assert [replace(case, **only_here) for case in result.run.facts()] == [*one.facts()]
         info, other = result.run.info, one.info

@@ -1,13 +1,11 @@
 """What an evaluation computes and by what it is read, as it is stored with a run."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Self
 
 from ragtriage.core.case import Record
 from ragtriage.core.metric import Metric
@@ -61,7 +59,7 @@ class EvaluationConfig:
         names = {m.name for m in self.metrics}
         return needs_of(rule for rule in self.rules if names >= set(rule.when))
 
-    def counts_like(self, other: EvaluationConfig) -> bool:
+    def counts_like(self, other: Self) -> bool:
         """Whether the same records give the same numbers and findings."""
         return (
             dict(self.thresholds) == dict(other.thresholds)

@@ -311,14 +311,6 @@ class Run:
             weight = counted_weight(row.weight)
             yield row if weight == row.weight else replace(row, weight=weight)
 
-    def scores(self, metric: str) -> Iterator[tuple[int, float | None, bool]]:
-        """(position, value, whether the judge failed) of one metric; the value is None if it is undefined."""
-        return self.place.scores(metric)
-
-    def texts(self, roles: Sequence[str] = ()) -> Iterator[CaseRow]:
-        """The texts of all cases: those of these roles, and the digests of all others."""
-        return self.place.read(Columns(texts=roles))
-
     def texts_deleted(self) -> int:
         """How many of its cases have no texts any more."""
         return self.place.texts_deleted()[0]
