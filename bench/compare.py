@@ -25,8 +25,7 @@ from ragtriage import Case, Component, Record, Score, Source, Undefined, Verdict
 from ragtriage.core.steps import Decompose, Match
 from ragtriage.metrics import metrics_named
 from ragtriage.runs.compare.baseline import BaselineOptions, write_baseline
-from ragtriage.runs.compare.choose import Chosen, compare_chosen
-from ragtriage.runs.compare.compare import CompareOptions
+from ragtriage.runs.compare.compare import Chosen, CompareOptions, compare_chosen
 from ragtriage.runs.compare.comparison import Comparison
 from ragtriage.runs.compare.gates import margin_outcome
 from ragtriage.runs.compare.sides import side_of

@@ -37,9 +37,9 @@ from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import evaluate_file, fingerprints_of
 from ragtriage.execution.execute import JobOutcome, execute
-from ragtriage.execution.job import Job, checked_versions
 from ragtriage.execution.pools import LocalProcesses, Pool
 from ragtriage.execution.ray_actors import RayActors, ray_module
+from ragtriage.execution.worker import Job, checked_versions
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.judge_config import JudgeConfig

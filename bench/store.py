@@ -47,6 +47,7 @@ from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.store import RunWriter, Store, open_store
+from ragtriage.store.checking import check_store
 
 NAMES = tuple(metric.name for metric in THELMA)
 Written = tuple[Record, CaseHeading]
@@ -206,7 +207,7 @@ def several(writers: int, minutes: float) -> None:
         print(f"deadlocks: {deadlocks}; errors: {[result[3] for result in results if result[3]] or 'none'}")
         print(f"stored: {stored:,} records of {sum(result[1] for result in results)} runs", flush=True)
         with open_store(address) as store:
-            print(f"looked through, which takes longer than writing them; sound: {store.check().sound}")
+            print(f"looked through, which takes longer than writing them; sound: {check_store(store.database).sound}")
 
 
 def _until_killed(address: str, pickled: str, count: int, told: Any) -> None:
@@ -247,7 +248,7 @@ def kills(count: int) -> None:
                 break
         with open_store(address) as store:
             stored = list(store.run(1).records())
-            complete, sound = store.run(1).info.complete, store.check().sound
+            complete, sound = store.run(1).info.complete, check_store(store.database).sound
         wanted = {record.case.id: record for record, _ in copies(base, records)}
         lost = wanted.keys() - {record.case.id for record in stored}
         doubled = len(stored) - len({record.case.id for record in stored})

@@ -33,10 +33,9 @@ from ragtriage.diagnosis.rules import RULES, thresholds_with
 from ragtriage.metrics import THELMA
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
-from ragtriage.runs.kept_counts import keep_counts
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.selection import ALL_ROWS
-from ragtriage.runs.tally import SlicedTally
+from ragtriage.runs.tally import SlicedTally, keep_counts
 from ragtriage.store import Store, open_store
 from ragtriage.store.copying import copy_run
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 
 from ragtriage.core.amount import Amount
 from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.job import Job, Task
 from ragtriage.execution.pools import Ended, PoolEvent
-from ragtriage.execution.worker import Worker, new_worker
+from ragtriage.execution.worker import Job, Task, Worker, new_worker
 
 
 class InProcess:

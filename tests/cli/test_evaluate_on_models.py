@@ -15,8 +15,7 @@ from in_process import Said
 from ragtriage.core.errors import StoreError
 from ragtriage.core.files import folder_at
 from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.job import Job, Task, checked_versions
-from ragtriage.execution.worker import Worker, new_worker
+from ragtriage.execution.worker import Job, Task, Worker, checked_versions, new_worker
 from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions

@@ -12,6 +12,7 @@ import pytest
 from cli_rows import row, written
 from forked import Child
 from ragtriage import open_store
+from ragtriage.store.forgetting import cases_with_texts
 
 SENTINEL = b"Zebulon"
 EVALUATE = ("evaluate", "rows.jsonl", "--metrics", "groundedness,response_precision")
@@ -48,7 +49,7 @@ def test_one_case_loses_its_texts_and_keeps_its_scores(command, stored: Path) ->
     assert command("show", "1", "--json").json["metrics"] == before
     assert "Ticket 2" in command("show", "1", "r2").out
     with open_store(stored) as store:
-        assert store.cases_with_texts(1) == ["r0", "r2"]
+        assert cases_with_texts(store.database, 1) == ["r0", "r2"]
 
 
 def test_a_whole_run_leaves_no_byte_of_its_texts(command, stored: Path) -> None:
@@ -132,7 +133,7 @@ def test_old_runs_are_forgotten_by_their_age(command, stored: Path) -> None:
     assert ("run 1 (" in dry, "run 2 (" in dry) == (True, False)
     assert command("forget", "--older-than", "30d", "--yes").code == 0
     with open_store(stored) as store:
-        assert (store.cases_with_texts(1), len(store.cases_with_texts(2))) == ([], 3)
+        assert (cases_with_texts(store.database, 1), len(cases_with_texts(store.database, 2))) == ([], 3)
     again = command("forget", "--older-than", "30d", "--yes")
     assert "nothing to delete: no text in runs older than 30d is left" in again.out
     assert "run 2 (" in command("forget", "--older-than", "0d", "--dry-run").out
@@ -155,7 +156,7 @@ def test_what_cannot_be_done_is_a_sentence_and_deletes_nothing(command, stored: 
     assert (said.code, said.out) == (2, "")
     assert told in said.err
     with open_store(stored) as store:
-        assert len(store.cases_with_texts(1)) == 3
+        assert len(cases_with_texts(store.database, 1)) == 3
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pseudo-terminals")
@@ -174,4 +175,4 @@ def test_it_asks_at_a_terminal(stored: Path, typed: bytes, left: int) -> None:
     assert "Delete these texts? Nothing can bring them back. [y/N] " in err
     assert ("nothing was deleted" in out) is bool(left)
     with open_store(stored) as store:
-        assert len(store.cases_with_texts(1)) == left
+        assert len(cases_with_texts(store.database, 1)) == left

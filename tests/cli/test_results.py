@@ -8,7 +8,6 @@ import re
 import webbrowser
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from cli_rows import RUN_KEYS, row, written
@@ -16,10 +15,7 @@ from forked import Child
 from ragtriage import (
     Case,
     Component,
-    Decompose,
     FakeJudge,
-    Match,
-    Record,
     Source,
     Verdict,
     open_cases,
@@ -27,11 +23,9 @@ from ragtriage import (
     thresholds_with,
 )
 from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.steps import Target
-from ragtriage.core.verdicts import Answer, Verdicts
+from ragtriage.core.verdicts import Answer
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.metrics import THELMA
-from ragtriage.runs.claim_rows import COLUMNS, ClaimRows
 from ragtriage.runs.evaluation_config import EvaluationConfig
 
 NAMES = [m.name for m in THELMA]
@@ -270,50 +264,6 @@ def test_a_run_is_named_and_noted_in_every_form(command, stored: str) -> None:
     refused = command("runs", "--store", stored, "rename", 1, "other")
     assert (refused.code, "behind it" in refused.err) == (2, True)
     assert command("runs", "rename", 9, "x", "--store", stored).code == 2
-
-
-def test_claims_are_rows_with_their_verdicts_and_places(command, stored: str) -> None:
-    said = command("export", "last", "--claims", "--store", stored)
-    rows = [json.loads(line) for line in said.out.splitlines()]
-    assert all(list(one) == [*COLUMNS] for one in rows)
-    (claim,) = [one for one in rows if one["step"] == "supported(claims(response), sources)" and one["id"] == "r1"]
-    assert {key: claim[key] for key in ("metrics", "unit", "of", "number", "text", "start", "end", "value")} == {
-        "metrics": ["groundedness"], "unit": "claims", "of": "response", "number": 1,
-        "text": "Ticket 1 costs 4 euros.", "start": 0, "end": 23, "value": "no",
-    }  # fmt: skip
-    assert (claim["chance"], claim["sure"], claim["explanation"]) == (0.0, True, "it says otherwise")
-    facts = [one for one in rows if one["relation"] == "essential" and one["unit"] == "facts" and one["id"] == "r0"]
-    assert [(one["number"], one["source"]) for one in facts] == [(i + 1, one["source"]) for i, one in enumerate(facts)]
-    assert {one["unit"] for one in rows if one["id"] == "r3"} >= {"questions", "facts"}
-
-    command("export", "--claims", "-o", "claims.csv", "--store", stored)
-    command("export", "--claims", "-o", "claims.parquet", "--store", stored)
-    with Path("claims.csv").open(newline="", encoding="utf-8") as file:
-        table = list(csv.DictReader(file))
-    packed = pq.read_table("claims.parquet").to_pylist()
-    assert [one["text"] for one in table] == [one["text"] for one in packed] == [one["text"] for one in rows]
-    assert packed == rows
-    assert command("export", "--claims", "--with", "texts", "--store", stored).code == 2
-
-
-@pytest.mark.parametrize(
-    ("against", "explanation", "quote"),
-    [
-        ("sources", "closest passage: “… fee is  35 euros …”", (2, "b", 4, 19, "fee is 35\neuros")),
-        ("each source", "closest passage: “Free.”", (1, None, 0, 5, "Free.")),
-        ("response", "it says “35” here", (None, None, 3, 5, "35")),
-        ("sources", "it says “36” nowhere", (None, None, None, None, "36")),
-        ("query", "closest passage: “Free.”", (None, None, None, None, "Free.")),
-    ],
-)
-def test_a_quote_is_found_where_it_stands(against: Target, explanation: str, quote: tuple[object, ...]) -> None:
-    step = Match(Decompose("response", "claims"), "supported" if against != "query" else "essential", against)
-    cells = (Verdict("yes", explanation=explanation),) + ((None,) if against == "each source" else ())
-    case = Case("c", "?", (Source("Free.  Always."), Source("The fee is 35\neuros.", "b")), "It 35 is.")
-    record = Record(case, {str(step): Verdicts((Component("A fee.", None),), (cells,))})
-    (found,) = ClaimRows(lambda: [record], (step,), ()).values()
-    names = ("quote_source", "quote_source_id", "quote_start", "quote_end", "quote")
-    assert tuple(found[name] for name in names) == quote
 
 
 def test_runs_that_are_left_out_are_counted(command, tmp_path: Path, stored: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from cli_rows import row, written
+from ragtriage.store.forgetting import cases_with_texts
 
 sys.path.append(str(Path(__file__).parents[1] / "monitor"))
 from fake_tools import FakeTool
@@ -185,7 +186,7 @@ def test_explanations_go_out_before_texts_are_deleted(command, tmp_path: Path):
     assert said.code == 0
     assert all(one.startswith("“Dogs may come in for free.”: ") for one in explained)
     with open_store(".ragtriage") as store:
-        assert not store.cases_with_texts(1)
+        assert not cases_with_texts(store.database, 1)
     assert refused.code == 2
     assert "--quote needs the texts that --keep-texts 0 deletes" in refused.err
 

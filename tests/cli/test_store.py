@@ -9,7 +9,7 @@ import pytest
 
 from forked import Child
 from in_process import plain_environment, said_by
-from places import Place
+from places import Place, older
 from postgresql_server import new_schema, run_sql
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import config_of
@@ -110,12 +110,11 @@ def test_a_number_that_no_run_has_is_told(server, folder):
 
 def test_an_old_store_is_migrated_and_says_so(folder):
     address, schema = new_schema()
-    script = Path(__file__).parents[1] / "store" / "version_1.postgresql.sql"
-    run_sql(script.read_text(encoding="utf-8"), (), schema)
+    older(Place(address, schema))
     said = said_by(["store", "migrate", address])
     assert said.code == 0
     assert said.err.splitlines() == [
-        f"bringing the store {_shown(address)} from version 1 to {SCHEMA_VERSION}",
+        f"bringing the store {_shown(address)} from version 2 to {SCHEMA_VERSION}",
         f"the store {_shown(address)} is up to date (version {SCHEMA_VERSION})",
     ]
     assert said_by(["store", "migrate", "nowhere"]).code == 2
@@ -184,16 +183,15 @@ def test_runs_are_copied_into_one_project(folder):
     assert not Path("other").exists()
 
 
-def test_a_run_that_is_not_finished_is_copied_with_a_word_and_later_brought_up_to_date(folder):
+def test_a_run_that_is_not_finished_is_not_copied(folder):
     evaluated()
     with open_store(".ragtriage") as store:
         store.resume(1).interrupt()
-    hint = "; it isn't finished: give its evaluation again, then this command\n"
-    assert said_by(["store", "copy", ".ragtriage", "other"]).err == f"run 1 is run 1 there, 3 cases{hint}"
-    assert said_by(["store", "copy", ".ragtriage", "other"]).err == f"run 1 is there already as run 1{hint}"
+    said = said_by(["store", "copy", ".ragtriage", "other"])
+    assert (said.code, said.err) == (3, "run 1 isn't finished: give its evaluation again, then this command\n")
     with open_store(".ragtriage") as store:
         store.resume(1).finish()
-    assert said_by(["store", "copy", ".ragtriage", "other"]).err == "run 1 is up to date there as run 1, 3 cases\n"
+    assert said_by(["store", "copy", ".ragtriage", "other"]).err == "run 1 is run 1 there, 3 cases\n"
 
 
 def test_stored_weights_that_are_refused_today_break_nothing(folder):
@@ -243,12 +241,10 @@ def test_check_finds_texts_that_are_missing(server, folder):
     assert (said.code, said.out) == (0, "1 run looked through: nothing is missing\n")
     schema = server.rpartition("=")[2]
     run_sql("DELETE FROM texts WHERE text LIKE 'What does ticket 1 %'", (), schema)
-    run_sql("DELETE FROM scores WHERE position = 2", (), schema)
     said = said_by(["store", "check", server])
     assert said.code == 3
     assert said.out.splitlines() == [
         "run 1: 1 case with a text that is missing and was not forgotten; shown as deleted",
-        "run 1: 1 case without a score: evaluate the file again",
     ]
 
 
@@ -268,7 +264,6 @@ def test_check_finds_texts_that_are_missing(server, folder):
             "UPDATE texts SET text = 'It is free.' WHERE text LIKE 'What does ticket 1 %'",
             "run 1: 1 case with texts that are missing or aren't those that were evaluated",
         ),
-        ("DELETE FROM readings WHERE position > 0", "run 1: 2 cases without a reading: evaluate the file again"),
         (
             "UPDATE cases SET steps = content WHERE position > 0",
             "run 1: 2 cases with verdicts that can't be read: evaluate the file again",
@@ -286,10 +281,8 @@ def test_check_finds_every_row_of_a_case_that_is_missing(server, folder, kind, d
     assert (said.code, told in said.out.splitlines()) == (3, True), said.out
 
 
-def test_a_forgotten_run_and_a_run_without_readings_are_whole(folder):
+def test_a_forgotten_run_is_whole(folder):
     evaluated()
-    Place(".ragtriage").sql("DELETE FROM readings")
-    assert said_by(["store", "check", ".ragtriage"]).code == 0
     assert said_by(["forget", "1", "r1", "--yes"]).code == 0
     assert said_by(["store", "check", ".ragtriage"]).code == 0
 

@@ -14,7 +14,7 @@ from ragtriage.core.verdicts import Answer, Component
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.execution.execute import execute
-from ragtriage.execution.job import Job, checked_versions
+from ragtriage.execution.worker import Job, checked_versions
 from ragtriage.judges.wrappers import InMemory
 from ragtriage.metrics import THELMA
 from ragtriage.runs.cutting import survey

@@ -11,12 +11,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from scripted_judges import as_json, by_one_process, evaluated, killed_once
+from scripted_judges import as_json, by_one_process, evaluated, killed_once, numberless
 
 from ragtriage.core.files import Folder
-from ragtriage.execution.job import Job
 from ragtriage.execution.pools import Pool
 from ragtriage.execution.ray_actors import RayActors
+from ragtriage.execution.worker import Job
 from ragtriage.runs.run import Run
 from ragtriage.store import open_store
 
@@ -28,7 +28,7 @@ def told(run: Run) -> dict[str, Any]:
         "cases": len(whole),
         "records": blake2b(repr(whole).encode("utf-8", "replace")).hexdigest(),
         "json": as_json(run),
-        "rejected": str(run.rejected()),
+        "rejected": str(numberless(run)),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -25,8 +26,8 @@ from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import evaluate_file, fingerprints_of
 from ragtriage.execution.execute import JobOutcome, execute
-from ragtriage.execution.job import Job, NewJudge, checked_versions
 from ragtriage.execution.pools import Ended, LocalProcesses, Pool, PoolEvent
+from ragtriage.execution.worker import Job, NewJudge, checked_versions
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import InMemory
 from ragtriage.metrics import THELMA
@@ -35,7 +36,7 @@ from ragtriage.report.run_report import run_json, stored_run_report
 from ragtriage.runs.cutting import survey
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
 from ragtriage.runs.manifest import Manifest, ReadOptions, parts_digest
-from ragtriage.runs.run import Run
+from ragtriage.runs.run import RejectedRow, Run
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.tally import tally_of
 from ragtriage.store import Store
@@ -215,3 +216,15 @@ def until(true: Callable[[], bool], seconds: float = 60) -> None:
     while not true():
         assert time.monotonic() < end, "it never came to it"
         time.sleep(0.02)
+
+
+def numberless(run: Run) -> list[RejectedRow]:
+    """The rows that one process rejected, without the numbers that the parts of a folder don't know."""
+    twins = ((r"(as|of) row \d+", r"\1 an earlier row"), (r" at line \d+,", ","))
+    found = []
+    for one in run.rejected():
+        reason = one.reason
+        for pattern, said in twins:
+            reason = re.sub(pattern, said, reason)
+        found.append(replace(one, reason=reason))
+    return found

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from ragtriage.readers import Rejected
 from ragtriage.runs.case_row import CaseRow
 from ragtriage.runs.manifest import CommittedPart, PartPlan
-from ragtriage.store import layout
-from ragtriage.store.layout import Duplicate, PlacedPart, duplicates_in, find_duplicates
-from ragtriage.store.part_file import Entries, PartFile, read_ids
+from ragtriage.store import part_file
+from ragtriage.store.part_file import Duplicate, Entries, PartFile, PlacedPart, duplicates_in, find_duplicates, read_ids
 
 DIGESTS = [bytes([number * 19]) * 8 + bytes([0, number]) * 4 for number in range(13)]
 
@@ -29,14 +28,13 @@ def ids_of(part: list[int]) -> Entries:
 
 def expected(parts: list[list[int]]) -> list[Duplicate]:
     """The same, one case after the other."""
-    seen: dict[int, tuple[int, int]] = {}
+    seen: set[int] = set()
     found = []
     for place, part in enumerate(parts):
         for at, number in enumerate(part):
             if number in seen:
-                found.append(Duplicate(place, at, 2 * at + 1, *seen[number], number % 2 == 0))
-            else:
-                seen[number] = (place, 2 * at + 1)
+                found.append(Duplicate(place, at, 2 * at + 1, number % 2 == 0))
+            seen.add(number)
     return found
 
 
@@ -47,10 +45,10 @@ def test_duplicates_are_those_that_came_before(parts: list[list[int]]) -> None:
 
 @pytest.mark.parametrize("at_a_time", [1, 4, 99])
 def test_ids_that_are_compared_in_several_goes_give_the_same(monkeypatch: pytest.MonkeyPatch, at_a_time: int) -> None:
-    monkeypatch.setattr(layout, "AT_A_TIME", at_a_time)
+    monkeypatch.setattr(part_file, "AT_A_TIME", at_a_time)
     parts = [[0, 1, 2, 3, 4, 5], [6, 7, 0, 8], [9, 10, 11, 12, 3], [12, 0]]
     placed = [
-        PlacedPart(PartPlan(f"{at}", 0, None, None), CommittedPart(f"{at}", "", "", 0, 0, len(part), 0, 0), 0, 0, 0)
+        PlacedPart(PartPlan(f"{at}", 0, None, None), CommittedPart(f"{at}", "", "", 0, len(part), 0, 0), 0, 0)
         for at, part in enumerate(parts)
     ]
     assert find_duplicates(placed, lambda one: ids_of(parts[int(one.plan.id)])) == expected(parts)

@@ -76,7 +76,7 @@ def test_a_driver_that_is_gone_is_taken_over(folder: Folder, part: str) -> None:
         with FolderLease(folder):
             assert worked_on(folder)
             assert left.name == "driver.json" or not left.exists()
-    # of a container with the name of this machine the numbers of processes say nothing
+    # of another start of this machine the numbers of processes say nothing
     for pid, host in ((os.getppid(), ""), (7, "elsewhere"), (ended.pid, host_of(here())), (ended.pid, f"{here()}1")):
         left = signed(folder, part, pid, host=host, age=50.0)
         assert worked_on(folder)

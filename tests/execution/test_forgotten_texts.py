@@ -14,7 +14,7 @@ from ragtriage.core.files import folder_at
 from ragtriage.runs.tally import tally_of
 from ragtriage.store.checking import check_folder
 from ragtriage.store.folder import open_folder
-from ragtriage.store.folder_forgetting import cases_with_texts, forget_in_folder
+from ragtriage.store.forgetting import folder_cases_with_texts, forget_in_folder
 from ragtriage.store.lease import FolderLease
 
 
@@ -36,13 +36,13 @@ def test_numbers_stay_and_whoever_counts_again_comes_to_the_same(whole: Path) ->
     before = scores(whole)
     assert forget_in_folder(str(whole), ["case 3", "case 17"]) == 2
     some = open_folder(str(whole))
-    assert (cases_with_texts(place_of(some)), some.texts_deleted()) == (56, 2)
-    assert cases_with_texts(place_of(some), ["case 3", "case 4"]) == 1
+    assert (folder_cases_with_texts(place_of(some)), some.texts_deleted()) == (56, 2)
+    assert folder_cases_with_texts(place_of(some), ["case 3", "case 4"]) == 1
     assert scores(whole) == before
 
     assert forget_in_folder(str(whole)) == 56
     found = open_folder(str(whole))
-    assert (cases_with_texts(place_of(found)), place_of(found).texts_deleted()) == (0, (58, 58))
+    assert (folder_cases_with_texts(place_of(found)), place_of(found).texts_deleted()) == (0, (58, 58))
     assert scores(whole) == before
     assert tally_of(found, CONFIG).summary() == tally_of(found, CONFIG).summary()
     assert {record.case.query for record in found.records()} == {"[text deleted]"}

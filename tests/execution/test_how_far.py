@@ -11,7 +11,7 @@ from scripted_judges import blocking, evaluated, row, two_processes, written
 
 from ragtriage.core.amount import Amount
 from ragtriage.core.files import folder_at
-from ragtriage.execution.progress import Progress, rows_of
+from ragtriage.execution.execute import Progress, rows_of
 from ragtriage.readers.files import ByteRange
 from ragtriage.runs.manifest import PartPlan
 

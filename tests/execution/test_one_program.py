@@ -14,8 +14,8 @@ from scripted_judges import as_json, evaluated, executed, in_process, job, place
 from ragtriage.core.errors import InputError
 from ragtriage.core.files import folder_at
 from ragtriage.execution.execute import JobOutcome
-from ragtriage.execution.job import checked_versions
 from ragtriage.execution.pools import Ended, PoolEvent
+from ragtriage.execution.worker import checked_versions
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.store.folder import open_folder, write_manifest
 

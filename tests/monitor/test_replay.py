@@ -28,6 +28,8 @@ from ragtriage.monitor.windows import WindowSize
 from ragtriage.readers import open_cases
 from ragtriage.runs.run import MADE_BY
 from ragtriage.store import Store, open_store
+from ragtriage.store.checking import check_store
+from ragtriage.store.forgetting import cases_with_texts
 
 STEADY = [row(i, steady(i)) for i in range(104)]
 FALLEN = [*STEADY, *(row(i, "ynnn") for i in range(104, 144))]
@@ -65,7 +67,7 @@ def test_windows_are_runs_with_their_bounds_beside_them(store, tmp_path):
     assert (info.configuration[MADE_BY], info.state, info.rows, info.done) == ("watch: traffic", "finished", 6, 6)
     assert [record.case.id for record in store.run(2).records()] == [f"r{i}" for i in range(6, 12)]
     assert store.means([1])[1]["groundedness"] == pytest.approx((1 + 0.75 + 1 + 0.5 + 1 + 1) / 6)
-    assert store.check().sound
+    assert check_store(store.database).sound
     assert not result.incomplete
     assert result.watch.gathered is not None
     assert len(result.watch.gathered) == 20
@@ -278,10 +280,10 @@ def test_a_baseline_of_other_judgement_is_refused(store, tmp_path):
 def test_texts_and_windows_are_kept_as_long_as_is_said(store, tmp_path):
     path = written(tmp_path / "t.jsonl", STEADY[:60])
     watched(store, path, options=replace(OF_50, keeping=Keeping.parse("0", None)))
-    assert [store.cases_with_texts(run) for run in (1, 2)] == [[], []]
+    assert [cases_with_texts(store.database, run) for run in (1, 2)] == [[], []]
     assert store.means([1])[1]["groundedness"] > 0.5
     watched(store, path, options=replace(OF_50, name="long", keeping=Keeping.parse("10000d", "10000d")))
-    assert len(store.cases_with_texts(3)) == 50
+    assert len(cases_with_texts(store.database, 3)) == 50
     watched(store, path, options=replace(OF_50, name="long", keeping=Keeping(texts=None, runs=-100000)))
     assert [info.number for info in store.runs()] == [2, 1]
     with pytest.raises(ConfigError, match="--keep-runs 3w: write a number of days"):
@@ -368,7 +370,7 @@ def test_after_kill_9_the_same_command_goes_on_to_the_same_bits(place, tmp_path)
         judge = fake()
         result = watched(store, path, judge=judge, options=options)
         assert 0 < len({question.query for question in judge.asked if question.query}) <= 44
-        assert store.check().sound
+        assert check_store(store.database).sound
     assert not result.incomplete
     there, whole = kept_in(place), kept_in(tmp_path / "whole")
     for name in ("watches", "windows", "detectors", "alarms", "scores"):

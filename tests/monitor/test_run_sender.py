@@ -17,8 +17,8 @@ from ragtriage.monitor.replay import WatchOptions, WindowClosed, replay
 from ragtriage.monitor.windows import WindowSize
 from ragtriage.readers import open_cases
 from ragtriage.store import Store, open_store
-from ragtriage.store.outbox import waiting_entries
-from ragtriage.store.question_locks import exclusive
+from ragtriage.store.lease import exclusive
+from ragtriage.store.watch_tables import waiting_entries
 from servers import Heard, Said, Server, nobody
 
 WINDOWS = 4

@@ -29,8 +29,8 @@ from ragtriage.monitor.outputs.send_run import SendOptions, send_run
 from ragtriage.monitor.outputs.sending import Delivered, Delivery
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.store import Store, open_store
-from ragtriage.store.outbox import WAITING, Outbox, OutboxEntry, waiting_entries
-from ragtriage.store.question_locks import exclusive
+from ragtriage.store.lease import exclusive
+from ragtriage.store.watch_tables import WAITING, Outbox, OutboxEntry, waiting_entries
 from servers import Heard, Said, Server, nobody
 
 TOOLS = [*DESTINATIONS]

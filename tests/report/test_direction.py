@@ -34,7 +34,7 @@ from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, run_report
 from ragtriage.report.terminal import MOST_NAMES, print_document
 from ragtriage.report.words import SHORT_TITLES, short_title
-from ragtriage.runs.repeats.counting import Repeats
+from ragtriage.runs.repeats import Repeats
 from ragtriage.runs.summary import Summary
 
 BOTH = metrics_named(["groundedness", "hallucination"])

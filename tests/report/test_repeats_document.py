@@ -11,8 +11,7 @@ from ragtriage import METRICS, Record, Score, Tally
 from ragtriage.report.run_document import ALIKE, ALWAYS, repeats_report
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, RepeatsReport, run_report
-from ragtriage.runs.repeats.counting import Repeats
-from ragtriage.runs.repeats.summary import RepeatSummary
+from ragtriage.runs.repeats import Repeats, RepeatSummary
 
 
 def repeated(*trials: list[Record]) -> RepeatSummary:
@@ -49,7 +48,7 @@ def test_it_stands_in_the_report_only_where_a_run_was_repeated(tmp_path: Path, r
     assert text.count('id="repetitions"') == 1
     assert 'href="#repetitions"' in text
     assert "2 trials of 1 case." in text
-    for head in ("spread", "flips", "ranks", "sees", "noise", "question", "verdicts", "differ", "unit", "in all"):
+    for head in ("spread", "flips", "sees", "noise", "question", "verdicts", "differ"):
         assert f">{head}</th>" in text
     assert '<th scope="row" dir="auto">case/1</th>' in text
 

@@ -20,7 +20,7 @@ from ragtriage.metrics import THELMA
 from ragtriage.report import run_page as module
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, run_report
-from ragtriage.runs.about import About
+from ragtriage.runs.run import About
 from ragtriage.runs.summary import Summary, Tally
 
 Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]

@@ -13,8 +13,8 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.metrics import metrics_named
-from ragtriage.runs.about import ABOUT, NOTHING_SAID, About, commit_in
 from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.run import ABOUT, NOTHING_SAID, About, commit_in
 
 CONFIG = EvaluationConfig(metrics_named(["groundedness"]), thresholds_with({}))
 

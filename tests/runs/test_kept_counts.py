@@ -16,10 +16,9 @@ from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.metrics import THELMA
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
-from ragtriage.runs.kept_counts import NOTE, kept_counts
 from ragtriage.runs.run import Run
 from ragtriage.runs.summary import Summary
-from ragtriage.runs.tally import SlicedTally, tally_of
+from ragtriage.runs.tally import NOTE, SlicedTally, kept_counts, tally_of
 from ragtriage.store import Store
 from ragtriage.store.schema import meta
 
@@ -149,5 +148,5 @@ def test_a_run_with_a_failure_keeps_nothing_until_it_is_complete(tmp_path: Path)
 def test_another_version_of_the_program_counts_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_store(tmp_path / "store") as store:
         run = evaluated(store, written(tmp_path / "rows.jsonl", rows(7)), 7)
-        monkeypatch.setattr("ragtriage.runs.kept_counts.version", lambda _: "99")
+        monkeypatch.setattr("ragtriage.runs.evaluation_config.version", lambda _: "99")
         assert kept_counts(run.place) is None

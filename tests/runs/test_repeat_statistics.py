@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from ragtriage.runs.repeats.summary import CORRELATION, LEVEL, POWER, REACH, smallest_difference
+from ragtriage.runs.repeats import CORRELATION, LEVEL, POWER, REACH, smallest_difference
 
 CASES = 300
 TRIALS = 5

@@ -17,8 +17,7 @@ from ragtriage import METRICS, Case, Component, ConfigError, Failure, Record, Sc
 from ragtriage.core.verdicts import Cell, Known, Outcome, Part, Verdicts
 from ragtriage.report.run_document import ALIKE, ALWAYS, repeats_document
 from ragtriage.report.terminal import print_document
-from ragtriage.runs.repeats.counting import WORST, Repeats
-from ragtriage.runs.repeats.summary import REACH, MetricRepeat, RepeatSummary
+from ragtriage.runs.repeats import REACH, WORST, MetricRepeat, Repeats, RepeatSummary
 
 GROUNDEDNESS = metrics_named(["groundedness"])
 YES, NO, UNKNOWN = Verdict("yes", 0.9), Verdict("no", 0.1), Verdict("unknown")
@@ -65,8 +64,6 @@ def test_an_example_worked_out_by_hand() -> None:
     # the trials' variances over cases are 1/8, 0 and 1/2: 5/24 in the mean, of which 1/12 is the judge's
     assert found.smallest == pytest.approx(REACH * sqrt((5 / 24 - 1 / 12 + 2 / 12) / 2))
     assert found.floor == pytest.approx(REACH * sqrt(2 / 12 / 2))
-    # the second trial ties both cases; the other two rank them alike
-    assert found.ranks == 1.0
     assert [(c.case, c.flipped) for c in found.worst] == [("c0", True), ("c1", False)]
     assert [c.mean for c in found.worst] == pytest.approx([5 / 6, 1 / 3])
     assert [c.spread for c in found.worst] == pytest.approx([sqrt(1 / 12)] * 2)
@@ -80,7 +77,6 @@ def test_noise_alone_makes_a_difference_that_can_not_be_seen() -> None:
     assert found.flips == 1.0
     # a variance of 1/2 in each case is more than the 25/99 over cases: nothing is left for how the cases differ
     assert found.smallest == found.floor == pytest.approx(REACH * sqrt(2 * 1 / 2 / 100))
-    assert found.ranks == -1.0
 
 
 def test_more_cases_see_smaller_differences() -> None:
@@ -136,7 +132,6 @@ def test_what_is_undefined_or_failed_is_left_out_and_counted() -> None:
     assert found.verdict_flips is None  # in no component of all trials
     # the first trial alone has two scores, of variance 1/2; the first case differs by itself by 1/8, the second not
     assert found.smallest == pytest.approx(REACH * sqrt((1 / 2 - 1 / 16 + 2 / 16) / 2))
-    assert found.ranks is None  # no pair of trials has two cases that both have scored
 
 
 def test_weights_count_in_the_mean_as_they_do_in_a_run() -> None:
@@ -151,7 +146,7 @@ def test_a_single_trial_has_no_spread() -> None:
     found = scores([1.0], [0.0])
 
     assert (found.mean, found.spread, found.case_spread, found.flips, found.verdict_flips) == (0.5, *[None] * 4)
-    assert (found.smallest, found.floor, found.ranks) == (None, None, None)  # nothing is known of the judge's noise
+    assert (found.smallest, found.floor) == (None, None)  # nothing is known of the judge's noise
     assert found.worst == ()
 
 
@@ -210,7 +205,7 @@ def test_the_order_of_records_does_not_matter(grid: list[list[float]], chance) -
         back.add(*pair)
     one, other = there.summary().metrics[0], back.summary().metrics[0]
 
-    for name in ("mean", "spread", "case_spread", "flips", "verdict_flips", "ranks", "smallest", "floor"):
+    for name in ("mean", "spread", "case_spread", "flips", "verdict_flips", "smallest", "floor"):
         assert getattr(one, name) == pytest.approx(getattr(other, name)), name
     assert [c.case for c in one.worst] == [c.case for c in other.worst]
     assert 0 <= one.flips <= 1
@@ -238,10 +233,10 @@ def test_machines_get_numbers_in_a_stable_shape() -> None:
 
     assert (found["trials"], found["cases"], list(found["metrics"])) == (2, 1, ["groundedness"])
     assert set(found["metrics"]["groundedness"]) == {
-        "better", "mean", "spread", "case_spread", "flips", "verdict_flips", "ranks", "smallest", "floor", "cases",
+        "better", "mean", "spread", "case_spread", "flips", "verdict_flips", "smallest", "floor", "cases",
         "undefined", "failed", "worst",
     }  # fmt: skip
-    assert (found["same"], found["kinds"], found["units"]) == (False, {}, {})
+    assert (found["same"], found["kinds"]) == (False, {})
 
 
 def steps(claims: Sequence[str], *cells: Cell) -> dict[str, Known]:
@@ -254,13 +249,12 @@ def steps(claims: Sequence[str], *cells: Cell) -> dict[str, Known]:
     }
 
 
-def test_verdicts_are_told_by_kind_of_question_and_components_by_unit() -> None:
+def test_verdicts_are_told_by_kind_of_question() -> None:
     one = steps(["It floats.", "It sinks.", "Only here."], YES, NO, YES)
     other = steps(["It sinks.", "It floats.", "Elsewhere."], NO, UNKNOWN, YES)
     found = repeated([record("c", 0.5, steps=one)], [record("c", 0.5, steps=other)]).as_json()
 
     assert found["kinds"] == {"supported": {"verdicts": 2, "flips": 0.5}}
-    assert found["units"] == {"claims(response)": {"components": 4, "kept": 0.5}}
 
 
 def test_a_verdict_that_was_not_asked_in_every_trial_is_not_compared() -> None:
@@ -319,7 +313,7 @@ def test_a_person_reads_a_table_and_the_cases_that_are_least_alike() -> None:
     text = shown(repeated(*trials))
 
     assert text.startswith("2 trials of 3 cases · rows.jsonl · judged by openai:some-model\n")
-    assert "\nGrounded  0.54   0.412  0.354  50.0 %  -1.00  1.253  1.253         1\n" in text
+    assert "\nGrounded  0.54   0.412  0.354  50.0 %  1.253  1.253         1\n" in text
     assert "they failed: Grounded 1. The same command tries these again." in text
     assert "\na     Grounded  0.50   0.707  flips, 1 verdict differs" in text
     assert "\x1b" not in text
@@ -333,12 +327,11 @@ def test_a_table_without_anything_to_compare() -> None:
     assert all(m.title in shown(everything.summary()) for m in METRICS)
 
 
-def test_verdicts_and_texts_have_tables_of_their_own() -> None:
+def test_verdicts_have_a_table_of_their_own() -> None:
     one, other = steps(["It floats.", "It sinks."], YES, NO), steps(["It floats.", "It sank."], NO, NO)
     text = shown(repeated([record("c", 0.5, steps=one)], [record("c", 0.0, steps=other)]))
 
     assert "\nsupported         1  100.0 %\n" in text
-    assert "\nclaims(response)           3  33.3 %\n" in text
 
 
 @pytest.mark.parametrize(("judge", "told"), [("embedded", ALWAYS), ("openai:x", ALIKE)])
@@ -362,5 +355,5 @@ def test_a_narrow_console_cuts_names_and_no_numbers() -> None:
     print_document(Console(file=file, width=72), repeats_document(wordy))
 
     (line,) = [line for line in file.getvalue().splitlines() if line.startswith("A metric")]
-    numbers = f"{metric.mean:.2f} {metric.spread:.3f} {metric.case_spread:.3f} 50.0 % -1.00 {metric.smallest:.3f}"
+    numbers = f"{metric.mean:.2f} {metric.spread:.3f} {metric.case_spread:.3f} 50.0 % {metric.smallest:.3f}"
     assert line.partition("…")[2].split() == [*numbers.split(), f"{metric.floor:.3f}"]

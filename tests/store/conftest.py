@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from places import Place
+from places import Place, older
 from postgresql_server import new_schema
 
 
@@ -17,11 +17,9 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 
 @pytest.fixture
-def version_1() -> Place:
-    """A store that the first version of the tables was written in, on a server."""
-    found = Place(*new_schema())
-    found.sql((Path(__file__).parent / "version_1.postgresql.sql").read_text(encoding="utf-8"))
-    return found
+def version_2() -> Place:
+    """A store that an earlier version of the tables was written in, on a server."""
+    return older(Place(*new_schema()))
 
 
 @pytest.fixture

@@ -19,12 +19,13 @@ from postgresql_server import new_schema, waits
 from ragtriage.core.case import Case
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.runs.about import About
 from ragtriage.runs.case_row import CaseHeading
-from ragtriage.runs.run import RejectedRow
+from ragtriage.runs.run import About, RejectedRow
 from ragtriage.store import CopiedRun, RunBusyError, Store, open_store
-from ragtriage.store.copying import copy_stored
+from ragtriage.store.checking import check_store
+from ragtriage.store.copying import UnfinishedRunError, copy_stored
 from ragtriage.store.forgetting import delete_unheld_texts
+from ragtriage.store.tables import InputScan
 
 CASES = [case(0), FULL, case(3), case(4, response=None, sources=None)]
 READ = CaseHeading("quality", "retriever", ("thin_sources",), sure=True)
@@ -41,7 +42,7 @@ def two(request, tmp_path) -> tuple[Place, Place]:
 
 
 def filled(place: Place) -> None:
-    """A finished run, its second trial, an interrupted one, and one whose texts were forgotten."""
+    """A finished run, its second trial, a small one, and one whose texts were forgotten."""
     with open_store(place, project="shop") as store:
         for trial, repeats in ((0, None), (1, 1)):
             identity = identity_of(CASES)
@@ -53,13 +54,11 @@ def filled(place: Place) -> None:
                 run.reject(RejectedRow(9, None, "it is no object"))
                 run.cost = 0.5
                 run.finish()
-        for number, ends in ((3, "interrupted"), (4, "forgotten")):
-            rows = 3 if ends == "forgotten" else 4
-            with store.begin(identity_of(CASES, version=ends), input="b", rows=rows, judge="f") as run:
-                for record in list(evaluated(list(run.todo(CASES))))[: number - 1]:
+        for rows, version in ((2, "small"), (3, "forgotten")):
+            with store.begin(identity_of(CASES, version=version), input="b", rows=rows, judge="f") as run:
+                for record in list(evaluated(list(run.todo(CASES))))[:rows]:
                     run.keep(record)
-                if ends == "forgotten":
-                    run.finish()
+                run.finish()
         store.forget_texts(4)
 
 
@@ -99,11 +98,8 @@ def test_copied_runs_are_the_same_there_under_new_numbers(two):
     assert everything_in(two[1], there) == everything_in(two[0], {number: number for number in there})
     with open_store(two[1]) as store:
         assert store.run(3).info.repeats == 2
-        assert store.check().sound
+        assert check_store(store.database).sound
         assert store.run(5).texts_deleted() == 3
-        assert store.unfinished(identity_of(CASES, version="interrupted")) == 4  # and it can be continued
-        with store.resume(4) as run:
-            assert len(list(run.todo(CASES))) == 2
 
 
 def test_the_same_run_is_there_already(two):
@@ -137,8 +133,8 @@ def test_a_run_that_cannot_be_copied_whole_is_not_there_at_all(two):
     with pytest.raises(StoreError, match="disk is full"):
         copied(two, [3, 1])
     with open_store(two[1]) as store:
-        assert [info.rows for info in store.runs()] == [4]  # run 3, which was copied before
-        assert store.check().sound
+        assert [info.rows for info in store.runs()] == [2]  # run 3, which was copied before
+        assert check_store(store.database).sound
     two[1].sql("DROP TRIGGER full_disk" + (" ON readings" if two[1].on_server else ""))
     assert [run.before for run in copied(two, [3, 1])] == [True, False]
 
@@ -151,7 +147,7 @@ def test_a_run_that_is_being_written_waits(two):
             assert target.runs() == []
 
 
-def test_the_run_of_a_dead_process_is_copied_as_interrupted(two):
+def test_the_run_of_a_dead_process_is_not_copied_before_it_is_finished(two):
     code = (
         "import os, sys; from ragtriage.runs.manifest import RunIdentity\n"
         "from ragtriage.store import open_store; store = open_store(sys.argv[1])\n"
@@ -159,10 +155,10 @@ def test_the_run_of_a_dead_process_is_copied_as_interrupted(two):
     )
     with Child(two[0], code=code) as child:
         child.communicate()
-    copied(two, [1])
+    with pytest.raises(UnfinishedRunError, match="run 1 isn't finished: give its evaluation again"):
+        copied(two, [1])
     with open_store(two[1]) as target:
-        assert target.run().info.state == "interrupted"
-        target.resume(1).finish()
+        assert target.runs() == []
 
 
 def test_a_run_may_get_another_project(two):
@@ -214,7 +210,7 @@ def test_a_killed_copy_leaves_whole_runs_and_the_same_call_goes_on(two):
         assert child.returncode == -9
     with open_store(two[1]) as target:
         assert [info.complete for info in target.runs()] == [True]
-        assert target.check().sound
+        assert check_store(target.database).sound
     assert [run.before for run in copied(two, [1, 2])] == [True, False]
 
 
@@ -303,7 +299,7 @@ def test_nobody_waits_for_the_texts_of_a_copy(to_server):
             held.go_on.set()
             thread.join()
         assert found == [CopiedRun(1, 1, before=False, cases=4)]
-        assert target.check().sound
+        assert check_store(target.database).sound
 
 
 def test_texts_of_a_copy_stay_though_others_forget_theirs_meanwhile(to_server):
@@ -316,7 +312,7 @@ def test_texts_of_a_copy_stay_though_others_forget_theirs_meanwhile(to_server):
                 delete_unheld_texts(other.database)
 
         assert copy_stored(source, 1, target) == CopiedRun(1, 1, before=False, cases=300)
-        assert target.check().missing == {}
+        assert check_store(target.database).lacking["missing"] == {}
 
 
 def test_half_a_copy_is_nowhere_to_be_seen_and_the_next_one_goes_on_with_it(to_server):
@@ -334,15 +330,19 @@ def test_half_a_copy_is_nowhere_to_be_seen_and_the_next_one_goes_on_with_it(to_s
             with pytest.raises(NotStoredError, match="the store holds no run yet"):
                 target.run(which)
         identity = identity_of(all_of_them)
-        assert (target.newest(identity), target.unfinished(identity), target.scan("a").last_run) == (None, None, None)
-        check = target.check()
+        assert (
+            target.newest(identity),
+            target.unfinished(identity),
+            InputScan(target.database, "a", target.project).last_run,
+        ) == (None, None, None)
+        check = check_store(target.database)
         assert (check.runs, check.half_copied, check.unheld, check.sound) == (0, [1], 0, True)
     with open_store(to_server[0]) as source:
         source.forget_texts(1, ["case 7"])  # which was copied before
     assert copied(to_server, [1]) == [CopiedRun(1, 1, before=False, cases=300)]
     with open_store(to_server[0]) as source, open_store(to_server[1]) as target:
         assert list(target.run().records()) == list(source.run().records())
-        assert target.check().half_copied == []
+        assert check_store(target.database).half_copied == []
         assert target.run().texts_deleted() == 1
 
 
@@ -354,7 +354,7 @@ def test_half_a_copy_can_be_deleted(to_file):
         child.communicate()
     with open_store(to_file[1]) as target:
         target.delete(1)
-        assert target.check().half_copied == []
+        assert check_store(target.database).half_copied == []
     assert [to_file[1].sql(f"SELECT count(*) FROM {table}") for table in ("cases", "texts")] == [[(0,)], [(0,)]]
 
 
@@ -393,7 +393,7 @@ def test_whoever_forgets_waits_for_the_end_of_a_copy(to_server):
             held.go_on.set()
             thread.join()
             second.join()
-        assert target.check().missing == {}
+        assert check_store(target.database).lacking["missing"] == {}
         assert len(found) == 2
 
 
@@ -413,50 +413,3 @@ def test_two_copies_of_a_run_at_once_copy_it_once(to_server):
             second.join()
         assert sorted(run.before for run in found) == [False, True]
         assert len(target.runs()) == 1
-
-
-def test_an_unfinished_run_that_was_copied_is_brought_up_to_date(two):
-    with open_store(two[0]) as source:
-        with source.begin(identity_of(CASES), input="a", rows=4, judge="f") as run:
-            run.keep(next(evaluated(run.todo(CASES))), READ)
-        assert copied(two, [1]) == [CopiedRun(1, 1, before=False, cases=1, unfinished=True)]
-        assert copied(two, [1]) == [CopiedRun(1, 1, before=True, unfinished=True)]
-        with source.resume(1) as run:
-            for record in evaluated(run.todo(CASES)):
-                run.keep(record, READ)
-            run.cost = 0.25
-            run.finish()
-    assert copied(two, [1]) == [CopiedRun(1, 1, before=False, cases=4, renewed=True)]
-    assert everything_in(two[1], {"run": 1}) == everything_in(two[0], {"run": 1})
-    assert copied(two, [1]) == [CopiedRun(1, 1, before=True)]
-    assert two[1].sql("SELECT owner FROM runs") == [(None,)]
-    assert copied((two[1], two[0]), [1]) == [CopiedRun(1, 1, before=True)]
-
-
-def test_a_run_that_was_continued_where_it_was_copied_to_stays_so(two):
-    with open_store(two[0]) as source, source.begin(identity_of(CASES), input="a", rows=4, judge="f") as run:
-        run.keep(next(evaluated(run.todo(CASES))))
-    copied(two, [1])
-    with open_store(two[1]) as target, target.resume(1) as run:
-        with open_store(two[0]) as source, source.resume(1) as first:
-            for record in evaluated(list(first.todo(CASES))[:2]):
-                first.keep(record)
-        with pytest.raises(RunBusyError, match=f"run 1 of .* is being written by process {os.getpid()}"):
-            copied(two, [1])
-        for record in evaluated(run.todo(CASES)):
-            run.keep(record)
-        run.finish()
-    assert copied(two, [1]) == [CopiedRun(1, 1, before=True)]
-    assert copied((two[1], two[0]), [1]) == [CopiedRun(1, 1, before=False, cases=4, renewed=True)]
-
-
-def test_texts_that_were_deleted_there_do_not_come_back(two):
-    with open_store(two[0]) as source, source.begin(identity_of(CASES), input="a", rows=4, judge="f") as run:
-        run.keep(next(evaluated(run.todo(CASES))))
-    copied(two, [1])
-    with open_store(two[1]) as target:
-        target.forget_texts(1)
-    with open_store(two[0]) as source, source.resume(1) as run:
-        run.finish()
-    assert copied(two, [1]) == [CopiedRun(1, 1, before=True, unfinished=True, forgotten=True)]
-    assert two[1].sql("SELECT count(*) FROM texts") == [(0,)]

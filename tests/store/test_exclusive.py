@@ -10,7 +10,8 @@ from ragtriage.runs.case_row import digest
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import MADE_BY, TESTS
 from ragtriage.store.database import open_database, store_address
-from ragtriage.store.question_locks import QuestionLocks, exclusive
+from ragtriage.store.lease import QuestionLocks, exclusive
+from ragtriage.store.tables import InputScan
 
 
 def test_another_party_is_waited_for_and_then_named(place: Place) -> None:
@@ -65,4 +66,4 @@ def test_a_run_that_tests_made_is_never_the_last(place: Place) -> None:
         assert store.run("last").number == 2
         assert store.run(3).info.by_tests
         assert store.newest(identity) == 3
-        assert store.scan("a.jsonl").last_run is None
+        assert InputScan(store.database, "a.jsonl", store.project).last_run is None

@@ -19,6 +19,7 @@ from ragtriage.runs.codec import DELETED
 from ragtriage.runs.run import RejectedRow
 from ragtriage.store import Store, open_answers, open_store
 from ragtriage.store.database import open_database
+from ragtriage.store.forgetting import cases_with_texts, held_elsewhere
 
 SHARED = Source("All of the trains have a place for a bicycle.", "bikes")
 SECRET = case(
@@ -158,15 +159,15 @@ def test_several_runs_lose_the_cases_that_they_have(kept):
             for _ in evaluate_sync(run.todo([OTHER]), FakeJudge(answer), metrics=THELMA, sink=run):
                 pass
             run.finish()
-        assert store.held_elsewhere({1: ["case 2"]}) == {2: 1}
-        assert store.held_elsewhere({1: ["case 1", "case 2"], 2: ["case 2"]}) == {}
+        assert held_elsewhere(store.database, {1: ["case 2"]}) == {2: 1}
+        assert held_elsewhere(store.database, {1: ["case 1", "case 2"], 2: ["case 2"]}) == {}
 
         with pytest.raises(StoreError, match="run 1 and run 2 holds no case 'x'"):
             store.forget_texts([1, 2], ["case 2", "x"])
         assert store.forget_texts([1, 2], ["case 1"]) == 1
-        assert store.cases_with_texts(1) == store.cases_with_texts(2) == ["case 2"]
+        assert cases_with_texts(store.database, 1) == cases_with_texts(store.database, 2) == ["case 2"]
         assert store.forget_texts([1, 2]) == 3
-        assert store.cases_with_texts(1) == store.cases_with_texts(2) == []
+        assert cases_with_texts(store.database, 1) == cases_with_texts(store.database, 2) == []
 
 
 def test_a_run_that_is_being_written_is_refused(place):
@@ -190,7 +191,7 @@ def test_a_reader_that_keeps_the_log_full_is_told_and_the_same_call_ends_it_late
         database.engine.dispose()
         reader.execute("COMMIT")
     with open_store(folder) as store:
-        assert store.cases_with_texts(1) == ["case 2"]
+        assert cases_with_texts(store.database, 1) == ["case 2"]
         assert store.forget_texts(1, []) == 0
     assert not any(b"Zebulon" in path.read_bytes() for path in folder.iterdir())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stored_cases import case, evaluated, identity_of
 
 from ragtriage.store import Store, open_store
-from ragtriage.store.outbox import (
+from ragtriage.store.watch_tables import (
     LIFETIME,
     REFUSED,
     SENDING,

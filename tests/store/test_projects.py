@@ -14,6 +14,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached, CachedAnswer, InMemory
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.store import Store, open_answers, open_store, project_meant
+from ragtriage.store.tables import InputScan
 
 CASES = [case(0), case(1)]
 
@@ -39,7 +40,7 @@ def test_last_and_runs_mean_the_project_and_numbers_are_unique_in_the_store(plac
         assert store.run("last").number == 3
         assert store.run(4).info.project == "search"
         assert store.newest(identity_of(CASES)) == 3
-        assert store.scan("a.jsonl").last_run == 3
+        assert InputScan(store.database, "a.jsonl", store.project).last_run == 3
     with open_store(place) as store:
         assert numbers(store) == [4, 3, 2, 1]
         assert store.run("last").number == 4

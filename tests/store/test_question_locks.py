@@ -13,28 +13,16 @@ from ragtriage.judges.budget import Ledger
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached, CachedAnswer
 from ragtriage.store import Answers, open_answers
-from ragtriage.store.lease import STALE
-from ragtriage.store.question_locks import LONGEST, QuestionLocks
+from ragtriage.store.lease import LONGEST, STALE, QuestionLocks
 
 KEYS = [bytes([i]) * 16 for i in range(4)]
 A, B, C, D = KEYS
 QUESTIONS = [ask.declines("Why?", f"is it {i}") for i in range(8)]
 
 
-class Clock:
-    """Time that passes when it is told to."""
-
-    def __init__(self):
-        self.now = 1_000_000.0
-
-    def __call__(self):
-        """Seconds."""
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
+def pass_by(place, seconds: float) -> None:
+    """Let the claims of a store be so much older."""
+    place.sql("UPDATE claims SET heartbeat = heartbeat - ?, since = since - ?", seconds, seconds)
 
 
 @pytest.fixture
@@ -44,8 +32,8 @@ def memories(place):
 
 
 @pytest.fixture
-def two(memories: tuple[Answers, Answers], clock):
-    locks = [QuestionLocks(memory._database, clock) for memory in memories]
+def two(memories: tuple[Answers, Answers]):
+    locks = [QuestionLocks(memory._database) for memory in memories]
     yield locks
     for one in locks:
         one.close()
@@ -91,21 +79,21 @@ def test_closing_gives_up_all_claims(two):
     assert set(other.claim(KEYS)) == set(KEYS)
 
 
-def test_a_claim_lapses_without_a_sign_of_life(two, clock, memories):
+def test_a_claim_lapses_without_a_sign_of_life(two, place):
     one, other = two
     one.claim([A])
-    clock.now += STALE - 1
+    pass_by(place, STALE - 1)
     one._beat()
-    clock.now += STALE - 1
+    pass_by(place, STALE - 1)
     assert not other.claim([A])
-    clock.now += 2
+    pass_by(place, 2)
     assert set(other.claim([A])) == {A}
 
 
-def test_a_claim_lapses_at_last_though_its_owner_lives(two, clock):
+def test_a_claim_lapses_at_last_though_its_owner_lives(two, place):
     one, other = two
     one.claim([A])
-    clock.now += LONGEST + 1
+    pass_by(place, LONGEST + 1)
     one._beat()
     assert set(other.claim([A])) == {A}
 

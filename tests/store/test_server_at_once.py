@@ -11,7 +11,7 @@ import pytest
 from stored_cases import case, evaluated, identity_of
 
 from forked import Child
-from places import Place
+from places import Place, older
 from poolers import until
 from postgresql_server import new_schema, run_sql, waits
 from ragtriage.core.case import Source
@@ -19,9 +19,9 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.store import Answers, Store, open_answers, open_store
-from ragtriage.store.lease import STALE, Lease
+from ragtriage.store.checking import check_store
+from ragtriage.store.lease import STALE, Lease, QuestionLocks
 from ragtriage.store.postgresql import CONFLICTS
-from ragtriage.store.question_locks import QuestionLocks
 from ragtriage.store.schema import SCHEMA_VERSION, answers, texts
 
 CASES = [case(i) for i in range(20)]
@@ -102,7 +102,7 @@ def test_the_time_of_the_server_counts_and_not_that_of_a_machine_a_day_ahead(ser
 @pytest.mark.parametrize("old", [False, True], ids=["made", "migrated"])
 def test_four_first_starts_at_once_make_or_migrate_the_tables_once(server_place, old):
     if old:
-        server_place.sql((Path(__file__).parent / "version_1.postgresql.sql").read_text(encoding="utf-8"))
+        older(server_place)
 
     def start():
         with open_store(server_place) as store:
@@ -225,7 +225,7 @@ def test_a_text_that_is_forgotten_while_somebody_writes_it_stays_for_him(server_
         thread.join()
         assert found == [1]
         assert next(iter(other.run(2).records())).case.query == case(0).query
-        assert other.check().missing == {}
+        assert check_store(other.database).lacking["missing"] == {}
 
 
 def test_a_question_whose_answer_is_just_being_kept_is_not_claimed(server_place):
@@ -290,7 +290,7 @@ def test_four_processes_write_two_runs_each_with_the_same_texts():
             assert info.complete
             found = list(store.run(info.number).records())
             assert {record.case.id: record.outcomes for record in found} == expected
-        assert store.check().sound
+        assert check_store(store.database).sound
     assert place.sql("SELECT count(*) FROM claims") == [(0,)]
 
 

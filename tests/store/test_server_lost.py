@@ -23,6 +23,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached, CachedAnswer
 from ragtriage.metrics import THELMA
 from ragtriage.store import Answers, Store, open_answers, open_store
+from ragtriage.store.checking import check_store
 from ragtriage.store.database import open_database, store_address
 from ragtriage.store.migrations import prepare
 from ragtriage.store.postgresql import Retries
@@ -60,7 +61,7 @@ def assert_whole(place: Place) -> None:
         (info,) = store.runs()
         assert info.complete
         assert {record.case.id: record.outcomes for record in store.run().records()} == expected
-        assert store.check().sound
+        assert check_store(store.database).sound
     assert place.sql("SELECT count(*) FROM cases") == [(len(CASES),)]
 
 
@@ -200,18 +201,6 @@ def test_a_server_that_says_nothing_when_it_is_called_is_given_up():
             open_store(f"{address}?connect_timeout=2")  # it is 10 seconds by default
 
 
-def test_a_silence_is_told(server_place):
-    told: list[str] = []
-    database = open_database(store_address(str(server_place)), create=True, retries=Retries(1, told.append, silent=0.5))
-    database.read(lambda connection: [connection.exec_driver_sql("SELECT pg_sleep(0.2)") for _ in range(4)])
-    assert told == []
-    database.read(lambda connection: connection.exec_driver_sql("SELECT pg_sleep(1)"))
-    assert told == [
-        "the store hasn't answered for 0.5 seconds: it is busy, or the connection is dead; it is waited for"
-    ]
-    database.close()
-
-
 @pytest.fixture
 def pooler(server_place: Place) -> Iterator[Pooler]:
     open_store(server_place).close()
@@ -227,7 +216,7 @@ def test_behind_a_pooler_every_transaction_may_have_another_session(server_place
             answers.remember([CachedAnswer(b"k" * 16, "declines", "1", Verdict("yes"))])
             answers.tickets().put({b"k" * 16: "batch"})
         assert store.run().info.complete
-        assert store.check().sound
+        assert check_store(store.database).sound
     assert_whole(server_place)
     assert pooler.transactions > 100
     with open_store(address) as store:

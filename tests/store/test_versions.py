@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import inspect
 from stored_cases import FULL, case, evaluated, identity_of
 
-from places import Place
+from places import Place, older
 from postgresql_server import new_schema
 from ragtriage.core.case import Record
 from ragtriage.core.errors import StoreError
@@ -18,8 +18,10 @@ from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.run import RejectedRow
 from ragtriage.store import open_answers, open_store
+from ragtriage.store.checking import check_store
 from ragtriage.store.database import open_database, store_address
 from ragtriage.store.schema import SCHEMA_VERSION, metadata
+from ragtriage.store.tables import InputScan
 
 KEY = b"k" * 16
 NO = Verdict("no", 0.25, 0.75, "because", sure=False)
@@ -40,6 +42,7 @@ def changed(folder: Path, statement: str) -> bytes:
     ("statement", "found"),
     [
         ("update meta set value = '99'", "99"),
+        ("update meta set value = '1'", "1"),
         ("update meta set value = 'x'", "x"),
         ("update meta set key = 'schema version'", "unknown"),
         ("delete from meta", "unknown"),
@@ -104,51 +107,11 @@ def marked_apart(records: Iterable[Record]) -> dict[str, Record]:
     return {name: record for name, record in untimed(records).items() if name != FULL.id}
 
 
-def of_version(number: int, place: Place) -> Place:
-    """A store as an earlier version of the tables was written: runs of the cases below, the second interrupted."""
-    kind = "postgresql" if place.on_server else "sqlite"
-    script = (Path(__file__).parent / f"version_{number}.{kind}.sql").read_text("utf-8")
-    if place.on_server:
-        place.sql(script.replace("{schema}", str(place.schema)))
-    else:
-        Path(str(place)).mkdir()
-        connection = sqlite3.connect(Path(str(place)) / "runs.sqlite")
-        connection.executescript(script)
-        connection.close()
-    return place
-
-
-def test_a_store_of_version_1_is_brought_up_to_date_and_reads_as_it_was_written(place, tmp_path):
-    cases = [case(0), FULL, case(3)]
-    of_version(1, place)
-    told: list[str] = []
-    with open_store(place, told=told.append) as store:
-        assert [record.case for record in store.run(1).records()] == cases
-        assert marked_apart(store.run(1).records()) == marked_apart(evaluated(cases))
-        assert [(info.number, info.state, info.project, info.author) for info in store.runs()] == [
-            (2, "interrupted", "", None),
-            (1, "finished", "", None),
-        ]
-        assert store.run(1).info.tokens_in == 12345
-        with store.resume(2) as run:
-            assert list(run.todo(cases)) == []
-            run.tokens_in = 3_000_000_000
-            run.finish()
-        assert store.run("last").info.tokens_in == 3_000_000_000
-        assert store.forget_texts(1) == 3
-        assert store.check().sound
-    assert told == [f"bringing the store {store.where} from version 1 to {SCHEMA_VERSION}"]
-    open_store(place, told=told.append).close()
-    assert len(told) == 1
-    fresh = Place(*new_schema()) if place.on_server else tmp_path / "fresh"
-    open_store(fresh).close()
-    assert made_of(place) == made_of(fresh)
-
-
 def test_a_store_of_version_2_reads_and_goes_on_as_it_was_written(place, tmp_path):
     cases = [case(0), FULL, case(3)]
-    of_version(2, place)
-    with open_store(place, project="shop") as store:
+    older(place)
+    told: list[str] = []
+    with open_store(place, project="shop", told=told.append) as store:
         assert [record.case for record in store.run(1).records()] == cases
         assert marked_apart(store.run(1).records()) == marked_apart(evaluated(cases))
         assert [(info.number, info.state, info.project, info.done, info.failed) for info in store.runs()] == [
@@ -168,17 +131,13 @@ def test_a_store_of_version_2_reads_and_goes_on_as_it_was_written(place, tmp_pat
             run.finish()
         assert untimed(store.run("last").records()) == untimed(evaluated(cases))
         assert store.forget_texts(1) == 3
-        assert store.check().sound
+        assert check_store(store.database).sound
+    assert told == [f"bringing the store {store.where} from version 2 to {SCHEMA_VERSION}"]
+    open_store(place, told=told.append).close()
+    assert len(told) == 1
     fresh = Place(*new_schema()) if place.on_server else tmp_path / "fresh"
     open_store(fresh).close()
     assert made_of(place) == made_of(fresh)
-
-
-def test_runs_of_version_1_belong_to_every_project(place):
-    of_version(1, place)
-    with open_store(place, project="shop") as store:
-        assert [info.number for info in store.runs()] == [2, 1]
-        assert store.unfinished(identity_of([case(0), FULL, case(3)], version="1")) == 2
 
 
 def test_numbers_beyond_32_bits_are_kept(place):
@@ -196,21 +155,21 @@ def test_numbers_beyond_32_bits_are_kept(place):
 
 
 def test_a_migration_that_is_broken_off_changes_nothing(place):
-    of_version(1, place)
-    place.sql("CREATE TABLE readings (x INTEGER)")  # stands in the way of the last step
-    with pytest.raises(StoreError, match="readings"):
+    older(place)
+    place.sql("CREATE INDEX judged_watch ON runs (number)")  # stands in the way of the last tables
+    with pytest.raises(StoreError, match="judged_watch"):
         open_store(place)
-    assert place.sql("SELECT value FROM meta WHERE key = 'version'") == [("1",)]
-    assert "project" not in place.columns("runs")
-    place.sql("DROP TABLE readings")
+    assert place.sql("SELECT value FROM meta WHERE key = 'version'") == [("2",)]
+    assert place.columns("watches") == []
+    place.sql("DROP INDEX judged_watch")
     open_store(place).close()
-    assert "project" in place.columns("runs")
+    assert "state" in place.columns("watches")
 
 
 def test_postgresql_keeps_a_run_answers_and_tickets_and_goes_on(server_place, tmp_path):
     cases = [case(i) for i in range(3)]
     with open_store(server_place) as store:
-        scan = store.scan("a.jsonl")
+        scan = InputScan(store.database, "a.jsonl", store.project)
         for one in cases:
             scan.add(one)
         with store.begin(identity_of(cases), input="a.jsonl", rows=3, judge="fake") as run:

@@ -8,7 +8,7 @@ from ragtriage import open_store
 from ragtriage.judges.budget import Ledger
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.store import Store
-from ragtriage.testing.session_judge import SessionBudget, spending_marks
+from ragtriage.testing.judging import SessionBudget, spending_marks
 
 
 def spend(store: Store, rows: str, session: str, cost: float, requests: int) -> None:

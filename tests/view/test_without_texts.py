@@ -21,9 +21,8 @@ from ragtriage.core.case import Record
 from ragtriage.core.errors import NotPermittedError
 from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.runs.case_row import CaseRow, Columns
-from ragtriage.runs.kept_counts import keep_counts, kept_counts
 from ragtriage.runs.run import Run, RunInfo
-from ragtriage.runs.tally import MAX_SLICES, tally_of
+from ragtriage.runs.tally import MAX_SLICES, keep_counts, kept_counts, tally_of
 from ragtriage.store import Store, open_store
 from ragtriage.store.migrations import NUMBERS, READER, roles_sql
 from ragtriage.view.server import StoreRuns

@@ -21,9 +21,8 @@ from ragtriage.report.run_document import cases_document, run_document
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import RunReport, stored_run_report
 from ragtriage.report.terminal import print_document
-from ragtriage.runs.claim_rows import ClaimRows
-from ragtriage.runs.compare.choose import Chosen, choose_side, compare_chosen
-from ragtriage.runs.compare.compare import CompareOptions
+from ragtriage.runs.claim_rows import COLUMNS, claim_rows
+from ragtriage.runs.compare.compare import Chosen, CompareOptions, choose_side, compare_chosen
 from ragtriage.runs.compare.comparison import Comparison
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.run import Run
@@ -80,15 +79,15 @@ class RunView:
         return to
 
     def claims(self) -> DataFrame:
-        """A row for each verdict on a claim, a fact or another component, as `ragtriage export --claims` writes them.
+        """A row for each verdict on a claim, a fact or another component: see `ragtriage.runs.claim_rows`.
 
         Needs pandas.
         """
         from pandas import DataFrame as Frame  # noqa: PLC0415  # the user's own
 
         config = self._config
-        rows = ClaimRows(self.stored.records, plan(config.metrics, config.diagnosis_steps).steps, config.metrics)
-        return Frame(rows.values(), columns=rows.heads())
+        steps = plan(config.metrics, config.diagnosis_steps).steps
+        return Frame(claim_rows(self.stored.records(), steps, config.metrics), columns=list(COLUMNS))
 
     def case(self, case_id: str) -> CaseView:
         """One case in full; a NotStoredError says which ids are near."""

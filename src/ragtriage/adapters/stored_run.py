@@ -14,11 +14,10 @@ from ragtriage.execution.evaluating import RunSpending
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import BuiltJudge
 from ragtriage.readers import Rejected
-from ragtriage.runs.about import About, commit_in
 from ragtriage.runs.case_row import RowsHash
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored, told_by
 from ragtriage.runs.manifest import RunIdentity
-from ragtriage.runs.run import MADE_BY
+from ragtriage.runs.run import MADE_BY, About, commit_in
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.store import Answers, RunWriter, Store
 

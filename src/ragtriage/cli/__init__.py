@@ -37,7 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "compare",
         "Write what a run amounts to as a file, without its texts, for later runs to be compared with.",
     ),
-    "export": ("results", "Write a run as rows for other programs, one row per case, or per claim."),
+    "export": ("results", "Write a run as rows for other programs, one row per case."),
     "view": ("view", "Look through runs in a browser: lists, cases, versions, comparisons."),
     "watch": ("watch", "Judge traffic window by window, and raise an alarm where answers get worse."),
     "windows": ("windows", "List the windows of watched traffic, the newest first, and the open alarms."),

@@ -20,21 +20,19 @@ from ragtriage.cli.results import tell_deleted
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
-from ragtriage.report.comparison_document import comparison_document, several_document
-from ragtriage.report.comparison_files import comparison_json, several_json
+from ragtriage.report.comparison_document import comparison_document
+from ragtriage.report.comparison_files import comparison_json
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.compare.baseline import BaselineOptions, read_baseline, write_baseline
-from ragtriage.runs.compare.choose import (
+from ragtriage.runs.compare.compare import (
     LAST,
     Chosen,
+    CompareOptions,
     choose_base,
     choose_side,
     compare_chosen,
     is_run,
-    oldest_first,
-    several_chosen,
 )
-from ragtriage.runs.compare.compare import CompareOptions
 from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.store import Store
@@ -67,26 +65,22 @@ def compare(  # noqa: PLR0913  # one parameter a flag
 ) -> None:
     """Compare two runs case by case: did the last change help, where, and is that more than chance?
 
-    Of more than two it prints a table, the newest last, and compares the last two, which the gates read. A side is a
-    run's number, last, several runs by comma (seeds of one version), a folder, or a baseline. Exit codes: 0; 1 a gate
-    failed; 2 usage or input, unlike judges, nothing paired; 3 incomplete (failures, too few pairs).
+    A side is a run's number, last, several runs by comma (seeds of one version), a folder, or a baseline. Exit codes:
+    0; 1 a gate failed; 2 usage or input, unlike judges, nothing paired; 3 incomplete (failures, too few pairs).
     """
     began = time.monotonic()
     settings = read_settings(config) if config else find_settings(Path.cwd())
     sides = [*(runs or ())]
     check_files(files.beside(report), (*sides, settings.baseline))
-    if len(sides) > 2 and by:
-        raise ConfigError("--by compares two sides slice by slice: name two")
+    if len(sides) > 2:
+        raise ConfigError(f"{len(sides)} sides are named: give two, and several runs of one version by comma, as 4,5,6")
     needed = share_of(min_paired, "--min-paired")
     with ExitStack() as stack:
         no_runs = len(sides) > 1 and not any(map(is_run, sides))  # then no store is needed
         opened = None if no_runs else open_named_store(store, project, settings)
         there = stack.enter_context(opened) if opened else None
-        if len(sides) > 2:
-            *earlier, before, chosen = oldest_first([choose_side(there, side, folder_run) for side in sides])
-        else:
-            earlier, chosen = [], choose_side(there, sides[1] if len(sides) > 1 else LAST, folder_run)
-            before = _base(there, settings, sides[0] if sides else None, chosen)
+        chosen = choose_side(there, sides[1] if len(sides) > 1 else LAST, folder_run)
+        before = _base(there, settings, sides[0] if sides else None, chosen)
         for run in (*before.runs[:1], *chosen.runs[:1]):
             tell_deleted(run)
         reading = _reading(chosen, threshold)
@@ -102,22 +96,17 @@ def compare(  # noqa: PLR0913  # one parameter a flag
             most=most,
             gates=gates,
         )
-        findings = not no_findings
         if gates.at_most and no_findings:
             raise ConfigError("--at-most counts findings: leave out --no-findings")
-        several = None
-        if earlier:
-            several = several_chosen([*earlier, before, chosen], reading, options, findings=findings)
-        found = several.last if several else compare_chosen(before, chosen, reading, options, findings=findings)
+        found = compare_chosen(before, chosen, reading, options, findings=not no_findings)
         files.write(found, before, chosen, time.monotonic() - began, report)
     if as_json:
-        print_json(several_json(several) if several else comparison_json(found))
+        print_json(comparison_json(found))
         tell(*(f"gate failed: {gate.says}" for gate in found.failing))
         tell(*(f"not complete: {why}" for why in found.incomplete))
     else:
         console = Console()
-        width = console.width
-        print_document(console, several_document(several, width) if several else comparison_document(found, width))
+        print_document(console, comparison_document(found, console.width))
     exit_if(incomplete=found.incomplete, gate_failed=found.failing)
 
 

@@ -17,7 +17,7 @@ from ragtriage.core.validation import near_names
 from ragtriage.metrics import GROUPS, metric_named
 from ragtriage.report.comparison_files import write_comparison_junit, write_comparison_markdown
 from ragtriage.report.comparison_page import quotes_of, write_comparison_page
-from ragtriage.runs.compare.choose import Chosen
+from ragtriage.runs.compare.compare import Chosen
 from ragtriage.runs.compare.comparison import Comparison
 from ragtriage.runs.compare.gates import CompareGates, share_limits, worse_limits
 

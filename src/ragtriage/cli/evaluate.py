@@ -40,7 +40,7 @@ from ragtriage.monitor.outputs.send_run import SentScores
 from ragtriage.readers import CaseFile
 from ragtriage.readers.files import STDIN
 from ragtriage.report.delivery_document import delivery_document, delivery_json
-from ragtriage.runs.about import About, commit_in
+from ragtriage.runs.run import About, commit_in
 from ragtriage.runs.selection import ALL_ROWS, RowSelection, require_tag_of
 from ragtriage.store.store import Store
 

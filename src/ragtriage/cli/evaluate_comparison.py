@@ -23,13 +23,12 @@ from ragtriage.report.comparison_files import comparison_json
 from ragtriage.report.comparison_words import gate_heading
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.compare.baseline import read_baseline
-from ragtriage.runs.compare.choose import Chosen, choose_side, compare_chosen, earlier_run, is_run
-from ragtriage.runs.compare.compare import CompareOptions
+from ragtriage.runs.compare.compare import Chosen, CompareOptions, choose_side, compare_chosen, earlier_run, is_run
 from ragtriage.runs.compare.comparison import Comparison, GateResult
 from ragtriage.runs.compare.gates import FAIL_IF_WORSE, CompareGates, share_results
 from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.repeats.counting import trials_of
+from ragtriage.runs.repeats import trials_of
 from ragtriage.runs.summary import Gates
 from ragtriage.store import Store
 from ragtriage.store.postgresql import without_password

@@ -28,18 +28,18 @@ from ragtriage.core.files import REMOTE, Folder, folder_at
 from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import fingerprints_of
 from ragtriage.execution.execute import JobOutcome, Resumed, Share, Stop, execute
-from ragtriage.execution.job import Job, checked_versions, loadable_name
 from ragtriage.execution.pools import LocalProcesses, Pool
 from ragtriage.execution.ray_actors import RayActors
+from ragtriage.execution.worker import Job, checked_versions, loadable_name
 from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.run_report import stored_run_report
-from ragtriage.runs.about import About
 from ragtriage.runs.cutting import Survey, survey
 from ragtriage.runs.evaluation_config import judging_stored, to_stored
 from ragtriage.runs.manifest import InputFile, Manifest, parts_digest
+from ragtriage.runs.run import About
 from ragtriage.runs.selection import ALL_ROWS, QUOTED, require_tag, too_many_rejected
 from ragtriage.runs.tally import diagnosed_records, tally_of
 from ragtriage.store import open_answers

@@ -18,13 +18,12 @@ from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.core.files import REMOTE
 from ragtriage.report.words import shown_time
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.runs.repeats.counting import trials_of
+from ragtriage.runs.repeats import trials_of
 from ragtriage.runs.run import Run, RunInfo
 from ragtriage.store import Store
 from ragtriage.store.folder import FolderPlace, folder_of
-from ragtriage.store.folder_forgetting import cases_with_texts
+from ragtriage.store.forgetting import cases_with_texts, folder_cases_with_texts, has_case, held_elsewhere
 from ragtriage.store.forgetting import forget as delete_texts
-from ragtriage.store.forgetting import has_case
 
 _SHOWN_FILES = 100
 
@@ -57,7 +56,7 @@ def forget(
         _check_named(all_runs, cases)
         chosen = _with_texts(there, [one for one in all_runs if not folder_of(one)], cases)
         held = {number: len(ids) for number, ids in chosen.items()}
-        held |= {one.number: cases_with_texts(place, cases or None) for one, place in _placed(all_runs)}
+        held |= {one.number: folder_cases_with_texts(place, cases or None) for one, place in _placed(all_runs)}
         count = sum(held.values())
         if not count:
             if not dry_run:
@@ -164,13 +163,13 @@ def _check_named(runs: Sequence[Run], cases: Sequence[str] | None) -> None:
 def _with_texts(store: Store | None, runs: Sequence[Run], cases: Sequence[str] | None) -> dict[int, list[str]]:
     """The cases whose texts are still there, by run; only those named, if any are."""
     named = set(cases or ())
-    found = {run.number: store.cases_with_texts(run.number) for run in runs} if store else {}
+    found = {run.number: cases_with_texts(store.database, run.number) for run in runs} if store else {}
     return {run: [case for case in ids if not named or case in named] for run, ids in found.items()}
 
 
 def _kept(store: Store, chosen: Mapping[int, Sequence[str]]) -> Iterator[str]:
     """Where the same questions and answers stay."""
-    elsewhere = store.held_elsewhere(chosen)
+    elsewhere = held_elsewhere(store.database, chosen)
     if elsewhere:
         yield "the same questions or answers stay in cases that aren't forgotten:"
         yield from (f"  run {run}: {plural(count, 'case')}" for run, count in elsewhere.items())

@@ -22,27 +22,24 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.files import REMOTE
 from ragtriage.core.validation import validated
-from ragtriage.planning.levels import plan
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report, listed_case
 from ragtriage.report.run_document import cases_document, repeats_document, run_document
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import RepeatsReport, RunReport, run_json, stored_run_report
 from ragtriage.report.terminal import print_document
-from ragtriage.runs.claim_rows import ClaimRows
 from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig, config_of
 from ragtriage.runs.export import (
-    CaseRows,
     ExportedFields,
     ExportFormat,
-    Rows,
+    case_rows,
     export_file,
     format_of,
     json_row,
     write_csv,
     write_jsonl,
 )
-from ragtriage.runs.repeats.counting import repeats_of, trials_of
+from ragtriage.runs.repeats import repeats_of, trials_of
 from ragtriage.runs.run import Run
 from ragtriage.runs.selection import require_tag
 from ragtriage.runs.tally import Diagnosed, diagnosed_records, tally_of
@@ -124,11 +121,10 @@ def show(  # noqa: PLR0913  # one parameter a flag
 
 
 @command("export")
-def export(  # noqa: PLR0913  # one parameter a flag
+def export(  # one parameter a flag
     run: str = "last",
     *,
     out: Path | None = None,
-    claims: bool = False,
     export_format: ExportFormat | None = None,
     further: str | None = None,
     raw: bool = False,
@@ -136,28 +132,22 @@ def export(  # noqa: PLR0913  # one parameter a flag
     store: str | None = None,
     project: str | None = None,
 ) -> None:
-    """Write a run as rows for other programs, one row per case, or per claim."""
+    """Write a run as rows for other programs, one row per case."""
     parts = set(parse_names(further))
     unknown = parts - EXPORTED_PARTS
     if unknown or (further is not None and not parts):
         raise ConfigError(
             f"--with {', '.join(sorted(unknown)) or further}: use texts or evidence, or both with a comma"
         )
-    if claims and parts:
-        raise ConfigError("--with is for rows of cases: leave it out with --claims, whose rows have texts and evidence")
     to_stdout = out is None or str(out) == "-"
     kind = export_format or ("jsonl" if out is None or to_stdout else format_of(out))
     if to_stdout and kind == "parquet":
         raise ConfigError("Parquet can't be written to standard output: name a file with -o")
     with opened_run(store, run, project) as (_, stored):
         config = reading_of(stored, threshold)
-        rows: Rows
-        if claims:
-            rows = ClaimRows(stored.records, plan(config.metrics, config.diagnosis_steps).steps, config.metrics)
-        else:
-            limits = config.metrics, config.thresholds, config.rules
-            fields = ExportedFields(*limits, texts="texts" in parts, evidence="evidence" in parts)
-            rows = CaseRows(partial(diagnosed_records, stored, config), fields)
+        limits = config.metrics, config.thresholds, config.rules
+        fields = ExportedFields(*limits, texts="texts" in parts, evidence="evidence" in parts)
+        rows = case_rows(partial(diagnosed_records, stored, config), fields)
         if out is None or to_stdout:
             if kind == "jsonl":
                 write_jsonl(sys.stdout, rows)

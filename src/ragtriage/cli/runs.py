@@ -13,9 +13,8 @@ from ragtriage.cli.opened_stores import open_named_store
 from ragtriage.core.display import dollars, one_line, plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.report.words import full_title, shown_time, two_places
-from ragtriage.runs.about import ABOUT
-from ragtriage.runs.repeats.counting import trials_of
-from ragtriage.runs.run import MADE_BY, RunInfo
+from ragtriage.runs.repeats import trials_of
+from ragtriage.runs.run import ABOUT, MADE_BY, RunInfo
 
 runs = new_typer(
     help="List the stored runs, the newest first; or give one a name or a note.",

@@ -33,7 +33,7 @@ from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.run import Run
 from ragtriage.runs.selection import ALL_ROWS, RowSelection, require_traces
 from ragtriage.store import Store
-from ragtriage.store.outbox import waiting_entries
+from ragtriage.store.watch_tables import waiting_entries
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
 
 import typer
 
@@ -14,14 +13,14 @@ from ragtriage.cli.opened_stores import open_named_store, require_one_project, s
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.report.words import shown_time
-from ragtriage.runs.repeats.counting import trials_of
+from ragtriage.runs.repeats import trials_of
 from ragtriage.runs.run import FINISHED, RunInfo
-from ragtriage.store import CopiedRun, RunBusyError, StoreCheck, initialise_store, open_store, schema_in_use
-from ragtriage.store.checking import check_folder
-from ragtriage.store.copying import copy_stored, register
+from ragtriage.store import RunBusyError, initialise_store, open_store, schema_in_use
+from ragtriage.store.checking import check_folder, check_store
+from ragtriage.store.copying import UnfinishedRunError, copy_stored, register
 from ragtriage.store.database import store_address as read_address
 from ragtriage.store.folder import is_run_folder, open_folder
-from ragtriage.store.migrations import roles_sql
+from ragtriage.store.migrations import require_owner, roles_sql
 from ragtriage.store.postgresql import shown
 from ragtriage.store.schema import SCHEMA_VERSION
 
@@ -60,9 +59,9 @@ def copy(source: str, target: str, *, runs: str | None = None, project: str | No
 
     Their records, texts and readings go along, the memory of answers doesn't. Further trials of a repeated run go with
     it. A run that is there already isn't copied again, so the same command goes on after an interruption; one that
-    isn't finished there is brought up to date.
+    isn't finished isn't copied.
 
-    Exit codes: 0; 2 usage; 3 incomplete (a run is being written, a store can't be used, interrupted).
+    Exit codes: 0; 2 usage; 3 incomplete (a run isn't finished, a store can't be used, interrupted).
     """
     require_one_project(project)
     if is_run_folder(source):
@@ -71,13 +70,17 @@ def copy(source: str, target: str, *, runs: str | None = None, project: str | No
     with open_store(source, create=False, told=tell) as old, open_store(target, told=tell) as new:
         infos = {info.number: info for info in old.runs(everywhere=True)}
         chosen = _chosen(infos, runs)
-        left = []
+        left = False
         for number in chosen:
             try:
-                _say_copied(copy_stored(old, number, new, project=project))
-            except RunBusyError as error:
+                copied = copy_stored(old, number, new, project=project)
+            except (RunBusyError, UnfinishedRunError) as error:
                 tell(str(error))
-                left.append(number)
+                left = True
+            else:
+                there = f"there already as run {copied.there}"
+                cases = f"run {copied.there} there, {plural(copied.cases, 'case')}"
+                tell(f"run {number} is {there if copied.before else cases}")
     if left:
         raise typer.Exit(ExitCode.INCOMPLETE)
 
@@ -91,8 +94,7 @@ def _copy_folder(source: str, target: str, runs: str | None, project: str | None
     with open_store(target, project=project, told=tell) as new:
         stored = register(found, new, records=True)
     cases = plural(found.info.done + found.info.failed, "case")
-    old = stored.before or stored.renewed
-    told = f"there already as run {stored.there}" if old else f"run {stored.there}, {cases}"
+    told = f"there already as run {stored.there}" if stored.before else f"run {stored.there}, {cases}"
     tell(f"{source} is {told}", *stored.notes())
 
 
@@ -115,20 +117,6 @@ def _chosen(infos: dict[int, RunInfo], runs: str | None) -> list[int]:
     return sorted(number for number, info in infos.items() if (info.repeats or number) in firsts)
 
 
-def _say_copied(run: CopiedRun) -> None:
-    if run.before:
-        told = f"run {run.number} is there already as run {run.there}"
-    elif run.renewed:
-        told = f"run {run.number} is up to date there as run {run.there}, {plural(run.cases, 'case')}"
-    else:
-        told = f"run {run.number} is run {run.there} there, {plural(run.cases, 'case')}"
-    if run.forgotten:
-        told += "; it isn't finished there and stays so, since texts of it were deleted there"
-    elif run.unfinished:
-        told += "; it isn't finished: give its evaluation again, then this command"
-    tell(told)
-
-
 @command("store check")
 def check(url: str | None = None) -> None:
     """Look whether a store holds together: every text that a case points to, and every row of a case, is there.
@@ -143,31 +131,10 @@ def check(url: str | None = None) -> None:
             raise typer.Exit(ExitCode.INCOMPLETE)
         return
     with open_store(store_address(url), create=False, told=tell) as there:
-        found = there.check()
-    sys.stdout.write("".join(f"{line}\n" for line in _findings(found)))
+        found = check_store(there.database)
+    sys.stdout.write("".join(f"{line}\n" for line in found.lines()))
     if not found.sound:
         raise typer.Exit(ExitCode.INCOMPLETE)
-
-
-def _findings(found: StoreCheck) -> Iterator[str]:
-    again = "evaluate the file again"
-    for counted, told in (
-        (found.missing, "run {run}: {cases} with a text that is missing and was not forgotten; shown as deleted"),
-        (found.unscored, f"run {{run}}: {{cases}} without a score: {again}"),
-        (found.caseless, "run {run}: scores at {places} without a case"),
-        (found.short, f"run {{run}} is finished, but lacks {{cases}}: {again}"),
-        (found.unread, f"run {{run}}: {{cases}} without a reading: {again}"),
-        (found.altered, "run {run}: {cases} with texts that are missing or aren't those that were evaluated"),
-        (found.spoilt, f"run {{run}}: {{cases}} with verdicts that can't be read: {again}"),
-    ):
-        for run, count in counted.items():
-            yield told.format(run=run, cases=plural(count, "case"), places=plural(count, "place"))
-    for run in found.half_copied:
-        yield f"run {run} is half a copy: give its `ragtriage store copy` again, or `ragtriage store delete {run}`"
-    if found.unheld:
-        yield f"{plural(found.unheld, 'text')} that no case holds: the next `ragtriage forget` deletes them"
-    if found.sound:
-        yield f"{plural(found.runs, 'run')} looked through: nothing is missing"
 
 
 @command("store delete")
@@ -186,7 +153,7 @@ def delete(
             sys.stdout.write(f"run {info.number} ({told})\n")
         if dry_run:
             sys.stdout.write("nothing was deleted (--dry-run)\n")
-            there.require_owner("delete runs")
+            require_owner(there.database, "delete runs")
         elif yes or agreed("Delete with all that belongs to it? Nothing can bring it back."):
             there.delete([info.number for info in infos])
             sys.stdout.write(f"deleted {plural(len(infos), 'run')}\n")

@@ -27,8 +27,7 @@ from ragtriage.report.judge_document import card_document, card_title
 from ragtriage.report.trust_document import agreement_document
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.manifest import now
-from ragtriage.runs.repeats.counting import repeats_of, trials_of
-from ragtriage.runs.repeats.summary import RepeatSummary
+from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.runs.run import RunInfo
 from ragtriage.runs.selection import require_tag
 from ragtriage.store import Store, open_store

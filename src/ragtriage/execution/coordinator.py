@@ -3,8 +3,6 @@
 `Coordinator` is that one's end; `Ledger`, `SharedLimits` and `SharedMemory` are what the others see of it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,15 +19,7 @@ from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer
 class Coordinator:
     """Answers the calls of the processes; one lives for a command.
 
-    Args:
-        memory: keeps answers.
-        folder: where the run lies, and what was spent is kept.
-        limits: of all commands that work on the run.
-        share: which of how many of them it works for; None for the only one.
-        clock: gives the time in seconds.
-
-    Raises:
-        StoreError: what was spent before can't be read.
+    `limits` are of all commands that work on the run, and `share` says which of how many of them it works for.
     """
 
     def __init__(
@@ -86,12 +76,7 @@ class Coordinator:
         self._budget.settle(who, spent)
 
     def start(self, _: str, model: str, tokens: int) -> tuple[float, int]:
-        """Start a request under the limits a minute: (seconds to wait before it is asked again, 0); or (0, its number).
-
-        Args:
-            model: the name of the model that it is sent to.
-            tokens: that it takes at most.
-        """
+        """Start a request under the limits a minute: (seconds until it is asked again, 0), or (0, its number)."""
         limits = self._limits_of.setdefault(model, OwnLimits(*self._a_minute))
         now = self._clock()
         wait = limits.wait(now, tokens)
@@ -127,14 +112,7 @@ class Coordinator:
 
 
 class SharedLimits:
-    """The limits a minute of one model, kept by the coordinator; see `ragtriage.judges.llm.admission.MinuteLimits`.
-
-    Args:
-        call: asks the coordinator.
-        who: this process, for the coordinator.
-        model: its name.
-        fail: takes it where the coordinator can't be asked.
-    """
+    """The limits a minute of one model, kept by the coordinator; see `ragtriage.judges.llm.admission.MinuteLimits`."""
 
     def __init__(self, call: Call, who: str, model: str, fail: Callable[[Exception], None]) -> None:
         self._call, self._who, self._model, self._fail = call, who, model, fail

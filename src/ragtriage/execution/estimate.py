@@ -1,7 +1,5 @@
 """What evaluating a file would take, before a request is made."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -64,9 +62,6 @@ def estimate_file(  # noqa: PLR0913  # what would be evaluated, by which judges,
         exact: whether to look at every row of a large file too.
         most_read: of a JSONL file with more rows than these only a sample is read, and the others are counted.
         advance: called with how many rows were counted or read since, and once more for every one that is looked at.
-
-    Raises:
-        StoreError: the memory can't be read.
     """
     selected = SelectedCases(file, selection)
     drawn = None if exact or selection.limit or selection.sample else _drawn(file, most_read, advance)

@@ -3,15 +3,12 @@
 `evaluate_file` is the door for Python: it needs no command line, and tells a listener what happens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Protocol
 
 from ragtriage.core.amount import NOTHING
 from ragtriage.core.case import Case, Record
-from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import Stopped, StoreError
 from ragtriage.core.questions import KINDS
 from ragtriage.core.verdicts import Undefined
@@ -39,7 +36,6 @@ from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.planning.relations import REPLACING_KINDS
 from ragtriage.readers import CaseFile, Rejected
-from ragtriage.runs.about import NOTHING_SAID, About
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import (
     WARNINGS,
@@ -49,38 +45,13 @@ from ragtriage.runs.evaluation_config import (
     to_stored,
     told_by,
 )
-from ragtriage.runs.kept_counts import keep_counts
 from ragtriage.runs.manifest import RunIdentity
-from ragtriage.runs.repeats.counting import repeats_of
-from ragtriage.runs.repeats.summary import RepeatSummary
-from ragtriage.runs.run import Run, RunInfo
+from ragtriage.runs.repeats import RepeatSummary, repeats_of
+from ragtriage.runs.run import NOTHING_SAID, About, Run, RunInfo
 from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection, SelectedCases, require_tag
-from ragtriage.runs.tally import SlicedTally, tally_of
-from ragtriage.store import Answers, RunWriter, Store, StoreLostError, open_answers
-
-
-def store_failure(error: StoreError, cases: int, run: RunWriter, unsaved: str) -> str:
-    """What happened, what it means for the run, and what to do, in a sentence.
-
-    Args:
-        error: what the store said.
-        cases: how many cases of the run were evaluated.
-        run: the run, with what it cost.
-        unsaved: what became of answers that the store couldn't take; see `Answers.unsaved`.
-    """
-    told = str(error)
-    if isinstance(error, StoreLostError) and error.deleted:
-        told = f"{error.told}: {_lost(cases, run)}"
-    return told if not unsaved or unsaved in told else f"{told}; {unsaved}"
-
-
-def _lost(cases: int, run: RunWriter) -> str:
-    what = f"the {plural(cases, 'case')} that {'was' if cases == 1 else 'were'} evaluated"
-    what += f" and all answers of run {run.number} are lost with it" if run.requests else " are lost with it"
-    price = f"{dollars(run.cost)} for " if run.cost else ""
-    cost = f"; they cost {price}{plural(run.requests, 'request')}" if run.requests else ""
-    return f"{what}{cost}. To evaluate anew, give the same command again"
-
+from ragtriage.runs.tally import SlicedTally, keep_counts, tally_of
+from ragtriage.store import Answers, RunWriter, Store, open_answers
+from ragtriage.store.tables import InputScan
 
 UNKNOWN_LANGUAGE = "und"
 """ISO 639-2 for a language that nobody could tell."""
@@ -128,18 +99,13 @@ class PreparedRun:
 
 
 def prepare(job: FileJob, trial: int, first: int | None) -> tuple[PreparedRun, RowCounts]:
-    """Read the file once, and begin a run or resume the one that was cut off.
-
-    Raises:
-        ConfigError: a hub model can't be loaded.
-        InputError: no row can be used.
-    """
+    """Read the file once, and begin a run or resume the one that was cut off."""
     built = judge_for(job.judge, job.answers, trial)
     built.open()
     if built.ledger:
         built.ledger.answering |= answering_before(job.store.runs())
     cases, counts = SelectedCases(job.file, job.selection), RowCounts()
-    hashed = job.store.scan(job.name)
+    hashed = InputScan(job.store.database, job.name, job.store.project)
     for case in cases.counted(counts):
         hashed.add(case)
     counts.require_some(job.name)
@@ -264,7 +230,7 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
         name: the file as it is to be called; its path by default.
         by: a tag: count also each of its values.
         trials: how many times to evaluate it; what stops one stops those that would follow.
-        about: its name, a note, and the commit (see `ragtriage.runs.about.commit_in`). Of a run that is continued a new
+        about: its name, a note, and the commit (see `ragtriage.runs.run.commit_in`). Of a run that is continued a new
             name and a new note go first.
         notify: called with every event, in this thread.
 
@@ -310,12 +276,7 @@ def write_run(
 ) -> str | None:
     """Evaluate what is left of a run, counting every record, those of an earlier start first, and finish it.
 
-    Returns:
-        None if it came to its end; else why it stopped.
-
-    Raises:
-        JudgeError: the judge can't work at all. What was kept before stays; so with a StoreError.
-        StoreError: the store can't be written.
+    Gives None if it came to its end, else why it stopped. What was kept before stays, whatever is raised.
     """
     run, built = ready.run, ready.built
     ledger = built.ledger or Ledger()
@@ -349,7 +310,8 @@ def write_run(
     except Stopped as stopped:
         return str(stopped)
     except StoreError as error:
-        raise StoreError(store_failure(error, tally.summary().cases, run, answers.unsaved)) from error
+        unsaved = answers.unsaved
+        raise StoreError(f"{error}; {unsaved}" if unsaved and unsaved not in str(error) else str(error)) from error
     keep_counts(store.run(run.number), config, tally, shared=not store.database.is_sqlite)
     return None
 

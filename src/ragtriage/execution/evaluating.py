@@ -108,9 +108,7 @@ Listener = Callable[[Event], None]
 class RunSpending:
     """Adds what a command spends on a run, from now on, to what earlier starts of the same run did.
 
-    Args:
-        run: the run.
-        spent: what the command has spent so far, on other runs.
+    `spent` is what the command has spent so far, on other runs.
     """
 
     def __init__(self, run: RunWriter, spent: Amount) -> None:
@@ -137,12 +135,7 @@ class RunSpending:
 class Evaluation:
     """What cases are evaluated by, and where their records go.
 
-    Args:
-        judge: who judges.
-        config: metrics, thresholds and rules.
-        writer: keeps the records.
-        tally: counts them as they are kept.
-        on_failure: called where a record can't be kept: nothing more should be asked then.
+    `on_failure` is called where a record can't be kept: nothing more should be asked then.
     """
 
     judge: BuiltJudge
@@ -156,14 +149,7 @@ class Evaluation:
     def run(self, cases: Iterable[Case], done: Callable[[Record, tuple[Finding, ...]], None]) -> None:
         """Evaluate cases; they are read lazily.
 
-        Args:
-            cases: those that aren't done yet.
-            done: called with every record that was kept, and its findings.
-
-        Raises:
-            Stopped: the judge may ask nothing more. What was kept before stays, also below.
-            JudgeError: the judge can't work at all.
-            StoreError: a record, or an answer, can't be kept.
+        `done` is called with every record that was kept, and its findings.
         """
         records = evaluate_sync(
             cases,

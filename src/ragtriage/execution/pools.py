@@ -1,7 +1,5 @@
 """What works on parts: this process, processes of this machine, or (`ray_actors`) those of a Ray cluster."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
@@ -16,8 +14,7 @@ from typing import Any, Protocol
 from ragtriage.core.amount import Amount
 from ragtriage.core.errors import JudgeError, RagtriageError
 from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.job import Job, Task, TaskResult
-from ragtriage.execution.worker import Worker, new_worker
+from ragtriage.execution.worker import Job, Task, TaskResult, Worker, new_worker
 from ragtriage.judges.judge_config import JudgeConfig
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -110,11 +107,6 @@ class LocalProcesses:
 
     Where the system can, they are forked from a server that has imported what they need: they start at once, and share
     its memory.
-
-    Args:
-        job: what they work by.
-        count: how many.
-        coordinator: what they share.
     """
 
     def __init__(self, job: Job, count: int, coordinator: Coordinator) -> None:

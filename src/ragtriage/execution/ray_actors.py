@@ -4,8 +4,6 @@ Plain actors and not Ray Data's actor pools: the driver has to know which part w
 it out again three times and then go on without it, and to stop giving out (docs/design/decisions.md).
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import time
@@ -18,9 +16,8 @@ from ragtriage.core.amount import Amount
 from ragtriage.core.errors import ConfigError, JudgeError, MissingExtraError
 from ragtriage.core.files import folder_at
 from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.job import Job, Task, TaskResult
 from ragtriage.execution.pools import Ended, Lost, PoolEvent
-from ragtriage.execution.worker import Worker, new_worker
+from ragtriage.execution.worker import Job, Task, TaskResult, Worker, new_worker
 from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.store import open_answers
@@ -38,11 +35,7 @@ LOOK_EVERY = 5.0
 
 
 def ray_module() -> Any:
-    """Ray, which sends no reports of its use.
-
-    Raises:
-        MissingExtraError: it isn't installed.
-    """
+    """Ray, which sends no reports of its use."""
     os.environ[NO_REPORTS] = "0"
     try:
         import ray  # noqa: PLC0415  # an extra
@@ -90,17 +83,7 @@ class _Actor:
 class RayActors:
     """Actors of a cluster: that which RAY_ADDRESS names, else one of this machine; see `Pool`.
 
-    Args:
-        job: what they work by.
-        count: how many; None for one a processor core of the cluster, as it grows.
-        most: no more than these.
-        store: where the memory of answers is; None for the default.
-        limits: of all commands that work on the run.
-        share: which of how many of them it works for; None for the only one.
-
-    Raises:
-        ConfigError: the cluster can't be reached.
-        MissingExtraError: Ray isn't installed.
+    Without a `count` there is one a processor core of the cluster, as it grows, at most `most`.
     """
 
     def __init__(

@@ -1,45 +1,136 @@
-"""One part becomes a file of records: reads it, evaluates it as the command does, writes the file itself.
+"""One part becomes a file of records: what a process is told, what it does, and what it answers.
 
-The one function between the driver and the processes. It keeps nothing between two parts but what is expensive to load,
-commits nothing, and may be called twice for the same part: both give the same records.
+It reads the part, evaluates it as the command does, and writes the file itself: the one function between the driver and
+the processes. It keeps nothing between two parts but what is expensive to load, commits nothing, and may be called
+twice for the same part: both give the same records.
 """
-
-from __future__ import annotations
 
 import hashlib
 import socket
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
+from pathlib import Path
+from typing import Literal
 
 from ragtriage.core.amount import Amount
 from ragtriage.core.case import Record
 from ragtriage.core.errors import ConfigError, InputError, JudgeError, RagtriageError, Stopped
 from ragtriage.core.files import folder_at, stamp_of
+from ragtriage.core.metric import Metric
 from ragtriage.diagnosis.findings import Finding
+from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule
 from ragtriage.execution.coordinator import SharedLimits, SharedMemory
 from ragtriage.execution.evaluating import Evaluation
-from ragtriage.execution.job import Ending, Job, Task, TaskResult, versions_of
 from ragtriage.judges.budget import Call, Ledger
 from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.embedded.encoder import Encoder
-from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.judge_config import JudgeConfig, hub_model_of
+from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import Cached, InMemory
+from ragtriage.metrics import metrics_named
+from ragtriage.metrics.custom_metrics import name_in
 from ragtriage.readers import CaseFile
 from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.manifest import CommittedPart, InputFile, Manifest, PartPlan
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store.folder_writer import FolderWriter
 
+PYTHON = "python"
+NewJudge = Callable[[], Judge]
+"""Makes a judge; a function that every process can import."""
+CHECKED = ("ragtriage", "onnxruntime", "numpy", "py3langid")
+"""The packages that must have the same version everywhere, whoever judges: records depend on them."""
+OF_MODELS = ("pydantic-ai-slim",)
+OF_READERS = ("tokenizers", "torch", "transformers")
+"""Those that must too where language models, or hub models, judge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is the same for all parts of a run; every process gets it once."""
+
+    folder: str
+    """The address of the folder that the run lies in."""
+    manifest: Manifest
+    judge: JudgeConfig | NewJudge
+    metrics: tuple[str, ...]
+    """Names by which every process can load them."""
+    thresholds: Mapping[str, float]
+    rules: Sequence[Rule] = RULES
+    costs: Costs = COSTS
+
+    def config(self) -> EvaluationConfig:
+        """The metrics, loaded, and the criteria."""
+        return EvaluationConfig(metrics_named(self.metrics), self.thresholds, self.rules, self.costs)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One part to be worked on."""
+
+    plan: PartPlan
+    file: InputFile
+    attempt: str
+    """In the name of the file that is written, so that no two attempts write the same."""
+
+
+Ending = Literal["done", "failed", "changed", "stopped", "judge", "versions"]
+"""How work on a part ended: only `done` may be committed, also if the judge stopped in the middle, which is told then;
+its input `changed` meanwhile; the judge `stopped` before any case was done, or can't work at all (`judge`); this
+process has other `versions`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """What became of a task."""
+
+    ending: Ending
+    told: str = ""
+    """Why, if it isn't done, or not all of it."""
+    part: CommittedPart | None = None
+    """What is to be committed, if it is done."""
+    warnings: tuple[str, ...] = ()
+    """What the process has to say of its judge so far."""
+
+
+def loadable_name(metric: Metric) -> str:
+    """A name by which another process finds the metric, whatever folder it works in."""
+    place = metric.origin
+    if not place or not place.partition(":")[0].endswith(".py"):
+        return place or metric.name
+    path = place[: -len(name_in(place)) - 1]
+    return f"{Path(path).resolve()}:{name_in(place)}"
+
+
+def checked_versions(judge: JudgeConfig | None = None) -> dict[str, str]:
+    """The versions of this process's packages that must be the same everywhere, and of Python."""
+    packages = list(CHECKED)
+    if judge and judge.paid:
+        packages += OF_MODELS
+    if judge and any(hub_model_of(name) for name in (*judge.local, judge.first)):
+        packages += OF_READERS
+    return versions_of([PYTHON, *packages])
+
+
+def versions_of(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of this process's packages, as far as they are installed; PYTHON is Python's, without its patch."""
+    found = {}
+    for package in packages:
+        try:
+            found[package] = f"{sys.version_info[0]}.{sys.version_info[1]}" if package == PYTHON else version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
 
 def arithmetic() -> str:
-    """The digest, 16 hexadecimal digits.
-
-    Raises:
-        JudgeError: the embedded model can't be loaded.
-    """
+    """The digest, 16 hexadecimal digits."""
     texts = files(__package__).joinpath("arithmetic.txt").read_text("utf-8").splitlines()
     encoder = Encoder(threads=1, kept=0)
     try:
@@ -62,15 +153,7 @@ TOLD_EVERY = 1.0
 class Worker:
     """Works on parts, and keeps what is expensive to load.
 
-    Args:
-        job: what it works by.
-        call: asks the coordinator.
-        who: this process, for the coordinator.
-        tell: takes how many cases of the present part are done, every second.
-
-    Raises:
-        ConfigError: a metric, or the judge, can't be loaded here.
-        JudgeError: the judge can't work.
+    `tell` takes how many cases of the present part are done, every second.
     """
 
     job: Job
@@ -125,8 +208,7 @@ class Worker:
         file = self._opened(task.file.address, task.file.name)
         folder, has_ids = folder_at(self.job.folder), "id" in file.mapping
         with closing(FolderWriter(folder, self.job.manifest, task.plan, task.attempt, has_ids=has_ids)) as writer:
-            lines: list[int] = []
-            rows = ((raw.row, row) for raw, row in file.rows_in(task.plan.part, lines.append))
+            rows = ((raw.row, row) for raw, row in file.rows_in(task.plan.part))
             cases, tally, stopped = writer.todo(rows), SlicedTally(self.config), ""
             if ledger:
                 ledger.begin_part()
@@ -146,7 +228,7 @@ class Worker:
                 return changed
             if left and not writer.done:
                 return TaskResult("stopped", stopped)
-            part = writer.written(sum(lines), left, self.probe, spent, tally.whole)
+            part = writer.written(left, self.probe, spent, tally.whole)
             return TaskResult("done", stopped, part, tuple(ledger.warnings) if ledger else ())
 
     def _tell_of(self, writer: FolderWriter) -> Callable[[Record, tuple[Finding, ...]], None]:
@@ -173,10 +255,10 @@ def new_worker(job: Job, call: Call, who: str, tell: Callable[[int], None] = lam
     """Load what all parts need; why this process can't work at all, if it can't."""
     wanted = job.manifest.versions
     own = versions_of(wanted)
-    for package, version in wanted.items():
-        if own.get(package) != version:
+    for package, known in wanted.items():
+        if own.get(package) != known:
             there = f"{package} {own.get(package, 'missing')} on {socket.gethostname()}"
-            return TaskResult("versions", f"{there}, {version} where the command runs: install the same version")
+            return TaskResult("versions", f"{there}, {known} where the command runs: install the same version")
     try:
         return Worker(job, call, who, tell)
     except (ConfigError, JudgeError) as error:

@@ -19,6 +19,7 @@ from ragtriage.monitor.windows import COUNTS
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.run import Run
 from ragtriage.store import Store
+from ragtriage.store.lease import exclusive
 from ragtriage.store.watch_tables import AlarmRow, WatchTables, WindowRow, acknowledge, read_alarms
 
 if TYPE_CHECKING:
@@ -309,4 +310,4 @@ def close_alarm(store: Store, number: int) -> Alarm:
 def watching(store: Store, name: str) -> AbstractContextManager[None]:
     """Nobody else moves the detectors of a watch meanwhile; raises a StoreError where somebody does."""
     what = f"the watch {name!r}" + (f" of {store.project}" if store.project else "")
-    return store.exclusive(what, party=secrets.token_hex(8), patience=0)
+    return exclusive(store.database, what, party=secrets.token_hex(8), patience=0)

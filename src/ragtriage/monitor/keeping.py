@@ -11,6 +11,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.steps import Step
 from ragtriage.monitor.lots import moment_of
 from ragtriage.store import Store
+from ragtriage.store.forgetting import cases_with_texts
 from ragtriage.store.watch_tables import WatchTables, WindowRow
 
 
@@ -47,7 +48,7 @@ class Keeping:
         windows = [(one, _ended(store, one)) for one in tables.windows()]
         if self.texts is not None:
             old = [one.run for one, end in windows if end < now - timedelta(days=self.texts)]
-            if texts := [run for run in old if store.cases_with_texts(run)]:
+            if texts := [run for run in old if cases_with_texts(store.database, run)]:
                 store.forget_texts(texts, also=also)
         if self.runs is not None and (
             old := [one.run for one, end in windows if end < now - timedelta(days=self.runs)]

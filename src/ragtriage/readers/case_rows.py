@@ -224,7 +224,7 @@ class RowReader:
         if first == row:
             return
         self.twins += 1
-        raise RowProblem(*twin_problem(case, first, has_ids="id" in self._layout.places), first)
+        raise RowProblem(*twin_problem(case, f"row {first}", has_ids="id" in self._layout.places), first)
 
 
 def _before(turns: tuple[Turn, ...], query: str, response: str | None, remarks: list[str]) -> tuple[Turn, ...]:
@@ -236,11 +236,11 @@ def _before(turns: tuple[Turn, ...], query: str, response: str | None, remarks: 
     return turns
 
 
-def twin_problem(case: Case, first: str | int, *, has_ids: bool) -> tuple[str | None, str]:
+def twin_problem(case: Case, first: str, *, has_ids: bool) -> tuple[str | None, str]:
     """Why a row with the id of an earlier one, `first`, can't be used: the field at fault, and the reason."""
     if not has_ids or case.id == made_up_id(case.query, case.sources, case.response, case.history):
-        return None, f"same content as row {first}: give the rows ids if both are to count"
-    return "id", f"{case.id!r} is the id of row {first} too: make ids unique (--map id= makes them from the content)"
+        return None, f"same content as {first}: give the rows ids if both are to count"
+    return "id", f"{case.id!r} is the id of {first} too: make ids unique (--map id= makes them from the content)"
 
 
 def made_up_id(query: str, sources: tuple[Source, ...] | None, response: str | None, history: tuple[Turn, ...]) -> str:

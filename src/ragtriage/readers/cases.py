@@ -247,7 +247,7 @@ class CaseFile:
         *,
         is_all: bool,
         drawing: Callable[[int, Callable[[int], None]], DrawnRows | None] | None = None,
-        within: Callable[[RowRange, Callable[[int], None]], Iterator[RawRow]] | None = None,
+        within: Callable[[RowRange], Iterator[RawRow]] | None = None,
         traces: TraceRows | None = None,
     ) -> None:
         self.path = file.path
@@ -324,13 +324,10 @@ class CaseFile:
         reader = self._reader = self._new_reader()
         yield from map(reader.read, raw)
 
-    def rows_in(
-        self, part: RowRange, counted: Callable[[int], None] = lambda _: None
-    ) -> Iterator[tuple[RawRow, Case | Rejected]]:
+    def rows_in(self, part: RowRange) -> Iterator[tuple[RawRow, Case | Rejected]]:
         """The rows of a part of the file, as they stand there and as cases, numbered from 1 within the part.
 
-        Ids are unique within the part only. At the end of a part of a JSONL file `counted` is called with its number of
-        lines.
+        Ids are unique within the part only.
 
         Raises:
             InputError: the file is gone, or can be read only once.
@@ -340,7 +337,7 @@ class CaseFile:
         if self._within is None:
             raise InputError(f"{self.name}: a pipe can be read only once: save it to a file")
         reader = self._reader = self._new_reader()
-        for raw in self._within(part, counted):
+        for raw in self._within(part):
             yield raw, reader.read(raw)
 
     def draw(self, most: int, advance: Callable[[int], None] = lambda _: None) -> CaseSample | None:

@@ -283,12 +283,8 @@ def rows_in(
     limits: RowLimits,
     nested: ValuePath | None,
     part: RowRange,
-    counted: Callable[[int], None],
 ) -> Iterator[RawRow]:
-    """The rows of a part of a file, numbered from 1 within the part; otherwise as `raw_rows`.
-
-    At the end of a part by bytes `counted` is called with its number of lines.
-    """
+    """The rows of a part of a file, numbered from 1 within the part; otherwise as `raw_rows`."""
     if part is None:
         yield from raw_rows(file, form, limits, nested=nested)
         return
@@ -300,7 +296,7 @@ def rows_in(
     with open_bytes(file) as stream:
         stream.seek(part.start)
         within = io.BufferedReader(_Limited(stream, part.end - part.start), _LOOK_AHEAD)
-        lines = json_lines(within, limits, starts=part.start == 0, counted=counted)
+        lines = json_lines(within, limits, starts=part.start == 0)
         try:
             for found in lines if nested is None else rows_within(lines, nested):
                 row = found.row

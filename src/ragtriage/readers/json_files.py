@@ -19,7 +19,6 @@ from ragtriage.readers.problems import RawRow, RowLimits
 from ragtriage.readers.text_values import JsonReader, described, first_invalid_byte
 
 _BOM = b"\xef\xbb\xbf"
-_AT_LINE = "broken JSON at line {},"
 _AT_ONCE = 1000
 """Lines that are counted between two reports of progress."""
 
@@ -46,21 +45,18 @@ class DrawnRows:
     """Numbers by which the drawn rows are in random order; they follow from what a row holds alone."""
 
 
-def json_lines(
-    stream: BinaryIO, limits: RowLimits, *, starts: bool = True, counted: Callable[[int], None] = lambda _: None
-) -> Iterator[RawRow]:
+def json_lines(stream: BinaryIO, limits: RowLimits, *, starts: bool = True) -> Iterator[RawRow]:
     """The rows of a JSON Lines stream, where a broken line costs only itself; blank lines are skipped.
 
-    Where the file `starts` here, a byte order mark may stand first. At the end `counted` is called with the number of
-    lines.
+    Where the file `starts` here, a byte order mark may stand first.
     """
     reader = JsonReader()
-    return (_raw_row(reader, one, limits) for one in _lines(stream, limits, starts=starts, counted=counted))
+    return (_raw_row(reader, one, limits) for one in _lines(stream, limits, starts=starts))
 
 
-def moved_line(problem: str, line: int, by: int) -> str:
-    """A problem of a row that names its line, told of a line that stands further down."""
-    return problem.replace(_AT_LINE.format(line), _AT_LINE.format(line + by), 1)
+def without_line(problem: str, line: int) -> str:
+    """A problem of a row that names its line, without that: it counts from where a part of the file begins."""
+    return problem.replace(f" at line {line},", ",", 1)
 
 
 def drawn_lines(stream: BinaryIO, limits: RowLimits, most: int, advance: Callable[[int], None]) -> DrawnRows:
@@ -90,9 +86,7 @@ def drawn_lines(stream: BinaryIO, limits: RowLimits, most: int, advance: Callabl
     return DrawnRows(row, repeated, rows, tuple(-rank for rank, _ in kept))
 
 
-def _lines(
-    stream: BinaryIO, limits: RowLimits, *, starts: bool = True, counted: Callable[[int], None] = lambda _: None
-) -> Iterator[_Line]:
+def _lines(stream: BinaryIO, limits: RowLimits, *, starts: bool = True) -> Iterator[_Line]:
     row = line = 0
     while raw := stream.readline(limits.max_row + 1):
         line += 1
@@ -106,7 +100,6 @@ def _lines(
         elif raw.strip():
             row += 1
             yield _Line(row, line, raw)
-    counted(line)
 
 
 def _raw_row(reader: JsonReader, one: _Line, limits: RowLimits) -> RawRow:
@@ -119,7 +112,7 @@ def _raw_row(reader: JsonReader, one: _Line, limits: RowLimits) -> RawRow:
         problem = f"byte {error.start + 1} of the line (0x{raw[error.start]:02x}) is not UTF-8: save the file as UTF-8"
         return RawRow(row, line, problem=problem, undecodable=True)
     except JSONDecodeError as error:
-        return RawRow(row, line, problem=f"{_AT_LINE.format(line)} column {error.pos + 1}: {error.msg}")
+        return RawRow(row, line, problem=f"broken JSON at line {line}, column {error.pos + 1}: {error.msg}")
     if not isinstance(value, dict):
         return RawRow(row, line, problem=f"is {described(value)}, not a JSON object: write one object {{…}} a line")
     return RawRow(row, line, values=value, size=len(raw), repeated=reader.repeated)

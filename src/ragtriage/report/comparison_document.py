@@ -39,7 +39,7 @@ from ragtriage.report.document import (
     table,
     text_columns,
 )
-from ragtriage.report.words import DASH, short_title, titled, two_places
+from ragtriage.report.words import short_title, titled, two_places
 from ragtriage.runs.compare.comparison import (
     ChangedCases,
     ChangeVerdict,
@@ -51,7 +51,6 @@ from ragtriage.runs.compare.comparison import (
     SliceMetric,
 )
 from ragtriage.runs.compare.gates import slice_value
-from ragtriage.runs.compare.several import MeanOfRun, SeveralRuns
 from ragtriage.runs.compare.statistics import FEWEST
 
 TONES = {"worse": "failure", "better": "right"}
@@ -299,48 +298,6 @@ def _outcome(found: Comparison) -> Iterator[DocumentBlock]:
         tone = "error" if gate.failed else "warning" if gate.outcome == "can't tell" else "right"
         yield line(f"{gate_heading(gate)}: {one_line(gate.says, 500)}", tone=tone)
     yield from (line(f"Not complete: {one_line(why, 500)}", tone="warning") for why in found.incomplete)
-
-
-WITH_INTERVAL = 16
-"""Characters of a mean with its interval and the blanks before it."""
-
-
-def several_document(found: SeveralRuns, width: int = 100) -> Iterator[DocumentBlock]:
-    """Several runs in columns, the newest last, and how the last two compare; without room there are no intervals."""
-    for side in found.sides:
-        yield line("  ".join(side_facts(side)), hang=4)
-        if side.about.note:
-            yield line(f"note: {one_line(side.about.note, 500)}", tone="quiet", indent=4, hang=0)
-    yield GAP
-    titles = [titled(one_line(row.title, 60), row.better) for row in found.metrics]
-    wide = max(map(len, titles), default=0) + WITH_INTERVAL * len(found.sides) <= width
-    names = [side.name for side in found.sides]
-    # where there is no room the oldest give way
-    runs = tuple(DocumentColumn(name, "right", gives_way=max(0, len(names) - 2 - at)) for at, name in enumerate(names))
-    rows = (
-        (title, *(_mean(one, wide=wide) for one in row.means)) for title, row in zip(titles, found.metrics, strict=True)
-    )
-    yield table((*text_columns("metric"), *runs), rows)
-    cases = f"over {plural(found.cases, 'case')} that all runs have"
-    yield note(f"means {cases}{', with their 95 % intervals' if wide else '; a wider terminal shows intervals'}")
-    if found.findings:
-        yield GAP
-        counts = (
-            (one_line(row.rule, 40), *("" if n is None else count_text(n) for n in row.counts))
-            for row in found.findings
-        )
-        yield table((*text_columns("finding"), *runs), counts)
-        yield note(f"cases where it is shown, {cases}")
-    yield from (note(f"note: {one_line(remark, 500)}") for remark in found.notes)
-    yield GAP
-    yield from comparison_lines(found.last)
-    yield from _outcome(found.last)
-
-
-def _mean(one: MeanOfRun | None, *, wide: bool) -> str:
-    if one is None:
-        return DASH
-    return f"{two_places(one.mean)} {two_places(one.low)}{DASH}{two_places(one.high)}" if wide else two_places(one.mean)
 
 
 def comparison_lines(found: Comparison) -> Iterator[DocumentBlock]:

@@ -57,7 +57,6 @@ from ragtriage.runs.compare.comparison import (
     SliceMetric,
 )
 from ragtriage.runs.compare.gates import slice_value
-from ragtriage.runs.compare.several import SeveralRuns
 from ragtriage.runs.compare.statistics import MeanDifference
 
 MARK = "<!-- ragtriage compare -->"
@@ -404,25 +403,6 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
         "gated": found.gated,
         "hint": found.hint or None,
     }  # fmt: skip
-
-
-def several_json(found: SeveralRuns) -> dict[str, Any]:
-    """What `compare --json` prints of more than two sides: lists have an entry a side, the newest last."""
-    return {
-        "runs": [_side_json(side) for side in found.sides],
-        "cases": found.cases,
-        "metrics": {
-            row.name: {
-                "title": row.title,
-                "better": row.better,
-                "means": [None if one is None else asdict(one) for one in row.means],
-            }
-            for row in found.metrics
-        },
-        "findings": {row.rule: {"kind": row.kind, "counts": list(row.counts)} for row in found.findings},
-        "notes": list(found.notes),
-        "last_two": comparison_json(found.last),
-    }
 
 
 def _side_json(side: SideHeader) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from ragtriage.report.comparison_words import (
 )
 from ragtriage.report.templating import environment, page_parts, write_page
 from ragtriage.report.words import two_places
-from ragtriage.runs.compare.choose import Chosen
+from ragtriage.runs.compare.compare import Chosen
 from ragtriage.runs.compare.comparison import ChangedCases, Comparison, MetricComparison
 from ragtriage.runs.compare.gates import slice_value
 

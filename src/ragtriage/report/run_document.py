@@ -29,7 +29,7 @@ from ragtriage.report.document import (
 )
 from ragtriage.report.run_report import Header, MetricReport, RunReport, SliceReport
 from ragtriage.report.words import DASH, SIGNS, better_of, full_title, short_title, titled, two_places
-from ragtriage.runs.repeats.summary import CORRELATION, LEVEL, POWER, CaseRepeat, MetricRepeat, RepeatSummary
+from ragtriage.runs.repeats import CORRELATION, LEVEL, POWER, CaseRepeat, MetricRepeat, RepeatSummary
 from ragtriage.runs.summary import Group
 
 MOST_READINGS = 4
@@ -298,10 +298,7 @@ def repeats_report(summary: RepeatSummary, judge: str = "") -> tuple[str, tuple[
     if summary.same:
         same, tables = ALWAYS if judge.startswith("embedded") else ALIKE, [_repeated_metrics(summary)]
     else:
-        same, tables = (
-            "",
-            [_repeated_metrics(summary), _findings(summary), _kinds(summary), _units(summary), _worst(summary)],
-        )
+        same, tables = "", [_repeated_metrics(summary), _findings(summary), _kinds(summary), _worst(summary)]
     return same, tuple(table for table in tables if table.rows) if summary.cases else ()
 
 
@@ -335,10 +332,10 @@ def _table(title: str, heads: Sequence[str], rows: tuple[tuple[str, ...], ...], 
 def _repeated_metrics(summary: RepeatSummary) -> DocumentTable:
     heads, notes = ["metric", "mean", "sees"], [SEES]
     if not summary.same:
-        heads = ["metric", "mean", "spread", "case", "flips", "ranks", "sees", "noise"]
+        heads = ["metric", "mean", "spread", "case", "flips", "sees", "noise"]
         notes = [
             "spread: of the run's mean over trials; case: of one case's score (standard deviations)",
-            "flips: cases that are low in one trial and high in another; ranks: 1 if all trials rank the cases alike",
+            "flips: cases that are low in one trial and high in another",
             f"{SEES}; noise: what the judge alone would hide",
         ]
     left_out = any(m.undefined or m.failed for m in summary.metrics)
@@ -349,7 +346,7 @@ def _repeated_metrics(summary: RepeatSummary) -> DocumentTable:
 def _row(m: MetricRepeat, *, same: bool, left_out: bool) -> tuple[str, ...]:
     cells = [titled(one_line(m.title, 40), m.better), _number(m.mean, 2)]
     if not same:
-        cells += [_number(m.spread, 3), _number(m.case_spread, 3), _share(m.flips), _number(m.ranks, 2)]
+        cells += [_number(m.spread, 3), _number(m.case_spread, 3), _share(m.flips)]
     cells.append(_number(m.smallest, 3))
     if not same:
         cells.append(_number(m.floor, 3))
@@ -359,33 +356,18 @@ def _row(m: MetricRepeat, *, same: bool, left_out: bool) -> tuple[str, ...]:
 
 
 def _findings(summary: RepeatSummary) -> DocumentTable:
-    expects = any(found.expected for found in summary.findings)
-    heads = ["finding", "shown", "spread", "flips", *(["expected", "spread"] if expects else [])]
-    notes = ["shown: cases, the mean over trials; flips: cases where it is shown in one trial and not in another"]
-    if expects:
-        notes.append("expected: cases by probability, the mean over trials, with its 95 % interval")
-    rows = []
-    for found in summary.findings:
-        row = [one_line(found.rule, 40), f"{found.shown:.1f}", f"{found.spread:.1f}", _share(found.flips)]
-        if expects:
-            row += [
-                str(found.expected).removeprefix("about ") if found.expected else "",
-                _number(found.expected_spread, 1),
-            ]
-        rows.append(tuple(row))
-    return _table("Findings", heads, tuple(rows), *notes)
+    rows = tuple(
+        (one_line(found.rule, 40), f"{found.shown:.1f}", f"{found.spread:.1f}", _share(found.flips))
+        for found in summary.findings
+    )
+    note = "shown: cases, the mean over trials; flips: cases where it is shown in one trial and not in another"
+    return _table("Findings", ("finding", "shown", "spread", "flips"), rows, note)
 
 
 def _kinds(summary: RepeatSummary) -> DocumentTable:
     rows = tuple((k.kind, f"{k.verdicts:,}", _share(k.flips)) for k in summary.kinds if k.verdicts)
     note = "verdicts on components that every trial found; differ: not the same in all trials"
     return _table("Verdicts", ("question", "verdicts", "differ"), rows, note)
-
-
-def _units(summary: RepeatSummary) -> DocumentTable:
-    rows = tuple((u.unit, f"{u.components:,}", _share(u.kept)) for u in summary.units)
-    note = "components: different ones, over all trials; in all: those that every trial found word for word"
-    return _table("Texts broken up", ("unit", "components", "in all"), rows, note)
 
 
 def _worst(summary: RepeatSummary) -> DocumentTable:

@@ -28,11 +28,10 @@ from ragtriage.report.words import (
     titled,
     two_places,
 )
-from ragtriage.runs.about import About
 from ragtriage.runs.evaluation_config import ARITHMETIC, COUNTING, EMBEDDINGS, WARNINGS, EvaluationConfig
 from ragtriage.runs.metric_tally import MetricSummary
-from ragtriage.runs.repeats.summary import RepeatSummary
-from ragtriage.runs.run import Run
+from ragtriage.runs.repeats import RepeatSummary
+from ragtriage.runs.run import About, Run
 from ragtriage.runs.selection import QUOTED
 from ragtriage.runs.summary import Group, Summary
 from ragtriage.runs.tally import SlicedTally

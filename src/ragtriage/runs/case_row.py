@@ -1,12 +1,10 @@
 """A record as the columns of one row, and back, and what makes two rows the same: wherever a run is kept."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 from ragtriage.core.case import Case, Record, Source, Turn
 from ragtriage.core.verdicts import Known, Outcome, Score, Undefined
@@ -145,7 +143,7 @@ class CaseRow:
     texts: Sequence[CaseText] = ()
 
     @classmethod
-    def of(cls, record: Record, position: int, row: int | None = None, heading: CaseHeading | None = None) -> CaseRow:
+    def of(cls, record: Record, position: int, row: int | None = None, heading: CaseHeading | None = None) -> Self:
         """The row of a record."""
         case = record.case
         return cls(

@@ -1,32 +1,26 @@
 """A run's claims, facts, sub-questions and other components as rows: each with a verdict on it, why, and where."""
 
-from __future__ import annotations
-
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragtriage.core.case import Record
 from ragtriage.core.metric import Metric
 from ragtriage.core.steps import CITING, Match, Step
 from ragtriage.core.verdicts import Cell, Component, Failure, Verdict, Verdicts, chance_of, is_yes
-from ragtriage.runs.export import ColumnKind
 
-COLUMNS: Mapping[str, ColumnKind] = {
-    "id": "text", "step": "text", "metrics": "texts", "unit": "text", "of": "text", "number": "whole", "text": "text",
-    "start": "whole", "end": "whole", "source": "whole", "source_id": "text", "remark": "flag",
-    "relation": "text", "against": "text", "value": "text", "chance": "number", "sure": "flag",
-    "contradicted": "flag", "flag": "text", "explanation": "text", "quote": "text", "quote_source": "whole",
-    "quote_source_id": "text", "quote_start": "whole", "quote_end": "whole",
-}  # fmt: skip
+COLUMNS = (
+    "id", "step", "metrics", "unit", "of", "number", "text", "start", "end", "source", "source_id", "remark",
+    "relation", "against", "value", "chance", "sure", "contradicted", "flag", "explanation", "quote", "quote_source",
+    "quote_source_id", "quote_start", "quote_end",
+)  # fmt: skip
 _MARK = re.compile("[“”]")
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimRows:
-    """A row for each verdict on a component, and one for each component without any.
+def claim_rows(
+    records: Iterable[Record], steps: Sequence[Step], metrics: Sequence[Metric]
+) -> Iterator[Mapping[str, Any]]:
+    """A row for each verdict on a component, and one for each component without any, in the order of the text.
 
     Its columns: `id` of the case; `step`, what was asked, and the `metrics` that count it; the component: its `unit`
     (claims, facts, questions, …), what it is a part `of`, its `number` from 1 there, its `text`, where that stands
@@ -36,82 +30,62 @@ class ClaimRows:
     evidence says otherwise), `flag` (what a check found against it), `explanation`; and the `quote` in that, with the
     source and place where it stands, where it does. Against single sources the verdict is the one that counts, of
     which the source is told as that of its quote.
+
+    Args:
+        records: of a run.
+        steps: in the order of the plan.
+        metrics: of the run.
     """
+    used = {step: [m.name for m in metrics if step in m.needs.values()] for step in steps}
+    for record in records:
+        judged: set[tuple[Step, Component]] = set()
+        for step in steps:
+            if isinstance(step, Match) and (found := record.verdicts(step)):
+                for row, component, cell, at in _judged(step, found):
+                    judged.add((step.components, component))
+                    yield _row(record, step, used[step], row, component, cell, at)
+        for step in steps:
+            for row, component in enumerate(record.components(step) or ()):
+                if (step, component) not in judged:
+                    yield _row(record, step, used[step], row, component, None, None)
 
-    records: Callable[[], Iterable[Record]]
-    steps: Sequence[Step]
-    """In the order of the plan."""
-    metrics: Sequence[Metric]
 
-    def lines(self) -> Iterator[str]:
-        """All columns as an object."""
-        return (json.dumps(row, ensure_ascii=False) for row in self.values())
-
-    def heads(self) -> list[str]:
-        """The names of the columns."""
-        return [*COLUMNS]
-
-    def cells(self) -> Iterator[Sequence[Any]]:
-        """The columns, the metrics by comma."""
-        for row in self.values():
-            yield [*{**row, "metrics": ",".join(row["metrics"])}.values()]
-
-    def columns(self) -> Mapping[str, ColumnKind]:
-        """All of them."""
-        return COLUMNS
-
-    def values(self) -> Iterator[Mapping[str, Any]]:
-        """By all columns, in the order of the cases, the steps and the text."""
-        used = {step: [m.name for m in self.metrics if step in m.needs.values()] for step in self.steps}
-        for record in self.records():
-            judged: set[tuple[Step, Component]] = set()
-            for step in self.steps:
-                if isinstance(step, Match) and (found := record.verdicts(step)):
-                    for row, component, cell, at in _judged(step, found):
-                        judged.add((step.components, component))
-                        yield self._row(record, step, used[step], row, component, cell, at)
-            for step in self.steps:
-                for row, component in enumerate(record.components(step) or ()):
-                    if (step, component) not in judged:
-                        yield self._row(record, step, used[step], row, component, None, None)
-
-    def _row(
-        self,
-        record: Record,
-        step: Step,
-        metrics: list[str],
-        row: int,
-        component: Component,
-        cell: Cell,
-        at: int | None,
-    ) -> dict[str, Any]:
-        parts = step.components if isinstance(step, Match) else step
-        listed = record.components(parts) or ()
-        start, end = component.span or (None, None)
-        source = component.source
-        told = dict.fromkeys(COLUMNS) | {
-            "id": record.case.id,
-            "step": str(step),
-            "metrics": metrics,
-            "unit": parts.into,
-            "of": parts.of,
-            "number": (listed.index(component) if component in listed else row) + 1,
-            "text": component.text,
-            "start": start,
-            "end": end,
-            "remark": component.remark,
-        }
-        if source is not None:
-            told |= {"source": source + 1, "source_id": (record.case.sources or ())[source].id}
-        if isinstance(step, Match):
-            told |= {"relation": step.relation, "against": step.criterion or step.against}
-        if isinstance(cell, Failure):
-            told |= {"value": "failed", "explanation": cell.cause}
-        if isinstance(cell, Verdict) and isinstance(step, Match):
-            names = ("value", "sure", "contradicted", "flag", "explanation")
-            told |= {name: getattr(cell, name) for name in names} | {"chance": chance_of(cell)}
-            told |= _quote(record, step, component, cell, at)
-        return told
+def _row(
+    record: Record,
+    step: Step,
+    metrics: list[str],
+    row: int,
+    component: Component,
+    cell: Cell,
+    at: int | None,
+) -> dict[str, Any]:
+    parts = step.components if isinstance(step, Match) else step
+    listed = record.components(parts) or ()
+    start, end = component.span or (None, None)
+    source = component.source
+    told = dict.fromkeys(COLUMNS) | {
+        "id": record.case.id,
+        "step": str(step),
+        "metrics": metrics,
+        "unit": parts.into,
+        "of": parts.of,
+        "number": (listed.index(component) if component in listed else row) + 1,
+        "text": component.text,
+        "start": start,
+        "end": end,
+        "remark": component.remark,
+    }
+    if source is not None:
+        told |= {"source": source + 1, "source_id": (record.case.sources or ())[source].id}
+    if isinstance(step, Match):
+        told |= {"relation": step.relation, "against": step.criterion or step.against}
+    if isinstance(cell, Failure):
+        told |= {"value": "failed", "explanation": cell.cause}
+    if isinstance(cell, Verdict) and isinstance(step, Match):
+        names = ("value", "sure", "contradicted", "flag", "explanation")
+        told |= {name: getattr(cell, name) for name in names} | {"chance": chance_of(cell)}
+        told |= _quote(record, step, component, cell, at)
+    return told
 
 
 def _judged(step: Match, found: Verdicts) -> Iterator[tuple[int, Component, Cell, int | None]]:

@@ -3,8 +3,6 @@
 A component that stands verbatim at its span is written as the span alone, so that deleting the text deletes it too.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """An input cut into parts: descriptions of some hundred bytes that travel in place of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -1,14 +1,16 @@
 """What an evaluation computes and by what it is read, as it is stored with a run."""
 
-from __future__ import annotations
-
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from importlib.metadata import version
+from typing import Any, Self
 
 from ragtriage.core.case import Record
 from ragtriage.core.metric import Metric
 from ragtriage.core.steps import Match, Step
+from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis.findings import Assessment, Finding, assess
 from ragtriage.diagnosis.headline import headline
 from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule, needs_of
@@ -56,7 +58,7 @@ class EvaluationConfig:
         names = {m.name for m in self.metrics}
         return needs_of(rule for rule in self.rules if names >= set(rule.when))
 
-    def counts_like(self, other: EvaluationConfig) -> bool:
+    def counts_like(self, other: Self) -> bool:
         """Whether the same records give the same numbers and findings."""
         return (
             dict(self.thresholds) == dict(other.thresholds)
@@ -64,6 +66,13 @@ class EvaluationConfig:
             and self.costs == other.costs
             and [m.name for m in self.metrics] == [m.name for m in other.metrics]
         )
+
+    def digest(self, *also: object) -> str:
+        """Of all that numbers and findings of the same records depend on, and what else is given; 32 digits."""
+        rules = [as_builtins(asdict(rule)) for rule in self.rules]
+        names = [m.name for m in self.metrics]
+        whole = [*also, version("ragtriage"), dict(self.thresholds), rules, asdict(self.costs), names]
+        return hashlib.blake2b(json.dumps(whole, default=str).encode(), digest_size=16).hexdigest()
 
     @property
     def measures_repetition(self) -> bool:

@@ -1,14 +1,12 @@
 """A run as rows for other programs: what a row holds, and files of rows (JSONL, CSV, Parquet)."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, Protocol, TextIO
+from typing import Any, Literal, TextIO
 
 from ragtriage.core.case import Record
 from ragtriage.core.display import sanitize
@@ -174,69 +172,35 @@ def format_of(path: Path) -> ExportFormat:
     raise ConfigError(f"{path.name!r}: name the file .jsonl, .csv or .parquet, or give --format")
 
 
-ColumnKind = Literal["text", "number", "whole", "flag", "texts", "tags"]
-"""What a column of a Parquet file holds: `texts` is a list of them, `tags` a map of texts."""
-
-
-class Rows(Protocol):
-    """Rows to be exported, in every form of them, from the first one on at every call."""
-
-    def lines(self) -> Iterator[str]:
-        """Each as a line of JSON, without its end."""
-
-    def heads(self) -> list[str]:
-        """The heads of a table; they may be known only when every row was read."""
-
-    def cells(self) -> Iterator[Sequence[Any]]:
-        """The cells of a table."""
-
-    def columns(self) -> Mapping[str, ColumnKind]:
-        """The columns of a Parquet file."""
-
-    def values(self) -> Iterator[Mapping[str, Any]]:
-        """Each by these columns."""
+ColumnKind = Literal["text", "number", "flag", "texts"]
+"""What a column of a Parquet file holds: `texts` is a list of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class CaseRows:
-    """A row a case: see `json_row` and `table_row`; in CSV with a column `tag.NAME` a tag."""
+class ExportRows:
+    """Rows to be exported, from the first one on at every call."""
 
-    cases: Cases
-    fields: ExportedFields
-
-    def lines(self) -> Iterator[str]:
-        """As `json_row` has it."""
-        return (json_row(record, findings, self.fields) for record, findings in self.cases())
-
-    def heads(self) -> list[str]:
-        """The cases are read for it, because it names every tag."""
-        return [*table_columns(self.fields), *(f"tag.{name}" for name in self._tags())]
-
-    def _tags(self) -> list[str]:
-        return [*dict.fromkeys(name for record, _ in self.cases() for name in record.case.tags)]
-
-    def cells(self) -> Iterator[Sequence[Any]]:
-        """As `table_row` has it, and the tags."""
-        tags = self._tags()
-        for record, findings in self.cases():
-            row = table_row(record, findings, self.fields)
-            yield [*row.values(), *(record.case.tags.get(name) for name in tags)]
-
-    def columns(self) -> Mapping[str, ColumnKind]:
-        """Texts but for the sources, the scores and the tags."""
-        kinds: dict[str, ColumnKind] = {"sources": "texts"}
-        for m in self.fields.metrics:
-            kinds[m.name] = "number"
-        return {**{name: kinds.get(name, "text") for name in table_columns(self.fields)}, "tags": "tags"}
-
-    def values(self) -> Iterator[Mapping[str, Any]]:
-        """As `table_row` has it, and the tags."""
-        for record, findings in self.cases():
-            tags = [(name, _text(value)) for name, value in record.case.tags.items()]
-            yield table_row(record, findings, self.fields) | {"tags": tags}
+    columns: Mapping[str, ColumnKind]
+    """Of a table, without the tags: in CSV each tag has a column `tag.NAME`, in Parquet a map holds them."""
+    lines: Callable[[], Iterator[str]]
+    """Each as a line of JSON, without its end."""
+    cells: Callable[[], Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]]
+    """Each by these columns, and its tags."""
 
 
-def export_file(path: Path, format: ExportFormat, rows: Rows, *, raw: bool = False) -> int:  # noqa: A002  # as the flag is called
+def case_rows(cases: Cases, fields: ExportedFields) -> ExportRows:
+    """A row a case: see `json_row` and `table_row`."""
+    kinds: dict[str, ColumnKind] = {"sources": "texts"}
+    for m in fields.metrics:
+        kinds[m.name] = "number"
+    return ExportRows(
+        {name: kinds.get(name, "text") for name in table_columns(fields)},
+        lambda: (json_row(record, findings, fields) for record, findings in cases()),
+        lambda: ((table_row(record, findings, fields), record.case.tags) for record, findings in cases()),
+    )
+
+
+def export_file(path: Path, format: ExportFormat, rows: ExportRows, *, raw: bool = False) -> int:  # noqa: A002  # as the flag is called
     """Write rows to a file, whole or not at all; `raw`: see `write_csv`. Returns how many were written."""
     try:
         if format == "parquet":
@@ -247,7 +211,7 @@ def export_file(path: Path, format: ExportFormat, rows: Rows, *, raw: bool = Fal
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error
 
 
-def write_jsonl(out: TextIO, rows: Rows) -> int:
+def write_jsonl(out: TextIO, rows: ExportRows) -> int:
     """Write one line of JSON a row. Returns how many."""
     count = 0
     for count, row in enumerate(rows.lines(), 1):  # noqa: B007  # the last one is returned
@@ -255,7 +219,7 @@ def write_jsonl(out: TextIO, rows: Rows) -> int:
     return count
 
 
-def write_csv(out: TextIO, rows: Rows, *, raw: bool = False) -> int:
+def write_csv(out: TextIO, rows: ExportRows, *, raw: bool = False) -> int:
     """Write a table with a header. Returns how many rows there are.
 
     `out` must not translate the ends of lines. Unless `raw`, a cell that a spreadsheet would run as a formula begins
@@ -263,25 +227,25 @@ def write_csv(out: TextIO, rows: Rows, *, raw: bool = False) -> int:
     """
     cell = _plain if raw else _safe
     writer = csv.writer(out)
-    writer.writerow(map(cell, rows.heads()))
+    tags = dict.fromkeys(name for _, own in rows.cells() for name in own)  # the head names every one
+    writer.writerow(map(cell, [*rows.columns, *(f"tag.{name}" for name in tags)]))
     count = 0
-    for count, row in enumerate(rows.cells(), 1):  # noqa: B007  # the last one is returned
-        writer.writerow(map(cell, row))
+    for count, (row, own) in enumerate(rows.cells(), 1):  # noqa: B007  # the last one is returned
+        writer.writerow(map(cell, [*row.values(), *map(own.get, tags)]))
     return count
 
 
-def _write_parquet(path: Path, rows: Rows) -> int:
+def _write_parquet(path: Path, rows: ExportRows) -> int:
     try:
         import pyarrow as pa  # noqa: PLC0415  # an extra
         import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise MissingExtraError("Parquet files", "parquet") from error
-    types = {
-        "text": pa.string(), "number": pa.float64(), "whole": pa.int64(), "flag": pa.bool_(),
-        "texts": pa.list_(pa.string()), "tags": pa.map_(pa.string(), pa.string()),
-    }  # fmt: skip
-    schema = pa.schema([(name, types[kind]) for name, kind in rows.columns().items()])
-    values, count = rows.values(), 0
+    types = {"text": pa.string(), "number": pa.float64(), "flag": pa.bool_(), "texts": pa.list_(pa.string())}
+    columns = [(name, types[kind]) for name, kind in rows.columns.items()]
+    schema = pa.schema([*columns, ("tags", pa.map_(pa.string(), pa.string()))])
+    values = ({**row, "tags": [(name, _text(value)) for name, value in own.items()]} for row, own in rows.cells())
+    count = 0
     with atomic_path(path) as beside, pq.ParquetWriter(beside, schema) as writer:
         while batch := list(islice(values, BATCH)):
             writer.write_table(pa.Table.from_pylist(batch, schema))

@@ -3,8 +3,6 @@
 It is written once.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +10,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 from ragtriage.core.amount import Amount
 from ragtriage.core.display import listed, plural
@@ -64,7 +62,7 @@ class PartPlan:
         return [self.id, self.file, self.rows, self.first, *told]
 
     @classmethod
-    def from_json(cls, told: Sequence[Any]) -> PartPlan:
+    def from_json(cls, told: Sequence[Any]) -> Self:
         """Undo `as_json`."""
         name, file, rows, first, kind, *numbers = told
         part = ByteRange(*numbers) if kind == "bytes" else RowGroups(*numbers) if kind == "groups" else None
@@ -142,7 +140,7 @@ class InputFile:
         return {name: value for name, value in asdict(self).items() if value}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> InputFile:
+    def from_json(cls, told: Mapping[str, Any]) -> Self:
         """Undo `as_json`."""
         return cls(**{"size": 0, **told, "tags": tuple(told.get("tags", ()))})
 
@@ -202,7 +200,7 @@ class Manifest:
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Manifest:
+    def from_json(cls, told: Mapping[str, Any]) -> Self:
         """Undo `as_json`."""
         own = {name: value for name, value in told.items() if name != "identity"}
         return cls(
@@ -340,8 +338,6 @@ class CommittedPart:
     """Of all that is kept of it: 32 hexadecimal digits of BLAKE2b."""
     rows: int
     """Of the input, whether they can be used or not."""
-    lines: int
-    """Of a part of a JSONL file; else 0."""
     cases: int
     failed: int
     rejected: int
@@ -360,7 +356,7 @@ class CommittedPart:
     """By the run's own criteria; see `ragtriage.runs.summary.Tally.counts`."""
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> CommittedPart:
+    def from_json(cls, told: Mapping[str, Any]) -> Self:
         """Undo `asdict`."""
         return cls(**{**told, "spent": Amount(**told["spent"])})
 

@@ -1,7 +1,5 @@
 """Which rows of a file are evaluated, and how many of them can be used."""
 
-from __future__ import annotations
-
 import hashlib
 import heapq
 from collections import Counter
@@ -143,12 +141,7 @@ def require_tag_of(file: CaseFile, selection: RowSelection, by: str | None) -> N
 
 
 def require_traces(files: Sequence[CaseFile], selection: RowSelection) -> None:
-    """Refuse files of which no selected row has a trace id, before anything is made.
-
-    Raises:
-        ConfigError: none has.
-        InputError: no row can be used.
-    """
+    """Refuse files of which no selected row has a trace id, before anything is made."""
     counts = RowCounts()
     for file in files:
         if any(case.trace_id for case in SelectedCases(file, selection).counted(counts)):

@@ -1,7 +1,5 @@
 """A run in numbers: means with intervals, what is undefined and why, and the diagnosis counted."""
 
-from __future__ import annotations
-
 import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -221,9 +219,7 @@ class Tally:
     def take(self, counts: Mapping[str, Any], *, moments: bool = False) -> None:
         """Add what another tally of the same metrics and rules counted.
 
-        Args:
-            counts: see `counts`.
-            moments: whether its scores count by their sums; else `add_scores` has to add them one by one.
+        Unless its scores count by their sums (`moments`), `add_scores` has to add them one by one.
         """
         for name, told in counts["metrics"].items():
             self._columns[name].take(told, moments=moments)
@@ -262,8 +258,8 @@ class Tally:
     def summary(self, *, suspected: bool = False) -> Summary:
         """What was counted so far.
 
-        Args:
-            suspected: list groups too of which no finding is shown, and of which it may be that no case has one.
+        With `suspected`, groups are listed too of which no finding is shown, and of which it may be that no case has
+        one.
         """
         order = [*(rule.component for rule in self._rules if rule.kind != "doubt"), UNDETERMINED, NONE]
         counts = {name: self._components[name] for name in dict.fromkeys(order) if self._components[name]}

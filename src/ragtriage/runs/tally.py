@@ -1,13 +1,19 @@
-"""The records of a run, diagnosed and counted: as a whole, and by the values of a tag."""
+"""The records of a run, diagnosed and counted: as a whole, and by the values of a tag.
 
-from __future__ import annotations
+What was counted while it was evaluated is kept with it, so that a report needn't read every record.
+"""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
 
 from ragtriage.core.case import Record
+from ragtriage.core.errors import StoreError
 from ragtriage.diagnosis.findings import Assessment, Finding
+from ragtriage.planning.relations import REASONS
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
-from ragtriage.runs.run import Run
+from ragtriage.runs.run import Place, Run
 from ragtriage.runs.summary import Summary, Tally
 
 MAX_SLICES = 50
@@ -104,3 +110,41 @@ def tally_of(
 def diagnosed_records(stored: Run, config: EvaluationConfig) -> Iterator[Diagnosed]:
     """Every case of a stored run with its findings, streamed in the order of the input."""
     return ((record, config.diagnose(record)) for record in stored.records())
+
+
+NOTE = "counts"
+FORM = 1
+"""In which form counts are kept: another one isn't read."""
+
+
+def keep_counts(run: Run, config: EvaluationConfig, tally: SlicedTally, *, shared: bool = False) -> None:
+    """Keep what was counted of a run until it is written again, if that is all of a complete run by its own criteria.
+
+    Where the store can't be written nothing is kept: the records are counted whenever the run is shown. In a `shared`
+    store, where some may read notes and no texts, nothing is kept either if a reason may quote a case.
+    """
+    if not run.info.complete or not config.counts_like(config_of(run.info)):
+        return
+    counts = tally.whole.counts()
+    reasons = {reason for one in counts["metrics"].values() for reason in (*one["undefined"], *one["failed"])}
+    if counts["numbers"][0] == run.info.done and (not shared or reasons <= REASONS):
+        with suppress(StoreError):
+            run.place.note(NOTE, _digest(run.place), json.dumps(counts))
+
+
+def kept_counts(place: Place) -> Mapping[str, Any] | None:
+    """What is kept of a complete run: see `ragtriage.runs.summary.Tally.counts`.
+
+    None if nothing is, if the run was written since, and if this program may count otherwise than the one that kept it.
+    """
+    if not place.info.complete:
+        return None
+    with suppress(StoreError):  # it is being written
+        known = place.note(NOTE, _digest(place))
+        return None if known is None else json.loads(known)
+    return None
+
+
+def _digest(place: Place) -> str:
+    """Of all that the counts rest on: what was written last, and how it is read."""
+    return config_of(place.info).digest(FORM, place.version())

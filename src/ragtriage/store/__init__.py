@@ -1,7 +1,7 @@
 """Where runs are kept, every record as it comes, and every answer that was paid for, read back as they were.
 
 with open_store() as store, open_answers(store.database) as answers:
-    scan = store.scan("answers.jsonl")
+    scan = InputScan(store.database, "answers.jsonl", store.project)
     for case in read("answers.jsonl"):
         scan.add(case)
     identity = RunIdentity(scan.hexdigest(), ("groundedness",), {"supported": judge.fingerprint("supported")})
@@ -22,7 +22,6 @@ from ragtriage.store.lease import RunBusyError
 from ragtriage.store.migrations import initialise_store, schema_in_use
 from ragtriage.store.run_writer import RunWriter
 from ragtriage.store.store import EVERY_PROJECT, Store, open_store, project_meant
-from ragtriage.store.store_file import StoreLostError
 
 __all__ = [
     "EVERY_PROJECT",
@@ -32,7 +31,6 @@ __all__ = [
     "RunWriter",
     "Store",
     "StoreCheck",
-    "StoreLostError",
     "initialise_store",
     "open_answers",
     "open_store",

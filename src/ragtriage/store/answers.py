@@ -26,11 +26,10 @@ from ragtriage.core.verdicts import Answer
 from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer, InMemory
 from ragtriage.runs.codec import decode_answer, encode_answer
 from ragtriage.store.database import Database, in_chunks, open_database, store_address
+from ragtriage.store.lease import QuestionLocks
 from ragtriage.store.migrations import prepare
-from ragtriage.store.question_locks import QuestionLocks
 from ragtriage.store.run_writer import raise_spending
 from ragtriage.store.schema import answers, meta, tickets
-from ragtriage.store.store_file import StoreLostError
 
 BATCH = 500
 """Answers that wait for a transaction at most."""
@@ -63,12 +62,7 @@ class Payer(Protocol):
 def open_answers(where: str | Path | Database | None = None, *, create: bool = True) -> Answers:
     """Open a memory of answers, and put into it what earlier commands couldn't.
 
-    Args:
-        where: as for `open_store`; or the open database of a store, which stays open when the memory is closed.
-        create: False for what only reads: a memory that isn't there is an error then.
-
-    Raises:
-        StoreError: it can't be opened.
+    It is the memory at a place as for `open_store`, or in an open database, which stays open when the memory is closed.
     """
     if isinstance(where, Database):
         opened = Answers(where)
@@ -88,12 +82,7 @@ class Answers:
     """Answers in a database; see `ragtriage.judges.wrappers.AnswerMemory`.
 
     Every method raises a `StoreError` where the database can't be read or written. Answers that it can't take go into
-    an overflow, which the next command takes back, unless the database was deleted.
-
-    Args:
-        database: where they are.
-        owned: whether the database is closed with the memory.
-        clock: gives the time in seconds.
+    an overflow, which the next command takes back.
     """
 
     def __init__(self, database: Database, *, owned: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
@@ -134,10 +123,8 @@ class Answers:
         wanted = [key for key in keys if key not in found]
         if wanted:
             with self._failures_told():
-                for some in in_chunks(wanted):
-                    known = select(answers.c.key, answers.c.body).where(answers.c.key.in_(some))
-                    rows = self._database.read(lambda connection, known=known: connection.execute(known).all())  # type: ignore[misc]  # bound now
-                    found |= {key: decode_answer(body) for key, body in rows}
+                rows = self._database.lookup(select(answers.c.key, answers.c.body), answers.c.key, wanted)
+                found |= {key: decode_answer(body) for key, body in rows}
         return found
 
     def remember(self, entries: Iterable[CachedAnswer], spent: Amount = NOTHING) -> None:
@@ -165,7 +152,7 @@ class Answers:
                     raise
 
     def claim(self, keys: Sequence[bytes]) -> Collection[bytes]:
-        """Claim questions that nobody else is asking; see `ragtriage.store.question_locks`."""
+        """Claim questions that nobody else is asking; see `ragtriage.store.lease`."""
         with self._failures_told():
             return self._locks.claim(keys)
 
@@ -224,9 +211,7 @@ class Answers:
         self._waiting, self._overflown, self._spent_on, self._refused = {}, {}, {}, False
 
     def _let_overflow(self, error: StoreError) -> None:
-        """Make safe what the database couldn't take, and say so in the error; not where the user deleted it."""
-        if isinstance(error, StoreLostError) and error.deleted:
-            return
+        """Make safe what the database couldn't take, and say so in the error."""
         spent_on = {**self._spent_on, **(self.payer.by_run(self._spent) if self.payer else {})}
         with suppress(StoreError, OSError):
             self._overflow.add(self._unwritten().values(), spent_on)
@@ -262,9 +247,9 @@ class Overflow:
 
     def read(self) -> tuple[dict[bytes, CachedAnswer], Spendings]:
         """All that is in it."""
-        with self._opened() as database, database.reading() as connection:
-            found = connection.execute(select(answers)).all()
-            noted = connection.execute(select(meta).where(meta.c.key.startswith(_SPENT_ON))).all()
+        with self._opened() as database:
+            found = database.all(select(answers))
+            noted = database.all(select(meta).where(meta.c.key.startswith(_SPENT_ON)))
         kept = (
             CachedAnswer(row.key, row.kind, row.fingerprint, decode_answer(row.body), row.trial, row.batch or "")
             for row in found
@@ -273,11 +258,7 @@ class Overflow:
         return {entry.key: entry for entry in kept}, spent_on
 
     def add(self, entries: Iterable[CachedAnswer], spent_on: Spendings) -> None:
-        """Keep answers and what was spent on runs.
-
-        Raises:
-            StoreError, OSError: the user's state folder can't be written.
-        """
+        """Keep answers and what was spent on runs."""
         private_folder(self.path.parent)
         with self._opened() as database, database.writing() as connection:
             _insert(connection, database, entries)
@@ -288,7 +269,7 @@ class Overflow:
         """Take out these answers, which the first memory holds now; with the last one the files go."""
         if not self.exists():
             return
-        # while the transaction lasts nobody else adds any; that its file is gone is told at its end
+        # while the transaction lasts nobody else adds any
         with suppress(StoreError, OSError), self._opened() as database, database.writing() as connection:
             for some in in_chunks(keys):
                 connection.execute(delete(answers).where(answers.c.key.in_(some)))
@@ -338,12 +319,8 @@ class StoredTickets:
 
     def get(self, keys: Sequence[bytes]) -> Mapping[bytes, str]:
         """The texts that are kept under these keys (16 bytes each); keys without one are left out."""
-        found: dict[bytes, str] = {}
-        for some in in_chunks(keys):
-            kept = select(tickets.c.key, tickets.c.batch).where(tickets.c.key.in_(some))
-            rows = self._database.read(lambda connection, kept=kept: connection.execute(kept).all())  # type: ignore[misc]  # bound now
-            found |= {key: batch for key, batch in rows}  # noqa: C416  # rows, no pairs
-        return found
+        found = self._database.lookup(select(tickets.c.key, tickets.c.batch), tickets.c.key, keys)
+        return {row.key: row.batch for row in found}
 
     def put(self, entries: Mapping[bytes, str]) -> None:
         """Keep texts, all or none, committed before this returns; what a key had is replaced."""
@@ -358,5 +335,4 @@ class StoredTickets:
     def drop(self, keys: Sequence[bytes]) -> None:
         """Keep nothing under these keys any more."""
         for some in in_chunks(keys):
-            gone = delete(tickets).where(tickets.c.key.in_(some))
-            self._database.write(lambda connection, gone=gone: connection.execute(gone))  # type: ignore[misc]  # bound now
+            self._database.execute(delete(tickets).where(tickets.c.key.in_(some)))

@@ -1,12 +1,10 @@
 """Whether a store, or a run in a folder, holds together: nothing is missing, and nothing is another than was kept."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, Connection, Table, func, select
+from sqlalchemy import Connection, func, select
 
 from ragtriage.core.display import plural
 from ragtriage.core.errors import NotStoredError, StoreError
@@ -17,11 +15,19 @@ from ragtriage.runs.manifest import CommittedPart
 from ragtriage.runs.run import FINISHED
 from ragtriage.store.database import Database
 from ragtriage.store.folder import PLAN, again, committed, file_of, orphans, read_manifest, read_summary
-from ragtriage.store.layout import laid_out
 from ragtriage.store.lease import FolderLease
-from ragtriage.store.part_file import checksum
-from ragtriage.store.schema import RECORDS_AT, case_texts, cases, listed_for, readings, runs, scores, texts
+from ragtriage.store.part_file import checksum, laid_out
+from ragtriage.store.schema import RECORDS_AT, case_texts, cases, listed_for, runs, texts
 from ragtriage.store.tables import TablePlace, read_runs
+
+_AGAIN = "evaluate the file again"
+_LACKING: Mapping[str, str] = {
+    "missing": "run {run}: {cases} with a text that is missing and was not forgotten; shown as deleted",
+    "short": f"run {{run}} is finished, but lacks {{cases}}: {_AGAIN}",
+    "altered": "run {run}: {cases} with texts that are missing or aren't those that were evaluated",
+    "spoilt": f"run {{run}}: {{cases}} with verdicts that can't be read: {_AGAIN}",
+}
+"""What some cases of a run may lack → what is said of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,30 +36,29 @@ class StoreCheck:
 
     runs: int
     """How many were looked through."""
-    missing: Mapping[int, int] = field(default_factory=dict)
-    """Run → how many of its cases point to a text that isn't there and wasn't forgotten."""
-    unscored: Mapping[int, int] = field(default_factory=dict)
-    """Run → how many of its cases have no score."""
-    caseless: Mapping[int, int] = field(default_factory=dict)
-    """Run → at how many places stand scores without a case."""
-    short: Mapping[int, int] = field(default_factory=dict)
-    """Finished run → how many of its rows have no case."""
-    unread: Mapping[int, int] = field(default_factory=dict)
-    """Finished run with readings → how many of its cases have none."""
-    altered: Mapping[int, int] = field(default_factory=dict)
-    """Run → how many of its cases don't say what was evaluated: rows of their texts are missing, or changed."""
-    spoilt: Mapping[int, int] = field(default_factory=dict)
-    """Run → how many of its cases have steps that can't be read."""
-    half_copied: Sequence[int] = ()
+    lacking: Mapping[str, Mapping[int, int]]
+    """Kind (see `_LACKING`) → run → how many cases."""
+    half_copied: Sequence[int]
     """Runs whose copy was cut off; they aren't listed."""
-    unheld: int = 0
+    unheld: int
     """Texts that no case holds, as a killed `forget` leaves them."""
 
     @property
     def sound(self) -> bool:
         """Whether nothing is missing; texts that nobody holds, and half a copy, are only in the way."""
-        lacking = self.missing, self.unscored, self.caseless, self.short, self.unread, self.altered, self.spoilt
-        return not any(lacking)
+        return not any(self.lacking.values())
+
+    def lines(self) -> Iterator[str]:
+        """The findings, or that there are none, a sentence each."""
+        for kind, told in _LACKING.items():
+            for run, count in self.lacking[kind].items():
+                yield told.format(run=run, cases=plural(count, "case"))
+        for run in self.half_copied:
+            yield f"run {run} is half a copy: give its `ragtriage store copy` again, or `ragtriage store delete {run}`"
+        if self.unheld:
+            yield f"{plural(self.unheld, 'text')} that no case holds: the next `ragtriage forget` deletes them"
+        if self.sound:
+            yield f"{plural(self.runs, 'run')} looked through: nothing is missing"
 
 
 def check_store(database: Database) -> StoreCheck:
@@ -64,7 +69,7 @@ def check_store(database: Database) -> StoreCheck:
         for row in TablePlace(database, info).read(WHOLE):
             altered[info.number] += not _whole(row)
             spoilt[info.number] += not steps_readable(row.steps)
-    return replace(found, altered=dict(+altered), spoilt=dict(+spoilt))
+    return replace(found, lacking={**found.lacking, "altered": dict(+altered), "spoilt": dict(+spoilt)})
 
 
 def _whole(row: CaseRow) -> bool:
@@ -73,34 +78,22 @@ def _whole(row: CaseRow) -> bool:
 
 
 def _check(connection: Connection) -> StoreCheck:
-    def counted(table: Table, *conditions: ColumnElement[bool]) -> dict[int, int]:
-        query = select(table.c.run, func.count(table.c.position.distinct())).where(*conditions).group_by(table.c.run)
-        return {run: count for run, count in connection.execute(query)}  # noqa: C416  # rows, no pairs
-
-    same_reading = (readings.c.run == cases.c.run) & (readings.c.position == cases.c.position)
-    finished = cases.c.run.in_(select(runs.c.number).where(runs.c.state == FINISHED))
-    same_case = (scores.c.run == cases.c.run) & (scores.c.position == cases.c.position)
     there = select(texts.c.hash).where(texts.c.hash == case_texts.c.hash).exists()
+    lost = select(case_texts.c.run, func.count(case_texts.c.position.distinct()))
+    lost = lost.where(case_texts.c.hash.is_not(None), ~there).group_by(case_texts.c.run)
     half = select(runs.c.number).where(~listed_for(None))
     held = texts.c.hash.in_(select(case_texts.c.hash).where(case_texts.c.hash.is_not(None)))
+    looked = select(func.count(cases.c.run.distinct())).where(cases.c.run.not_in(half))
     return StoreCheck(
-        connection.execute(select(func.count(cases.c.run.distinct())).where(cases.c.run.not_in(half))).scalar_one(),
-        counted(case_texts, case_texts.c.hash.is_not(None), ~there),
-        counted(cases, ~select(scores.c.run).where(same_case).exists()),
-        counted(scores, ~select(cases.c.run).where(same_case).exists()),
-        short=_short(connection),
-        half_copied=connection.execute(half).scalars().all(),
-        unread=counted(
-            cases,
-            finished,
-            cases.c.run.in_(select(readings.c.run)),  # runs from before there were readings have none
-            ~select(readings.c.run).where(same_reading).exists(),
-        ),
-        unheld=connection.execute(select(func.count()).select_from(texts).where(~held)).scalar_one(),
+        connection.execute(looked).scalar_one(),
+        {"missing": dict(map(tuple, connection.execute(lost))), "short": _short(connection)},
+        connection.execute(half).scalars().all(),
+        connection.execute(select(func.count()).select_from(texts).where(~held)).scalar_one(),
     )
 
 
 def _short(connection: Connection) -> dict[int, int]:
+    """Finished runs → how many of their rows have no case."""
     there = select(func.count()).select_from(cases).where(cases.c.run == runs.c.number).correlate(runs)
     query = select(runs.c.number, runs.c.rows, there.scalar_subquery().label("there"), runs.c.configuration)
     found = connection.execute(query.where(runs.c.state == FINISHED)).all()
@@ -121,11 +114,7 @@ def _damage(folder: Folder, part: CommittedPart) -> str:
 def check_folder(address: str) -> tuple[list[str], bool]:
     """Compare every part with what was committed, and delete parts that nobody committed.
 
-    Returns:
-        What was found, a line each, and whether the run is sound.
-
-    Raises:
-        StoreError: it can't be read or written, or is being written.
+    Gives what was found, a line each, and whether the run is sound.
     """
     folder = folder_at(address)
     manifest = read_manifest(folder)

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
@@ -19,11 +19,14 @@ from sqlalchemy import (
     Connection,
     Double,
     Engine,
+    Executable,
     Float,
     Insert,
     Integer,
     LargeBinary,
     QueuePool,
+    Row,
+    Select,
     Table,
     Text,
     TypeDecorator,
@@ -36,7 +39,6 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import SQLAlchemyError
 
 from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.core.files import open_private, private_file, private_folder
@@ -105,11 +107,7 @@ class ArrayInserts:
     def insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, replace: bool) -> None:
         """Insert rows that have all columns of the table.
 
-        Args:
-            connection: in a transaction.
-            table: where they go.
-            rows: of those with the same key the last counts.
-            replace: what is there is replaced; else it stays.
+        Of rows with the same key the last counts.
         """
         keys = [column.name for column in table.primary_key]
         by_key = {tuple(row[name] for name in keys): row for row in rows}
@@ -175,12 +173,7 @@ T = TypeVar("T")
 class Database:
     """A database and its address for messages; every method raises a `StoreError` for whatever goes wrong with it.
 
-    Args:
-        engine: the database.
-        where: its address, for people.
-        file: its file, which is checked before and after everything else; None for a server.
-        schema: where on a server the tables are; None leaves it to the server.
-        retries: what is done where a server's transaction fails.
+    `file` is checked before whatever is written, and None for a server. Without a `schema` the server chooses one.
     """
 
     def __init__(
@@ -196,18 +189,14 @@ class Database:
         self.file = file
         self.schema = schema
         self.is_sqlite = engine.dialect.name == "sqlite"
-        self._retries = retries or Retries(silent=None)
-        event.listen(engine, "after_cursor_execute", lambda *_: self._retries.answered())
+        self._retries = retries or Retries()
         self._inserts = RowInserts() if self.is_sqlite else ArrayInserts()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection to read from. A server that is away is waited for, but not once the block has begun."""
-        with store_errors(self.where):
-            if self.file:
-                self.file.check()
-            with self._retries.carry_out(self.engine.connect) as connection:
-                yield connection
+        with store_errors(self.where), self._retries.carry_out(self.engine.connect) as connection:
+            yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -223,16 +212,32 @@ class Database:
                 return work(connection)
 
         with store_errors(self.where):
-            if self.file:
-                self.file.check()
             return self._retries.carry_out(once)
+
+    def all(self, query: Select[*tuple[Any, ...]]) -> Sequence[Row[*tuple[Any, ...]]]:
+        """The rows that a query gives."""
+        return self.read(lambda connection: connection.execute(query).all())
+
+    def scalar(self, query: Select[T]) -> T | None:
+        """The first column of the first row that a query gives; None without a row."""
+        return self.read(lambda connection: connection.execute(query).scalar())
+
+    def lookup(
+        self, query: Select[*tuple[Any, ...]], column: ColumnElement[Any], keys: Iterable[Any]
+    ) -> Iterator[Row[*tuple[Any, ...]]]:
+        """The rows that a query gives with one of these keys in a column, of however many."""
+        for some in in_chunks(keys):
+            yield from self.all(query.where(column.in_(some)))
+
+    def execute(self, statement: Executable, *, patient: bool = True) -> None:
+        """Carry out one statement as by `write`."""
+        self.write(lambda connection: connection.execute(statement), patient=patient)
 
     def write(self, work: Callable[[Connection], T], *, patient: bool = True) -> T:
         """Do some writing in one transaction, and again in another one where a server broke it off.
 
-        Args:
-            work: is harmless when it is done twice, since a commit may have happened though nobody heard of it.
-            patient: False for what is done again soon anyway: a lost connection isn't waited for.
+        It must be harmless when it is done twice, since a commit may have happened though nobody heard of it. A lost
+        connection isn't waited for where nobody is `patient`, as it is done again soon anyway.
         """
 
         def once() -> T:
@@ -244,8 +249,6 @@ class Database:
 
     def close(self) -> None:
         """Close all connections; the next use opens new ones."""
-        if self.file and self.file.moved():
-            self._empty_log()
         self.engine.dispose()
         if self.file:
             self.file.forget()
@@ -283,16 +286,6 @@ class Database:
             self.file.check()
         with self.engine.execution_options(writes=True).begin() as connection:
             yield connection
-        if self.file:
-            self.file.check()  # what was written to a file that is gone isn't stored
-            self.file.remember_log()
-
-    def _empty_log(self) -> None:
-        """Put what stands in the log into a file that was moved, since SQLite doesn't and would look for it there."""
-        with suppress(SQLAlchemyError, sqlite3.Error), self.engine.connect() as connection:
-            raw = connection.connection.driver_connection
-            if raw is not None:
-                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def in_chunks(items: Iterable[T]) -> Iterator[list[T]]:
@@ -302,11 +295,7 @@ def in_chunks(items: Iterable[T]) -> Iterator[list[T]]:
 
 
 def store_address(where: str | Path | None) -> str:
-    """The URL or the path of the SQLite file that was given, else that of the environment, else a folder here.
-
-    Raises:
-        ConfigError: it is the address of another kind of database, or empty.
-    """
+    """The URL or the path of the SQLite file that was given, else that of the environment, else a folder here."""
     given = str(where if where is not None else os.environ.get(VARIABLE) or FOLDER)
     if not given.removeprefix(SQLITE).strip():
         raise ConfigError(f"the store {given!r} names no place: give {KINDS_OF_STORES}")
@@ -332,17 +321,9 @@ def open_database(
 ) -> Database:
     """Open the database at an address that `store_address` gave; its tables may not be there yet.
 
-    Args:
-        address: a URL or a path.
-        create: make the folder of a SQLite file if it isn't there, with a `.gitignore`: it holds customers' texts.
-        timeout: seconds to wait for another writer's transaction.
-        read_only: it may only be read, as on a read-only file system; None finds out.
-        retries: what is done where a server's transaction fails.
-        told: is called with what the user should know.
-
-    Raises:
-        NotStoredError: it isn't there, and isn't to be made.
-        StoreError: it can't be opened.
+    Where it isn't there, `create` makes its folder, with a `.gitignore`, since it holds customers' texts. `timeout` are
+    seconds to wait for another writer's transaction; whether it can only be read is found out where `read_only` is
+    None.
     """
     if "://" in address:
         where = shown(address)

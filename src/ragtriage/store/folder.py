@@ -4,8 +4,6 @@
 which only the driver writes. `summary.json` is there while the run is complete: what it amounts to, and its parts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import defaultdict
@@ -28,12 +26,24 @@ from ragtriage.runs.case_row import FACTS, CaseRow, CaseText, Columns, content_h
 from ragtriage.runs.evaluation_config import ARITHMETIC
 from ragtriage.runs.manifest import CommittedPart, Manifest
 from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, CountedPart, RejectedRow, Run, RunInfo, State
-from ragtriage.store.layout import Duplicate, PlacedPart, find_duplicates, laid_out, rejected_rows, starts
 from ragtriage.store.lease import worked_on
-from ragtriage.store.part_file import columns_of, read_cases, read_ids, read_numbers, read_rejected, read_scores
+from ragtriage.store.part_file import (
+    Duplicate,
+    PlacedPart,
+    columns_of,
+    find_duplicates,
+    laid_out,
+    read_cases,
+    read_ids,
+    read_numbers,
+    read_rejected,
+    read_scores,
+    rejected_rows,
+    starts,
+)
 
 PLAN, SUMMARY, DONE, RECORDS, NOTES = "plan.json", "summary.json", "done", "records", "notes"
-FORMAT = 3
+FORMAT = 4
 AT_ONCE = 32
 """Small files that are read together."""
 T = TypeVar("T")
@@ -43,15 +53,7 @@ _NO_TEXTS = (CaseText("query", 0, None, None), CaseText("response", 0, None, Non
 
 @dataclass(frozen=True)
 class FolderPlace:
-    """One run in a folder; see `ragtriage.runs.run.Place`.
-
-    Args:
-        folder: where it lies.
-        manifest: what it is to hold.
-        parts: what it holds, by the ids of their plans.
-        info: what is known of it as a whole.
-        known_duplicates: its duplicates, if they needn't be looked for.
-    """
+    """One run in a folder; see `ragtriage.runs.run.Place`."""
 
     folder: Folder
     manifest: Manifest
@@ -271,11 +273,7 @@ def write_manifest(folder: Folder, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Folder) -> Manifest | None:
-    """The manifest of the run in a folder; None where there is none.
-
-    Raises:
-        StoreError: it can't be read, is damaged, or was written by another version.
-    """
+    """The manifest of the run in a folder; None where there is none."""
     content = folder.read(PLAN)
     if content is None:
         return None
@@ -292,23 +290,14 @@ def read_manifest(folder: Folder) -> Manifest | None:
 
 
 def commit(folder: Folder, part: CommittedPart) -> None:
-    """Make a part count, in the place of an earlier one of the same plan.
-
-    Raises:
-        StoreError: the folder can't be written.
-    """
+    """Make a part count, in the place of an earlier one of the same plan."""
     folder.write(f"{DONE}/{part.plan}.json", json.dumps(asdict(part), separators=(",", ":")).encode())
 
 
 def committed(folder: Folder, damaged: Callable[[str], None] | None = None) -> dict[str, CommittedPart]:
     """The parts that are done, by the ids of their plans.
 
-    Args:
-        folder: where the run lies.
-        damaged: called with a sentence for each that can't be read, which is left out; None: it is raised.
-
-    Raises:
-        StoreError: one can't be read or is damaged.
+    `damaged` is called with a sentence for each that can't be read, which is left out; without it an error is raised.
     """
     names = [name for name in folder.names(DONE) if name.endswith(".json")]
     with ThreadPoolExecutor(AT_ONCE) as threads:
@@ -336,11 +325,7 @@ def orphans(folder: Folder, parts: Iterable[CommittedPart]) -> Sequence[str]:
 
 
 def read_summary(folder: Folder) -> Mapping[str, Any] | None:
-    """What a complete run amounts to, with its parts; None where it isn't complete.
-
-    Raises:
-        StoreError: it can't be read, or is damaged.
-    """
+    """What a complete run amounts to, with its parts; None where it isn't complete."""
     try:
         found: dict[str, Any] | None = json.loads(folder.read(SUMMARY) or b"null")
         if found is None:
@@ -348,7 +333,7 @@ def read_summary(folder: Folder) -> Mapping[str, Any] | None:
         parts = [CommittedPart.from_json(one) for one in found["parts"]]
         sound = found["state"] == FINISHED
         for one in (Duplicate(*told) for told in found["duplicates"]):
-            sound &= 0 <= one.position < parts[one.part].cases and 0 <= one.first_part <= one.part
+            sound &= 0 <= one.position < parts[one.part].cases and one.part >= 0
         if sound:
             return found | {"parts": parts}
     except (ValueError, LookupError, TypeError, AttributeError):
@@ -357,11 +342,7 @@ def read_summary(folder: Folder) -> Mapping[str, Any] | None:
 
 
 def is_run_folder(address: str) -> bool:
-    """Whether an address names a folder in which a run was begun; a database's URL names none.
-
-    Raises:
-        StoreError: it can't be looked at.
-    """
+    """Whether an address names a folder in which a run was begun; a database's URL names none."""
     scheme, sign, _ = address.partition(REMOTE)
     if sign and scheme not in FILESYSTEMS:
         return False
@@ -369,16 +350,7 @@ def is_run_folder(address: str) -> bool:
 
 
 def open_folder(address: str, listed_as: RunInfo | None = None) -> Run:
-    """Open the run in a folder to read it, also one that isn't complete.
-
-    Args:
-        address: the folder, a path or URL.
-        listed_as: the run of a store whose records lie there.
-
-    Raises:
-        NotStoredError: there is none.
-        StoreError: it can't be read.
-    """
+    """Open the run in a folder to read it, also one that isn't complete."""
     folder = folder_at(address)
     manifest = read_manifest(folder)
     if manifest is None:
@@ -456,12 +428,7 @@ def _info(
 
 
 def write_summary(place: FolderPlace, numbers: Mapping[str, Any]) -> None:
-    """Write what a complete run amounts to; see `read_summary`.
-
-    Args:
-        place: the run, all of whose parts are done.
-        numbers: its means, intervals and the like.
-    """
+    """Write what a complete run amounts to; see `read_summary`."""
     info = place.info
     told = {name: getattr(info, name) for name in ("state", "finished", "rows", "done", "failed", "rejected")}
     told["duplicates"] = [[getattr(one, name) for name in Duplicate.__slots__] for one in place.duplicates]

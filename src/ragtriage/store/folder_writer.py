@@ -1,7 +1,5 @@
 """Writing a run in a folder: its manifest, its parts, and in the end what it amounts to."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,6 +11,8 @@ from ragtriage.core.case import Case, Record
 from ragtriage.core.files import Folder
 from ragtriage.readers import Rejected
 from ragtriage.readers.case_rows import made_up_id
+from ragtriage.readers.files import ByteRange
+from ragtriage.readers.json_files import without_line
 from ragtriage.runs.case_row import CaseHeading, CaseRow
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.manifest import CommittedPart, Manifest, PartPlan, now
@@ -20,20 +20,11 @@ from ragtriage.runs.run import FINISHED, Run
 from ragtriage.runs.summary import Tally
 from ragtriage.runs.tally import tally_of
 from ragtriage.store.folder import SUMMARY, counts_of, file_of, folder_place, write_summary
-from ragtriage.store.layout import Duplicate
-from ragtriage.store.part_file import PartFile, checksum
+from ragtriage.store.part_file import EARLIER, Duplicate, PartFile, checksum
 
 
 class FolderWriter:
-    """Gathers one part, in the order of the input; nothing counts before `ragtriage.store.folder.commit`.
-
-    Args:
-        folder: where the run lies.
-        manifest: the run's.
-        plan: which part.
-        attempt: in the name of its file, so that no two attempts write the same.
-        has_ids: whether ids stand in the input.
-    """
+    """Gathers one part, in the order of the input; nothing counts before `ragtriage.store.folder.commit`."""
 
     def __init__(self, folder: Folder, manifest: Manifest, plan: PartPlan, attempt: str, *, has_ids: bool) -> None:
         self._folder, self._plan, self._attempt, self._has_ids = folder, plan, attempt, has_ids
@@ -50,13 +41,12 @@ class FolderWriter:
     def todo(self, rows: Iterable[tuple[int, Case | Rejected]]) -> Iterator[Case]:
         """The cases of the part, read lazily; what can't be used is gathered.
 
-        Args:
-            rows: all rows with their numbers, from 1.
+        Rows come with their numbers, from 1.
         """
         for number, row in rows:
             self._rows = number
             if isinstance(row, Rejected):
-                self._rejected.append(row)
+                self._rejected.append(replace(row, reason=self._in_any_part(row)))
                 continue
             made_up = not self._has_ids or row.id == made_up_id(row.query, row.sources, row.response, row.history)
             self._places[row.id] = self._cases, number, made_up
@@ -79,15 +69,10 @@ class FolderWriter:
         self._cases = self.done
         return left
 
-    def written(self, lines: int, left: int, probe: str, spent: Amount, tally: Tally) -> CommittedPart:
+    def written(self, left: int, probe: str, spent: Amount, tally: Tally) -> CommittedPart:
         """Write the file; what is to be committed.
 
-        Args:
-            lines: of a part of a JSONL file; else 0.
-            left: cases that were left out.
-            probe: of the processor's arithmetic.
-            spent: on the part.
-            tally: has counted its cases.
+        `left` cases were left out.
         """
         self._file.reject(self._rejected)
         content = self._file.whole()
@@ -96,7 +81,6 @@ class FolderWriter:
             name=f"{self._plan.id}-{self._attempt}",
             checksum=checksum(content),
             rows=self._rows,
-            lines=lines,
             cases=self._cases,
             failed=self._failed,
             rejected=len(self._rejected),
@@ -110,6 +94,13 @@ class FolderWriter:
         )
         self._folder.write_from(file_of(part), content)
         return part
+
+    def _in_any_part(self, row: Rejected) -> str:
+        """Why a row can't be used, without numbers that count from where the part begins."""
+        if row.twin_of is not None:
+            return row.reason.replace(f"row {row.twin_of}", EARLIER, 1)
+        in_lines = isinstance(self._plan.part, ByteRange) and row.line is not None
+        return without_line(row.reason, row.line or 0) if in_lines else row.reason
 
     def close(self) -> None:
         """Let go what was gathered."""

@@ -1,31 +1,40 @@
-"""Deleting texts while scores stay."""
+"""Deleting texts while scores stay, in a store and in a folder.
 
-from __future__ import annotations
+Parts of a folder are never changed: each is written anew under a name of its own and committed in the place of the old
+one, which is deleted in the end. A call that is killed leaves a sound run, and the same call ends what it began.
+"""
 
+import secrets
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from itertools import islice
-from typing import Any
+from tempfile import SpooledTemporaryFile
+from typing import Any, BinaryIO, cast
 
 from sqlalchemy import Connection, Insert, delete, or_, select, update
 
 from ragtriage.core.case import Record
 from ragtriage.core.errors import NotStoredError, StoreError
+from ragtriage.core.files import open_input
 from ragtriage.core.questions import Question
 from ragtriage.core.steps import Step
 from ragtriage.judges.wrappers import AnswerKeys
 from ragtriage.metrics import METRICS, metric_named
 from ragtriage.metrics.custom_metrics import needs_in
 from ragtriage.planning.levels import StepQuestions, plan, questions_for
-from ragtriage.runs.case_row import digest
+from ragtriage.runs.case_row import FACTS, WHOLE, digest
 from ragtriage.runs.codec import DELETED, without_texts
-from ragtriage.runs.run import Run
+from ragtriage.runs.evaluation_config import config_of
+from ragtriage.runs.manifest import CommittedPart
+from ragtriage.runs.run import FINISHED, Run
+from ragtriage.runs.tally import SlicedTally, tally_of
 from ragtriage.store.answers import open_answers
 from ragtriage.store.database import Database, in_chunks
-from ragtriage.store.folder import folder_of
-from ragtriage.store.folder_forgetting import forget_in_folder
-from ragtriage.store.lease import Lease
+from ragtriage.store.folder import FolderPlace, commit, file_of, folder_of, open_folder, orphans, write_summary
+from ragtriage.store.lease import FolderLease, Lease
+from ragtriage.store.part_file import IN_MEMORY, checksum, columns_of
 from ragtriage.store.schema import (
     answers,
     case_texts,
@@ -40,6 +49,104 @@ from ragtriage.store.schema import (
     windows,
 )
 from ragtriage.store.store_file import store_errors
+
+
+def folder_cases_with_texts(place: FolderPlace, case_ids: Collection[str] | None = None) -> int:
+    """Of how many cases a folder still holds what was said of them; of these only, if they are named."""
+    if case_ids is None:
+        return place.starts[-1] - place.texts_deleted()[1]
+    wanted = set(case_ids)
+    return sum(row.content is not None and row.id in wanted for row in place.read(FACTS))
+
+
+def forget_in_folder(address: str, case_ids: Collection[str] | None = None) -> int:
+    """Delete the texts, components, explanations and causes of failures that a folder holds of its cases.
+
+    What isn't in it isn't touched: the input, reports, exports. Afterwards texts of these cases aren't read in the
+    input either. With all cases also go why rows couldn't be used; in any case the parts that nobody committed.
+
+    Gives how many cases were forgotten.
+    """
+    folder = _opened(address).folder
+    with FolderLease(folder):
+        place = _opened(address)
+        before = place.texts_deleted()[1]
+        wanted = None if case_ids is None else frozenset(map(digest, case_ids))
+        parts = dict(place.parts)
+        for at, one in enumerate(place.placed):
+            if wanted is None or any(row.id_digest in wanted for row in place.read_part(at, FACTS)):
+                parts[one.plan.id] = _rewritten(place, at, wanted)
+                commit(folder, parts[one.plan.id])
+        again = replace(place, parts=parts)
+        if place.info.state == FINISHED:
+            write_summary(again, tally_of(Run(again), config_of(again.info)).summary().as_json())
+        for name in orphans(folder, parts.values()):
+            folder.delete(name)
+        return again.texts_deleted()[1] - before
+
+
+def _opened(address: str) -> FolderPlace:
+    return cast("FolderPlace", open_folder(address).place)
+
+
+def _rewritten(place: FolderPlace, at: int, wanted: frozenset[bytes] | None) -> CommittedPart:
+    """Write a part without the texts of these cases, under another name; what is to be committed."""
+    old, folder = place.placed[at].part, place.folder
+    new = replace(old, name=f"{old.plan}-{secrets.token_hex(4)}")
+    with closing(cast("BinaryIO", SpooledTemporaryFile(max_size=IN_MEMORY))) as file:
+        forgotten = _copy(place, old, wanted, file)
+        new = replace(new, checksum=checksum(file), forgotten=forgotten)
+        folder.write_from(file_of(new), file)
+    return replace(new, counts=_counts(place, at, new))
+
+
+def _copy(place: FolderPlace, old: CommittedPart, wanted: frozenset[bytes] | None, file: BinaryIO) -> int:
+    """Copy a part without the texts of these cases; of how many it holds none then."""
+    import pyarrow as pa  # noqa: PLC0415  # an extra
+    import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
+
+    forgotten = 0
+    try:
+        with (
+            open_input(place.folder.at(file_of(old))) as source,
+            pq.ParquetFile(source) as part,
+            pq.ParquetWriter(file, part.schema_arrow, compression="zstd") as writer,
+        ):
+            for group in range(part.num_row_groups):
+                rows = part.read_row_group(group, use_threads=False).to_pylist()
+                for row in rows:
+                    if row["position"] is None:
+                        row["reason"] = DELETED if wanted is None else row["reason"]
+                        continue
+                    if wanted is None or row["id_digest"] in wanted:
+                        _forget_row(row, place.manifest.metrics)
+                    forgotten += row["content"] is None
+                writer.write_table(pa.Table.from_pylist(rows, part.schema_arrow))
+    except (OSError, pa.ArrowException) as error:
+        raise StoreError(f"{place.folder.at(file_of(old))} can't be read: {error}") from error
+    return forgotten
+
+
+def _forget_row(row: dict[str, Any], metrics: Collection[str]) -> None:
+    row["steps"] = without_texts(row["steps"])
+    row["content"] = None  # so that nobody takes the case of the input for it
+    if "texts" in row:
+        row["texts"] = None
+    for name in metrics:
+        _, reason, failed, *_ = columns_of(name)
+        # what a judge or a metric of the user's own says may quote the case
+        if row[reason] is not None and (row[failed] or not metric_named(name)):
+            row[reason] = DELETED
+
+
+def _counts(place: FolderPlace, at: int, new: CommittedPart) -> Mapping[str, Any]:
+    """What was counted with a part, counted again."""
+    again = replace(place, parts={**place.parts, new.plan: new})
+    tally = SlicedTally(config_of(place.info))
+    for row in again.read_part(at, WHOLE):
+        tally.add(row.record())
+    return tally.whole.counts()
+
 
 PORTION = 50
 """Cases that are forgotten in one transaction."""
@@ -56,17 +163,11 @@ def cases_with_texts(database: Database, run: int) -> list[str]:
     queries = (case_texts.c.run == cases.c.run) & (case_texts.c.position == cases.c.position)
     queries &= (case_texts.c.role == "query") & case_texts.c.hash.is_not(None)
     wanted = select(cases.c.id).join(case_texts, queries).where(cases.c.run == run).order_by(cases.c.position)
-    with database.reading() as connection:
-        return list(connection.execute(wanted).scalars())
+    return [row.id for row in database.all(wanted)]
 
 
 def held_elsewhere(database: Database, chosen: Mapping[int, Iterable[str]]) -> dict[int, int]:
-    """Cases beside the chosen ones that say some of the same, sources apart: run → how many.
-
-    Args:
-        database: the store.
-        chosen: run → the ids of its chosen cases.
-    """
+    """Cases beside the chosen ones that say some of the same, sources apart: run → how many."""
     places: set[tuple[int, int]] = set()
     with database.reading() as connection:
         for run, ids in chosen.items():
@@ -169,17 +270,13 @@ def _steps(run: Run, also: Sequence[Step]) -> tuple[Step, ...]:
 def _remembered(database: Database) -> list[Any]:
     """(Kind, fingerprint, trial) of all answers that are remembered."""
     columns = (answers.c.kind, answers.c.fingerprint, answers.c.trial)
-    with database.reading() as connection:
-        return [tuple(row) for row in connection.execute(select(*columns).distinct())]
+    return [tuple(row) for row in database.all(select(*columns).distinct())]
 
 
 def delete_runs(database: Database, numbers: Sequence[int]) -> None:
     """Delete runs whose texts were forgotten, with all their rows and notes.
 
     Of a window it stays known which cases it held, so that its watch judges none of them again.
-
-    Raises:
-        StoreError: one of them is being written, or this user may not.
     """
     with ExitStack() as stack:
         for number in numbers:
@@ -200,14 +297,10 @@ def delete_runs(database: Database, numbers: Sequence[int]) -> None:
 
 def _chosen(database: Database, run: Run, case_ids: Collection[str] | None) -> list[str]:
     """Those of these cases that a run has; all of them, if None."""
-    mine = cases.c.run == run.number
-    found: list[str] = []
-    with database.reading() as connection:
-        if case_ids is None:
-            return list(connection.execute(select(cases.c.id).where(mine).order_by(cases.c.position)).scalars())
-        for some in in_chunks(map(digest, dict.fromkeys(case_ids))):
-            found += connection.execute(select(cases.c.id).where(mine, cases.c.id_digest.in_(some))).scalars()
-    return found
+    mine = select(cases.c.id).where(cases.c.run == run.number)
+    if case_ids is None:
+        return [row.id for row in database.all(mine.order_by(cases.c.position))]
+    return [row.id for row in database.lookup(mine, cases.c.id_digest, map(digest, dict.fromkeys(case_ids)))]
 
 
 @contextmanager
@@ -306,15 +399,14 @@ def _delete_unheld(connection: Connection, database: Database, keys: Sequence[by
 def _clean(database: Database) -> None:
     """Take out what no case holds any more, and every byte of it; also what an earlier call that was killed left."""
     unclean = meta.c.key == UNCLEAN_KEY
-    with database.reading() as connection:
-        if connection.execute(select(meta.c.key).where(unclean)).first() is None:
-            return
+    if database.scalar(select(meta.c.key).where(unclean)) is None:
+        return
     delete_unheld_texts(database)
     if database.is_sqlite:
         with store_errors(database.where), database.engine.connect() as connection:
             raw: Any = connection.connection.driver_connection
             _write_anew(raw, database.where)
-    database.write(lambda connection: connection.execute(delete(meta).where(unclean)))
+    database.execute(delete(meta).where(unclean))
 
 
 def delete_unheld_texts(database: Database) -> None:

@@ -1,28 +1,31 @@
-"""Who may write a run: one process at a time, known by its heartbeat, which is a row's or a file's."""
+"""Who may write a run: one process at a time, known by its heartbeat, which is a row's or a file's.
 
-from __future__ import annotations
+And who asks a question: it is claimed, so that two evaluations that share a store don't pay for the same answer. A test
+session holds such a claim too, on what one process at a time does (`exclusive`).
+"""
 
 import json
 import os
-import platform
 import re
 import secrets
 import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select, update
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.files import Folder
-from ragtriage.store.database import Database
-from ragtriage.store.schema import runs
+from ragtriage.runs.case_row import digest
+from ragtriage.store.database import Database, in_chunks
+from ragtriage.store.schema import answers, claims, runs
 
 STALE = 60.0
 """Seconds without a heartbeat after which a run may be taken over."""
@@ -32,13 +35,12 @@ BEAT, FOLDER_BEAT = 15.0, 10.0
 
 
 def here() -> str:
-    """Where this process runs: the machine's name and, after a space, what no other set of process numbers has.
-
-    The latter is left out where it can't be told. A name alone says little: containers and cloned machines share it,
-    and process numbers mean something else in each.
-    """
-    name, mark = socket.gethostname(), _numbers_are_of()
-    return f"{name} {mark}" if mark else name
+    """Where this process runs: the machine's name and, after a space, which start of it; elsewhere its address."""
+    try:
+        mark = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        mark = f"{uuid.getnode():x}"
+    return f"{socket.gethostname()} {mark}"
 
 
 def host_of(place: str | None) -> str:
@@ -46,50 +48,17 @@ def host_of(place: str | None) -> str:
     return place.partition(" ")[0] if place else "an unknown machine"
 
 
-def surely_dead(place: str | None, pid: int | None, own: str | None = None) -> bool:
-    """Whether a process is dead beyond doubt; else only its missing signs of life can say so.
-
-    Args:
-        place: where it runs, as `here` said there.
-        pid: its number there.
-        own: where this process runs; by default `here()`.
-    """
-    return place is not None and " " in place and place == (own or here()) and not alive(pid)
-
-
-def _numbers_are_of() -> str:
-    """What names the set of process numbers that this process has its own from; empty where that can't be told."""
-    if platform.system() == "Darwin":
-        return f"{uuid.getnode():x}"
-    try:
-        if Path("/proc/self").readlink() != Path(str(os.getpid())):
-            return ""  # these are the numbers of another set
-        kernel = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{kernel}/{Path('/proc/self/ns/pid').stat().st_ino}"
-    except (OSError, ValueError):
-        return ""
-
-
-def alive(pid: int | None) -> bool:
-    """Whether a process that has its number from the same set as this one lives; True where that can't be told."""
-    if os.name == "nt" or pid is None:
-        return True  # on Windows there is no harmless way to ask; the heartbeat decides
+def surely_dead(place: str | None, pid: int | None) -> bool:
+    """Whether a process, by `here` there and its number, is dead; else only its missing signs of life can say so."""
+    if place != here() or pid is None or os.name == "nt":  # on Windows there is no harmless way to ask
+        return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
+        return True
+    except OSError:  # it is another user's
         return False
-    except OSError:
-        return True  # it is another user's
-    return not _ended(pid)
-
-
-def _ended(pid: int) -> bool:
-    """Whether a process was killed and its parent hasn't taken note of it yet; False where that can't be told."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return False
-    return state in {"Z", "X"}
+    return False
 
 
 class LeaseLostError(StoreError):
@@ -121,16 +90,12 @@ class Lease:
         """Take the run, inside a writing transaction, in one statement: of several that try, one does.
 
         A run whose writer gave no heartbeat for a minute, or whose process is surely dead, is taken over.
-
-        Raises:
-            StoreError: there is no such run.
-            RunBusyError: another process is writing it.
         """
         mine, now = runs.c.number == self.run, database.time()
         holder = connection.execute(select(runs.c.owner, runs.c.owner_host, runs.c.owner_pid).where(mine)).one_or_none()
         if holder is None:
             raise StoreError(f"there is no run {self.run}")
-        dead = holder.owner if surely_dead(holder.owner_host, holder.owner_pid, self.host) else None
+        dead = holder.owner if surely_dead(holder.owner_host, holder.owner_pid) else None
         free = or_(runs.c.owner.is_(None), runs.c.owner.in_([self.owner, dead or self.owner]))
         own = {"owner": self.owner, "owner_host": self.host, "owner_pid": self.pid, "heartbeat": now}
         taking = update(runs).where(mine, or_(free, func.coalesce(runs.c.heartbeat, 0.0) < now - STALE)).values(**own)
@@ -140,11 +105,7 @@ class Lease:
             raise RunBusyError(self.run, pid, host, since or 0.0)
 
     def renew(self, connection: Connection, database: Database, **values: Any) -> None:
-        """Give a heartbeat, and set further columns of the run with it.
-
-        Raises:
-            LeaseLostError: another process took the run over in the meantime.
-        """
+        """Give a heartbeat, and set further columns of the run with it."""
         mine = (runs.c.number == self.run) & (runs.c.owner == self.owner)
         done = connection.execute(update(runs).where(mine).values(heartbeat=database.time(), **values))
         if done.rowcount == 0:
@@ -221,8 +182,7 @@ class LifeSign:
     def dead(self, age: float | None) -> bool:
         """Whether it is gone.
 
-        Args:
-            age: seconds since the sign was written; None if it is gone.
+        `age` are the seconds since the sign was written; None if it is gone.
         """
         return age is None or age > STALE or surely_dead(self.host, self.pid)
 
@@ -233,13 +193,7 @@ class FolderLease:
     A command without a share works alone. Commands with shares work beside each other if these are different ones of
     the same number. Times are told by the clock of what keeps the folder, so that no machine's own clock matters.
 
-    Args:
-        folder: where the run lies.
-        suffix: `-2-of-16` for the second share of sixteen; "" for all parts.
-        beat: seconds between two signs of life.
-
-    Raises:
-        StoreError: another command works on the same parts.
+    `suffix` is `-2-of-16` for the second share of sixteen.
     """
 
     def __init__(self, folder: Folder, suffix: str = "", beat: float = FOLDER_BEAT) -> None:
@@ -355,3 +309,175 @@ def _beside(one: str, other: str) -> bool:
 def _share(name: str) -> tuple[int, int] | None:
     found = _NAME.fullmatch(name)
     return (int(found["which"]), int(found["of"])) if found and found["of"] else None
+
+
+LONGEST = 3600.0
+"""Seconds after which a claim lapses though its owner lives, so that nobody waits for ever."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
+"""Seconds between two looks whether a lock is free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a claim."""
+
+    party: str
+    """The processes that it belongs to, such as those of one test session; empty if it was given none."""
+    host: str
+    """Where it runs; see `ragtriage.store.lease.here`."""
+    pid: int
+    since: float
+    """Seconds since its last sign of life."""
+
+
+class QuestionLocks:
+    """The questions that one process asks, claimed by the keys of their answers.
+
+    A claim lapses when its owner gave no sign of life for a minute, or is a process that is surely dead.
+    Every method raises a `StoreError` where the store can't be read or written.
+
+    `party` are processes that belong together: see `Holder`.
+    """
+
+    def __init__(self, database: Database, *, party: str = "") -> None:
+        self._database = database
+        self._owner = f"{party}:{secrets.token_hex(8)}" if party else secrets.token_hex(8)
+        self._host, self._pid = here(), os.getpid()
+        self._insertion = database.upsert(claims, replace=False)
+        self._held: set[bytes] = set()
+        self._heartbeat: Heartbeat | None = None
+
+    def claim(self, keys: Sequence[bytes]) -> Collection[bytes]:
+        """Claim what nobody has claimed or answered, all of it in one transaction.
+
+        Gives the keys that are claimed now and weren't before, by anybody; ask these, then wait for the others.
+        """
+        free = set(keys) - self._held
+        dead, taken = self._database.read(lambda connection: self._taken(connection, free))
+        free -= taken
+        if not free:
+            return ()
+        claimed = self._database.write(lambda connection: self._claim(connection, sorted(free), dead))
+        self._held |= claimed
+        if self._held and self._heartbeat is None:
+            self._heartbeat = Heartbeat(self._beat)
+        return claimed
+
+    def answered(self, connection: Connection, keys: Collection[bytes]) -> None:
+        """Give up the claims of what is answered, in the transaction that keeps the answers; see `forget`."""
+        self._delete(connection, self._held & set(keys))
+
+    def forget(self, keys: Collection[bytes]) -> None:
+        """Hold these no more; call it when the transaction that gave them up is committed."""
+        self._held -= set(keys)
+
+    def release(self, keys: Collection[bytes]) -> None:
+        """Give up the claims of what isn't going to be answered."""
+        mine = self._held & set(keys)
+        if mine:
+            self._held -= mine
+            self._database.write(lambda connection: self._delete(connection, mine))
+
+    def holder(self, key: bytes) -> Holder | None:
+        """Who has claimed a key; None if nobody has."""
+        known = select(claims, (self._database.time() - claims.c.heartbeat).label("silent")).where(claims.c.key == key)
+        if not (rows := self._database.all(known)):
+            return None
+        (row,) = rows
+        return Holder(row.owner.rpartition(":")[0], row.owner_host, row.owner_pid, row.silent)
+
+    def close(self) -> None:
+        """Give up all claims, as far as the store can be written; what is left lapses."""
+        if self._heartbeat:
+            self._heartbeat.stop()
+            self._heartbeat = None
+            self._held.clear()
+            mine = delete(claims).where(claims.c.owner == self._owner)
+            with suppress(StoreError):
+                self._database.execute(mine, patient=False)
+
+    def _taken(self, connection: Connection, keys: Collection[bytes]) -> tuple[list[str], set[bytes]]:
+        """Owners whose processes are gone, and those of these keys that others hold."""
+        dead, taken = self._dead_owners(connection), set()
+        for some in in_chunks(keys):
+            here = and_(claims.c.key.in_(some), claims.c.owner.not_in(dead), ~self._lapsed())
+            taken |= set(connection.execute(select(claims.c.key).where(here)).scalars())
+        return dead, taken
+
+    def _claim(self, connection: Connection, keys: Sequence[bytes], dead: Sequence[str]) -> set[bytes]:
+        """Those of these keys that are claimed now; one that was claimed by a try before counts too."""
+        claimed: set[bytes] = set()
+        for some in in_chunks(keys):
+            here = and_(claims.c.key.in_(some), or_(claims.c.owner.in_(dead), self._lapsed()))
+            connection.execute(delete(claims).where(here))
+            mine = self._insert(connection, some)
+            # only now: whoever answered a question gave up its claim in the transaction that kept the answer
+            answered = set(connection.execute(select(answers.c.key).where(answers.c.key.in_(some))).scalars())
+            self._delete(connection, mine & answered)
+            claimed |= mine - answered
+        return claimed
+
+    def _insert(self, connection: Connection, keys: Sequence[bytes]) -> set[bytes]:
+        now = self._database.time()
+        mine = {"owner": self._owner, "owner_host": self._host, "owner_pid": self._pid, "since": now, "heartbeat": now}
+        connection.execute(self._insertion.values([{"key": key} | mine for key in keys]))
+        held = select(claims.c.key).where(claims.c.key.in_(keys), claims.c.owner == self._owner)
+        return set(connection.execute(held).scalars())
+
+    def _delete(self, connection: Connection, keys: Collection[bytes]) -> None:
+        for some in in_chunks(keys):
+            connection.execute(delete(claims).where(claims.c.key.in_(some), claims.c.owner == self._owner))
+
+    def _lapsed(self) -> ColumnElement[bool]:
+        now = self._database.time()
+        return or_(claims.c.heartbeat < now - STALE, claims.c.since < now - LONGEST)
+
+    def _dead_owners(self, connection: Connection) -> list[str]:
+        """Owners on this machine whose processes are gone."""
+        own = select(claims.c.owner, claims.c.owner_pid).where(claims.c.owner_host == self._host).distinct()
+        return [owner for owner, pid in connection.execute(own) if surely_dead(self._host, pid)]
+
+    def _beat(self) -> None:
+        mine = update(claims).where(claims.c.owner == self._owner).values(heartbeat=self._database.time())
+        self._database.execute(mine, patient=False)
+
+
+@contextmanager
+def exclusive(
+    database: Database,
+    what: str,
+    *,
+    party: str,
+    patience: float,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[None]:
+    """Let one process at a time do something; it ends with its process, as every claim does.
+
+    Args:
+        database: where the claim stands.
+        what: is done by one process at a time, in a few words.
+        party: the processes that this one belongs to: one of them is waited for as long as it lives.
+        patience: seconds that another party is waited for.
+        sleep: waits.
+    """
+    locks, key = QuestionLocks(database, party=party), digest(f"exclusive\0{what}")
+    waited, pause = 0.0, FIRST_PAUSE
+    try:
+        while not locks.claim([key]):
+            holder = locks.holder(key)
+            if holder and holder.party != party and waited >= patience:
+                raise StoreError(_held_up(what, holder))
+            sleep(pause)
+            waited += pause
+            pause = min(2 * pause, LONGEST_PAUSE)
+        yield
+    finally:
+        locks.close()
+
+
+def _held_up(what: str, holder: Holder) -> str:
+    return (
+        f"{what} is being done by process {holder.pid} on {host_of(holder.host)} (last sign of life "
+        f"{max(0.0, holder.since):.0f} seconds ago): wait until it ends, or stop it"
+    )

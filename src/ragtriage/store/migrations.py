@@ -6,7 +6,7 @@ others find them. On a server only the owner of the tables may change them; ever
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, func, inspect, select, text
@@ -17,18 +17,23 @@ from ragtriage.store.postgresql import Told, default_schema, encoding_of, has_sc
 from ragtriage.store.schema import (
     SCHEMA_VERSION,
     VERSION_KEY,
+    alarms,
     answers,
     case_texts,
     cases,
     claims,
     detectors,
+    judged,
     meta,
     metadata,
+    outbox,
     readings,
     rejected,
     runs,
     scores,
     tickets,
+    watches,
+    windows,
 )
 from ragtriage.store.schema import texts as texts_table
 from ragtriage.store.store_file import ELSEWHERE
@@ -37,24 +42,14 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
 
 
-Migration = Callable[[Connection, Database], None]
+Migration = Callable[[Connection], None]
 
 
 def prepare(database: Database, *, initialise: bool = False, told: Told = lambda _: None) -> str:
     """Make the tables in an empty database, or bring those of an earlier version up to date.
 
-    Args:
-        database: the store.
-        initialise: also make the schema of a server; else one that isn't there is told.
-        told: is called with what is done that takes a while.
-
-    Returns:
-        The version that was found, empty where there were no tables.
-
-    Raises:
-        NotStoredError: a server has no such schema.
-        StoreError: the tables are another program's or of a later version, or this user may not change them.
-        ConfigError: a server's database can't hold every text.
+    With `initialise` the schema of a server is made too. Gives the version that was found, empty where there were no
+    tables.
     """
     if not initialise:
         found = database.read(lambda connection: _version(connection, database))
@@ -82,7 +77,7 @@ def _prepare(connection: Connection, database: Database, *, initialise: bool, to
         return ""
     if found == SCHEMA_VERSION:
         return found
-    if found not in _VERSIONS:
+    if found not in MIGRATIONS:
         raise StoreError(
             f"the store {database.where} was written by another version of ragtriage (its schema has version "
             f"{found or 'unknown'}, this program knows {SCHEMA_VERSION}): use the version that wrote it, or "
@@ -94,8 +89,8 @@ def _prepare(connection: Connection, database: Database, *, initialise: bool, to
             f"and {user_of(connection)} may not change them: ask the owner: ragtriage store migrate"
         )
     told(f"bringing the store {database.where} from version {found} to {SCHEMA_VERSION}")
-    for migration in MIGRATIONS[_VERSIONS.index(found) :]:
-        migration(connection, database)
+    for version in range(int(found), int(SCHEMA_VERSION)):
+        MIGRATIONS[str(version)](connection)
     connection.execute(database.upsert(meta), {"key": VERSION_KEY, "value": SCHEMA_VERSION})
     return found
 
@@ -130,11 +125,7 @@ def _require_create(connection: Connection, database: Database) -> None:
 
 
 def require_owner(database: Database, what: str) -> None:
-    """Refuse what only the owner of a server's tables may do; everybody may do it with a file.
-
-    Raises:
-        StoreError: this user isn't the owner; says who has to be asked.
-    """
+    """Refuse what only the owner of a server's tables may do; everybody may do it with a file."""
 
     def refused(connection: Connection) -> str | None:
         return None if owns(connection, meta.name, database.schema) else user_of(connection)
@@ -144,77 +135,9 @@ def require_owner(database: Database, what: str) -> None:
         raise StoreError(f"only the owner of the tables of {database.where} may {what}: ask the owner ({user} isn't)")
 
 
-def _to_version_2(connection: Connection, database: Database) -> None:
-    """Whose a run is, tokens and places beyond 32 bits, and how cases are headed, for lists of cases."""
-    named = database.named
-    big = ""
-    if not database.is_sqlite:  # SQLite's whole numbers have 64 bits, whatever they are called
-        wide = {"runs": ("tokens_in", "tokens_out"), "rejected": ("row",)}
-        wide |= dict.fromkeys(("cases", "case_texts", "scores"), ("position",))
-        for table, columns in wide.items():
-            changes = ", ".join(f'ALTER COLUMN "{column}" TYPE BIGINT' for column in columns)
-            connection.exec_driver_sql(f"ALTER TABLE {named(table)} {changes}")
-    else:
-        big = " WITHOUT ROWID"
-    for statement in (
-        f"ALTER TABLE {named('runs')} ADD COLUMN project TEXT DEFAULT '' NOT NULL",
-        f"ALTER TABLE {named('runs')} ADD COLUMN author TEXT",
-        f"CREATE INDEX runs_project ON {named('runs')} (project, number)",
-        f"CREATE INDEX scores_values ON {named('scores')} (run, metric, value, position)",
-        (
-            f"CREATE TABLE {named('readings')} (run INTEGER NOT NULL, position BIGINT NOT NULL, kind TEXT NOT NULL, "
-            "component TEXT NOT NULL, rules TEXT NOT NULL, sure BOOLEAN NOT NULL, head TEXT, "
-            f"PRIMARY KEY (run, position), FOREIGN KEY(run) REFERENCES {named('runs')} (number) ON DELETE CASCADE){big}"
-        ),
-    ):
-        connection.exec_driver_sql(statement)
-    if not database.is_sqlite:
-        _make_forget_texts(connection, database)
-
-
-def _to_version_3(connection: Connection, database: Database) -> None:
+def _to_version_3(connection: Connection) -> None:
     """Windows of a watch, its detectors and alarms; what became of scores that were sent to other tools."""
-    named, kind = database.named, " WITHOUT ROWID" if database.is_sqlite else ""
-    bytes_ = "BLOB" if database.is_sqlite else "BYTEA"
-    watch = "project TEXT NOT NULL, watch TEXT NOT NULL"
-    detector = f"{watch}, metric TEXT NOT NULL, stratum TEXT NOT NULL"
-    for statement in (
-        f"CREATE TABLE {named('watches')} ({watch}, state TEXT NOT NULL, PRIMARY KEY (project, watch)){kind}",
-        (
-            f"CREATE TABLE {named('windows')} (run INTEGER NOT NULL, {watch}, starts TEXT, ends TEXT, arrivals BIGINT "
-            "NOT NULL, drawn BIGINT NOT NULL, counted BIGINT NOT NULL, versions TEXT NOT NULL, PRIMARY KEY (run), "
-            f"FOREIGN KEY(run) REFERENCES {named('runs')} (number) ON DELETE CASCADE){kind}"
-        ),
-        f"CREATE INDEX windows_watch ON {named('windows')} (project, watch, run)",
-        (
-            f"CREATE TABLE {named('judged')} (run BIGINT NOT NULL, {watch}, starts TEXT, ends TEXT, ids {bytes_} "
-            "NOT NULL, PRIMARY KEY (run))"
-        ),
-        f"CREATE INDEX judged_watch ON {named('judged')} (project, watch, run)",
-        (
-            f"CREATE TABLE {named('detectors')} ({detector}, state TEXT NOT NULL, "
-            f"PRIMARY KEY (project, watch, metric, stratum)){kind}"
-        ),
-        (
-            f"CREATE TABLE {named('alarms')} (number BIGINT NOT NULL, {detector}, run BIGINT NOT NULL, position BIGINT "
-            "NOT NULL, closed TEXT, told TEXT NOT NULL, PRIMARY KEY (number), "
-            f"UNIQUE (run, position, metric, stratum)){kind}"
-        ),
-    ):
-        connection.exec_driver_sql(statement)
-    _make_outbox(connection, database)
-
-
-def _make_outbox(connection: Connection, database: Database) -> None:
-    named, blob = database.named, "BLOB" if database.is_sqlite else "BYTEA"
-    number = "FLOAT" if database.is_sqlite else "DOUBLE PRECISION"
-    connection.exec_driver_sql(
-        f"CREATE TABLE {named('outbox')} (run INTEGER NOT NULL, destination TEXT NOT NULL, entry {blob} NOT NULL, "
-        f"body {blob} NOT NULL, state TEXT NOT NULL, remote TEXT, reason TEXT, since {number} NOT NULL, "
-        "PRIMARY KEY (run, destination, entry), "
-        f"FOREIGN KEY(run) REFERENCES {named('runs')} (number) ON DELETE CASCADE)"
-        + (" WITHOUT ROWID" if database.is_sqlite else "")
-    )
+    metadata.create_all(connection, [watches, windows, judged, detectors, alarms, outbox])
 
 
 def _make_forget_texts(connection: Connection, database: Database) -> None:
@@ -236,26 +159,14 @@ def _make_forget_texts(connection: Connection, database: Database) -> None:
     connection.exec_driver_sql(f"REVOKE ALL ON FUNCTION {function}(bytea[], boolean) FROM PUBLIC")
 
 
-MIGRATIONS: tuple[Migration, ...] = (_to_version_2, _to_version_3)
-"""What leads from each version to the next, beginning with version 1."""
-
-_VERSIONS = tuple(str(number + 1) for number in range(len(MIGRATIONS)))
-"""The versions that can be brought up to date."""
+MIGRATIONS: Mapping[str, Migration] = {"2": _to_version_3}
+"""The versions that can be brought up to date → what leads to the next one."""
 
 
 def initialise_store(where: str, told: Told = lambda _: None) -> str:
     """Make a store's tables, and on a server its schema, which nothing else makes.
 
-    Args:
-        where: as in `open_store`.
-        told: is called with what the user should know.
-
-    Returns:
-        The version of the tables that was found, empty where there were none.
-
-    Raises:
-        ConfigError: a server's database can't hold every text.
-        StoreError: this user may not make them, or they are another program's.
+    Gives the version of the tables that was found, empty where there were none.
     """
     database = open_database(store_address(where), create=True, told=told)
     try:
@@ -265,11 +176,7 @@ def initialise_store(where: str, told: Told = lambda _: None) -> str:
 
 
 def schema_in_use(where: str) -> str:
-    """The schema of a server in which a store's tables are: the one that its URL names, else the user's default.
-
-    Raises:
-        StoreError: the server can't be reached.
-    """
+    """The schema of a server in which a store's tables are: the one that its URL names, else the user's default."""
     database = open_database(store_address(where), create=False)
     try:
         return database.schema or database.read(default_schema)

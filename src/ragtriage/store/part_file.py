@@ -1,23 +1,30 @@
-"""The file of one part of a run in a folder: Parquet, a row a case, in the order of the input, then the rejected rows.
+"""The parts of a run in a folder: the file of each, and all of them as one input, of which some rows don't count.
 
-A metric has its value under its name, and beside it `NAME.reason`, `NAME.failed`, `NAME.judged`, `NAME.unknown`. A row
-that couldn't be used has no position, and says why in `field` and `reason`.
+A file is Parquet, a row a case, in the order of the input, then the rejected rows. A metric has its value under its
+name, and beside it `NAME.reason`, `NAME.failed`, `NAME.judged`, `NAME.unknown`. A row that couldn't be used has no
+position, and says why in `field` and `reason`. Cases with the id of an earlier one don't count.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import accumulate
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Outcome
 from ragtriage.readers import Rejected
+from ragtriage.readers.case_rows import twin_problem
 from ragtriage.runs.case_row import CaseHeading, CaseRow, CaseText, Columns, digest, outcome_columns, outcome_from
+from ragtriage.runs.manifest import CommittedPart, Manifest, PartPlan
+from ragtriage.runs.run import RejectedRow
 from ragtriage.store.schema import escaped, unescaped
 
 AT_ONCE, LIGHT_AT_ONCE = 64, 1_000
@@ -35,7 +42,7 @@ _OUTCOME = ("reason", "failed", "judged", "unknown")
 """What stands beside a metric's value."""
 _FACTS = ("position", "row", "id", "id_digest", "content", "language", "weight", "relevant_ids", "tags")
 _STEPS = ("failed", "seconds", "time", "trace_id", "kind", "component", "rules", "sure", "steps")
-_REJECTED = ("row", "line", "field", "reason", "twin_of")
+_REJECTED = ("row", "field", "reason")
 _FIXED = frozenset({*_FACTS, *_STEPS, *_REJECTED, "made_up", "texts"})
 _ESCAPED = ("id", "time", "trace_id")
 
@@ -58,12 +65,7 @@ class PartFile:
         self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
 
     def add(self, case: CaseRow, *, made_up: bool) -> None:
-        """Take a case in; they come in the order of their positions.
-
-        Args:
-            case: the case.
-            made_up: whether its id stands for the content.
-        """
+        """Take a case in; they come in the order of their positions."""
         row: dict[str, Any] = {name: getattr(case, name) for name in (*_FACTS, *_STEPS) if hasattr(case, name)}
         row |= {name: None if row[name] is None else escaped(row[name]) for name in _ESCAPED}
         row["tags"] = [(escaped(key), json.dumps(value, default=str)) for key, value in case.tags.items()]
@@ -132,13 +134,7 @@ def checksum(file: BinaryIO) -> str:
 
 
 def read_cases(file: BinaryIO, what: Columns, metrics: Sequence[str]) -> Iterator[CaseRow]:
-    """The cases of a part, a portion at a time; texts only where the file has them.
-
-    Args:
-        file: the file.
-        what: what is read of each.
-        metrics: whose scores are read, if scores are.
-    """
+    """The cases of a part, a portion at a time; texts only where the file has them."""
     import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
 
     names = metrics if what.scores else ()
@@ -191,10 +187,7 @@ def read_rejected(file: BinaryIO) -> list[Rejected]:
     """The rows of a part that couldn't be used, in their order."""
     table = _read(file, ["position", *_REJECTED])
     rows = table.filter(table["position"].is_null()).to_pylist()
-    return [
-        Rejected(row["row"], row["field"], unescaped(row["reason"]), row["line"], twin_of=row["twin_of"])
-        for row in rows
-    ]
+    return [Rejected(row["row"], row["field"], unescaped(row["reason"])) for row in rows]
 
 
 def columns_of(metric: str) -> list[str]:
@@ -254,7 +247,7 @@ def _schema(metrics: Sequence[str], *, texts: bool) -> Any:
         ("weight", pa.float64()), ("time", pa.string()), ("trace_id", pa.string()), ("relevant_ids", pa.string()),
         ("tags", pa.map_(pa.string(), pa.string())), ("kind", pa.string()), ("component", pa.string()),
         ("rules", pa.list_(pa.string())), ("sure", pa.bool_()), ("steps", pa.binary()), ("made_up", pa.bool_()),
-        ("line", pa.int64()), ("field", pa.string()), ("reason", pa.string()), ("twin_of", pa.int64()),
+        ("field", pa.string()), ("reason", pa.string()),
     ]  # fmt: skip
     for name in metrics:
         kinds = (pa.float64(), pa.string(), pa.bool_(), pa.int32(), pa.int32())
@@ -263,3 +256,132 @@ def _schema(metrics: Sequence[str], *, texts: bool) -> Any:
         text = pa.struct([("role", pa.string()), ("label", pa.string()), ("text", pa.string())])
         fields.append(("texts", pa.list_(text)))
     return pa.schema(fields)
+
+
+PARTS_AT_ONCE = 32
+"""Parts that are read together."""
+AT_A_TIME = 4_000_000
+"""Ids that are compared together; of more, those with the same first bits."""
+MOST_GOES = 256
+EARLIER = "an earlier row"
+"""What a row with the id of another one says that it repeats: which one that is isn't known within a part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A case whose id an earlier one has."""
+
+    part: int
+    """The place of its part among those that are done."""
+    position: int
+    row: int
+    made_up: bool
+    """Whether the id stands for the content."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPart:
+    """A part that is done, and what stands before it."""
+
+    plan: PartPlan
+    part: CommittedPart
+    rows_before: int
+    """Rows of its file before it, as far as these are done."""
+    all_before: int
+    """Rows of the whole input before it; a file of which no row can be used counts as one."""
+
+
+def laid_out(manifest: Manifest, parts: Mapping[str, CommittedPart]) -> tuple[PlacedPart, ...]:
+    """The parts that are done, in the order of the input."""
+    found = []
+    rows: dict[int, int] = defaultdict(int)
+    unusable = list(accumulate((bool(file.problem) for file in manifest.files), initial=0))
+    before = 0
+    for plan in manifest.plan:
+        part = parts.get(plan.id)
+        if plan.first is not None and plan.first > 1 and not manifest.read_options.mapping.get("rows"):
+            before += max(0, plan.first - 1 - rows[plan.file])
+            rows[plan.file] = plan.first - 1
+        if part is None:
+            continue
+        found.append(PlacedPart(plan, part, rows[plan.file], before + unusable[plan.file]))
+        rows[plan.file] += part.rows
+        before += part.rows
+    return tuple(found)
+
+
+def find_duplicates(placed: Sequence[PlacedPart], ids_of: Callable[[PlacedPart], Entries]) -> list[Duplicate]:
+    """Compare the ids of all parts, in as many goes as keep them in memory."""
+    goes, total = 1, sum(one.part.cases for one in placed)
+    while goes < MOST_GOES and total > goes * AT_A_TIME:
+        goes *= 2
+
+    def slice_of(one: PlacedPart, go: int) -> Entries:
+        entries = ids_of(one)
+        first = (entries["high"] >> np.uint64(56)).astype(int)
+        return entries if goes == 1 else entries[(first * goes // MOST_GOES) == go]
+
+    found: list[Duplicate] = []
+    with ThreadPoolExecutor(PARTS_AT_ONCE) as threads:
+        for go in range(goes):
+            found += duplicates_in(list(threads.map(slice_of, placed, [go] * len(placed))))
+    return sorted(found, key=lambda one: (one.part, one.position))
+
+
+def duplicates_in(parts: Sequence[Entries]) -> Iterator[Duplicate]:
+    """Cases whose id an earlier one has, in the order of the input.
+
+    Given are the ids of every part, or the same slice of each by digest, in the order of the input.
+    """
+    whole = np.concatenate(parts) if parts else np.empty(0, ENTRY)
+    owner = np.repeat(np.arange(len(parts)), [len(one) for one in parts])
+    order = np.lexsort((whole["position"], owner, whole["low"], whole["high"]))
+    ids = whole[["high", "low"]][order]
+    same = np.zeros(len(order), bool)
+    same[1:] = ids[1:] == ids[:-1]
+    for later in np.sort(order[same]):
+        entry = whole[later]
+        yield Duplicate(int(owner[later]), int(entry["position"]), int(entry["row"]), bool(entry["made_up"]))
+
+
+def starts(placed: Sequence[PlacedPart], duplicates: Sequence[Duplicate]) -> list[int]:
+    """How many cases stand before each part, duplicates left out; one number more than parts: all of them."""
+    lost = [0] * len(placed)
+    for one in duplicates:
+        lost[one.part] += 1
+    return list(accumulate((one.part.cases - lost[at] for at, one in enumerate(placed)), initial=0))
+
+
+def rejected_rows(
+    manifest: Manifest,
+    placed: Sequence[PlacedPart],
+    duplicates: Sequence[Duplicate],
+    rejected_of: Callable[[PlacedPart], Sequence[Rejected]],
+    case_of: Callable[[int, int], Case],
+) -> Iterator[RejectedRow]:
+    """All rows that can't be used: of files, of parts, and those whose id came before.
+
+    `case_of` reads the case of a part (its place among those that are done) at a position, without its texts.
+    """
+
+    def told(one: PlacedPart, row: int, field: str | None, reason: str) -> RejectedRow:
+        """A row of a part, with the file and the row in it where there are several files."""
+        place = f"{manifest.file_of(one.plan).name}, row {one.rows_before + row}: " if len(manifest.files) > 1 else ""
+        return RejectedRow(one.all_before + row, field, place + reason)
+
+    yield from _of_files(manifest, placed)
+    for one in placed:
+        for row in rejected_of(one) if one.part.rejected else ():
+            yield told(one, row.row, row.field, row.reason)
+    for again in duplicates:
+        problem = twin_problem(case_of(again.part, again.position), EARLIER, has_ids=not again.made_up)
+        yield told(placed[again.part], again.row, *problem)
+
+
+def _of_files(manifest: Manifest, placed: Sequence[PlacedPart]) -> Iterator[RejectedRow]:
+    """Files of which no row can be used."""
+    for at, file in enumerate(manifest.files):
+        if file.problem:
+            before = [one.all_before + one.part.rows for one in placed if one.plan.file < at]
+            since = manifest.files[placed[len(before) - 1].plan.file if before else 0 : at]
+            yield RejectedRow(max(before, default=0) + sum(bool(one.problem) for one in since) + 1, None, file.problem)

@@ -1,15 +1,10 @@
 """What only a server does: its addresses, roles and locks, and transactions that are carried out again."""
 
-from __future__ import annotations
-
-import math
 import os
 import random
 import re
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Literal, TypeVar
 
 from sqlalchemy import URL, ColumnElement, Connection, Double, Engine, cast, create_engine, func, literal, select, text
@@ -20,9 +15,6 @@ from ragtriage.core.errors import ConfigError, StoreError, how_to_install
 
 PATIENCE = 300.0
 """Seconds that a server which was there before is waited for."""
-
-SILENT = 30.0
-"""Seconds without an answer after which the user is told."""
 
 CONFLICTS = 5
 """How often a transaction that met another one is tried again."""
@@ -79,12 +71,7 @@ def _state(error: DBAPIError) -> str | None:
 class Retries:
     """Tries transactions on a server again. All of them must be harmless when they are carried out twice.
 
-    Args:
-        patience: seconds that a lost server is waited for.
-        told: called with a sentence when the waiting begins.
-        sleep: waits.
-        clock: seconds.
-        silent: seconds without an answer after which the user is told; None for what answers by itself, as a file.
+    A lost server is waited for `patience` seconds, which `told` says when that begins.
     """
 
     def __init__(
@@ -93,15 +80,11 @@ class Retries:
         told: Callable[[str], None] = lambda _: None,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
-        silent: float | None = SILENT,
     ) -> None:
         self._patience = patience
         self._told = told
         self._sleep = sleep
         self._clock = clock
-        self._silent = silent
-        self._heard: dict[int, float] = {}
-        self._watching, self._lock = False, threading.Lock()
         self._reached = False
         self._given_up = False
 
@@ -111,18 +94,12 @@ class Retries:
         A server that was never reached isn't waited for: its address may be wrong. Neither is one that was waited for
         in vain, so that a command ends.
 
-        Args:
-            work: is done as a whole, or not at all.
-            patient: False for what is done again soon anyway: a lost connection isn't waited for.
-
-        Raises:
-            SQLAlchemyError: the last error.
+        A lost connection isn't waited for where nobody is `patient`, as the work is done again soon anyway.
         """
         met, since, pause = 0, None, FIRST_PAUSE
         while True:
             try:
-                with self._watched(patient):
-                    done = work()
+                done = work()
             except SQLAlchemyError as error:
                 if conflicted(error) and met < CONFLICTS:
                     met += 1
@@ -142,46 +119,6 @@ class Retries:
                 self._reached, self._given_up = True, False
                 return done
 
-    def answered(self) -> None:
-        """The server has answered this thread; see `silent`."""
-        own = threading.get_ident()
-        if own in self._heard:
-            self._heard[own] = time.monotonic()
-
-    @contextmanager
-    def _watched(self, patient: bool) -> Iterator[None]:  # noqa: FBT001  # as above
-        """Tell the user of a silence while work is done: whoever drops what a connection carries doesn't say so."""
-        if self._silent is None or not patient:
-            yield
-            return
-        own = threading.get_ident()
-        with self._lock:
-            self._heard[own] = time.monotonic()
-            if not self._watching:
-                self._watching = True
-                threading.Thread(
-                    target=self._watch, args=(self._silent,), name="ragtriage silence", daemon=True
-                ).start()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._heard.pop(own, None)
-
-    def _watch(self, silent: float) -> None:
-        """Look at what waits for an answer, until nothing does; one thread for all, since each transaction is short."""
-        while True:
-            time.sleep(silent / 4)
-            with self._lock:
-                if not self._heard:
-                    self._watching = False
-                    return
-                late = [one for one, heard in self._heard.items() if time.monotonic() - heard >= silent]
-                self._heard |= dict.fromkeys(late, math.inf)  # told once
-            if late:
-                told = f"the store hasn't answered for {silent:g} seconds: it is busy, or the connection is dead"
-                self._told(f"{told}; it is waited for")
-
     def _wait(self, seconds: float) -> None:
         try:
             self._sleep(seconds)
@@ -200,13 +137,7 @@ beginning of a run."""
 
 _OURS = 0x72616774
 """The first half of every lock's key."""
-_SHOWN = frozenset(
-    f"{SCHEMA} host hostaddr port dbname user passfile service options application_name fallback_application_name "
-    "connect_timeout client_encoding keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout "
-    "sslmode sslnegotiation sslcompression sslcert sslkey sslcertmode sslrootcert sslcrl sslcrldir sslsni requirepeer "
-    "ssl_min_protocol_version ssl_max_protocol_version channel_binding require_auth gssencmode krbsrvname gsslib "
-    "gssdelegation target_session_attrs load_balance_hosts".split()
-)
+_SHOWN = frozenset({SCHEMA, "host", "port", "dbname", "user", "service", "sslmode"})
 """Parts of an address that messages show. Another one may be a password whose name is misspelt."""
 _CONNECTING = {
     "connect_timeout": 10,
@@ -221,11 +152,7 @@ _HOW = "write it like postgresql://USER@HOST/NAME"
 
 
 def parsed(address: str) -> URL:
-    """An address that begins with `postgresql://`.
-
-    Raises:
-        ConfigError: it can't be read, or names another driver; the message shows no password.
-    """
+    """An address that begins with `postgresql://`."""
     try:
         url = make_url(address)
     except (ArgumentError, ValueError) as error:  # the latter where a port is no number
@@ -263,7 +190,7 @@ def holds_password(address: str) -> bool:
 
 def _secret(name: str) -> bool:
     """Whether a part of an address may hold a password."""
-    return name not in _SHOWN and any(mark in name.lower() for mark in ("pass", "secret", "key"))
+    return name not in {"passfile", "sslkey"} and any(mark in name.lower() for mark in ("pass", "secret", "key"))
 
 
 def schema_of(address: str) -> str | None:
@@ -273,12 +200,7 @@ def schema_of(address: str) -> str | None:
 
 
 def server_engine(address: str) -> Engine:
-    """The engine of a server; nothing is sent yet.
-
-    Raises:
-        ConfigError: the address can't be used.
-        StoreError: the driver isn't installed.
-    """
+    """The engine of a server; nothing is sent yet."""
     url, schema = parsed(address), schema_of(address)
     try:
         engine = create_engine(

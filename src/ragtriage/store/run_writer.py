@@ -1,7 +1,5 @@
 """Writing a run: a sink that keeps records as they come and survives being killed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -78,10 +76,8 @@ class RunWriter:
     Every method that writes raises a `StoreError` where the store can't be written, or another process took the run
     over; what waits goes on waiting then.
 
-    Args:
-        database: where it is.
-        lease: of the run.
-        copies: rows are taken as they are (`add`), and what is said of the run stays so until it is finished.
+    Where it writes `copies`, rows are taken as they are (`add`), and what is said of the run stays so until it is
+    finished.
     """
 
     def __init__(self, database: Database, lease: Lease, *, copies: bool = False) -> None:
@@ -119,9 +115,6 @@ class RunWriter:
 
         It gives every case its place in the input's order. In a continued run `LOOKED_UP` cases at a time are looked up
         by the digest of their id, so memory doesn't grow with the input.
-
-        Args:
-            rows: all cases of the run, in the order of the input.
         """
         numbered = enumerate(rows)
         while batch := list(islice(numbered, LOOKED_UP if self._continued else 1)):
@@ -133,12 +126,7 @@ class RunWriter:
                     yield case
 
     def keep(self, record: Record, heading: CaseHeading | None = None) -> None:
-        """Store one record within `SECONDS`; the same case again replaces it. See `ragtriage.core.case.Sink`.
-
-        Args:
-            record: an evaluated case.
-            heading: what the diagnosis says of it under the run's own criteria, for lists of cases.
-        """
+        """Store one record within `SECONDS`; the same case again replaces it. See `ragtriage.core.case.Sink`."""
         self._heartbeat.check()
         position = self._places.pop(record.case.id, None)
         self.add(CaseRow.of(record, self._place(record.case) if position is None else position, heading=heading))
@@ -151,8 +139,7 @@ class RunWriter:
             places = select(cases.c.id_digest, cases.c.position).where(
                 cases.c.run == self.number, cases.c.id_digest.in_(list(own))
             )
-            known = self._database.read(lambda connection, places=places: connection.execute(places).all())  # type: ignore[misc]  # bound now
-            rows = [self._heading_row(position, *own[one]) for one, position in known]
+            rows = [self._heading_row(position, *own[one]) for one, position in self._database.all(places)]
             self._database.write(
                 lambda connection, rows=rows: self._database.insert(connection, readings, rows, replace=True)  # type: ignore[misc]  # bound now
             )
@@ -183,8 +170,7 @@ class RunWriter:
     def finish(self, **values: Any) -> None:
         """Commit everything and mark the run as finished.
 
-        Args:
-            values: what is said of it instead, by column.
+        `values` are said of it instead, by column.
         """
         self._close(**{"state": FINISHED, "finished": now(), **self.spent(), **values})
 
@@ -245,8 +231,7 @@ class RunWriter:
         by_digest = {digest(case.id): case.id for case in batch}
         mine = (cases.c.run == self.number) & cases.c.id_digest.in_(list(by_digest)) & ~cases.c.failed
         known = select(cases.c.id_digest).where(mine)
-        found = self._database.read(lambda connection: connection.execute(known).scalars().all())
-        return {by_digest[one] for one in found}
+        return {by_digest[one] for (one,) in self._database.all(known)}
 
     def _place(self, case: Case) -> int:
         """The place of a case that `todo` didn't hand out: where it stands already, else behind all others."""
@@ -255,8 +240,7 @@ class RunWriter:
             if row["id_digest"] == own:
                 return int(row["position"])
         mine = (cases.c.run == self.number) & (cases.c.id_digest == own)
-        known = select(cases.c.position).where(mine)
-        found = self._database.read(lambda connection: connection.execute(known).scalar())
+        found = self._database.scalar(select(cases.c.position).where(mine))
         if found is not None:
             self._waiting.again.append(found)
             return int(found)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import platform
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
@@ -17,18 +16,15 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.steps import Step
 from ragtriage.runs.manifest import RunIdentity, now
 from ragtriage.runs.run import FINISHED, RUNNING, Run, RunInfo
-from ragtriage.store.checking import StoreCheck, check_store
 from ragtriage.store.database import Database, open_database, store_address
 from ragtriage.store.folder import folder_of, open_folder
-from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget, held_elsewhere
+from ragtriage.store.forgetting import delete_runs, forget
 from ragtriage.store.lease import Lease
 from ragtriage.store.migrations import prepare, require_owner
 from ragtriage.store.postgresql import Told
-from ragtriage.store.question_locks import exclusive
 from ragtriage.store.run_writer import RunWriter
 from ragtriage.store.schema import RECORDS_AT, listed_for, runs
 from ragtriage.store.tables import (
-    InputScan,
     RunCounts,
     TablePlace,
     no_run,
@@ -53,9 +49,7 @@ def project_meant(named: str | None, where: str | Path | None) -> str | None:
     Where none was named, a server's store is taken for one that many folders share, and a file for this folder's alone,
     so that its runs are found also when the folder gets another name.
 
-    Args:
-        named: what was named; `*` are all projects.
-        where: the store, as in `open_store`.
+    `*` names all projects; `where` is as in `open_store`.
     """
     if named == EVERY_PROJECT:
         return None
@@ -109,10 +103,6 @@ class Store:
         self._writing: list[RunWriter] = []
         self._counts = RunCounts()
 
-    def scan(self, input: str) -> InputScan:  # noqa: A002  # the word for it everywhere in the store
-        """Gather the identity of a file's rows, and how many changed since its last finished run, in one pass."""
-        return InputScan(self.database, input, self.project)
-
     def unfinished(self, identity: RunIdentity) -> int | None:
         """The newest run with this identity that wasn't finished, None if there is none. See `resume`."""
         same = (runs.c.identity == identity.hexdigest()) & (runs.c.state != FINISHED)
@@ -124,11 +114,7 @@ class Store:
 
     def _newest(self, same: ColumnElement[bool]) -> int | None:
         found = select(runs.c.number).where(same, listed_for(self.project)).order_by(runs.c.number.desc()).limit(1)
-        return self.database.read(lambda connection: connection.execute(found).scalar())
-
-    def exclusive(self, what: str, *, party: str, patience: float) -> AbstractContextManager[None]:
-        """Do something that no other process with this store does meanwhile; see `ragtriage.store.question_locks`."""
-        return exclusive(self.database, what, party=party, patience=patience)
+        return self.database.scalar(found)
 
     def begin(
         self,
@@ -184,9 +170,7 @@ class Store:
     def resume(self, number: int, *, configuration: Mapping[str, Any] | None = None) -> RunWriter:
         """Go on writing a run and take its lease, which no other process may hold; `todo` leaves out what is done.
 
-        Args:
-            number: which run.
-            configuration: what it is to be shown by from now on; as it was, if None.
+        Without a `configuration` it is shown as it was.
         """
         run = self._written_by(Lease(number))
         if configuration is not None:
@@ -200,7 +184,7 @@ class Store:
 
     def _configure(self, number: int, configuration: Mapping[str, Any]) -> None:
         changed = update(runs).where(runs.c.number == number).values(configuration=dict(configuration))
-        self.database.write(lambda connection: connection.execute(changed))
+        self.database.execute(changed)
 
     def add_to_configuration(self, number: int, key: str, value: Any) -> None:
         """Keep a value that JSON can hold in the configuration of a finished run, until the run is resumed."""
@@ -239,14 +223,6 @@ class Store:
         """How many cases two runs have in common: by ids or, where fewer than enough are, by queries."""
         return shared_cases(self.database, run, other, enough)
 
-    def cases_with_texts(self, run: int) -> list[str]:
-        """The ids of a run's cases whose texts weren't deleted, in the order of the input."""
-        return cases_with_texts(self.database, run)
-
-    def held_elsewhere(self, chosen: Mapping[int, Iterable[str]]) -> dict[int, int]:
-        """Cases beside the chosen ones (run → ids) that say some of the same, sources apart: run → how many."""
-        return held_elsewhere(self.database, chosen)
-
     def forget_texts(
         self, run: int | str | Sequence[int], case_ids: Collection[str] | None = None, *, also: Sequence[Step] = ()
     ) -> int:
@@ -273,14 +249,6 @@ class Store:
                 )
         return forget(self.database, stored, case_ids, also=also)
 
-    def check(self) -> StoreCheck:
-        """Whether the store holds together."""
-        return check_store(self.database)
-
-    def require_owner(self, what: str) -> None:
-        """Raise a StoreError where only the owner of a server's tables may do something, and this user isn't."""
-        require_owner(self.database, what)
-
     def delete(self, run: int | Sequence[int]) -> None:
         """Delete runs with all that belongs to them; their answers and texts go as by `forget_texts`.
 
@@ -289,7 +257,7 @@ class Store:
             StoreError: the tables of a server are somebody else's, or a run is being written.
         """
         numbers = [run] if isinstance(run, int) else list(run)
-        self.require_owner("delete runs")
+        require_owner(self.database, "delete runs")
         known = {info.number: info for info in self.runs(everywhere=True)}
         # a run in a folder isn't the store's: it stays where it is
         self.forget_texts([one for one in numbers if one not in known or RECORDS_AT not in known[one].configuration])

@@ -1,11 +1,7 @@
 """The file of a store, which may be moved or deleted meanwhile, and what is said of a store that can't be used."""
 
-from __future__ import annotations
-
-import os
 import re
 import sqlite3
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,140 +69,39 @@ _SENTENCES = {
 """What a driver's message holds → what to say."""
 
 
-Identity = tuple[int, int]
-"""The device and the number of a file: what stays the same when it is renamed."""
-
-
-class StoreLostError(StoreError):
-    """The store's file was deleted, moved or replaced while it was open.
-
-    Attributes:
-        told: what happened, without what to do.
-        deleted: False if the file exists elsewhere, so that what was stored isn't lost.
-    """
-
-    def __init__(self, told: str, *, deleted: bool) -> None:
-        super().__init__(f"{told}: {_ANEW if deleted else _MOVE_BACK}")
-        self.told = told
-        self.deleted = deleted
-
-
-_ANEW = "what it held is lost; give the same command again to begin anew"
-_MOVE_BACK = (
-    "what was stored is in it, so move it back, or name its new place with --store, and give the same command again"
-)
-
-
 class StoreFile:
-    """The files of a SQLite database as they were when it was opened.
-
-    Args:
-        path: the database; its log stands beside it.
-        where: the same, for people.
-    """
+    """The file of a SQLite database as it was when it was opened; `where` is its path for people."""
 
     def __init__(self, path: Path, where: str) -> None:
         self.path = path
         self._where = where
-        self._log = path.with_name(f"{path.name}-wal")
-        self._known: dict[Path, Identity] = {}
+        self._known: tuple[int, int] | None = None
 
     @property
     def opened(self) -> bool:
         """Whether `remember` was called."""
-        return bool(self._known)
+        return self._known is not None
 
     def remember(self) -> None:
-        """Keep what the database's file is; call it when it was opened."""
-        self._keep(self.path)
-
-    def remember_log(self) -> None:
-        """Keep what its log is; call it when something was written, since only from then on the log stays the same."""
-        if self._log not in self._known:
-            self._keep(self._log)
+        """Keep what the file is; call it when it was opened."""
+        self._known = self._identity()
 
     def forget(self) -> None:
-        """Take the files as they will be when the database is opened again."""
-        self._known.clear()
+        """Take the file as it will be when it is opened again."""
+        self._known = None
 
     def check(self) -> None:
-        """Compare the files with their paths, which takes a few microseconds.
+        """Raise a StoreError if another file stands at the path now, or none."""
+        if self._known is not None and self._identity() != self._known:
+            raise StoreError(
+                f"the store {self._where} was deleted, moved or replaced while it was in use: put it back, or name its "
+                "new place with --store, and give the same command again"
+            )
 
-        Raises:
-            StoreLostError: one of them was deleted, moved or replaced.
-            OSError: the path can't be read.
-        """
-        for path, known in self._known.items():
-            found = _identity(path)
-            if found != known:
-                raise self._lost(path, known, replaced=found is not None)
-
-    def moved(self) -> bool:
-        """Whether the database still exists, but not here."""
-        known = self._known.get(self.path)
+    def _identity(self) -> tuple[int, int] | None:
+        """The device and the number of the file, which stay the same when it is renamed."""
         try:
-            return known is not None and _identity(self.path) != known and not _fate(known)[0]
-        except OSError:
-            return False
-
-    def _keep(self, path: Path) -> None:
-        found = _identity(path)
-        if found:
-            self._known[path] = found
-
-    def _lost(self, path: Path, known: Identity, *, replaced: bool) -> StoreLostError:
-        while_open = "while it was in use"
-        if path == self._log:
-            told = f"the log of the store, {path}, was deleted, moved or replaced {while_open}"
-            return StoreLostError(told, deleted=True)
-        deleted, target = _fate(known)
-        if target:
-            told = f"the store {self._where} was moved to {target} {while_open}"
-        elif replaced:
-            told = f"another file was put in the place of the store {self._where} {while_open}"
-        elif deleted:
-            told = f"the store {self._where} was deleted {while_open}"
-        else:
-            told = f"the store {self._where} was moved {while_open}, or its disk is gone"
-        return StoreLostError(told, deleted=deleted)
-
-
-def _identity(path: Path) -> Identity | None:
-    try:
-        found = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _fate(known: Identity) -> tuple[bool, str | None]:
-    """Whether an open file was deleted, and where it is now, if the system tells."""
-    for descriptor in _descriptors():
-        try:
-            found = os.fstat(descriptor)
-        except OSError:
-            continue
-        if (found.st_dev, found.st_ino) == known:
-            target = _path_of(descriptor) if found.st_nlink else None
-            return not found.st_nlink, target if target and _identity(Path(target)) == known else None
-    return True, None
-
-
-def _descriptors() -> Iterator[int]:
-    """The descriptors that this process has open; none on Windows, where an open file can't be deleted or moved."""
-    try:
-        yield from (int(entry.name) for entry in Path("/dev/fd").iterdir())
-    except OSError:
-        return
-
-
-def _path_of(descriptor: int) -> str | None:
-    """The path of an open file now."""
-    try:
-        if sys.platform == "darwin":
-            from fcntl import F_GETPATH, fcntl  # noqa: PLC0415  # only some systems have it
-
-            return os.fsdecode(fcntl(descriptor, F_GETPATH, bytes(1024)).rstrip(b"\0"))
-        return str(Path(f"/proc/self/fd/{descriptor}").readlink())
-    except OSError:
-        return None
+            found = self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return found.st_dev, found.st_ino

@@ -1,7 +1,5 @@
 """Runs in the tables of a store: what is known of each as a whole, and their cases in bounded memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
@@ -14,8 +12,8 @@ from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.verdicts import Outcome
 from ragtriage.runs.case_row import CaseHeading, CaseRow, CaseText, Columns, RowsHash, digest, outcome_from
-from ragtriage.runs.kept_counts import kept_counts
 from ragtriage.runs.run import FINISHED, RUNNING, CountedPart, RejectedRow, RunInfo
+from ragtriage.runs.tally import kept_counts
 from ragtriage.store.database import IN_ONE_STATEMENT, Database, in_chunks
 from ragtriage.store.lease import STALE, RunBusyError, surely_dead
 from ragtriage.store.schema import (
@@ -125,14 +123,7 @@ def read_run(
 
     A run that tests or another framework's evaluation made is never the last.
 
-    Args:
-        connection: to read from.
-        which: a number, which may be of any project, or `last`.
-        project: whose last run is meant; anybody's if None.
-        counts: those that are known already.
-
-    Raises:
-        NotStoredError: there is no such run; says which there are.
+    A number may be of any project, `last` is the project's, anybody's if None.
     """
     text = str(which).strip()
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS else None
@@ -203,8 +194,7 @@ class TablePlace:
         query = select(scores.c.position, scores.c.value, scores.c.failed).where(here).order_by(scores.c.position)
         after = -1
         while True:
-            with self._database.reading() as connection:
-                found = connection.execute(query.where(scores.c.position > after).limit(SCORES_CHUNK)).all()
+            found = self._database.all(query.where(scores.c.position > after).limit(SCORES_CHUNK))
             yield from map(tuple, found)
             if len(found) < SCORES_CHUNK:
                 return
@@ -213,31 +203,27 @@ class TablePlace:
     def position(self, id_digest: bytes) -> int | None:
         """See `Place`."""
         here = (cases.c.run == self.info.number) & (cases.c.id_digest == id_digest)
-        with self._database.reading() as connection:
-            return connection.execute(select(cases.c.position).where(here)).scalar()
+        return self._database.scalar(select(cases.c.position).where(here))
 
     def texts_deleted(self) -> tuple[int, int]:
         """See `Place`."""
         lost = (case_texts.c.run == self.info.number) & (case_texts.c.role == "query") & case_texts.c.hash.is_(None)
-        with self._database.reading() as connection:
-            count = connection.execute(select(func.count()).select_from(case_texts).where(lost)).scalar_one()
+        count = self._database.scalar(select(func.count()).select_from(case_texts).where(lost)) or 0
         return count, count
 
     def rejected(self) -> list[RejectedRow]:
         """See `Place`."""
         query = select(rejected).where(rejected.c.run == self.info.number).order_by(rejected.c.row, rejected.c.field)
-        with self._database.reading() as connection:
-            return [RejectedRow(row.row, row.field or None, row.reason) for row in connection.execute(query)]
+        return [RejectedRow(row.row, row.field or None, row.reason) for row in self._database.all(query)]
 
     def version(self) -> str:
         """See `Place`: whoever writes it gives a sign of life with that."""
         silent = self._database.time() - func.coalesce(runs.c.heartbeat, 0.0)
         columns = (runs.c.state, runs.c.heartbeat, runs.c.owner, runs.c.owner_pid, runs.c.owner_host)
         query = select(*columns, silent.label("silent")).where(runs.c.number == self.info.number)
-        with self._database.reading() as connection:
-            found = connection.execute(query).one_or_none()
-        if found is None:
+        if not (rows := self._database.all(query)):
             raise NotStoredError(f"there is no run {self.info.number} in {self._database.where}")
+        (found,) = rows
         if found.owner and found.silent < STALE and not surely_dead(found.owner_host, found.owner_pid):
             raise RunBusyError(self.info.number, found.owner_pid, found.owner_host, found.silent)
         return f"{found.state} {found.heartbeat}"
@@ -250,8 +236,7 @@ class TablePlace:
     def _numbers(self, metrics: Sequence[str]) -> dict[str, tuple[Any, Any]]:
         """The scores of metrics on all cases that have them, and these cases' weights."""
         own = select(cases.c.position, cases.c.weight).where(cases.c.run == self.info.number)
-        with self._database.reading() as connection:
-            rows = connection.execute(own.order_by(cases.c.position)).all()
+        rows = self._database.all(own.order_by(cases.c.position))
         places, weights = np.array([row[0] for row in rows], np.int64), np.array([row[1] for row in rows], np.float64)
         found = {}
         for name in metrics:
@@ -264,9 +249,7 @@ class TablePlace:
         """See `Place`; notes stand in the table `meta`."""
         key = f"{kind} of run {self.info.number}: "
         if value is None:
-            with self._database.reading() as connection:
-                known = select(meta.c.value).where(meta.c.key == key + digest)
-                return connection.execute(known).scalar()
+            return self._database.scalar(select(meta.c.value).where(meta.c.key == key + digest))
 
         def replace(connection: Connection) -> None:
             connection.execute(delete(meta).where(meta.c.key.startswith(key)))
@@ -281,13 +264,7 @@ def read_texts(
 ) -> dict[int, list[CaseText]]:
     """The texts of a run's cases from one position to another, by position.
 
-    Args:
-        connection: to read from.
-        run: its number.
-        first: the first position.
-        last: the last one.
-        roles: those whose texts are read; of the others only the digests are.
-        others: whether the others are read at all.
+    Of roles beside those that are named only the digests are read, and these only with `others`.
     """
     here = (case_texts.c.run == run) & case_texts.c.position.between(first, last)
     if not others:
@@ -359,7 +336,7 @@ class InputScan(RowsHash):
         same = (runs.c.input == input) & (runs.c.state == FINISHED) & not_aside() & listed_for(project)
         a_part = runs.c.number.in_(select(windows.c.run))  # of the file, as a watch read it
         last = select(func.max(runs.c.number)).where(same, ~a_part)
-        self.last_run: int | None = database.read(lambda connection: connection.execute(last).scalar())
+        self.last_run: int | None = database.scalar(last)
         """The newest finished run of the same file, None if there is none."""
 
     def add(self, case: Case) -> bytes:
@@ -382,5 +359,5 @@ class InputScan(RowsHash):
         if self._waiting:
             pairs = tuple_(cases.c.id_digest, cases.c.content).in_(self._waiting)
             query = select(func.count()).select_from(cases).where(cases.c.run == self.last_run, pairs)
-            self._unchanged += self._database.read(lambda connection: connection.execute(query).scalar_one())
+            self._unchanged += self._database.scalar(query) or 0
             self._waiting.clear()

@@ -1,21 +1,21 @@
 """What is kept of a watch beside its windows' runs: their bounds, the states of its detectors, its alarms.
 
-What is left of a deleted window is written with its deletion, in `ragtriage.store.forgetting`.
+And what became of a run's scores that were sent to other tools: sent, refused, or still to be sent. What is left of a
+deleted window is written with its deletion, in `ragtriage.store.forgetting`.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection, delete, func, select, update
 
 from ragtriage.core.errors import NotStoredError
 from ragtriage.runs.case_row import SIZE
 from ragtriage.runs.manifest import now
-from ragtriage.store.database import Database, in_chunks
-from ragtriage.store.schema import alarms, cases, detectors, judged, watches, windows
+from ragtriage.store.database import Database
+from ragtriage.store.schema import alarms, cases, detectors, judged, outbox, watches, windows
 
 DetectorKey = tuple[str, str]
 """Metric and stratum."""
@@ -63,10 +63,7 @@ class AlarmRow:
 class WatchTables:
     """The rows of one watch in a store.
 
-    Args:
-        database: the store's.
-        project: the store's project; empty for a file that is one folder's.
-        watch: its name.
+    The project is empty for a file that is one folder's.
     """
 
     def __init__(self, database: Database, project: str, watch: str) -> None:
@@ -76,13 +73,12 @@ class WatchTables:
     def state(self) -> dict[str, Any] | None:
         """What the watch's detectors have in common; None where nothing was watched under this name yet."""
         wanted = select(watches.c.state).where(*self._mine(watches))
-        return self._database.read(lambda connection: connection.execute(wanted).scalar())
+        return self._database.scalar(wanted)
 
     def detectors(self) -> dict[DetectorKey, dict[str, Any]]:
         """The states of the detectors."""
         wanted = select(detectors.c.metric, detectors.c.stratum, detectors.c.state).where(*self._mine(detectors))
-        rows = self._database.read(lambda connection: connection.execute(wanted).all())
-        return {(row.metric, row.stratum): row.state for row in rows}
+        return {(row.metric, row.stratum): row.state for row in self._database.all(wanted)}
 
     def windows(self) -> list[WindowRow]:
         """The windows whose runs are still there, in the order of their runs."""
@@ -112,12 +108,7 @@ class WatchTables:
     ) -> None:
         """Write, in the transaction of the records, what they have moved; the same again is harmless.
 
-        Args:
-            connection: in that transaction.
-            state: see `state`.
-            states: those of the detectors that have moved.
-            window: the window of these records.
-            opened: alarms that have opened; one that is stored already stays as it is.
+        `states` are those of the detectors that have moved; an alarm that is stored already stays as it is.
         """
         database = self._database
         database.insert(connection, watches, [self._key | {"state": dict(state)}], replace=True)
@@ -143,20 +134,11 @@ class WatchTables:
             self._database.insert(connection, alarms, [row], replace=True)
 
     def judged_before(self, ids: Sequence[bytes], starts: str | None, ends: str | None) -> dict[bytes, int]:
-        """Those of these cases that a window of the same time holds, or held: digest of the id → its run.
-
-        Args:
-            ids: digests of the ids of cases, 16 bytes each.
-            starts: when their window begins.
-            ends: when it ends.
-        """
+        """Those of these cases that a window of the same time holds, or held: digest of the id → its run."""
         overlapping = [one.run for one in self.windows() if _overlap((one.starts, one.ends), (starts, ends))]
-        found: dict[bytes, int] = {}
-        for some in in_chunks(ids if overlapping else ()):
-            here = cases.c.run.in_(overlapping) & cases.c.id_digest.in_(some)
-            wanted = select(cases.c.id_digest, cases.c.run).where(here)
-            rows = self._database.read(lambda connection, wanted=wanted: connection.execute(wanted).all())  # type: ignore[misc]  # bound now
-            found |= {row.id_digest: row.run for row in rows}
+        wanted = select(cases.c.id_digest, cases.c.run).where(cases.c.run.in_(overlapping))
+        rows = self._database.lookup(wanted, cases.c.id_digest, ids if overlapping else ())
+        found: dict[bytes, int] = {row.id_digest: row.run for row in rows}
         wanted_ids = set(ids)
         for run, held in self._deleted(starts, ends):
             parts = (held[at : at + SIZE] for at in range(0, len(held), SIZE))
@@ -166,11 +148,9 @@ class WatchTables:
     def _deleted(self, starts: str | None, ends: str | None) -> Iterator[tuple[int, bytes]]:
         """The windows of this time that were deleted, with the digests of their cases' ids."""
         wanted = select(judged.c.run, judged.c.starts, judged.c.ends).where(*self._mine(judged)).order_by(judged.c.run)
-        for row in self._database.read(lambda connection: connection.execute(wanted).all()):
+        for row in self._database.all(wanted):
             if _overlap((row.starts, row.ends), (starts, ends)):
-                ids = select(judged.c.ids).where(judged.c.run == row.run)
-                held = self._database.read(lambda connection, ids=ids: connection.execute(ids).scalar())  # type: ignore[misc]  # bound now
-                yield row.run, bytes(held)
+                yield row.run, self._database.scalar(select(judged.c.ids).where(judged.c.run == row.run)) or b""
 
     def _mine(self, table: Any) -> Iterable[Any]:
         return (table.c[name] == value for name, value in self._key.items())
@@ -207,17 +187,7 @@ def read_alarms(database: Database, project: str | None) -> list[AlarmRow]:
 def acknowledge(database: Database, number: int, project: str | None, at_start: Mapping[str, Any]) -> AlarmRow:
     """Close an alarm, whose detector starts anew.
 
-    Args:
-        database: the store's.
-        number: the alarm's.
-        project: whose alarms are meant; None for those of all.
-        at_start: what the state of a detector has at its start, in the place of what it has now.
-
-    Returns:
-        The alarm; it may have been closed before.
-
-    Raises:
-        NotStoredError: there is no such alarm; says which are open.
+    `at_start` is put into the state of its detector. The alarm may have been closed before.
     """
     known = {one.number: one for one in read_alarms(database, project)}
     if number not in known:
@@ -240,3 +210,81 @@ def acknowledge(database: Database, number: int, project: str | None, at_start: 
 
     database.write(close)
     return alarm
+
+
+EntryState = Literal["waiting", "sending", "sent", "refused"]
+WAITING: EntryState = "waiting"
+"""It couldn't be sent yet."""
+SENDING: EntryState = "sending"
+"""It was on its way when the process ended, or is: the tool may have it."""
+SENT: EntryState = "sent"
+REFUSED: EntryState = "refused"
+"""The tool doesn't take it, so that it isn't sent again by itself."""
+
+LIFETIME = 24 * 3600.0
+"""Seconds after which what waits isn't counted on any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxEntry:
+    """What became of one score."""
+
+    body: bytes
+    """The digest of what is sent, 16 bytes: what is sent anew has another one."""
+    state: EntryState
+    remote: str | None = None
+    """What the tool calls it; None where it has no name of its own there, or isn't there."""
+    reason: str | None = None
+    """Why it waits or was refused, in words that quote nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What one run still has for one destination."""
+
+    run: int
+    destination: str
+    entries: int
+    since: float
+    """Since when the first of them waits, seconds since 1970."""
+
+
+class Outbox:
+    """The entries of one run for one destination; every method raises a `StoreError` where the store fails.
+
+    A destination is a tool and its address, without what is secret in it.
+    """
+
+    def __init__(self, database: Database, run: int, destination: str, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._key = {"run": run, "destination": destination}
+        self._clock = clock
+
+    def find(self, entries: Collection[bytes]) -> dict[bytes, OutboxEntry]:
+        """Those of these entries that are known, by their digests of 16 bytes."""
+        columns = (outbox.c.entry, outbox.c.body, outbox.c.state, outbox.c.remote, outbox.c.reason)
+        mine = (outbox.c[name] == value for name, value in self._key.items())
+        rows = self._database.lookup(select(*columns).where(*mine), outbox.c.entry, entries)
+        return {row.entry: OutboxEntry(row.body, row.state, row.remote, row.reason) for row in rows}
+
+    def keep(self, entries: Mapping[bytes, OutboxEntry]) -> None:
+        """Write what became of entries, in one transaction."""
+        now = self._clock()
+        rows = [
+            self._key
+            | {"entry": key, "body": one.body, "state": one.state, "remote": one.remote, "reason": one.reason}
+            | {"since": now}
+            for key, one in entries.items()
+        ]
+        if rows:
+            self._database.write(lambda connection: self._database.insert(connection, outbox, rows, replace=True))
+
+
+def waiting_entries(database: Database, now: float | None = None) -> list[Waiting]:
+    """What waits in a store, by run and destination, but for what has waited for longer than `LIFETIME`."""
+    since = (time.time() if now is None else now) - LIFETIME
+    group = (outbox.c.run, outbox.c.destination)
+    wanted = select(*group, func.count().label("entries"), func.min(outbox.c.since).label("since"))
+    wanted = wanted.where(outbox.c.state.in_([WAITING, SENDING]), outbox.c.since >= since)
+    rows = database.all(wanted.group_by(*group).order_by(*group))
+    return [Waiting(row.run, row.destination, row.entries, row.since) for row in rows]

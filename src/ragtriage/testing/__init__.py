@@ -17,15 +17,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ragtriage.testing.assertions import assert_grounded, assert_score, judge
-    from ragtriage.testing.judged_case import JudgedCase, cases
+    from ragtriage.testing.judged_case import JudgedCase, assert_grounded, assert_score, cases, judge
     from ragtriage.testing.judged_run import JudgedRun
     from ragtriage.testing.options import NotJudged, Undecided, UnsureWarning
     from ragtriage.testing.suite import use_judge
 
 _HOMES = {
-    "assertions": ("assert_grounded", "assert_score", "judge"),
-    "judged_case": ("JudgedCase", "cases"),
+    "judged_case": ("JudgedCase", "assert_grounded", "assert_score", "cases", "judge"),
     "judged_run": ("JudgedRun",),
     "options": ("NotJudged", "Undecided", "UnsureWarning"),
     "suite": ("use_judge",),

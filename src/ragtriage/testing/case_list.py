@@ -1,7 +1,5 @@
 """The cases that a decorator or a fixture names, read while tests are collected: nothing is judged."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -14,8 +14,7 @@ from ragtriage.core.errors import ConfigError, InputError, StoreError
 from ragtriage.core.validation import near_names
 from ragtriage.diagnosis.rules import Rule
 from ragtriage.metrics import metric_named
-from ragtriage.runs.compare.choose import Chosen, choose_side, compare_chosen, is_run
-from ragtriage.runs.compare.compare import CompareOptions
+from ragtriage.runs.compare.compare import Chosen, CompareOptions, choose_side, compare_chosen, is_run
 from ragtriage.runs.compare.comparison import Comparison, GateOutcome
 from ragtriage.runs.compare.gates import CompareGates, WorseLimit
 from ragtriage.runs.evaluation_config import EvaluationConfig
@@ -173,9 +172,6 @@ class JudgedRun:
 
         It is the sum of the probabilities of all cases, also where that is too low for the finding to be shown; the
         number of these where no verdict has a chance.
-
-        Args:
-            rule: the rule's name.
 
         Raises:
             ConfigError: there is no such rule, or it is one of doubts, which are about the judge.

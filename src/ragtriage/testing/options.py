@@ -3,8 +3,6 @@
 Flags go first, then the ini file, then the defaults. Loads nothing, so that the plugin may import it in every session.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What tests looked at: in values that travel with their reports, and as the lines that a session ends with."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -36,11 +36,11 @@ from ragtriage.readers import open_cases
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run
 from ragtriage.store import Store, open_store, project_meant
+from ragtriage.store.lease import exclusive
 from ragtriage.testing.case_list import CaseList
-from ragtriage.testing.judging import PATIENCE, Judged, judge_case, judge_cases
+from ragtriage.testing.judging import PATIENCE, Judged, Judges, judge_case, judge_cases
 from ragtriage.testing.options import CONFIGS, NotJudged, SuiteOptions, options_of
 from ragtriage.testing.results import Results
-from ragtriage.testing.session_judge import Judges
 
 GROUNDED = "groundedness"
 ALL_OF_THE_SETTINGS = frozenset({"findings", "record", "share", "compare"})
@@ -210,8 +210,7 @@ class Batch:
         return self._run[1]
 
     def _judge(self, wanted: Collection[str]) -> Judged:
-        suite = self._suite
-        store = suite.store  # opened first: it may tell the judges of an older one
+        suite, store = self._suite, self._suite.store
         cases = self.cases.cases if self.cases.app is None else self._ask(self.cases.app, wanted)
         return judge_cases(
             cases, wanted, suite.judges, store, self.config(), name=self.cases.name, session=suite.options.session
@@ -230,7 +229,7 @@ class Batch:
         policy = RequestPolicy()
         application = open_application(ApplicationSpec(app), ("query", "id", *tags), policy.concurrency)
         with (
-            store.exclusive(f"asking {self.cases.name}", party=options.session, patience=PATIENCE),
+            exclusive(store.database, f"asking {self.cases.name}", party=options.session, patience=PATIENCE),
             CollectedLines(path) as lines,
         ):
             without_event_loop(lambda: ask_all(asked, application, lines, policy, lambda: None))
@@ -290,7 +289,6 @@ class Suite:
         self._store: tuple[int, Store] | None = None
         self._judges: tuple[int, Judges] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._older: Store | None = None
 
     @cached_property
     def settings(self) -> Settings:
@@ -320,7 +318,7 @@ class Suite:
         if self._judges is None or self._judges[0] != os.getpid():
             offline = None if self.options.network else OFFLINE
             session = JudgeSession.of(judge_config(self.settings, self.options.given), offline=offline)
-            self._judges = os.getpid(), Judges(session, self._older)
+            self._judges = os.getpid(), Judges(session)
         return self._judges[1]
 
     def batch(self, cases: CaseList) -> Batch:
@@ -356,10 +354,9 @@ class Suite:
         if self._judges is not None and self._judges[0] == os.getpid():
             with suppress(StoreError):
                 self._judges[1].close()
-        for store in (self._store[1] if self._store and self._store[0] == os.getpid() else None, self._older):
-            if store is not None:
-                with suppress(StoreError):
-                    store.close()
+        if self._store is not None and self._store[0] == os.getpid():
+            with suppress(StoreError):
+                self._store[1].close()
         if self._folder is not None:
             self._folder.cleanup()
 
@@ -372,8 +369,6 @@ class Suite:
             if _writable(place):
                 return open_store(place, project=self.settings.project)
             told = "it is read-only"
-            with suppress(StoreError):
-                self._older = open_store(place, create=False)
         except StoreError as error:
             told = str(error)
         self._folder = tempfile.TemporaryDirectory(prefix="ragtriage-", ignore_cleanup_errors=True)

@@ -9,7 +9,7 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.questions import KINDS
 from ragtriage.core.validation import validated
 from ragtriage.judges.protocol import Judge
-from ragtriage.runs.repeats.summary import RepeatSummary
+from ragtriage.runs.repeats import RepeatSummary
 from ragtriage.runs.run import FINISHED, RunInfo
 
 FORMAT = "ragtriage judge card 1"

@@ -254,7 +254,7 @@ class CaseIndex:
     def _read_scores(self, metric: str) -> NDArray[np.int32]:
         """A metric's scores in millionths, read by themselves; whose cases failed is marked on the way."""
         column = np.full(len(self.positions), UNDEFINED, np.int32)
-        scores = iter(self.run.scores(metric))
+        scores = iter(self.run.place.scores(metric))
         while some := list(islice(scores, PORTION)):
             if self.cancelled:
                 raise ChangedError

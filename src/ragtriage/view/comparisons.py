@@ -19,11 +19,17 @@ from ragtriage.report.comparison_words import FaultKind, title_of_row
 from ragtriage.report.words import full_title
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.codec import DELETED
-from ragtriage.runs.compare.choose import Chosen, choose_side, open_sides
-from ragtriage.runs.compare.compare import CompareOptions, JudgedDifferentlyError, compare
+from ragtriage.runs.compare.compare import (
+    Chosen,
+    CompareOptions,
+    JudgedDifferentlyError,
+    choose_side,
+    compare,
+    open_sides,
+)
 from ragtriage.runs.compare.comparison import Comparison, MetricComparison, SideHeader
 from ragtriage.runs.compare.matched import match
-from ragtriage.runs.compare.pairing import pair_up
+from ragtriage.runs.compare.sides import pair_up
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.run import Run
 from ragtriage.view.case_index import INPUT, CasePlaces, Selection

@@ -22,13 +22,13 @@ from ragtriage.core.errors import RagtriageError
 from ragtriage.report.case_report import case_report, legend_of, listed_case, looks_of
 from ragtriage.report.templating import environment, page_parts
 from ragtriage.runs.case_row import WHOLE, CaseRow, Columns
-from ragtriage.runs.export import CaseRows, ExportedFields, ExportFormat, Rows, export_file
+from ragtriage.runs.export import ExportedFields, ExportFormat, case_rows, export_file
 from ragtriage.runs.run import Place
 from ragtriage.runs.tally import Diagnosed
 from ragtriage.view.case_index import CasePlaces
 from ragtriage.view.filters import BadFilterError
 from ragtriage.view.listing import listing_of, position_in, reading_of
-from ragtriage.view.numbers import NUMBERS, NumberRows, case_numbers
+from ragtriage.view.numbers import NUMBERS, case_numbers, number_rows
 from ragtriage.view.opened_runs import OpenedRun, OpenedRuns
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Exports:
     def cases(self, request: Request) -> Response:
         """The cases of a list in its order, as JSONL, CSV or Parquet; with `texts=0` without texts.
 
-        Where no text may be read, only that can be had, with the rows of `NumberRows`.
+        Where no text may be read, only that can be had, with the rows of `number_rows`.
 
         Raises:
             TooManyExportsError: others are being made.
@@ -83,9 +83,9 @@ class Exports:
         if texts:
             self._runs.require_texts(opened.run, WITHOUT)
         fields = ExportedFields(*limits, texts=texts, quotes=texts)
-        rows: Rows = CaseRows(lambda: _diagnosed(opened, found), fields)
+        rows = case_rows(lambda: _diagnosed(opened, found), fields)
         if not opened.index.readable:
-            rows = NumberRows(lambda: _rows(opened, found, NUMBERS), opened.config)
+            rows = number_rows(lambda: _rows(opened, found, NUMBERS), opened.config)
         descriptor, made = tempfile.mkstemp(prefix="ragtriage-", suffix=f".{form}")
         os.close(descriptor)
         path = Path(made)

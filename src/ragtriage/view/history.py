@@ -12,8 +12,7 @@ from ragtriage.core.errors import RagtriageError
 from ragtriage.monitor.alarms import Alarm, open_alarms
 from ragtriage.report.run_report import MetricReport, RunReport
 from ragtriage.report.words import shown_time, title_of, two_places
-from ragtriage.runs.compare.choose import choose_side, compare_chosen
-from ragtriage.runs.compare.compare import CompareOptions
+from ragtriage.runs.compare.compare import CompareOptions, choose_side, compare_chosen
 from ragtriage.runs.run import RunInfo
 from ragtriage.store import Store
 from ragtriage.store.watch_tables import read_windows

@@ -14,12 +14,10 @@ from compared_runs import ScriptedJudge, answers, store_run
 from ragtriage import open_store
 from ragtriage.core.errors import ConfigError, InputError, StoreError
 from ragtriage.runs.compare.baseline import BaselineOptions, read_baseline, write_baseline
-from ragtriage.runs.compare.choose import Chosen, choose_side, compare_chosen
-from ragtriage.runs.compare.compare import CompareOptions
+from ragtriage.runs.compare.compare import Chosen, CompareOptions, choose_side, compare_chosen
 from ragtriage.runs.compare.comparison import Comparison
-from ragtriage.runs.compare.found import NOTE, FoundRows, packed, unpacked
 from ragtriage.runs.compare.gates import CompareGates, worse_limits
-from ragtriage.runs.compare.sides import side_of
+from ragtriage.runs.compare.sides import NOTE, FoundRows, packed, side_of, unpacked
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 
 ROWS = answers(24, bad=(1, 2), topic=lambda i: f"t{i % 3}")

@@ -22,7 +22,6 @@ from ragtriage.runs.compare.case_table import FoundColumns, case_digests
 from ragtriage.runs.compare.compare import CompareOptions, compare
 from ragtriage.runs.compare.comparison import Comparison, MetricComparison
 from ragtriage.runs.compare.gates import CompareGates, margin_outcome, share_limits, slice_value, worse_limits
-from ragtriage.runs.compare.several import compare_several
 from ragtriage.runs.compare.sides import Side
 
 G = "groundedness"
@@ -522,26 +521,6 @@ def test_no_case_is_on_both_lists() -> None:
     assert found.better is not None
     assert {case.id for case in found.worse.cases} == {f"c{i}" for i in range(8)}
     assert [case.id for case in found.better.cases] == ["c8"]
-
-
-def test_several_sides_stand_beside_each_other_over_the_cases_of_all() -> None:
-    base = made_side({G: [1.0, 1.0, 0.0, 0.0]}, ids=["a", "b", "c", "old"])
-    other = made_side({G: [1.0, 0.5, None]}, number=2, ids=["b", "a", "c"])
-    new = faulty(3, U, "", "", "", scores=[0.0, 1.0, 1.0, 1.0])
-    new = replace(new, table=replace(new.table, ids=["c", "b", "a", "new"]))
-    new.table.digests["question"][:] = [base.table.digests["question"][i] for i in (2, 1, 0, 3)]
-    found = compare_several([base, other, new], RULES, CompareOptions(min_paired=0))
-
-    assert found.cases == 3
-    means = {one.name: one.means for one in found.metrics}
-    assert [(round(one.mean, 3), one.cases) for one in means[G] if one] == [(0.667, 3), (0.75, 2), (0.667, 3)]
-    assert means["response_query_coverage"][:2] == (None, None)
-    assert [(one.rule, one.counts) for one in found.findings] == [(U, (None, None, 1))]
-    assert (found.last.base.name, found.last.new.name) == ("run 2", "run 3")
-    with pytest.raises(InputError, match="no case is in all of these runs"):
-        compare_several(
-            [replace(base, table=replace(base.table, ids=list("wxyz"))), other, new], RULES, CompareOptions()
-        )
 
 
 def test_findings_are_mcnemars_test_and_the_matrix_counts_every_pair_once() -> None:

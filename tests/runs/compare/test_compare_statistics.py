@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.core.statistics import wilson_interval
+from ragtriage.core.statistics import Numbers, wilson_interval
 from ragtriage.runs.compare.case_table import mean_over_trials, noise_error, noise_variance
 from ragtriage.runs.compare.statistics import (
     FLIPS,
     MeanDifference,
+    P,
     Paired,
     binomial_p,
     cases_needed,
     difference,
     holm,
     mover,
-    swap_p,
     swap_ps,
 )
 
@@ -32,6 +32,11 @@ WORKED: dict[str, Any] = json.loads((Path(__file__).parents[2] / "worked" / "com
 A = WORKED["A_small"]
 SEVEN = WORKED["E_seven"]
 HERE = {"abs": 1e-6, "rel": 0}
+
+
+def swap_p(sums: Numbers, seed: int = 0) -> P:
+    """The p-value of one number, and how it was had."""
+    return swap_ps({"": sums}, seed)[""]
 
 
 def numbers(values: list[float | None]) -> Any:

@@ -21,8 +21,8 @@ from ragtriage.monitor.outputs.sending import Delivered, Delivery
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run
 from ragtriage.store.database import Database
-from ragtriage.store.outbox import Outbox
-from ragtriage.store.question_locks import exclusive
+from ragtriage.store.lease import exclusive
+from ragtriage.store.watch_tables import Outbox
 
 PATIENCE = 60.0
 """Seconds for which a request that isn't answered is repeated."""

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from ragtriage.monitor.outputs.channel import ToolChannel, ToolReply, Unreached
 from ragtriage.monitor.outputs.entries import UNDEFINED, Entry, EntryKind, Environment, NotSent, ToolRequest
 from ragtriage.monitor.outputs.scores import RunScores
-from ragtriage.store.outbox import REFUSED, SENDING, SENT, WAITING, Outbox, OutboxEntry
+from ragtriage.store.watch_tables import REFUSED, SENDING, SENT, WAITING, Outbox, OutboxEntry
 
 Settled = dict[bytes, OutboxEntry]
 """What became of entries, by their keys."""

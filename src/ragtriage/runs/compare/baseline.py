@@ -3,14 +3,12 @@
 It is written and read line by line, so that its size doesn't matter.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,10 +20,10 @@ from ragtriage.core.files import ORDINARY_FILE, atomic_path, why_unreadable
 from ragtriage.core.validation import Invalid, as_builtins, validated
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import definition_of, metric_by_name_alone, metric_from
-from ragtriage.runs.about import ABOUT, About
 from ragtriage.runs.compare.case_table import DIGESTED, SIZE, CaseTable, Digested, FoundColumns, hashed_id
 from ragtriage.runs.compare.comparison import SideHeader
 from ragtriage.runs.compare.sides import Side
+from ragtriage.runs.run import ABOUT, About
 
 FORMAT = 1
 """A file of a later format is refused."""
@@ -225,49 +223,23 @@ class _Row:
     tags: tuple[str | None, ...] = ()
 
 
-@dataclass(slots=True)
-class _Columns:
-    head: _Head
-    keys: dict[str, int] = field(default_factory=dict)
-    digests: list[bytes] = field(default_factory=list)
-    weight: list[float] = field(default_factory=list)
-    scores: list[list[float]] = field(default_factory=list)
-    failed: list[tuple[int, int]] = field(default_factory=list)
-    tags: list[tuple[str | None, ...]] = field(default_factory=list)
-    holds: list[tuple[int, int, float, float]] = field(default_factory=list)
-    likely: list[tuple[int, int, float]] = field(default_factory=list)
-    heads: list[tuple[int, int]] = field(default_factory=list)
-
-    def add(self, row: _Row) -> None:
-        """Take a case in."""
-        head, place = self.head, len(self.keys)
-        if len(row.scores) != len(head.metrics):
-            raise ValueError(f"it has {len(row.scores)} scores, and the file has {len(head.metrics)} metrics")
-        if self.keys.setdefault(row.key, place) != place:
-            raise ValueError(f"the key {row.key!r} stands twice")
-        values = []
-        for at, value in enumerate(row.scores):
-            if isinstance(value, str):
-                if value != FAILED:
-                    raise ValueError(f"the score {value!r} is no number")
-                self.failed.append((at, place))
-            values.append(np.nan if value is None or isinstance(value, str) else value)
-        if not row.weight > 0:
-            raise ValueError(f"the weight {row.weight!r} isn't above 0")
-        self.scores.append(values)
-        self.weight.append(row.weight)
-        self.tags.append(row.tags if len(row.tags) == len(head.tags) else (None,) * len(head.tags))
-        self.digests.append(_bytes(row.digests, len(head.digests)))
-        self.holds += [(rule, place, value, sure) for rule, value, sure in row.found]
-        self.holds += [(rule, place, np.nan, np.nan) for rule in row.undecided]
-        self.likely += [(rule, place, probability) for rule, probability in row.likely]
-        if row.head is not None:
-            self.heads.append(row.head)
-        named = [rule for rule, *_ in (*row.found, *row.likely)] + [*row.undecided]
-        if any(not 0 <= rule < len(head.rules) for rule in named):
-            raise ValueError("it names a rule that the head doesn't have")
-        if any(not 0 <= name < len(head.names) for name in row.head or ()):
-            raise ValueError("it names a component that the head doesn't have")
+def _checked(row: _Row, head: _Head, before: Collection[str]) -> _Row:
+    """A row that fits the head and has another key than those before it; else a ValueError."""
+    if row.key in before:
+        raise ValueError(f"the key {row.key!r} stands twice")
+    if len(row.scores) != len(head.metrics):
+        raise ValueError(f"it has {len(row.scores)} scores, and the file has {len(head.metrics)} metrics")
+    if wrong := [value for value in row.scores if isinstance(value, str) and value != FAILED]:
+        raise ValueError(f"the score {wrong[0]!r} is no number")
+    if not row.weight > 0:
+        raise ValueError(f"the weight {row.weight!r} isn't above 0")
+    _bytes(row.digests, len(head.digests))
+    named = [rule for rule, *_ in (*row.found, *row.likely)] + [*row.undecided]
+    if any(not 0 <= rule < len(head.rules) for rule in named):
+        raise ValueError("it names a rule that the head doesn't have")
+    if any(not 0 <= name < len(head.names) for name in row.head or ()):
+        raise ValueError("it names a component that the head doesn't have")
+    return row
 
 
 def read_baseline(path: Path, shown: str = "") -> tuple[Side, tuple[str, ...]]:
@@ -279,12 +251,12 @@ def read_baseline(path: Path, shown: str = "") -> tuple[Side, tuple[str, ...]]:
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
             lines = iter(enumerate(file, 1))
-            columns = _Columns(_head(lines, name))
-            _cases(lines, columns, name)
+            head = _head(lines, name)
+            rows = _rows(lines, head, name)
     except (OSError, EOFError, UnicodeDecodeError) as error:
         why = why_unreadable(error) if isinstance(error, OSError | UnicodeDecodeError) else "it is cut off"
         raise InputError(f"the baseline {name} can't be read: {why}") from error
-    return _side(columns, name), columns.head.rules
+    return _side(head, rows, name), head.rules
 
 
 def _head(lines: Iterator[tuple[int, bytes]], name: str) -> _Head:
@@ -310,19 +282,22 @@ def _head(lines: Iterator[tuple[int, bytes]], name: str) -> _Head:
         raise InputError(f"the head of {name}, lines 1 to {number}: {error}: {AGAIN}") from None
 
 
-def _cases(lines: Iterator[tuple[int, bytes]], columns: _Columns, name: str) -> None:
+def _rows(lines: Iterator[tuple[int, bytes]], head: _Head, name: str) -> dict[str, _Row]:
+    """The cases by their keys."""
+    rows: dict[str, _Row] = {}
     for number, line in lines:
         text = line.decode("utf-8").strip()
         if text == "]}":
-            return
+            return rows
         if not text:
             continue
         found = _loaded(text.removesuffix(","), name, number)
         try:
             known = {k: v for k, v in found.items() if k in _Row.__slots__} if isinstance(found, dict) else found
-            columns.add(validated(_Row, known))
+            row = _checked(validated(_Row, known), head, rows.keys())
         except (Invalid, ValueError) as error:
             raise InputError(f"{name}, line {number}: {error}: {AGAIN}") from None
+        rows[row.key] = row
     raise InputError(f"{name} is cut off: its last line isn't ]}}: {AGAIN}")
 
 
@@ -360,13 +335,13 @@ def _bytes(text: str, count: int) -> bytes:
     return found
 
 
-def _side(columns: _Columns, name: str) -> Side:
-    head, count = columns.head, len(columns.keys)
-    grid = np.array(columns.scores, float).reshape(count, len(head.metrics))
-    failed = np.zeros(grid.shape, bool)
-    for at, place in columns.failed:
-        failed[place, at] = True
-    words = np.frombuffer(b"".join(columns.digests), ">u8").reshape(count, len(head.digests)).astype(np.uint64)
+def _side(head: _Head, by_key: Mapping[str, _Row], name: str) -> Side:
+    rows, count = [*by_key.values()], len(by_key)
+    grid = np.array([[v if isinstance(v, float | int) else np.nan for v in row.scores] for row in rows], float)
+    failed = np.array([[isinstance(v, str) for v in row.scores] for row in rows], bool)
+    grid, failed = (of.reshape(count, len(head.metrics)) for of in (grid, failed))
+    joined = b"".join(_bytes(row.digests, len(head.digests)) for row in rows)
+    words = np.frombuffer(joined, ">u8").reshape(count, len(head.digests)).astype(np.uint64)
     own = {digested: words[:, at] for at, digested in enumerate(head.digests)}
     digests: dict[Digested, Any] = {key: own.get(key, np.zeros(count, np.uint64)) for key in DIGESTED}
     custom = {one["name"]: metric_from(one) for one in head.own_metrics}
@@ -374,17 +349,21 @@ def _side(columns: _Columns, name: str) -> Side:
         name=f"baseline {name}", runs=head.runs, baseline=name, input=head.input, created=head.created, cases=count,
         judge=head.judge, trials=head.trials, version=head.version, about=About.of({ABOUT: head.about}),
     )  # fmt: skip
+    tags = {
+        tag: [row.tags[at] if len(row.tags) == len(head.tags) else None for row in rows]
+        for at, tag in enumerate(head.tags)
+    }
     return Side(
         header,
         CaseTable(
-            list(columns.keys),
+            [*by_key],
             head.ids != "questions",
             digests,
-            np.array(columns.weight, float),
+            np.array([row.weight for row in rows], float),
             {metric: grid[:, at] for at, metric in enumerate(head.metrics)},
             {metric: failed[:, at] for at, metric in enumerate(head.metrics)},
-            {tag: [row[at] for row in columns.tags] for at, tag in enumerate(head.tags)},
-            _found(columns) if len(columns.heads) == count else None,
+            tags,
+            _found(head, rows),
             head.ids == "hashed",
             head.noise,
         ),
@@ -397,18 +376,21 @@ def _side(columns: _Columns, name: str) -> Side:
     )
 
 
-def _found(columns: _Columns) -> FoundColumns:
-    head, count = columns.head, len(columns.keys)
-    holds, sure = np.zeros((count, len(head.rules))), np.zeros((count, len(head.rules)))
-    for rule, place, value, certain in columns.holds:
-        holds[place, rule], sure[place, rule] = value, certain
-    likely = holds.copy()
-    for rule, place, probability in columns.likely:
-        likely[place, rule] = probability
+def _found(head: _Head, rows: Sequence[_Row]) -> FoundColumns | None:
+    """What the rules found; None where a case doesn't say it."""
+    heads = [row.head for row in rows if row.head is not None]
+    if len(heads) < len(rows):
+        return None
+    holds, sure, likely = (np.zeros((len(rows), len(head.rules))) for _ in range(3))
+    for place, row in enumerate(rows):
+        for rule, value, certain in (*row.found, *((rule, np.nan, np.nan) for rule in row.undecided)):
+            holds[place, rule], sure[place, rule], likely[place, rule] = value, certain, value
+        for rule, probability in row.likely:
+            likely[place, rule] = probability
     return FoundColumns(
         {rule: holds[:, at] for at, rule in enumerate(head.rules)},
         {rule: sure[:, at] for at, rule in enumerate(head.rules)},
-        [head.names[component] for component, _ in columns.heads],
-        [head.names[heading] for _, heading in columns.heads],
+        [head.names[component] for component, _ in heads],
+        [head.names[heading] for _, heading in heads],
         {rule: likely[:, at] for at, rule in enumerate(head.rules)} if head.likely else {},
     )

@@ -3,8 +3,6 @@
 Scores, digests of texts, tags; no text is held.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -19,7 +17,7 @@ import numpy as np
 from ragtriage.core.case import Source, Turn
 from ragtriage.core.statistics import Flags, Numbers, Places
 from ragtriage.readers.case_rows import made_up_id
-from ragtriage.runs.case_row import CaseText
+from ragtriage.runs.case_row import CaseText, Columns
 from ragtriage.runs.run import Run
 
 
@@ -167,11 +165,11 @@ def read_table(run: Run, metrics: Sequence[str], tags: Collection[str] = ()) -> 
         for tag, value in row.tags.items():
             if (text := tag_text(value)) is not None and (tag in by_tag or len(by_tag) < MOST_TAGS):
                 by_tag.setdefault(tag, {})[place] = text
-    scores = {name: _scores(run.scores(name), places) for name in metrics}
+    scores = {name: _scores(run.place.scores(name), places) for name in metrics}
     looks_made_up = 2 * sum(MADE_UP.fullmatch(name) is not None for name in ids) > len(ids)
     digests: dict[Digested, Digests] = {name: np.zeros(len(ids), np.uint64) for name in DIGESTED}
     made_up = 0
-    for row in run.texts(WHOLE if looks_made_up else QUESTION):
+    for row in run.place.read(Columns(texts=WHOLE if looks_made_up else QUESTION)):
         if row.position not in places:
             continue
         place = places[row.position]

@@ -1,7 +1,5 @@
 """The pairs of a comparison that changed: those that got or lost a fault, and those whose scores changed most."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -4,17 +4,15 @@
 are in the direction that is good for the metric.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ragtriage.core.metric import Better
 from ragtriage.diagnosis.rules import FindingKind
-from ragtriage.runs.about import About
 from ragtriage.runs.compare.statistics import How, MeanDifference
 from ragtriage.runs.metric_tally import ExpectedCount
+from ragtriage.runs.run import About
 
 ChangeVerdict = Literal[
     "worse",

@@ -1,7 +1,5 @@
 """What the gates of a comparison say: pass, fail, or can't tell."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

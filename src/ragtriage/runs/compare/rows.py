@@ -1,7 +1,5 @@
 """The rows of a comparison: each metric, each finding, and each slice of the cases, with what changed."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -14,7 +12,6 @@ from ragtriage.core.statistics import Flags, Numbers, Places, Z
 from ragtriage.diagnosis.headline import NONE, UNDETERMINED
 from ragtriage.diagnosis.rules import Rule
 from ragtriage.runs.compare.case_table import DIGESTED, noise_error
-from ragtriage.runs.compare.changes import incomparable, read_by
 from ragtriage.runs.compare.comparison import (
     COMPARED,
     MOST_IDS,
@@ -26,7 +23,7 @@ from ragtriage.runs.compare.comparison import (
     Slice,
     SliceMetric,
 )
-from ragtriage.runs.compare.matched import Matched
+from ragtriage.runs.compare.matched import Matched, incomparable, read_by
 from ragtriage.runs.compare.sides import Side
 from ragtriage.runs.compare.statistics import (
     FEWEST,

@@ -1,28 +1,267 @@
-"""One side of a comparison: its cases, and by what they were judged and are read."""
+"""One side of a comparison: its cases, what the rules found on them, and by what they were judged and are read.
 
-from __future__ import annotations
+And which case of it is which case of another side: by id where both have ids of their own; else by the question, since
+an id that was made from the content changes with every answer.
+"""
 
+import base64
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+import zlib
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from ragtriage.core.case import Record
 from ragtriage.core.display import listed, plural
-from ragtriage.core.errors import InputError
+from ragtriage.core.errors import InputError, StoreError
 from ragtriage.core.metric import Metric
 from ragtriage.core.statistics import Places
 from ragtriage.core.validation import as_builtins
+from ragtriage.diagnosis.findings import Assessment, Finding, decided_rules
+from ragtriage.diagnosis.headline import NONE, UNDETERMINED, headline, most_pressing
 from ragtriage.diagnosis.rules import Rule
 from ragtriage.metrics.custom_metrics import definition_of
-from ragtriage.runs.compare.case_table import CaseTable, merged_tables, read_table
-from ragtriage.runs.compare.comparison import SideHeader
-from ragtriage.runs.compare.found import read_found
-from ragtriage.runs.compare.pairing import pair_up
+from ragtriage.runs.compare.case_table import CaseTable, FoundColumns, hashed_id, merged_tables, read_table
+from ragtriage.runs.compare.comparison import PairedBy, SideHeader
 from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig, config_of
 from ragtriage.runs.run import FINISHED, RUNNING, Run, RunInfo
+
+MOST_OTHER_QUESTIONS = 0.1
+"""The share of pairs by id with another question above which ids are taken for row numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Pairs of cases, in the order of the new side."""
+
+    by: PairedBy
+    base: Places
+    """The place of each pair's case on the base side; shape (pairs,)."""
+    new: Places
+    only_base: Places
+    only_new: Places
+    other_question: Places
+    """Places on the new side of pairs by id that were left out: another question."""
+    ambiguous: Places
+    """Which pairs, by their place in `base` and `new`, can't be told from another one of the same question."""
+    near_ids: int = 0
+    """Cases without a pair whose ids differ only in upper and lower case or white space."""
+
+
+def pair_up(base: CaseTable, new: CaseTable, by: PairedBy | None = None) -> Pairing:
+    """Pair the cases of two sides."""
+    chosen: PairedBy = by or ("id" if base.own_ids and new.own_ids else "query")
+    if chosen == "id":
+        return _by_id(base, new)
+    return _by_question(base, new)
+
+
+def _by_id(base: CaseTable, new: CaseTable) -> Pairing:
+    hashed = base.hashed_ids != new.hashed_ids
+    theirs_by_name, mine_by_name = (
+        [*map(hashed_id, table.ids)] if hashed and not table.hashed_ids else table.ids for table in (base, new)
+    )
+    at = {name: place for place, name in enumerate(theirs_by_name)}
+    found = np.array([at.get(name, -1) for name in mine_by_name], np.int64)
+    there = np.flatnonzero(found >= 0)
+    mine, theirs = new.digests["question"][there], base.digests["question"][found[there]]
+    other = (mine != theirs) & (mine != 0) & (theirs != 0)
+    if other.sum() > MOST_OTHER_QUESTIONS * len(there):
+        raise InputError(
+            f"of {len(there):,} cases with the same id on both sides {int(other.sum()):,} ask another question: the "
+            "ids look like row numbers; pair by the question instead: --pair query"
+        )
+    kept = there[~other]
+    left_base = np.setdiff1d(np.arange(len(base)), found[there])
+    left_new = np.flatnonzero(found < 0)
+    return Pairing(
+        "id", found[kept], kept, left_base, left_new, there[other], np.array([], np.int64),
+        _near((base.ids[int(place)] for place in left_base), (new.ids[int(place)] for place in left_new)),
+    )  # fmt: skip
+
+
+def _near(base: Iterable[str], new: Iterable[str]) -> int:
+    """How many ids of either side would be the same but for case and white space."""
+    own = {"".join(name.split()).casefold() for name in base}
+    return sum("".join(name.split()).casefold() in own for name in new)
+
+
+def _keys(table: CaseTable) -> list[Hashable]:
+    """What a case is paired by: its question, or its id where that isn't known."""
+    return [int(own) or name for own, name in zip(table.digests["question"], table.ids, strict=True)]
+
+
+def _by_question(base: CaseTable, new: CaseTable) -> Pairing:
+    waiting: dict[Hashable, list[int]] = defaultdict(list)
+    for place, key in enumerate(_keys(base)):
+        waiting[key].append(place)
+    asked: dict[Hashable, list[int]] = defaultdict(list)
+    for place, key in enumerate(_keys(new)):
+        asked[key].append(place)
+    pairs: list[tuple[int, int, bool]] = []
+    for key, mine in asked.items():
+        pairs += _of_one_question(base, new, waiting.get(key, []), mine)
+    pairs.sort()
+    ours = np.array([one for one, _, _ in pairs], np.int64)
+    theirs = np.array([other for _, other, _ in pairs], np.int64)
+    unsure = np.flatnonzero(np.array([ambiguous for *_, ambiguous in pairs], bool))
+    return Pairing(
+        "query",
+        theirs,
+        ours,
+        np.setdiff1d(np.arange(len(base)), theirs),
+        np.setdiff1d(np.arange(len(new)), ours),
+        np.array([], np.int64),
+        unsure,
+    )
+
+
+def _of_one_question(
+    base: CaseTable, new: CaseTable, theirs: Sequence[int], mine: Sequence[int]
+) -> Iterable[tuple[int, int, bool]]:
+    """The pairs (new, base, whether ambiguous) of cases that ask the same question.
+
+    Those with the same set of sources first, in the order of the input; the k-th of the others with the k-th.
+    """
+    if not theirs:
+        return
+    if len(theirs) == len(mine) == 1:
+        yield mine[0], theirs[0], False
+        return
+    by_sources: dict[Any, list[int]] = defaultdict(list)
+    for place in theirs:
+        by_sources[int(base.digests["sources"][place])].append(place)
+    rest = []
+    taken: set[int] = set()
+    for place in mine:
+        own = int(new.digests["sources"][place])
+        if own and by_sources[own]:
+            other = by_sources[own].pop(0)
+            taken.add(other)
+            yield place, other, False
+        else:
+            rest.append(place)
+    for place, other in zip(rest, [place for place in theirs if place not in taken], strict=False):
+        yield place, other, True
+
+
+NOTE = "findings"
+KEPT_FROM = 1_000
+"""Cases from which on it is kept what was found."""
+KEPT = 2
+"""Which form it is kept in: another one is read anew."""
+PLACES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class FoundOnCase:
+    """What the rules found on one case, by their places among all rules."""
+
+    holds: tuple[tuple[int, bool], ...]
+    """The rules that hold, each with whether that is sure."""
+    undecided: tuple[int, ...]
+    """The rules of which it can't be told."""
+    component: str
+    heading: str
+    likely: tuple[tuple[int, float], ...] = ()
+    """The rules that may hold, each with the probability of that, also where it is too low to be shown."""
+
+
+@dataclass(slots=True)
+class FoundRows:
+    """Gathers what was found, a case at a time."""
+
+    rules: Sequence[Rule]
+    cases: list[FoundOnCase] = field(default_factory=list)
+    _places: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._places = {rule.name: place for place, rule in enumerate(self.rules)}
+
+    def add(self, record: Record, assessed: Assessment, config: EvaluationConfig) -> None:
+        """Take one case in."""
+        findings = assessed.findings
+        held = {finding.rule: finding.sure for finding in findings}
+        likely = {name: round(p, PLACES) for name, p in assessed.probabilities.items()}
+        known = decided_rules(record, self.rules)
+        component = headline(record, findings, config.thresholds, self.rules, config.metrics).component
+        self.cases.append(
+            FoundOnCase(
+                tuple((self._places[name], sure) for name, sure in held.items()),
+                tuple(at for name, at in self._places.items() if name not in known and name not in held),
+                component,
+                _heading(findings, component),
+                tuple((self._places[name], p) for name, p in likely.items() if p),
+            )
+        )
+
+
+def found_columns(rules: Sequence[str], cases: Iterable[FoundOnCase]) -> FoundColumns:
+    """The columns of what was found."""
+    rows = list(cases)
+    holds, sure, likely = (np.zeros((len(rows), len(rules))) for _ in range(3))
+    for place, row in enumerate(rows):
+        for rule, certain in row.holds:
+            holds[place, rule] = 1.0
+            sure[place, rule] = float(certain)
+        for rule, probability in row.likely:
+            likely[place, rule] = probability
+        for rule in row.undecided:
+            holds[place, rule] = sure[place, rule] = likely[place, rule] = np.nan
+    return FoundColumns(
+        {name: holds[:, at] for at, name in enumerate(rules)},
+        {name: sure[:, at] for at, name in enumerate(rules)},
+        [row.component for row in rows],
+        [row.heading for row in rows],
+        {name: likely[:, at] for at, name in enumerate(rules)},
+    )
+
+
+def read_found(run: Run, config: EvaluationConfig) -> FoundColumns:
+    """Diagnose a stored run; the longest part of a comparison, as the verdicts of every case are read.
+
+    Of a large run that is finished it is kept in the store what was found by these thresholds and rules.
+    """
+    kept = run.info.state == FINISHED and run.info.rows >= KEPT_FROM
+    info = run.info
+    digest = config.digest(KEPT, info.versions, info.finished, info.done) if kept else ""
+    names = [rule.name for rule in config.rules]
+    if kept and (known := run.place.note(NOTE, digest)):
+        return found_columns(names, unpacked(known))
+    rows = FoundRows(config.rules)
+    for record in run.records():
+        rows.add(record, config.assess(record), config)
+    if kept:
+        with suppress(StoreError):  # a store that can't be written is read again the next time
+            run.place.note(NOTE, digest, packed(rows.cases))
+    return found_columns(names, rows.cases)
+
+
+def packed(cases: Sequence[FoundOnCase]) -> str:
+    """What was found on cases as a short text."""
+    written = json.dumps([astuple(case) for case in cases], separators=(",", ":"))
+    return base64.b85encode(zlib.compress(written.encode())).decode()
+
+
+def unpacked(text: str) -> Iterator[FoundOnCase]:
+    """Undo `packed`."""
+    for holds, undecided, component, heading, likely in json.loads(zlib.decompress(base64.b85decode(text))):
+        known = (tuple((rule, value) for rule, value in some) for some in (holds, likely))
+        yield FoundOnCase(next(known), tuple(undecided), component, heading, next(known))
+
+
+def _heading(findings: Sequence[Finding], component: str) -> str:
+    """The rule by which a case is headed; its component where nothing is to be repaired, or nothing can be told."""
+    if component in (NONE, UNDETERMINED) or not findings:
+        return component
+    return most_pressing(findings).rule
+
 
 Interval = tuple[float, float, float]
 """A mean, and both ends of its interval."""

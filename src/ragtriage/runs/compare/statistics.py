@@ -172,11 +172,6 @@ _AT_ONCE = 4_000_000
 P = tuple[float, How]
 
 
-def swap_p(sums: Numbers, seed: int = 0) -> P:
-    """The two-sided p-value of one number's weighted changes by group, and how it was had; see `swap_ps`."""
-    return swap_ps({"": sums}, seed)[""]
-
-
 def swap_ps(sums: Mapping[str, Numbers], seed: int = 0) -> dict[str, P]:
     """The share of all swaps of whole groups for which |Σ ± S| is at least |Σ S|, of several numbers at once.
 

@@ -1,4 +1,11 @@
-"""Counting the records of several trials: scores, findings, and verdicts that differ between them."""
+"""How repeatable scores are: the same cases evaluated several times, each time a trial with answers of its own.
+
+A judge that is a language model doesn't say the same twice, so a difference between two runs may be nothing but its
+noise. "Automating Groundedness Evaluation in RAG Applications" (2025) gave up a metric for its "high variance between
+runs", kept one whose five runs of 78 queries lay between 88 and 92 %, and compared the differences that changes of the
+application made with that range. The same is told here in numbers: by the mean of a run, by case, by verdict and kind
+of question, and as the smallest difference that can be told from chance.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +13,10 @@ import heapq
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import get_args
+from dataclasses import asdict, dataclass, field
+from math import sqrt
+from statistics import NormalDist
+from typing import Any, get_args
 
 import numpy as np
 
@@ -19,89 +28,175 @@ from ragtriage.core.statistics import Flags
 from ragtriage.core.steps import Relation, Unit
 from ragtriage.core.verdicts import Cell, Component, Score, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis.findings import assess
-from ragtriage.diagnosis.rules import COSTS, Costs, Rule, thresholds_with
+from ragtriage.diagnosis.rules import COSTS, Costs, FindingKind, Rule, thresholds_with
 from ragtriage.planning.relations import RELATIONS, UNITS
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.metric_tally import ExpectedCount
-from ragtriage.runs.repeats.summary import (
-    CaseRepeat,
-    FindingRepeat,
-    Grid,
-    KindRepeat,
-    MetricRepeat,
-    RepeatSummary,
-    UnitRepeat,
-    rank_agreement,
-    smallest_difference,
-)
 from ragtriage.runs.run import Run, RunList
 
+Grid = np.ndarray[Any, np.dtype[np.float64]]
+"""Shape (n_cases, n_trials), or one row or column of it; nan where there is no score."""
+LEVEL = 0.05
+"""How often a difference may be seen where there is none (two-sided)."""
+POWER = 0.8
+"""How often a difference of this size is to be seen."""
+CORRELATION = 0.5
+"""How alike the same case's true scores in the two versions are. It can't be known from one version, and
+lies in the middle between versions that have nothing in common and such as differ by the same amount everywhere."""
 
-@dataclass
-class _RuleColumn:
-    """Where one rule may hold: the case, the trial, whether it is shown there, and its probability."""
-
-    case: array[int] = field(default_factory=lambda: array("q"))
-    trial: array[int] = field(default_factory=lambda: array("q"))
-    shown: array[float] = field(default_factory=lambda: array("d"))
-    likely: array[float] = field(default_factory=lambda: array("d"))
+REACH = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
+"""Standard errors that a difference must have: z(1 − level/2) + z(power), about 2.8."""
 
 
-class FindingCounts:
-    """Counts the findings of several trials."""
+def smallest_difference(grid: Grid, weights: Grid) -> tuple[float, float] | None:
+    """The smallest difference of means between two versions, and the least that it could be.
 
-    def __init__(
-        self,
-        rules: Sequence[Rule],
-        thresholds: Mapping[str, float],
-        metrics: Sequence[Metric],
-        costs: Costs = COSTS,
-    ) -> None:
-        self._rules = tuple(rules)
-        self._read = thresholds, self._rules, tuple(metrics), costs
-        self._columns = {rule.name: _RuleColumn() for rule in self._rules}
+    Both versions answer the same n cases, are evaluated once each, and are compared case by case. A difference δ is
+    seen with the stated power where δ = (z(1 − level/2) + z(power)) · √((ω² + σ_A² + σ_B²) / n): the power analysis of
+    Miller, "Adding Error Bars to Evals: A Statistical Approach to Language Model Evaluations" (2024, arXiv:2411.00640),
+    with one sample a case. σ² is the judge's noise: the mean over cases of the variance of a score over trials, taken
+    as the same for both versions. ω² is the variance over cases of the difference of the true scores, 2 · (1 − ρ) · s²;
+    s² is the variance of true scores over cases, that of a single trial's scores less σ², and ρ is `CORRELATION`.
 
-    def add(self, case: int, trial: int, record: Record) -> None:
-        """Count one record of one trial."""
-        if not self._rules:
-            return
-        assessed = assess(record, *self._read)
-        shown = {finding.rule for finding in assessed.findings}
-        for name in shown | assessed.probabilities.keys():
-            column = self._columns[name]
-            column.case.append(case)
-            column.trial.append(trial)
-            column.shown.append(float(name in shown))
-            column.likely.append(assessed.probabilities.get(name, 0.0))
+    It assumes that cases are independent of each other, that the judge's noise on one case is independent of that on
+    another, and enough cases for a mean to be normal (some twenty). With weights, n is Kish's (Σw)² / Σw².
 
-    def findings(self, there: Grid) -> Iterator[FindingRepeat]:
-        """What was counted of each rule that is shown in a trial or expected of at least one case.
+    Both are in the metric's unit. The floor is for ω² = 0, a change that moves all cases alike: only the judge's noise
+    hides it, and it is 0 for a judge that has none. None unless a case has two scores and a trial two cases, and where
+    all scores are the same, so that nothing is known of their variance. The weights are above 0.
+    """
+    noise = _noise(grid, weights)
+    spreads = [found for scores in grid.T if (found := _variance(scores, weights)) is not None]
+    if noise is None or not spreads:
+        return None
+    total, size = (float(np.mean(column)) for column in zip(*spreads, strict=True))
+    if total == 0 == noise:
+        return None
+    between = max(0.0, total - noise)
+    apart = 2 * (1 - CORRELATION) * between
+    return REACH * sqrt((apart + 2 * noise) / size), REACH * sqrt(2 * noise / size)
 
-        `there` is 1 where a case was counted in a trial, else nan; shape (n_cases, n_trials).
-        """
-        if there.shape[1] < 2:
-            return
-        for rule in self._rules:
-            column = self._columns[rule.name]
-            at = np.array(column.case, dtype=np.intp), np.array(column.trial, dtype=np.intp)
-            shown, likely = there * 0.0, there * 0.0
-            shown[at], likely[at] = column.shown, column.likely
-            doubtful = rule.kind != "doubt" and any(0.0 < p < 1.0 for p in column.likely)
-            mean = np.nanmean(likely, axis=1)
-            expected = ExpectedCount.of(float(mean.sum()), float((mean * (1.0 - mean)).sum()), len(mean))
-            if not np.nansum(shown) and not (doubtful and round(expected.low) > 0):
-                continue
-            several = (~np.isnan(shown)).sum(axis=1) > 1
-            differs = np.nanmax(shown, axis=1) != np.nanmin(shown, axis=1)
-            yield FindingRepeat(
-                rule.name,
-                rule.kind,
-                float(np.nansum(shown, axis=0).mean()),
-                float(np.nansum(shown, axis=0).std(ddof=1)),
-                float(differs[several].mean()) if several.any() else None,
-                expected if doubtful else None,
-                float(np.nansum(likely, axis=0).std(ddof=1)) if doubtful else None,
-            )
+
+def _noise(grid: Grid, weights: Grid) -> float | None:
+    """The mean over cases of the variance (n − 1) over trials; None if no case has two scores."""
+    several = (~np.isnan(grid)).sum(axis=1) > 1
+    if not several.any():
+        return None
+    return float(np.average(np.nanvar(grid[several], axis=1, ddof=1), weights=weights[several] / weights.max()))
+
+
+def _variance(scores: Grid, weights: Grid) -> tuple[float, float] | None:
+    """The variance (n − 1) of one trial's scores over cases, and their effective number; None with fewer than two."""
+    there = ~np.isnan(scores)
+    if there.sum() < 2:
+        return None
+    values, own = scores[there], weights[there] / weights.max()
+    effective = float(own.sum() ** 2 / (own**2).sum())
+    if effective <= 1:  # all the weight lies on one case
+        return None
+    spread = float(np.average((values - np.average(values, weights=own)) ** 2, weights=own))
+    return spread * effective / (effective - 1), effective
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRepeat:
+    """One metric on one case over all trials."""
+
+    case: str
+    mean: float
+    spread: float
+    """Standard deviation over trials (n − 1)."""
+    flipped: bool
+    """Whether it is low in one trial and high in another."""
+    verdict_flips: int
+    """How many of its component verdicts differ between trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRepeat:
+    """One metric over many cases and all trials."""
+
+    name: str
+    title: str
+    better: Better
+    mean: float | None
+    """Mean over trials of the run's mean, which is weighted by the cases' weights; None without a score."""
+    spread: float | None
+    """Standard deviation (n − 1) over trials of the run's mean; None unless two trials have scores."""
+    case_spread: float | None
+    """Mean over cases of the standard deviation (n − 1) over trials; None unless a case has two scores."""
+    flips: float | None
+    """The share of cases that are low in one trial and high in another, in [0, 1], among those with two scores or more;
+    None if there is none, or the metric has no threshold."""
+    verdict_flips: float | None
+    """The share of component verdicts that aren't the same in all trials, in [0, 1], among those whose component is
+    found in all trials; None if there is none."""
+    smallest: float | None
+    """The smallest difference between two versions of an application that these cases can show; see
+    `smallest_difference`."""
+    floor: float | None
+    """The same for a change that moves all cases alike, so that nothing but the judge's noise hides it."""
+    cases: int
+    undefined: int
+    """Scores that are left out because they are undefined: pairs of a case and a trial."""
+    failed: int
+    worst: tuple[CaseRepeat, ...]
+    """The cases that are least alike, the worst first; none that is the same in all trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindRepeat:
+    """The verdicts on one kind of question, over all cases and trials."""
+
+    kind: str
+    """A relation: supported, essential, …"""
+    verdicts: int
+    """How many can be compared: those that were asked about a component in every trial."""
+    flips: float | None
+    """The share of them that aren't the same in all trials, in [0, 1]; None if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRepeat:
+    """The findings of one rule, over all cases and trials."""
+
+    rule: str
+    kind: FindingKind
+    shown: float
+    """In how many cases it is shown, the mean over trials."""
+    spread: float
+    """Standard deviation (n − 1) over trials of that number."""
+    flips: float | None
+    """The share of cases on which it is shown in one trial and not in another, in [0, 1], among those that were
+    counted in two trials; None if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatSummary:
+    """What a repeated evaluation amounts to."""
+
+    trials: int
+    cases: int
+    metrics: tuple[MetricRepeat, ...]
+    kinds: tuple[KindRepeat, ...] = ()
+    same: bool = False
+    """Whether two trials or more are there and differ in nothing: no score, no verdict, no component."""
+    findings: tuple[FindingRepeat, ...] = ()
+    """Of the rules that are shown in a trial."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable form for machines: metrics, kinds and findings by name."""
+        found: dict[str, Any] = {"trials": self.trials, "cases": self.cases, "same": self.same}
+        for group, key, some in (
+            ("metrics", "name", self.metrics),
+            ("kinds", "kind", self.kinds),
+            ("findings", "rule", self.findings),
+        ):
+            found[group] = {getattr(one, key): _without(asdict(one), key, "title") for one in some}
+        return found
+
+
+def _without(table: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if key not in keys}
 
 
 _BITS = {"yes": 1, "no": 2, "unknown": 4}
@@ -141,7 +236,7 @@ def component_keys(components: Sequence[Component]) -> Iterator[tuple[str, int |
 
 
 class StepFlips:
-    """Counts the steps of records: verdicts by kind of question, components by unit."""
+    """Counts the steps of records: verdicts by kind of question, and what texts were broken into."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, OccurrenceCounts] = {}
@@ -170,16 +265,11 @@ class StepFlips:
             found.append(KindRepeat(kind, len(differ), sum(differ) / len(differ) if differ else None))
         return tuple(found)
 
-    def units(self, trials: int) -> tuple[UnitRepeat, ...]:
-        """Every decomposition that a judge was asked for and that replaces no field, in the order of the units."""
-        asked = [unit for unit in get_args(Unit) if UNITS[unit].question and not UNITS[unit].replaces]
-        order = {unit: place for place, unit in enumerate(asked)}
-        found = []
-        for step in sorted(self._units, key=lambda s: (order.get(s.partition("(")[0], len(order)), s)):
-            seen = self._units[step].found.values()
-            if step.partition("(")[0] in order and seen and trials > 1:
-                found.append(UnitRepeat(step, len(seen), sum(n // _SEEN == trials for n in seen) / len(seen)))
-        return tuple(found)
+    def broken_up_alike(self, trials: int) -> bool:
+        """Whether every trial found the same components, word for word, where a judge was asked for them."""
+        asked = {unit for unit in get_args(Unit) if UNITS[unit].question and not UNITS[unit].replaces}
+        seen = (found.found.values() for step, found in self._units.items() if step.partition("(")[0] in asked)
+        return all(count // _SEEN == trials for counts in seen for count in counts)
 
 
 WORST = 10
@@ -232,7 +322,10 @@ class Repeats:
         self._thresholds = thresholds_with({}) if thresholds is None else thresholds
         self._columns = {m.name: _MetricColumn() for m in self._metrics}
         self._steps = StepFlips()
-        self._findings = FindingCounts(rules, self._thresholds, self._metrics, costs)
+        self._rules = tuple(rules)
+        self._read_by = self._thresholds, self._rules, self._metrics, costs
+        self._shown: dict[str, list[tuple[int, int]]] = {rule.name: [] for rule in self._rules}
+        """Rule → case and trial of each finding."""
         self._cases: dict[str, int] = {}
         self._weights = array("d")
         self._counted: list[int] = []
@@ -250,7 +343,9 @@ class Repeats:
             raise ConfigError(f"case {record.case.id!r} comes twice in trial {trial}: count each case once in a trial")
         self._counted[case] |= 1 << place
         self._steps.add(case, record)
-        self._findings.add(case, place, record)
+        if self._rules:
+            for name in {finding.rule for finding in assess(record, *self._read_by).findings}:
+                self._shown[name].append((case, place))
         for name, column in self._columns.items():
             match record.outcomes.get(name):
                 case Score(value=value, parts=parts):
@@ -267,27 +362,39 @@ class Repeats:
     def summary(self) -> RepeatSummary:
         """What was counted so far."""
         trials = len(self._trials)
-        kinds, units = self._steps.kinds(trials), self._steps.units(trials)
+        kinds = self._steps.kinds(trials)
         metrics = tuple(self._metric(m) for m in self._metrics)
-        findings = tuple(self._findings.findings(self._there()))
-        return RepeatSummary(
-            trials, len(self._cases), metrics, kinds, units, self._same(metrics, kinds, units), findings
-        )
+        findings = tuple(self._findings()) if trials > 1 else ()
+        return RepeatSummary(trials, len(self._cases), metrics, kinds, self._same(metrics, kinds), findings)
 
-    def _there(self) -> Grid:
-        """1 where a case was counted in a trial, else nan; shape (n_cases, n_trials)."""
+    def _findings(self) -> Iterator[FindingRepeat]:
+        """What was counted of each rule that is shown in a trial."""
         counted = [[known >> place & 1 for place in range(len(self._trials))] for known in self._counted]
-        there = np.array(counted, dtype=np.float64).reshape(len(self._counted), len(self._trials))
-        return np.where(there == 1.0, 1.0, np.nan)
+        there = np.where(np.array(counted, dtype=bool).reshape(len(counted), len(self._trials)), 0.0, np.nan)
+        for rule in self._rules:
+            if not (found := self._shown[rule.name]):
+                continue
+            shown = there.copy()
+            shown[tuple(np.array(found, dtype=np.intp).T)] = 1.0
+            several = (~np.isnan(shown)).sum(axis=1) > 1
+            differs = np.nanmax(shown, axis=1) != np.nanmin(shown, axis=1)
+            counts = np.nansum(shown, axis=0)
+            yield FindingRepeat(
+                rule.name,
+                rule.kind,
+                float(counts.mean()),
+                float(counts.std(ddof=1)),
+                float(differs[several].mean()) if several.any() else None,
+            )
 
-    def _same(self, metrics: Sequence[MetricRepeat], kinds: Sequence[KindRepeat], units: Sequence[UnitRepeat]) -> bool:
+    def _same(self, metrics: Sequence[MetricRepeat], kinds: Sequence[KindRepeat]) -> bool:
         whole = (1 << len(self._trials)) - 1
         return (
             len(self._trials) > 1
             and all(counted == whole for counted in self._counted)
             and not any(metric.failed for metric in metrics)
             and not any(kind.flips for kind in kinds)
-            and all(unit.kept == 1 for unit in units)
+            and self._steps.broken_up_alike(len(self._trials))
             and all(
                 np.isclose(grid, grid[:, :1], rtol=0, atol=1e-9, equal_nan=True).all()
                 for grid in map(self._grid, self._columns.values())
@@ -319,7 +426,6 @@ class Repeats:
             float(np.mean(spreads[several])) if several.any() else None,
             float(np.mean(flipped[several])) if flipped is not None and several.any() else None,
             changed.total() / len(compared) if compared else None,
-            rank_agreement(grid),
             smallest,
             floor,
             int((~np.isnan(grid)).any(axis=1).sum()),
