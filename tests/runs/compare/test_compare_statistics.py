@@ -230,6 +230,16 @@ def test_no_change_is_no_difference(rows: list[Any]) -> None:
         assert found.low is None or found.low <= 0 <= (found.high or 0.0)
 
 
+def test_what_a_baseline_rounds_is_no_change() -> None:
+    scores = [1 / 3, 2 / 3, 1 / 7, 5 / 7, 6 / 7]
+    pairs = paired([round(score, 6) for score in scores], [*scores])
+    found = difference(pairs)
+
+    assert found is not None
+    assert (found.difference, found.changed) == (0, 0)
+    assert swap_p(pairs.sums()) == (1.0, "exact")
+
+
 def test_several_numbers_share_a_draw_and_each_has_the_p_value_it_has_alone() -> None:
     generator = np.random.default_rng(5)
     sums = {name: generator.normal(0, 1, size) for name, size in (("short", 20), ("long", 300))}

@@ -19,8 +19,8 @@ LEVEL = 0.95
 """How often an interval is to hold the truth."""
 POWER = 0.8
 """How often a difference of the size that is told under `sees` is found."""
-ROUNDING = 1e-12
-"""Differences that are no larger come from rounding."""
+ROUNDING = 1e-6
+"""Differences that are no larger come from rounding: a baseline holds six places of a score."""
 _NORMAL = NormalDist()
 REACH = _NORMAL.inv_cdf(0.5 + LEVEL / 2) + _NORMAL.inv_cdf(POWER)
 """Standard errors that a true difference must have to be found with this power: about 2.80."""
@@ -47,8 +47,9 @@ class Paired:
 
     @property
     def change(self) -> Numbers:
-        """New − base; NaN where one of them is undefined."""
-        return self.new - self.base
+        """New − base, without what comes from rounding; NaN where one of them is undefined."""
+        change = self.new - self.base
+        return np.where(np.abs(change) <= ROUNDING, 0.0, change)
 
     def sums(self) -> Numbers:
         """The weighted change of each group, of cases that have both numbers; shape (groups,)."""
