@@ -87,12 +87,7 @@ class CaseFlags:
 
     @property
     def traces(self) -> TraceOptions:
-        """What is taken for what in traces.
-
-        Raises:
-            InputError: the file of texts can't be read.
-            ConfigError: there is no such function of texts.
-        """
+        """What is taken for what in traces."""
         return TraceOptions(
             self.question,
             self.sources,
@@ -148,11 +143,7 @@ def rereadable(path: str) -> Iterator[OpenedFile]:
 
 @contextmanager
 def read_as_one(paths: Sequence[str]) -> Iterator[OpenedFile]:
-    """The file; several files or folders of traces are read as one, whatever their order.
-
-    Raises:
-        InputError: there are several, and not all of them hold traces of one format.
-    """
+    """The file; several files or folders of traces are read as one, whatever their order."""
     with ExitStack() as stack:
         files = [stack.enter_context(rereadable(path)) for path in dict.fromkeys(paths)]
         files.sort(key=_place)

@@ -24,25 +24,11 @@ class Keeping:
 
     @classmethod
     def parse(cls, texts: str | None, runs: str | None) -> Keeping:
-        """`30d`, for texts also `0`.
-
-        Raises:
-            ConfigError: it is no number of days.
-        """
+        """`30d`, for texts also `0`."""
         return cls(_days(texts, "--keep-texts"), _days(runs, "--keep-runs"))
 
     def apply(self, store: Store, tables: WatchTables, also: Sequence[Step] = (), now: datetime | None = None) -> None:
-        """Delete what is older, by the end of its window, or where it has none, by when it was judged.
-
-        Args:
-            store: where the windows are.
-            tables: of the watch whose windows are meant.
-            also: steps that were taken besides those of the metrics.
-            now: the time; that of the clock if None.
-
-        Raises:
-            StoreError: the store can't be written, or this user may not delete runs.
-        """
+        """Delete what is older, by the end of its window, or where it has none, by when it was judged."""
         now = now or datetime.now(UTC)
         windows = [(one, _ended(store, one)) for one in tables.windows()]
         if self.texts is not None:

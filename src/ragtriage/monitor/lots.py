@@ -42,11 +42,7 @@ class KeepRule:
 
     @classmethod
     def parse(cls, text: str) -> KeepRule:
-        """`tenant=acme`, `seconds>10`, `score.user<0`.
-
-        Raises:
-            ConfigError: it is none of these.
-        """
+        """`tenant=acme`, `seconds>10`, `score.user<0`."""
         found = _RULE.fullmatch(text)
         if not found or (found["sign"] != "=" and _number(found["value"]) is None):
             raise ConfigError(f"--keep {text!r}: write TAG=VALUE, or TAG<NUMBER or TAG>NUMBER, as in 'seconds>10'")
@@ -85,11 +81,7 @@ class AtLeast:
 
     @classmethod
     def parse(cls, text: str, tag: str | None) -> AtLeast:
-        """`0.5/min`.
-
-        Raises:
-            ConfigError: it is no such rate, or there is no tag.
-        """
+        """`0.5/min`."""
         found = re.fullmatch(r"([0-9]*\.?[0-9]+)/min", text.strip())
         if not found or not float(found[1]) > 0:
             raise ConfigError(f"--at-least {text!r}: write a number of cases a minute above 0, for example 0.5/min")
@@ -105,7 +97,6 @@ class Lots:
     Args:
         share: of the lots that are drawn, in [0, 1].
         seed: other seeds draw others.
-        keep: cases that are judged in any case.
         at_least: by which a larger share of small parts of the traffic is drawn; see `ragtriage.monitor.shares`.
     """
 

@@ -20,11 +20,7 @@ MINUTES = 60
 
 
 class Shares:
-    """The shares of one pass over the traffic, in the order of time.
-
-    Args:
-        lots: how cases are drawn.
-    """
+    """The shares of one pass over the traffic, in the order of time."""
 
     def __init__(self, lots: Lots) -> None:
         self._lots = lots
@@ -43,10 +39,6 @@ class Shares:
         """The share that is drawn of what a case belongs to, in [0, 1].
 
         A conversation keeps the share of its beginning, so that it is drawn as a whole.
-
-        Args:
-            case: the next one.
-            moment: its time, seconds since 1970; not before that of the case before it.
         """
         at_least = self._lots.at_least
         if at_least is None:

@@ -40,11 +40,7 @@ class WindowSize:
 
     @classmethod
     def parse(cls, text: str) -> WindowSize:
-        """`1h`, `1d`, `500`.
-
-        Raises:
-            ConfigError: it is neither.
-        """
+        """`1h`, `1d`, `500`."""
         found = re.fullmatch(r"([1-9][0-9]{0,8})([mhdw]?)", text.strip())
         if not found:
             raise ConfigError(f"--window {text!r}: write 30m, 1h, 1d or 1w, or a number of cases, for example 500")
@@ -94,13 +90,7 @@ class Window:
 
 @dataclass(slots=True)
 class Traffic:
-    """What a set of files holds, cut into windows.
-
-    Args:
-        files: the files, in the order in which they were written.
-        lots: which cases are judged.
-        size: of the windows.
-    """
+    """What a set of files holds, cut into windows."""
 
     files: Sequence[CaseFile]
     lots: Lots
@@ -126,12 +116,7 @@ class Traffic:
         return f"{first} and {more} more" if more else first
 
     def look(self) -> None:
-        """Read the files once, and cut them into windows.
-
-        Raises:
-            InputError: no row can be used.
-            ConfigError: windows are to have a length in time, and no case has a time.
-        """
+        """Read the files once, and cut them into windows."""
         self._read_times()
         self.counts.require_some(self.name)
         times = np.frombuffer(self._times, dtype=np.float64)
@@ -246,11 +231,7 @@ class Traffic:
         return _told(slot * self.size.seconds), _told((slot + 1) * self.size.seconds)
 
     def read(self) -> Iterator[tuple[Window, Iterator[Case]]]:
-        """Every window with its judged cases, in the order of time; what isn't read of a window is passed over.
-
-        Raises:
-            InputError: a file has changed since it was looked at.
-        """
+        """Every window with its judged cases, in the order of time; what isn't read of a window is passed over."""
         cases = (case for _, _, case, _ in self._chosen() if case is not None)
         for window in self.windows:
             own = islice(cases, window.judged)

@@ -331,9 +331,6 @@ class CaseFile:
 
         Ids are unique within the part only. At the end of a part of a JSONL file `counted` is called with its number of
         lines.
-
-        Raises:
-            InputError: the file is gone, or can be read only once.
         """
         if self.traces is not None:
             raise InputError(f"{self.name}: traces have no parts: make cases of them first (ragtriage traces FILE -o)")
@@ -349,9 +346,6 @@ class CaseFile:
         Now and then `advance` is called with how many rows were counted since. None where no sample tells what the file
         holds: it isn't JSONL, its rows stand within others, it can be read only once or breaks off, or its rows share
         ids.
-
-        Raises:
-            InputError: the file is gone.
         """
         found = self._drawing(most, advance) if self._drawing else None
         if found is None:

@@ -58,13 +58,7 @@ class _Candidate:
 def likely_places(
     rows: Sequence[Mapping[str, Any]], fields: Iterable[str], taken: Collection[str] = ()
 ) -> dict[str, str]:
-    """The place that likely holds each of these fields, for those of which there is one.
-
-    Args:
-        rows: the head of the file.
-        fields: of the query, the sources and the response.
-        taken: columns that hold another field, which aren't looked at.
-    """
+    """The place that likely holds each of these fields, for those of which there is one."""
     wanted, found = set(fields), dict[str, str]()
     texts, lists = _candidates(rows, taken)
     for field, choose in (("sources", _sources), ("query", _query), ("response", _response)):

@@ -109,9 +109,6 @@ def path_from(text: str, flag: str, *, lenient: bool = False) -> ValuePath:
 
     It has names with dots between them, `[0]` for an item of a list, `[*]` for every one, `['a.b']` for a name with a
     dot in it; a leading `$` or `$.` is allowed.
-
-    Raises:
-        ConfigError: it can't be read.
     """
     rest = re.sub(r"^\$\.?", "", text.strip())
     parts: list[str | int | None] = []

@@ -45,9 +45,6 @@ def redaction_named(spec: str) -> Redact:
     """`builtin`, or the function that `path/to/file.py:function` names; importing it runs the file.
 
     A function that takes more than 100 ms for a text, and again when it is called once more, raises SlowRedaction.
-
-    Raises:
-        ConfigError: there is no such file or function.
     """
     if spec == BUILTIN:
         return hide_known_forms
@@ -71,22 +68,14 @@ class SlowRedaction(Exception):
 
 
 class UserDigests:
-    """Digests for users and ids, by a key that is made when it is first needed and that only its owner may read.
-
-    Args:
-        folder: where the key is kept.
-    """
+    """Digests for users and ids, by a key that is made when it is first needed and that only its owner may read."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / KEY_FILE
         self._key: bytes | None = None
 
     def __call__(self, named: Any) -> str:
-        """24 hexadecimal digits, the same for the same name as long as the key is there.
-
-        Raises:
-            InputError: the key can't be read or written.
-        """
+        """24 hexadecimal digits, the same for the same name as long as the key is there."""
         if self._key is None:
             self._key = self._read()
         return hmac.new(self._key, str(named).encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[
@@ -126,7 +115,6 @@ class Privacy:
 
         Raises:
             RowProblem: its redaction failed: it is never let through.
-            InputError: the key can't be read or written.
         """
         try:
             tags = {tag: self._within(tag, value, tag) for tag, value in case.tags.items()}

@@ -23,14 +23,6 @@ class RunSender:
 
     What a tool that can't be reached is to get waits in the outbox: it isn't waited for again before the last run was
     added. At the end the scores of all runs are written to the file, if one is named.
-
-    Args:
-        database: that of the store which holds the runs, and what became of their scores.
-        config: by what they are read.
-        addresses: name of a destination → address.
-        file: where scores are written too.
-        env: the environment, which holds keys.
-        options: how.
     """
 
     def __init__(
@@ -69,12 +61,7 @@ class RunSender:
         self._due.put(run)
 
     def finish(self) -> None:
-        """Wait until all runs are sent, or can't be.
-
-        Raises:
-            InputError: the file can't be written.
-            StoreError: a run or the outbox can't be used, or another process sends the same.
-        """
+        """Wait until all runs are sent, or can't be."""
         self._due.put(None)
         self._thread.join()
         if self._error:

@@ -89,24 +89,8 @@ def send_run(  # noqa: PLR0913  # what is sent, where to, and how
 ) -> list[Delivered]:
     """Send a run's scores to tools, to all at the same time: one that is dead holds no other up.
 
-    Args:
-        database: that of the store which holds the run, and what became of its scores.
-        run: the run.
-        config: by what it is read.
-        addresses: name of a destination → address.
-        env: the environment, which holds keys.
-        options: how.
-        unreached: destinations that aren't tried → why; all that they are to get waits in the outbox.
-        advance: is called with each case that is through, for each destination.
-        sleep: waits.
-
-    Returns:
-        What became of the scores, in the order of the addresses.
-
-    Raises:
-        MissingExtraError: the extra `collect` isn't installed.
-        ConfigError: an address is none; nothing was sent then.
-        StoreError: the run or the outbox can't be used, or another process sends the same.
+    What became of them comes in the order of the addresses. All that a destination in `unreached` (→ why) is to get
+    waits in the outbox.
     """
 
     async def send(stack: ExitStack) -> list[Delivered]:
@@ -135,12 +119,7 @@ def send_run(  # noqa: PLR0913  # what is sent, where to, and how
 
 
 def check_addresses(addresses: Mapping[str, str], env: Environment) -> None:
-    """Refuse addresses to which nothing can be sent, before anything is judged.
-
-    Raises:
-        MissingExtraError: the extra `collect` isn't installed.
-        ConfigError: an address is none.
-    """
+    """Refuse addresses to which nothing can be sent, before anything is judged."""
 
     async def check() -> None:
         for name, url in addresses.items():

@@ -78,7 +78,6 @@ class Delivery:
         scores: what is sent; a value of its own, as it counts what it reads.
         channel: where to.
         outbox: what became of the scores before.
-        env: the environment, which may name a project.
         retry_refused: whether what was refused before is sent again.
         unreached: why the tool isn't tried: all that is to be sent waits; empty where it is.
         advance: is called with each case that is through.
@@ -104,11 +103,7 @@ class Delivery:
         self.done = Delivered(self._tool.name, self._tool.title, channel.shown, why=unreached)
 
     async def deliver(self) -> Delivered:
-        """Send what is to be sent; a tool that can't be reached raises nothing.
-
-        Raises:
-            StoreError: the run or the outbox can't be read or written.
-        """
+        """Send what is to be sent; a tool that can't be reached raises nothing."""
         await self._ask_project()
         rest = self._entries()
         while portion := list(islice(rest, PORTION)):

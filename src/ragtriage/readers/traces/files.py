@@ -37,11 +37,7 @@ CUT_FROM, CUT_MANY = 100, 5
 
 
 def with_places(mapping: Mapping[str, str], options: TraceOptions) -> TraceOptions:
-    """What is said of where fields stand in traces.
-
-    Raises:
-        ConfigError: it names another field than the question, the response or the sources, or none that can be read.
-    """
+    """What is said of where fields stand in traces."""
     places = dict(options.places)
     for name, text in (mapping if options.mapping is None else options.mapping).items():
         if name == "sources" and not text:
@@ -146,11 +142,6 @@ class TraceSummary:
 
 class TraceRows:
     """The traces of a file as rows; they may be read again and again.
-
-    Args:
-        rows: as they stand in the file, or in several.
-        form: their format.
-        options: what the user says of traces.
 
     Attributes:
         index: all traces.

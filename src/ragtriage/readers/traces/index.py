@@ -59,16 +59,9 @@ HeldTrace = Trace | LargeTrace | OddTrace
 class TraceIndex:
     """The traces of some rows. Reading them may be repeated.
 
-    Args:
-        rows: of one or several files.
-        form: their format.
-
     Attributes:
         refused: why how many spans or traces can't be used.
         problems: the rows that can't be read.
-
-    Raises:
-        InputError: there is no room for the temporary database.
     """
 
     def __init__(self, rows: Iterable[RawRow], form: TraceFormat) -> None:

@@ -32,11 +32,7 @@ class SpanPlace:
 
 
 def span_place(field: str, text: str) -> SpanPlace:
-    """What was written behind `--map FIELD=`.
-
-    Raises:
-        ConfigError: it is written otherwise.
-    """
+    """What was written behind `--map FIELD=`."""
     if own := _OF_QUESTION.fullmatch(text):
         return SpanPlace(text, own[2])
     if other := _OF_SPAN.fullmatch(text):
