@@ -261,7 +261,7 @@ def _gaps(gaps: Sequence[GapLookup], documents: int) -> Iterator[DocumentBlock]:
         yield line(told, tone="quiet", indent=2, hang=4)
     if len(named) > SHOWN:
         more = plural(len(named) - SHOWN, "more such question")
-        yield line(f"and {more}, which --report and --json list", tone="quiet", indent=2, hang=4)
+        yield line(f"and {more}, which --json lists", tone="quiet", indent=2, hang=4)
 
 
 def cross_rows(found: BlameAgreement) -> Iterator[tuple[DocumentCell, ...]]:
