@@ -245,8 +245,7 @@ def print_rejected(rejected: Sequence[object], total: int, *, count: int | None 
 
 
 def print_counts(counts: RowCounts) -> None:
-    """The rows that can't be used, and what else is to be known of the rows, after a first pass."""
-    tell(*(f"note: {note}" for note in counts.notes))
+    """The rows that can't be used, after a first pass."""
     if counts.estimate:
         tell(*_estimated(counts.estimate), *(f"  {row}" for row in counts.first_rejected))
         return

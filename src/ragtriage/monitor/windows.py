@@ -141,7 +141,6 @@ class Traffic:
             self.counts.select(case)
             moment = moment_of(case.time)
             self._times.append(float("nan") if moment is None else (moment - _EPOCH).total_seconds())
-        self.counts.notes = tuple(note for file in self.files for note in file.later_notes)
 
     def _usable(self, on_rejected: Callable[[Rejected, int], None]) -> Iterator[Case]:
         """Every usable case, in the order of arrival; one that an earlier file holds too is left out.
