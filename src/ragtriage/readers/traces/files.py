@@ -19,9 +19,8 @@ from ragtriage.readers.traces.assembling import FIELDS, MOST_TURNS, TURNS, assem
 from ragtriage.readers.traces.attributes import kind_of
 from ragtriage.readers.traces.index import MOST_BYTES, MOST_SPANS, ODD, HeldTrace, LargeTrace, OddTrace, TraceIndex
 from ragtriage.readers.traces.pieces import TraceFormat
-from ragtriage.readers.traces.places import span_place
 from ragtriage.readers.traces.spans import Trace, TraceSpan
-from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree
+from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree, span_place
 
 ENDINGS = (".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".json.gz", ".jsonl.gz", ".zst")
 """Of the files in a folder of traces; those packed by zstd are told as such."""
