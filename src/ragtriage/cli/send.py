@@ -15,10 +15,10 @@ from ragtriage.cli.opened_stores import folder_run, open_named_store
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.monitor.outputs.destinations import DESTINATIONS
-from ragtriage.monitor.outputs.run_sender import RunSender
 from ragtriage.monitor.outputs.scores import has_traces
 from ragtriage.monitor.outputs.send_run import (
     PATIENCE,
+    RunSender,
     SendOptions,
     SentScores,
     WrittenScores,

@@ -15,7 +15,7 @@ from ragtriage.monitor.alarms import APART, TOLERANCE, Alarm, Criteria, Watch, o
 from ragtriage.monitor.baseline import FIRST, Observer
 from ragtriage.monitor.keeping import Keeping
 from ragtriage.monitor.lots import Lots
-from ragtriage.monitor.outputs.run_sender import RunSender
+from ragtriage.monitor.outputs.send_run import RunSender
 from ragtriage.monitor.windows import COUNTS, Traffic, Window, WindowSize
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.runs.case_row import digest

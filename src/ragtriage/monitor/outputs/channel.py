@@ -18,7 +18,8 @@ from ragtriage.collect.http import HIDDEN, without_secrets
 from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, MissingExtraError
 from ragtriage.core.validation import seconds_to_wait
-from ragtriage.monitor.outputs.entries import Destination, Environment, ToolRequest
+from ragtriage.monitor.outputs.destinations import Destination
+from ragtriage.monitor.outputs.entries import Environment, ToolRequest
 
 if TYPE_CHECKING:
     import httpx

@@ -53,11 +53,6 @@ class Delivered:
         """Whether all is there but scores without a value."""
         return not (self.left or self.refused or self.left_out)
 
-    def add_retry(self, later: Delivered) -> None:
-        """Count what a further try of the same scores brought."""
-        self.sent += later.sent
-        self.left, self.why, self.refused, self.said = later.left, later.why, later.refused, later.said
-
     def add_run(self, other: Delivered) -> None:
         """Count the scores of another run too."""
         self.sent += other.sent
@@ -96,7 +91,7 @@ class Delivery:
     ) -> None:
         self._scores, self._channel, self._outbox = scores, channel, outbox
         self._tool = channel.destination
-        self._project = self._tool.project(env)
+        self._project = self._tool.project_of(env)
         self._retry_refused, self._advance = retry_refused, advance
         self._dead, self._failures = bool(unreached), 0
         self._turn = asyncio.Semaphore(self._tool.in_flight)
