@@ -19,7 +19,7 @@ from ragtriage.cli.results import joined_with, open_run, tell_deleted
 from ragtriage.core.case import Record
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import as_builtins
-from ragtriage.report.calibration_document import calibration_document
+from ragtriage.report.judge_document import calibration_document
 from ragtriage.report.trust_document import PICKED, labels_document
 from ragtriage.runs.evaluation_config import CORRECTIONS
 from ragtriage.trust.calibration import calibrate as calibrated

@@ -13,10 +13,9 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.monitor.alarms import APART, TOLERANCE, Alarm, Criteria, Watch, open_alarms, watching
 from ragtriage.monitor.baseline import FIRST, Observer
-from ragtriage.monitor.keeping import Keeping
 from ragtriage.monitor.lots import Lots
 from ragtriage.monitor.outputs.send_run import RunSender
-from ragtriage.monitor.windows import COUNTS, Traffic, Window, WindowSize
+from ragtriage.monitor.windows import COUNTS, Keeping, Traffic, Window, WindowSize
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored, told_by
