@@ -15,7 +15,7 @@ from typing import Any
 import typer  # noqa: TC002  # read by typer itself
 
 from ragtriage.cli.console import exit_if, print_found, print_json, tell
-from ragtriage.cli.flags import command, new_typer, parse_numbers, setting_flags
+from ragtriage.cli.flags import command, parse_numbers, setting_flags
 from ragtriage.cli.input_files import check_output, print_rejected
 from ragtriage.cli.opened_stores import answers_in, store_address
 from ragtriage.config import SETTINGS, Settings, find_settings, judge_config, named_numbers, read_settings
@@ -221,10 +221,6 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 """Flag → how its value is read, where that isn't the setting's."""
 
 
-judge = new_typer(help="Ask the judge single questions, for benchmarks; check a decision model.")
-
-
-@judge.command("ask")
 @command("judge ask")
 def ask(task: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags) -> None:
     """Verdicts for rows of one task: {id, verdict, confidence, score, sure}, or an error with a null score.
@@ -238,7 +234,6 @@ def ask(task: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags
     _exit(errors)
 
 
-@judge.command("split")
 @command("judge split")
 def split(unit: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags) -> None:
     """Components of the rows' texts: {id, components: [{text, start, end}]}.
@@ -252,7 +247,6 @@ def split(unit: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFla
     _exit(errors)
 
 
-@judge.command("check")
 @command("judge check")
 def check(model: str, *, config: Path | None = None, as_json: bool = False) -> None:
     """Ask a decision model a few packaged questions in several ways: does anything move its answers that mustn't?
@@ -277,21 +271,13 @@ def _exit(errors: RowErrors) -> None:
     exit_if(incomplete=errors.incomplete)
 
 
-readers = new_typer(
-    help="Models of a hub that judge whether sources support a claim: list them, fetch one.",
-    no_args_is_help=False,
-    invoke_without_command=True,
-)
-
-
-@readers.callback()
+@command("readers")
 def readers_alone(context: typer.Context) -> None:
     """Models of a hub that judge whether sources support a claim: list them, fetch one."""
     if context.invoked_subcommand is None:
         show_readers(as_json=False)
 
 
-@readers.command("list")
 @command("readers list")
 def show_readers(*, as_json: bool = False) -> None:
     """List the known hub models: size, licence, languages, published accuracy with its source.
@@ -307,7 +293,6 @@ def show_readers(*, as_json: bool = False) -> None:
     )
 
 
-@readers.command("get")
 @command("readers get")
 def fetch_reader(name: str, *, as_json: bool = False) -> None:
     """Fetch a known hub model by huggingface_hub, at its pinned commit, to $RAGTRIAGE_READERS or the user's cache.

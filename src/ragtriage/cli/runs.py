@@ -8,7 +8,7 @@ from dataclasses import asdict
 import typer  # noqa: TC002  # read when the command is made
 
 from ragtriage.cli.console import print_json, tell
-from ragtriage.cli.flags import command, new_typer
+from ragtriage.cli.flags import command
 from ragtriage.cli.opened_stores import open_named_store
 from ragtriage.core.display import dollars, one_line, plural
 from ragtriage.core.errors import ConfigError
@@ -16,12 +16,6 @@ from ragtriage.report.words import full_title, shown_time, two_places
 from ragtriage.runs.about import ABOUT
 from ragtriage.runs.repeats.counting import trials_of
 from ragtriage.runs.run import MADE_BY, RunInfo
-
-runs = new_typer(
-    help="List the stored runs, the newest first; or give one a name or a note.",
-    no_args_is_help=False,
-    invoke_without_command=True,
-)
 
 
 @command("runs")
@@ -103,8 +97,3 @@ def _say(run: str, what: str, text: str, store: str | None, project: str | None)
         for info in infos:
             there.add_to_configuration(info.number, ABOUT, {**asdict(info.about), what: text})
     sys.stdout.write(f"{what} of run {infos[0].number}: {one_line(text, 500)}\n")
-
-
-runs.callback()(list_runs)
-for _function in (rename, note):
-    runs.command(_function.__name__)(_function)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ragtriage import __version__
 from ragtriage.cli.console import Advance, exit_if, print_found, print_json, progress, tell
-from ragtriage.cli.flags import command, new_typer, parse_pairs
+from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import check_output, print_rejected, rereadable, too_many, writing
 from ragtriage.cli.judge import NOTHING_SENT, JudgeFlags, Judging, spending
-from ragtriage.cli.trust_labels import calibrate, label
-from ragtriage.cli.trust_pairs import self_test, table1
 from ragtriage.config import judge_config
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.files import atomic_write
@@ -351,17 +349,3 @@ def _repeated(store: Store, runs: Sequence[RunInfo]) -> tuple[int, RepeatSummary
             if found:
                 return info.number, found
     return None
-
-
-trust = new_typer(help="Can the judge be trusted? Measure it on pairs, labels and your own cases.")
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "exam": exam,
-    "test": self_test,
-    "table1": table1,
-    "agreement": agreement,
-    "label": label,
-    "calibrate": calibrate,
-    "card": card,
-}
-for _name, _command in _COMMANDS.items():
-    trust.command(_name)(_command)

@@ -10,7 +10,7 @@ import typer  # noqa: TC002  # read when the command is made
 
 from ragtriage.cli.console import exit_if, print_json, show, tell
 from ragtriage.cli.evaluation_flags import requested_metrics
-from ragtriage.cli.flags import command, new_typer
+from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import CaseFlags, joined, print_columns, print_counts, rereadable
 from ragtriage.cli.judge import JudgeFlags
 from ragtriage.cli.opened_stores import open_named_store
@@ -145,13 +145,6 @@ def watch(  # noqa: PLR0913  # one parameter a flag
     exit_if(incomplete=result.incomplete or not sent.complete, gate_failed=result.alarms)
 
 
-windows = new_typer(
-    help="List the windows of watched traffic, the newest first, and the open alarms.",
-    no_args_is_help=False,
-    invoke_without_command=True,
-)
-
-
 @command("windows")
 def list_windows(
     ctx: typer.Context,
@@ -200,7 +193,3 @@ def ack(number: int, *, store: str | None = None, project: str | None = None) ->
     with open_named_store(store, project) as there:
         alarm = close_alarm(there, number)
     sys.stdout.write(f"closed: alarm {alarm_line(alarm)}\n")
-
-
-windows.callback()(list_windows)
-windows.command("ack")(ack)
