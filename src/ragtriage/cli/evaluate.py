@@ -239,7 +239,7 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
             )  # what is wrong with a flag must be said before anything is asked
             incomplete = collect_first(questions, app_flags, selection, answers, by, store_address)
             # what is evaluated are all cases of the file of the answers
-            cases = case_flags.open_collected(str(answers), settings, COLLECTED_COLUMNS)
+            cases = case_flags.open(str(answers), settings, columns=COLLECTED_COLUMNS)
             given = _Input(cases, ALL_ROWS, incomplete)
         requested = requested_of(given.cases.mapping)
         wanted = against(gate_flags, baseline, settings, requested.config)

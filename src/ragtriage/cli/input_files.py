@@ -51,39 +51,31 @@ class CaseFlags:
     source_texts: str | None = None
     history: Literal["messages", "session", "off"] = "messages"
 
-    def open(self, path: InputPath, settings: Settings, privacy: Privacy = AS_IT_IS) -> CaseFile:
-        """Open a file of answered questions."""
-        mapping = {**settings.map, **parse_pairs(self.mapping, "--map")}
-        return self._open(path, settings, mapping, self.file_format, privacy)
-
-    def open_collected(self, path: InputPath, settings: Settings, columns: Mapping[str, str]) -> CaseFile:
-        """Open what was collected from an application: JSONL with these columns."""
-        return self._open(path, settings, columns, "jsonl")
+    def open(
+        self,
+        path: InputPath,
+        settings: Settings,
+        privacy: Privacy = AS_IT_IS,
+        columns: Mapping[str, str] | None = None,
+    ) -> CaseFile:
+        """Open a file of answered questions; what was collected from an application is JSONL with these columns."""
+        given = self.reading(settings)
+        return open_cases(
+            path,
+            mapping=given.mapping if columns is None else columns,
+            split_sources=self.split_sources,
+            limits=self._limits,
+            format=self.file_format if columns is None else "jsonl",
+            citation_mark=given.citation_mark,
+            traces=self.traces,
+            privacy=privacy,
+        )
 
     def open_questions(self, path: InputPath, settings: Settings) -> CaseFile:
         """Open a file of questions that an application is to answer."""
         given = {name: column for name, column in settings.map.items() if name not in {"response", "sources"}}
         mapping = given | parse_pairs(self.mapping, "--map")
         return open_cases(path, mapping=mapping, limits=self._limits, format=self.file_format, questions=True)
-
-    def _open(
-        self,
-        path: InputPath,
-        settings: Settings,
-        mapping: Mapping[str, str],
-        file_format: str | None,
-        privacy: Privacy = AS_IT_IS,
-    ) -> CaseFile:
-        return open_cases(
-            path,
-            mapping=mapping,
-            split_sources=self.split_sources,
-            limits=self._limits,
-            format=file_format,
-            citation_mark=settings.citation_mark if self.citation_mark is None else self.citation_mark,
-            traces=self.traces,
-            privacy=privacy,
-        )
 
     @property
     def traces(self) -> TraceOptions:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import typer  # noqa: TC002  # read by typer itself
 
-from ragtriage.cli.console import exit_if, print_found, print_json, tell
+from ragtriage.cli.console import at_ctrl_c, exit_if, print_found, print_json, tell
 from ragtriage.cli.flags import command, parse_numbers, setting_flags
 from ragtriage.cli.input_files import check_output, print_rejected
 from ragtriage.cli.opened_stores import answers_in, store_address
@@ -154,11 +153,8 @@ def spending(ledger: Ledger, *, tokens: bool = False) -> str:
 @contextmanager
 def graceful_ctrl_c(session: JudgeSession) -> Iterator[None]:
     """Let the first Ctrl-C wait for the requests in flight; a second one doesn't."""
-    if not session.config.paid or threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
-    def stop(*_: object) -> None:
+    def stop() -> None:
         signal.signal(signal.SIGINT, leave)
         _in_event_loop(begin_to_stop)
 
@@ -170,11 +166,8 @@ def graceful_ctrl_c(session: JudgeSession) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         _in_event_loop(_interrupt)
 
-    before = signal.signal(signal.SIGINT, stop)
-    try:
+    with at_ctrl_c(stop) if session.config.paid else nullcontext():
         yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _in_event_loop(act: Callable[[], None]) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from ragtriage.cli.collect import AppFlags, SampleFlags, collect_answers
 from ragtriage.cli.console import exit_if, print_found, tell
@@ -33,7 +32,7 @@ from ragtriage.runs.summary import Gates
 from ragtriage.store import open_store
 from ragtriage.testset.answered_rows import AnsweredRows, read_rows
 from ragtriage.testset.correctness import TOLERANCE, decide
-from ragtriage.testset.reliability import PUBLISHED, IntervalKind, Published, read_scores, reliability_of
+from ragtriage.testset.reliability import PUBLISHED, IntervalKind, read_scores, reliability_of
 
 SAMPLES = 4
 """Samples that are drawn of every response if nothing else is said: GRAMMAR's setting."""
@@ -84,16 +83,13 @@ def reliability(  # noqa: PLR0913  # a command's flags are its arguments
         for name, threshold in scored.thresholds.items()
     ]
     published = PUBLISHED if scored.judging else {}
+    told = {name: {"paper": asdict(row)} for name, row in published.items()}
     print_found(
-        lambda: {one.score: one.as_json() | _paper(one.score, published) for one in found},
+        lambda: {one.score: one.as_json() | told.get(one.score, {}) for one in found},
         lambda: reliability_document(found, interval, published),
         as_json=as_json,
     )
     exit_with(read, decisions, incomplete=scored.incomplete)
-
-
-def _paper(score: str, published: Mapping[str, Published]) -> dict[str, Any]:
-    return {"paper": asdict(published[score])} if score in published else {}
 
 
 @dataclass(frozen=True, slots=True)

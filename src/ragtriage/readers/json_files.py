@@ -229,14 +229,11 @@ def _elements(items: Sequence[Any], beside: Mapping[str, Any] | None = None) -> 
             continue
         columns, ids = header
         if len(item) != len(columns):
-            yield RawRow(0, problem=_uneven(item, columns))
+            cells, named = plural(len(item), "cell"), plural(len(columns), "column")
+            yield RawRow(0, problem=f"has {cells}, but there are {named}")
             continue
-        named = {} if number >= len(ids) else {"id": ids[number]}
-        yield row_of(named | dict(zip(columns, item, strict=True)), None)
-
-
-def _uneven(cells: Sequence[Any], columns: Sequence[str]) -> str:
-    return f"has {plural(len(cells), 'cell')}, but there are {plural(len(columns), 'column')}"
+        own_id = {} if number >= len(ids) else {"id": ids[number]}
+        yield row_of(own_id | dict(zip(columns, item, strict=True)), None)
 
 
 def _header(beside: Mapping[str, Any]) -> tuple[list[str], list[Any]] | None:

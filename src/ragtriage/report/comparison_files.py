@@ -48,7 +48,6 @@ from ragtriage.runs.compare.comparison import (
     GateResult,
     MetricComparison,
     SideHeader,
-    Slice,
     SliceMetric,
 )
 from ragtriage.runs.compare.several import SeveralRuns
@@ -257,7 +256,11 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
             *([name, *counts] for name, counts in zip(found.headlines.components, found.headlines.counts, strict=True)),
         ],
         "slices": {
-            tag: {one.value: _slice_json(one) for one in some} for tag, some in found.slices.items()
+            tag: {
+                one.value: {"pairs": one.pairs, "metrics": {m.name: _slice_metric(m) for m in one.metrics}}
+                for one in some
+            }
+            for tag, some in found.slices.items()
         },
         "gates": [
             {
@@ -322,10 +325,6 @@ def _finding_json(row: FindingComparison) -> dict[str, Any]:
     expected = asdict(row.expected) if row.expected else None
     told = {name: getattr(row, name) for name in named}
     return {"base": row.base, "new": row.new, **measured, **told, "expected": expected, **cases}
-
-
-def _slice_json(one: Slice) -> dict[str, Any]:
-    return {"pairs": one.pairs, "metrics": {m.name: _slice_metric(m) for m in one.metrics}}
 
 
 def _slice_metric(one: SliceMetric) -> dict[str, Any]:

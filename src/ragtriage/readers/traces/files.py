@@ -89,12 +89,8 @@ def filled(values: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 def _placed(problem: RawRow) -> str:
     """What is wrong with a row that can't be read; of several files with the one in which it stands."""
-    place = "" if not problem.file else f"{problem.file}, {_place(problem)}: "
-    return f"{place}{problem.problem}"
-
-
-def _place(problem: RawRow) -> str:
-    return f"row {problem.row}" if problem.line is None else f"line {problem.line}"
+    where = f"row {problem.row}" if problem.line is None else f"line {problem.line}"
+    return f"{problem.file}, {where}: {problem.problem}" if problem.file else str(problem.problem)
 
 
 @dataclass(slots=True)
