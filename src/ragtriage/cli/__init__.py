@@ -1,7 +1,5 @@
 """The command `ragtriage`: parses, calls, prints. A command's module is only imported when it is called."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import ctypes

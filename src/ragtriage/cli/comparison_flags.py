@@ -1,7 +1,5 @@
 """Flags of comparisons, what an evaluation is compared with, and the files that a comparison is written to."""
 
-from __future__ import annotations
-
 import math
 import os
 import shlex

@@ -1,7 +1,5 @@
 """`ragtriage evaluate`: answers in, scores, a diagnosis and a stored run out; `ragtriage plan`: what it would take."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack

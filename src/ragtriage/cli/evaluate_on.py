@@ -1,7 +1,5 @@
 """`ragtriage evaluate --on`: an input of any size, by many processes or machines, into a folder."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import Counter

@@ -4,8 +4,6 @@ Types and defaults come from a command's signature, texts and bounds of a settin
 else from flags.toml.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import math

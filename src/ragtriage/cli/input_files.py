@@ -1,7 +1,5 @@
 """A file named on the command line: its flags, how it is opened, and what is said of it before anything is judged."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile

@@ -1,11 +1,9 @@
 """`ragtriage runs`: list the stored runs, and say what they are."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import asdict
 
-import typer  # noqa: TC002  # read when the command is made
+import typer  # read when the command is made
 
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command

@@ -1,7 +1,5 @@
 """`ragtriage send`: a stored run's scores, back to where its traces came from."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

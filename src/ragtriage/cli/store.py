@@ -1,7 +1,5 @@
 """`ragtriage store`: make a store for a team, bring it up to date, copy runs, look it through, delete runs."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

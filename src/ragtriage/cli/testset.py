@@ -1,7 +1,5 @@
 """`ragtriage testset`: its tree, and the commands that lead from a database to questions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """`ragtriage testset score`: what known answers reveal of an application; how answers are decided."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """`ragtriage traces`: what a file of traces is taken for, and its cases; nothing is judged."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """`ragtriage trust`: can the judge be trusted? Its tree, the judge against people, an exam, and a judge's card."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping, Sequence

@@ -1,12 +1,10 @@
 """`ragtriage watch` and `windows`: traffic, judged window by window, and alarms where answers get worse."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-import typer  # noqa: TC002  # read when the command is made
+import typer  # read when the command is made
 
 from ragtriage.cli.console import exit_if, print_json, show, tell
 from ragtriage.cli.evaluation_flags import requested_metrics

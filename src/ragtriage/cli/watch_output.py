@@ -1,7 +1,5 @@
 """What `ragtriage watch` and `ragtriage windows` print: windows, detectors and alarms, in lines or as JSON."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence

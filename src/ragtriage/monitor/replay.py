@@ -1,7 +1,5 @@
 """Files of traffic become windows: each a run, judged in the order of time, with what its cases move."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """One row of a file becomes a case, or is rejected with the reason."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

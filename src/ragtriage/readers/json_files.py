@@ -1,7 +1,5 @@
 """JSON: an object a line, of which memory doesn't hold more than one, or a document with many rows."""
 
-from __future__ import annotations
-
 import heapq
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

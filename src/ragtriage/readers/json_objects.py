@@ -1,7 +1,5 @@
 """JSONL files whose lines are something else than cases: read, and appended to so that a kill takes away no line."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Where a field that wasn't found by its name likely stands, for a hint; never taken without the user's word."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A function of the user's own that a flag names: `path/to/file.py:function`."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 import traceback

@@ -1,7 +1,5 @@
 """Where in a row something stands: a column, a path as in `answer.text` or `hits[*].text`, or several of these."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping

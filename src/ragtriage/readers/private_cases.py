@@ -1,7 +1,5 @@
 """What customers wrote is made private before anything of it is written: redacted texts, digests for users."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import re

@@ -3,8 +3,6 @@
 JSON as other tools write it: NaN and infinities are read as null; every way to be broken is a JSONDecodeError.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import math

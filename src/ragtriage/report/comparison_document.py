@@ -1,7 +1,5 @@
 """A comparison as a document: both sides, what changed, metrics, findings, headlines, slices, cases, gates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

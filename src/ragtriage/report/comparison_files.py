@@ -9,8 +9,6 @@ common: no properties in a test case, and the message stands in the body too, si
 tell is skipped; what isn't complete is an error.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict

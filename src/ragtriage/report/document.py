@@ -1,7 +1,5 @@
 """A report as a value: headings, lines and tables that every renderer reads (the terminal, Markdown, HTML pages)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

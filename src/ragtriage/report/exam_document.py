@@ -1,7 +1,5 @@
 """Judges that took the same exam, side by side: a line each, what each made of the claims, and faults by kind."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Judges for people: a judge's card, what was calibrated of one, and the hub models that are known."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

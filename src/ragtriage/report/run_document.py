@@ -1,7 +1,5 @@
 """A run, a list of its cases, and a repeated evaluation, as documents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 What each step wrote and how questions were phrased; a table like table 2 of GRAMMAR; why answers failed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

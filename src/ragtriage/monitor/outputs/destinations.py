@@ -1,7 +1,5 @@
 """The tools that scores can be sent to: what `destinations.toml` says of them, and what is code."""
 
-from __future__ import annotations
-
 import base64
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence

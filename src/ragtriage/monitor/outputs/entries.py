@@ -1,7 +1,5 @@
 """What is sent, entry by entry, and what is said beside a score, whichever tool it goes to."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

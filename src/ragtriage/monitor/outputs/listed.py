@@ -1,7 +1,5 @@
 """Scores as tools take them that have a list of them in one body: a collector, Phoenix, Langfuse and Opik."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

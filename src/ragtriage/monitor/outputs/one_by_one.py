@@ -1,7 +1,5 @@
 """Scores as tools take them one by one, which change what they have by its id: MLflow and LangSmith."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid

@@ -1,7 +1,5 @@
 """Scores to everything that was named: of a stored run, and of the runs of a watch while later ones are judged."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections import Counter

@@ -1,7 +1,5 @@
 """One trace → the cases in it, as rows under our field names, with the reason for every choice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain

@@ -1,7 +1,5 @@
 """A file or folder of traces, read as rows of cases, and what was taken for what."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping

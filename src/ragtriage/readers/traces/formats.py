@@ -3,8 +3,6 @@
 A span has the same columns everywhere but for those of its id, its parent and its status.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -5,8 +5,6 @@ the system's other temporary files, readable by its owner alone, and gone when t
 much room as the input.
 """
 
-from __future__ import annotations
-
 import marshal
 import sqlite3
 import tempfile

@@ -4,8 +4,6 @@ OTLP JSON, as the collector's file exporter writes it, one `TracesData` a line; 
 versions 2 and 3.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Iterator, Mapping, Sequence
