@@ -25,7 +25,7 @@ from typing import Any, Self
 
 COMMAND = "from ragtriage.cli import main; main()"
 _LOADED = """
-import ragtriage.cli.collect, ragtriage.cli.evaluate, ragtriage.cli.forget, ragtriage.cli.judge, ragtriage.cli.plan
+import ragtriage.cli.collect, ragtriage.cli.evaluate, ragtriage.cli.forget, ragtriage.cli.judge
 import ragtriage.cli.results
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import fast_client, model_named

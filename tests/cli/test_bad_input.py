@@ -62,34 +62,6 @@ def test_ten_thousand_sources_are_rejected_unless_they_are_wanted(command, tmp_p
 
 
 TWICE = '{"question": "no", "question": "What?", "contexts": ["It is.", "So."], "answer": "It is.", "id": "%s"}'
-INSIDE = '{"question": "What?", "contexts": [{"text": "no", "text": "It is."}], "answer": "It is.", "id": "inside"}'
-
-
-@pytest.mark.parametrize(
-    ("name", "rows", "told"),
-    [
-        ("r.jsonl", [TWICE % "a", json.dumps(row(1)), TWICE % "b"], "2 rows with a key twice in one JSON object, of "),
-        ("r.jsonl", [json.dumps(row(1)), INSIDE], "the last value counts; the first: row 2, key 'text'"),
-        (
-            "r.json",
-            [f"[{json.dumps(row(1))},", f"{TWICE % 'a'}]"],
-            "the last value counts; the first: row 2, key 'question'",
-        ),
-        ("r.json", ['{"rows":[', INSIDE, "]}"], "the last value counts; the first: row 1, key 'text'"),
-        ("r.json", [TWICE % "a"], "the last value counts; the first: row 1, key 'question'"),
-        ("r.jsonl", [*(json.dumps(row(i)) for i in range(105)), INSIDE], "the first: row 106, key 'text'"),
-    ],
-)
-def test_a_key_that_comes_twice_in_an_object_is_told_once(
-    command, tmp_path: Path, name: str, rows: list[str], told: str
-) -> None:
-    written(tmp_path / name, rows)
-
-    said = command("evaluate", name, *LEAN)
-
-    assert said.code == 0
-    assert said.err.count("with a key twice in one JSON object") == 1
-    assert told in said.err
 
 
 def test_the_last_value_of_a_key_counts_and_equal_keys_of_different_objects_are_fine(command, tmp_path: Path) -> None:

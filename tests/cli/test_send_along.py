@@ -146,15 +146,15 @@ def test_watch_sends_each_window_once_and_what_was_left_with_the_next_command(co
     assert [one["traceId"] for one in records] == [f"{i + 1:032x}" for i in range(12)]
 
 
-def test_a_tool_that_comes_back_while_others_windows_are_judged_gets_all_of_them(command, tmp_path: Path):
+def test_a_tool_that_comes_back_gets_all_windows_with_the_next_command(command, tmp_path: Path):
     written(tmp_path / "t.jsonl", [traced(i) for i in range(18)])
     langfuse = FakeTool("langfuse")
     with Server(Said("down", 503), langfuse) as there:
-        said = command(
-            "watch", "--replay", "t.jsonl", *LEAN, "--window", "1h", "--langfuse", there.root, *NOW, "--json"
-        )
+        hourly = ("watch", "--replay", "t.jsonl", *LEAN, "--window", "1h", "--langfuse", there.root, *NOW, "--json")
+        first, said = command(*hourly), command(*hourly)
 
-    assert said.code == 0
+    assert (first.code, said.code) == (3, 0)
+    assert first.json["sent"]["destinations"][0]["left"] == 18
     assert said.json["sent"]["destinations"][0]["sent"]["score"] == 18
     assert (len(langfuse.kept), langfuse.twice) == (18, [])
 

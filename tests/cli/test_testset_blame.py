@@ -181,7 +181,7 @@ def test_of_many_found_gaps_some_are_named_and_the_rest_counted(command) -> None
     text = " ".join(command("testset", "score", "rows.jsonl", "--corpus", "docs", "--typed-only").out.split())
 
     assert text.count("When did Old Pier open in") == 5
-    assert "and 2 more such questions, which --report and --json list" in text
+    assert "and 2 more such questions, which --json lists" in text
 
 
 def test_a_run_of_the_same_cases_stands_beside(command) -> None:
@@ -204,13 +204,3 @@ def test_a_run_of_other_cases_is_refused(command) -> None:
 
     assert said.code == 2
     assert "holds none of these answers" in said.err
-
-
-def test_the_report_is_written_beside_the_table_or_the_json(command) -> None:
-    said = command("testset", "score", "rows.jsonl", "--report", "out/report.html", "--typed-only", "--json")
-
-    assert said.json["clusters"]
-    assert "report: out/report.html" in said.err
-    assert "Old Pier" in Path("out/report.html").read_text("utf-8")
-    refused = command("testset", "score", "rows.jsonl", "--report", "rows.jsonl/report.html", "--typed-only")
-    assert (refused.code, "can't be written" in refused.err) == (2, True)

@@ -72,7 +72,7 @@ def test_the_whole_table_on_the_fictitious_company_with_a_model(
     with Server(company) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         given = ("testset", "reliability", "set/questions.jsonl", "--app", "firm/app.py:answer_by_model")
-        said = command(*given, *judging(server), "--typed-only", "--report", "r.html")
+        said = command(*given, *judging(server), "--typed-only")
         assert said.code == 0, said.err
         assert sorted(company.temperatures, key=str) == [1.0] * 160 + [None] * 40
         judged = len(company.judge.answered)
@@ -96,7 +96,6 @@ def test_the_whole_table_on_the_fictitious_company_with_a_model(
         assert {key: again.json[name][key] for key in slow.json[name]} == slow.json[name]
     assert again.json["groundedness"]["precision"]["n"] > 0
     assert again.json["self_consistency"]["paper"]["precision"]["value"] == 0.15
-    assert "What groundedness misjudges" in (firm / "r.html").read_text()
 
 
 def test_answers_and_samples_of_a_file_are_judged_where_no_score_is_named(command, tmp_path: Path) -> None:
@@ -106,18 +105,6 @@ def test_answers_and_samples_of_a_file_are_judged_where_no_score_is_named(comman
     assert found["self_consistency"]["precision"]["value"] == 0.5  # the same wrong answer each time passes
     assert found["self_consistency"]["recall"]["value"] == 0.5
     assert (found["self_consistency"]["right"]["value"], found["self_consistency"]["left_out"]) == (0.5, 0)
-
-
-def test_the_page_shows_what_a_score_misjudges_and_no_markup_of_an_answer(command, tmp_path: Path) -> None:
-    rows = [ROWS[0], ROWS[2] | {"query": "When did <b>the pier</b> open?"}]
-    command("testset", "reliability", table(rows), "--typed-only", "--report", "r.html")
-    page = Path("r.html").read_text(encoding="utf-8")
-
-    assert "1 wrong answer that passes, 0 right answers that don’t." in page
-    assert "&lt;b&gt;the pier&lt;/b&gt;" in page
-    assert "<b>the pier" not in page
-    assert page.count("sample 4:") == 1
-    assert "http" not in page.replace("http-equiv", "")
 
 
 def test_without_samples_the_table_has_one_score_and_says_why(command, tmp_path: Path) -> None:

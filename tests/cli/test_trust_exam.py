@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli_models import Model, chats, judging, same
 
-from ragtriage.cli import trust_exam
+from ragtriage.cli import trust as trust_commands
 from ragtriage.trust import exam
 from ragtriage.trust.exam import exam_cases
 from servers import Server
@@ -20,7 +20,7 @@ SOMEBODY = ("--judge", "openai:m", "--base-url", "http://127.0.0.1:9/v1")
 def few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     """A case of every eighth, which is enough to see how an exam goes."""
     few = exam_cases()[::8]
-    for module in (trust_exam, exam):
+    for module in (trust_commands, exam):
         monkeypatch.setattr(module, "exam_cases", lambda: few)
 
 

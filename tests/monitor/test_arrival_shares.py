@@ -14,8 +14,7 @@ from watched import BEGIN, row, written
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
-from ragtriage.monitor.lots import AtLeast, Lots
-from ragtriage.monitor.shares import MOST_PARTS, Shares
+from ragtriage.monitor.lots import MOST_PARTS, AtLeast, Lots, Shares
 from ragtriage.monitor.windows import Traffic, WindowSize
 from ragtriage.readers import open_cases
 

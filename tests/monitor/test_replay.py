@@ -21,10 +21,9 @@ from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.monitor.alarms import close_alarm, open_alarms, watching
-from ragtriage.monitor.keeping import Keeping
 from ragtriage.monitor.lots import KeepRule, Lots
 from ragtriage.monitor.replay import WatchOptions
-from ragtriage.monitor.windows import WindowSize
+from ragtriage.monitor.windows import Keeping, WindowSize
 from ragtriage.readers import open_cases
 from ragtriage.runs.run import MADE_BY
 from ragtriage.store import Store, open_store

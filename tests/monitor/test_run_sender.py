@@ -11,8 +11,7 @@ from fake_tools import FakeTool
 from watched import CONFIG, fake, row, written
 
 from ragtriage.core.errors import StoreError
-from ragtriage.monitor.outputs.run_sender import RunSender
-from ragtriage.monitor.outputs.send_run import SendOptions
+from ragtriage.monitor.outputs.send_run import RunSender, SendOptions
 from ragtriage.monitor.replay import WatchOptions, WindowClosed, replay
 from ragtriage.monitor.windows import WindowSize
 from ragtriage.readers import open_cases
@@ -65,7 +64,7 @@ def test_a_tool_that_is_slow_holds_up_no_judging(store, traffic):
     assert (done.sent["score"], done.complete) == (6 * WINDOWS, True)
 
 
-def test_a_tool_that_is_dead_is_tried_for_one_window_and_once_more_at_the_end(store, traffic):
+def test_a_tool_that_is_dead_is_tried_for_one_window(store, traffic):
     """All that it should have got waits in the outbox, so that `send` finds it."""
     with Server(Said("down", 503)) as there:
         with sender(store, langfuse=there.root) as out:
@@ -73,7 +72,7 @@ def test_a_tool_that_is_dead_is_tried_for_one_window_and_once_more_at_the_end(st
             (done,) = out.sent.tools
         asked = len(there.heard)
 
-    assert asked == 2
+    assert asked == 1
     assert (done.left, done.why, done.sent.total()) == (6 * WINDOWS, "HTTP 503", 0)
     assert [(one.run, one.entries) for one in waiting_entries(store.database)] == [(i + 1, 6) for i in range(WINDOWS)]
 

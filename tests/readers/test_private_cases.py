@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragtriage.core.case import Case, Source, Turn
-from ragtriage.readers.known_forms import hide_known_forms
-from ragtriage.readers.private_cases import Privacy, UserDigests, redaction_named
+from ragtriage.readers.private_cases import Privacy, UserDigests, hide_known_forms, redaction_named
 from ragtriage.readers.problems import RowProblem
 
 

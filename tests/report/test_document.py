@@ -28,7 +28,9 @@ from ragtriage.report.document import (
 from ragtriage.report.run_document import run_document
 from ragtriage.report.run_report import Header, run_report
 from ragtriage.report.terminal import print_document
+from ragtriage.report.testset_document import difference_of
 from ragtriage.runs.summary import Tally
+from ragtriage.testset.scoring import ClusterDifference
 
 
 @pytest.fixture
@@ -103,3 +105,17 @@ def test_a_long_line_hangs() -> None:
 
 def test_markdown_escapes_what_would_end_a_cell() -> None:
     assert markdown([table(text_columns("a"), [("x|y",)])], "Title") == "# Title\n\n| a |\n| --- |\n| x\\|y |\n"
+
+
+@pytest.mark.parametrize(
+    ("difference", "low", "high", "shown"),
+    [
+        (-0.004, -0.251, 0.001, "0.00 [-0.25, 0.00]"),
+        (0.254, 0.0, 0.5, "+0.25 [0.00, +0.50]"),
+        (-0.5, None, None, "-0.50"),
+    ],
+)
+def test_a_difference_that_rounds_to_nothing_has_no_sign(
+    difference: float, low: float | None, high: float | None, shown: str
+) -> None:
+    assert difference_of(ClusterDifference(difference, low, high, None, None, 0)) == shown

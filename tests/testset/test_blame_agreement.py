@@ -6,7 +6,7 @@ import pytest
 from answered_rows import answers, decided
 
 from ragtriage.diagnosis.rules import RULES
-from ragtriage.testset.failure_analysis import DiagnosedComponent, blame_agreement, side_of, tag_rows
+from ragtriage.testset.failure_analysis import FailureSide, blame_agreement, side_of, tag_rows
 
 
 def test_every_component_of_the_rules_has_a_side() -> None:
@@ -29,9 +29,9 @@ def test_answers_are_counted_by_both_and_agreement_is_about_those_that_both_blam
     rows = answers("g long + a", "g long - a", "g short - b", "g short - c", "gap long - a", "fine long + a")
     tagged = tag_rows(*decided(rows))
     found = {"0": "none", "1": "generator", "2": "retriever", "3": "prompt", "4": "retriever or source text"}
-    components = {name: DiagnosedComponent(one, side_of(one), "", sure=True) for name, one in found.items()}
+    sides = {name: side_of(one) for name, one in found.items()}
 
-    both = blame_agreement(tagged, components, "7")
+    both = blame_agreement(tagged, sides, "7")
 
     assert both.counts == {
         ("right", "none"): 1,
@@ -49,6 +49,6 @@ def test_answers_are_counted_by_both_and_agreement_is_about_those_that_both_blam
 @pytest.mark.parametrize(("line", "verdict"), [("g a ? x", "undecided"), ("g a - x", "gap")])
 def test_what_nobody_blames_is_counted_as_what_it_is(line: str, verdict: str) -> None:
     tagged = tag_rows(*decided(answers(line)))
-    components = {"0": DiagnosedComponent("none", "none", "", sure=True)}
+    sides: dict[str, FailureSide] = {"0": "none"}
 
-    assert blame_agreement(tagged, components, "1").counts == {(verdict, "none"): 1}
+    assert blame_agreement(tagged, sides, "1").counts == {(verdict, "none"): 1}

@@ -1,7 +1,5 @@
 """The command `ragtriage`: parses, calls, prints. A command's module is only imported when it is called."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import ctypes
@@ -18,13 +16,13 @@ from typer.main import get_command
 
 from ragtriage import __version__
 from ragtriage.cli.console import ExitCode, tell
-from ragtriage.cli.flags import CommandGroup, flags_of, new_typer
+from ragtriage.cli.flags import REGISTERED, CommandGroup, flags_of, new_typer
 from ragtriage.core.errors import ApplicationError, JudgeError, NotStoredError, RagtriageError, StoreError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("evaluate", "Evaluate the answers in FILES, tell which component to repair, and store the run."),
     "collect": ("collect", "Ask your own application all QUESTIONS and write its answers as cases."),
-    "plan": ("plan", "Show what evaluating FILES would take: requests, tokens, price and time."),
+    "plan": ("evaluate", "Show what evaluating FILES would take: requests, tokens, price and time."),
     "traces": ("traces", "Show what the traces in FILES are taken for, and write their cases; nothing is judged."),
     "demo": ("demo", "Evaluate the example cases and show which of their known faults were found."),
     "report": ("results", "Write a run as one self-contained HTML file."),
@@ -40,16 +38,27 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("results", "Write a run as rows for other programs, one row per case."),
     "view": ("view", "Look through runs in a browser: lists, cases, versions, comparisons."),
     "watch": ("watch", "Judge traffic window by window, and raise an alarm where answers get worse."),
-    "windows": ("windows", "List the windows of watched traffic, the newest first, and the open alarms."),
+    "windows": ("watch", "List the windows of watched traffic, the newest first, and the open alarms."),
     "send": ("send", "Send a run's scores back to where its traces came from."),
     "runs": ("runs", "List the stored runs, the newest first; or give one a name or a note."),
     "store": ("store", "Stores for a team: make one, bring it up to date, copy runs, look it through, delete runs."),
     "forget": ("forget", "Delete the texts of a run, of some of its cases, or of old runs; scores and verdicts stay."),
-    "testset": ("testset", "Test sets with known answers: what they reveal about an application."),
+    "testset": (
+        "testset testset_templates testset_score testset_reliability",
+        "Test sets with known answers: what they reveal about an application.",
+    ),
     "judge": ("judge", "Check a decision model."),
-    "trust": ("trust", "Can the judge be trusted? Measure it on pairs, labels and your own cases."),
+    "trust": (
+        "trust trust_pairs trust_labels",
+        "Can the judge be trusted? Measure it on pairs, labels and your own cases.",
+    ),
 }
-"""Command → (module of this package, first line of its help); a test holds them together."""
+"""Command → (modules of this package, first line of its help); a test holds them together."""
+_ORDER = {
+    "testset": "schema templates write phrase fill sample build example score reliability",
+    "trust": "exam test table1 agreement label calibrate card",
+}
+"""Group → its commands, where they aren't in the order in which they are defined."""
 CTRL_C = 130
 """What typer exits with after Ctrl-C, where a command didn't see to it itself."""
 _MOST_HEAPS = -8
@@ -76,12 +85,21 @@ class Commands(CommandGroup):
 @cache  # typer takes 20 ms to build one
 def _built(name: str) -> Any:
     """A command as typer calls it."""
-    found = getattr(import_module(f"ragtriage.cli.{COMMANDS[name][0]}"), name)
-    if isinstance(found, typer.Typer):
-        return get_command(found)
-    alone = new_typer(no_args_is_help=False)
-    alone.command(name)(found)
-    return get_command(alone)
+    modules, line = COMMANDS[name]
+    for module in modules.split():
+        import_module(f"ragtriage.cli.{module}")
+    own = REGISTERED.get(name)
+    within = [one.removeprefix(f"{name} ") for one in REGISTERED if one.startswith(f"{name} ")]
+    made = new_typer(
+        help=line if within else None, no_args_is_help=not own, invoke_without_command=bool(own and within)
+    )
+    if own:
+        (made.callback() if within else made.command(name))(own)
+    elif len(within) == 1:
+        made.callback()(lambda: None)  # a group, though it has one command
+    for one in _ORDER[name].split() if name in _ORDER else within:
+        made.command(one)(REGISTERED[f"{name} {one}"])
+    return get_command(made)
 
 
 app = new_typer(name="ragtriage", cls=Commands)

@@ -1,7 +1,5 @@
 """The application under test: its flags, what the commands that ask it do alike, and `ragtriage collect`."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys

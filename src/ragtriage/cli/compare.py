@@ -1,7 +1,5 @@
 """`ragtriage compare` and `ragtriage baseline`: did the last change help, and what the next one is held against."""
 
-from __future__ import annotations
-
 import sys
 import time
 from contextlib import ExitStack

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -121,6 +123,19 @@ class Pace:
             return None
         seconds = self._clock() - self._first
         return self._counted / seconds if seconds >= ENOUGH_SECONDS else None
+
+
+@contextmanager
+def at_ctrl_c(act: Callable[[], object]) -> Iterator[None]:
+    """Act at Ctrl-C, instead of being interrupted, while the block runs; only the main thread hears of it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: act())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """`ragtriage demo`: the example cases through the whole path, and an honest word on what was found."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

@@ -1,10 +1,6 @@
 """`ragtriage evaluate --on`: an input of any size, by many processes or machines, into a folder."""
 
-from __future__ import annotations
-
-import signal
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from ragtriage.cli.console import EVERY, ExitCode, tell
+from ragtriage.cli.console import EVERY, ExitCode, at_ctrl_c, tell
 from ragtriage.cli.evaluation_flags import RequestedMetrics, ScaleFlags
 from ragtriage.cli.input_files import CaseFlags
 from ragtriage.cli.judge import JudgeFlags
@@ -107,6 +103,12 @@ def evaluate_on(
     job = Job(folder, manifest, judge, metrics, config.thresholds, config.rules, config.costs)
     store_address = everywhere(judge_flags.store_address(settings))
     stop = Stop()
+
+    def interrupt() -> None:
+        stop.interrupt()
+        if not stop.now:
+            tell("\nstopping when the parts in work are done (Ctrl-C again: don't wait for them)")
+
     with (
         open_named_store(judge_flags.store, shown.project, settings, create=True) as store,
         open_answers(store.database) as answers,
@@ -117,7 +119,7 @@ def evaluate_on(
                 return RayActors(job, count, most, store_address, limits, share)
             return LocalProcesses(job, min(count or 1, most), Coordinator(answers, folder, limits, share))
 
-        with _ctrl_c(stop), _line() as show:
+        with at_ctrl_c(interrupt), _line() as show:
             outcome = execute(
                 job,
                 out,
@@ -231,25 +233,6 @@ def _print_files(found: Survey) -> None:
     tell(*(f"can't be used: {problem}" for problem in [*problems][:QUOTED]))
     if len(problems) > QUOTED:
         tell(f"  and {len(problems) - QUOTED:,} more files")
-
-
-@contextmanager
-def _ctrl_c(stop: Stop) -> Iterator[None]:
-    """Let the first Ctrl-C wait for the parts that are being worked on; a second one doesn't."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(*_: object) -> None:
-        stop.interrupt()
-        if not stop.now:
-            tell("\nstopping when the parts in work are done (Ctrl-C again: don't wait for them)")
-
-    before = signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

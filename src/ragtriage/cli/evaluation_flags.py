@@ -1,7 +1,5 @@
 """The flags of an evaluation: metrics, thresholds, required means; many processes, and what they exclude."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Collection, Mapping

@@ -1,7 +1,5 @@
 """What `ragtriage evaluate` prints: events while it works, then the run, its report and what is to be remarked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache, partial

@@ -4,8 +4,6 @@ Types and defaults come from a command's signature, texts and bounds of a settin
 else from flags.toml.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import math
@@ -35,6 +33,8 @@ GROUPED_FROM = 12
 """Options of a command from which on its help lists them in groups."""
 
 Command = Callable[..., None]
+REGISTERED: dict[str, Command] = {}
+"""What is typed, for example `trust test` → the command, of all modules that were imported."""
 N = TypeVar("N", int, float)
 
 
@@ -43,9 +43,14 @@ def command(name: str) -> Callable[[Command], Command]:
 
     A parameter whose type is a data class stands for a flag for each of its fields; the function gets them as one
     value. A value that isn't one of a `Literal`'s is told in one sentence, without a usage text. The name is what is
-    typed, for example "trust test".
+    typed, for example "trust test", by which the command is found.
     """
-    return functools.partial(_command, name)
+
+    def register(function: Command) -> Command:
+        REGISTERED[name] = made = _command(name, function)
+        return made
+
+    return register
 
 
 def _command(name: str, function: Command) -> Command:

@@ -1,7 +1,5 @@
 """`ragtriage forget`: delete the texts of runs, while scores and verdicts stay."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A file named on the command line: its flags, how it is opened, and what is said of it before anything is judged."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile
@@ -51,14 +49,25 @@ class CaseFlags:
     source_texts: str | None = None
     history: Literal["messages", "session", "off"] = "messages"
 
-    def open(self, path: InputPath, settings: Settings, privacy: Privacy = AS_IT_IS) -> CaseFile:
-        """Open a file of answered questions."""
-        mapping = {**settings.map, **parse_pairs(self.mapping, "--map")}
-        return self._open(path, settings, mapping, self.file_format, privacy)
-
-    def open_collected(self, path: InputPath, settings: Settings, columns: Mapping[str, str]) -> CaseFile:
-        """Open what was collected from an application: JSONL with these columns."""
-        return self._open(path, settings, columns, "jsonl")
+    def open(
+        self,
+        path: InputPath,
+        settings: Settings,
+        privacy: Privacy = AS_IT_IS,
+        columns: Mapping[str, str] | None = None,
+    ) -> CaseFile:
+        """Open a file of answered questions; what was collected from an application is JSONL with these columns."""
+        given = self.reading(settings)
+        return open_cases(
+            path,
+            mapping=given.mapping if columns is None else columns,
+            split_sources=self.split_sources,
+            limits=self._limits,
+            format=self.file_format if columns is None else "jsonl",
+            citation_mark=given.citation_mark,
+            traces=self.traces,
+            privacy=privacy,
+        )
 
     def open_questions(self, path: InputPath, settings: Settings) -> CaseFile:
         """Open a file of questions that an application is to answer."""
@@ -66,33 +75,9 @@ class CaseFlags:
         mapping = given | parse_pairs(self.mapping, "--map")
         return open_cases(path, mapping=mapping, limits=self._limits, format=self.file_format, questions=True)
 
-    def _open(
-        self,
-        path: InputPath,
-        settings: Settings,
-        mapping: Mapping[str, str],
-        file_format: str | None,
-        privacy: Privacy = AS_IT_IS,
-    ) -> CaseFile:
-        return open_cases(
-            path,
-            mapping=mapping,
-            split_sources=self.split_sources,
-            limits=self._limits,
-            format=file_format,
-            citation_mark=settings.citation_mark if self.citation_mark is None else self.citation_mark,
-            traces=self.traces,
-            privacy=privacy,
-        )
-
     @property
     def traces(self) -> TraceOptions:
-        """What is taken for what in traces.
-
-        Raises:
-            InputError: the file of texts can't be read.
-            ConfigError: there is no such function of texts.
-        """
+        """What is taken for what in traces."""
         return TraceOptions(
             self.question,
             self.sources,
@@ -148,11 +133,7 @@ def rereadable(path: str) -> Iterator[OpenedFile]:
 
 @contextmanager
 def read_as_one(paths: Sequence[str]) -> Iterator[OpenedFile]:
-    """The file; several files or folders of traces are read as one, whatever their order.
-
-    Raises:
-        InputError: there are several, and not all of them hold traces of one format.
-    """
+    """The file; several files or folders of traces are read as one, whatever their order."""
     with ExitStack() as stack:
         files = [stack.enter_context(rereadable(path)) for path in dict.fromkeys(paths)]
         files.sort(key=_place)
@@ -254,8 +235,7 @@ def print_rejected(rejected: Sequence[object], total: int, *, count: int | None 
 
 
 def print_counts(counts: RowCounts) -> None:
-    """The rows that can't be used, and what else is to be known of the rows, after a first pass."""
-    tell(*(f"note: {note}" for note in counts.notes))
+    """The rows that can't be used, after a first pass."""
     if counts.estimate:
         tell(*_estimated(counts.estimate), *(f"  {row}" for row in counts.first_rejected))
         return

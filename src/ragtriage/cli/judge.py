@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ragtriage.cli.console import print_found, tell
-from ragtriage.cli.flags import command, new_typer, parse_numbers, setting_flags
+from ragtriage.cli.console import at_ctrl_c, print_found, tell
+from ragtriage.cli.flags import command, parse_numbers, setting_flags
 from ragtriage.cli.opened_stores import answers_in, store_address
 from ragtriage.config import SETTINGS, Settings, find_settings, judge_config, named_numbers, read_settings
 from ragtriage.core.display import dollars, plural
@@ -148,11 +147,8 @@ def spending(ledger: Ledger, *, tokens: bool = False) -> str:
 @contextmanager
 def graceful_ctrl_c(session: JudgeSession) -> Iterator[None]:
     """Let the first Ctrl-C wait for the requests in flight; a second one doesn't."""
-    if not session.config.paid or threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
-    def stop(*_: object) -> None:
+    def stop() -> None:
         signal.signal(signal.SIGINT, leave)
         _in_event_loop(begin_to_stop)
 
@@ -164,11 +160,8 @@ def graceful_ctrl_c(session: JudgeSession) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         _in_event_loop(_interrupt)
 
-    before = signal.signal(signal.SIGINT, stop)
-    try:
+    with at_ctrl_c(stop) if session.config.paid else nullcontext():
         yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _in_event_loop(act: Callable[[], None]) -> None:
@@ -215,15 +208,6 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 """Flag → how its value is read, where that isn't the setting's."""
 
 
-judge = new_typer(help="Check a decision model.")
-
-
-@judge.callback()
-def judge_alone() -> None:
-    """Check a decision model."""  # a group, though it has one command
-
-
-@judge.command("check")
 @command("judge check")
 def check(model: str, *, config: Path | None = None, as_json: bool = False) -> None:
     """Ask a decision model a few packaged questions in several ways: does anything move its answers that mustn't?

@@ -1,7 +1,5 @@
 """The store that a command's flags name, and a run as it is typed: a number in it, or the address of a folder."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

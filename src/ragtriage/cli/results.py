@@ -1,7 +1,5 @@
 """`ragtriage report`, `show` and `export`: what a stored run says, in every form."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 import webbrowser

@@ -1,26 +1,18 @@
 """`ragtriage runs`: list the stored runs, and say what they are."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import asdict
 
-import typer  # noqa: TC002  # read when the command is made
+import typer  # read when the command is made
 
 from ragtriage.cli.console import print_json, tell
-from ragtriage.cli.flags import command, new_typer
+from ragtriage.cli.flags import command
 from ragtriage.cli.opened_stores import open_named_store
 from ragtriage.core.display import dollars, one_line, plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.report.words import full_title, shown_time, two_places
 from ragtriage.runs.repeats import trials_of
 from ragtriage.runs.run import ABOUT, MADE_BY, RunInfo
-
-runs = new_typer(
-    help="List the stored runs, the newest first; or give one a name or a note.",
-    no_args_is_help=False,
-    invoke_without_command=True,
-)
 
 
 @command("runs")
@@ -102,8 +94,3 @@ def _say(run: str, what: str, text: str, store: str | None, project: str | None)
         for info in infos:
             there.add_to_configuration(info.number, ABOUT, {**asdict(info.about), what: text})
     sys.stdout.write(f"{what} of run {infos[0].number}: {one_line(text, 500)}\n")
-
-
-runs.callback()(list_runs)
-for _function in (rename, note):
-    runs.command(_function.__name__)(_function)

@@ -1,7 +1,5 @@
 """`ragtriage send`: a stored run's scores, back to where its traces came from."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,10 +13,10 @@ from ragtriage.cli.opened_stores import folder_run, open_named_store
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.monitor.outputs.destinations import DESTINATIONS
-from ragtriage.monitor.outputs.run_sender import RunSender
 from ragtriage.monitor.outputs.scores import has_traces
 from ragtriage.monitor.outputs.send_run import (
     PATIENCE,
+    RunSender,
     SendOptions,
     SentScores,
     WrittenScores,

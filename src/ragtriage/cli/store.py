@@ -1,14 +1,12 @@
 """`ragtriage store`: make a store for a team, bring it up to date, copy runs, look it through, delete runs."""
 
-from __future__ import annotations
-
 import re
 import sys
 
 import typer
 
 from ragtriage.cli.console import ExitCode, agreed, refuse_unasked, tell
-from ragtriage.cli.flags import command, new_typer
+from ragtriage.cli.flags import command
 from ragtriage.cli.opened_stores import open_named_store, require_one_project, store_address
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
@@ -23,8 +21,6 @@ from ragtriage.store.folder import is_run_folder, open_folder
 from ragtriage.store.migrations import require_owner, roles_sql
 from ragtriage.store.postgresql import shown
 from ragtriage.store.schema import SCHEMA_VERSION
-
-store = new_typer(help="Stores for a team: make one, bring it up to date, copy runs, look it through, delete runs.")
 
 
 @command("store init")
@@ -159,7 +155,3 @@ def delete(
             sys.stdout.write(f"deleted {plural(len(infos), 'run')}\n")
         else:
             sys.stdout.write("nothing was deleted\n")
-
-
-for _function in (init, migrate, copy, check, delete):
-    store.command(_function.__name__)(_function)

@@ -1,18 +1,13 @@
 """`ragtriage testset`: its tree, and the commands that lead from a database to questions."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ragtriage.cli.console import exit_if, print_found, progress
-from ragtriage.cli.flags import command, new_typer, parse_names, parse_numbers
-from ragtriage.cli.testset_reliability import reliability
-from ragtriage.cli.testset_score import score
-from ragtriage.cli.testset_templates import phrase_templates, write
+from ragtriage.cli.flags import command, parse_names, parse_numbers
 from ragtriage.report.testset_document import counted_document, example_document, steps_document
 from ragtriage.testset.example import write_example
 from ragtriage.testset.generation import require_packages
@@ -224,20 +219,3 @@ def _show(steps: Sequence[BuildStep], *, as_json: bool) -> None:
         as_json=as_json,
     )
     exit_if(incomplete=any(step.numbers.get("problems") for step in steps))
-
-
-testset = new_typer(help="Test sets with known answers: what they reveal about an application.")
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "schema": schema,
-    "templates": templates,
-    "write": write,
-    "phrase": phrase_templates,
-    "fill": fill,
-    "sample": sample,
-    "build": build,
-    "example": example,
-    "score": score,
-    "reliability": reliability,
-}
-for _name, _command in _COMMANDS.items():
-    testset.command(_name)(_command)

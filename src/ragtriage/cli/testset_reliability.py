@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from ragtriage.cli.collect import AppFlags, SampleFlags, collect_answers
 from ragtriage.cli.console import exit_if, print_found, tell
 from ragtriage.cli.evaluation_flags import RequestedMetrics
 from ragtriage.cli.evaluation_output import event_printer, sent_again, trial_remarks
 from ragtriage.cli.flags import command, parse_numbers
-from ragtriage.cli.input_files import check_output, print_columns, print_rejected, rereadable, writing
+from ragtriage.cli.input_files import print_columns, print_rejected, rereadable
 from ragtriage.cli.judge import JudgeFlags, Judging
 from ragtriage.cli.results import to_type
 from ragtriage.cli.testset_score import check_tolerance, deciding_judge, exit_with
@@ -27,14 +26,13 @@ from ragtriage.metrics.generator import self_consistency
 from ragtriage.readers import open_cases
 from ragtriage.readers.files import STDIN, OpenedFile
 from ragtriage.report.testset_document import reliability_document
-from ragtriage.report.testset_page import write_reliability_page
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.summary import Gates
 from ragtriage.store import open_store
 from ragtriage.testset.answered_rows import AnsweredRows, read_rows
 from ragtriage.testset.correctness import TOLERANCE, decide
-from ragtriage.testset.reliability import PUBLISHED, IntervalKind, Published, misjudged, read_scores, reliability_of
+from ragtriage.testset.reliability import PUBLISHED, IntervalKind, read_scores, reliability_of
 
 SAMPLES = 4
 """Samples that are drawn of every response if nothing else is said: GRAMMAR's setting."""
@@ -50,7 +48,6 @@ def reliability(  # noqa: PLR0913  # a command's flags are its arguments
     tolerance: float = TOLERANCE,
     typed_only: bool = False,
     collected: Path | None = None,
-    report: Path | None = None,
     as_json: bool = False,
     judge_flags: JudgeFlags,
     app_flags: AppFlags,
@@ -62,7 +59,6 @@ def reliability(  # noqa: PLR0913  # a command's flags are its arguments
     Exit codes: 0; 2 usage or input; 3 incomplete (the application or the judge failed, or too many unusable rows).
     """
     thresholds = parse_numbers(score, "--score", "groundedness=0.8", float)
-    check_output(report, rows, "--report")
     check_tolerance(tolerance)
     if not app_flags.app:
         app_flags.refuse(collected)
@@ -87,21 +83,13 @@ def reliability(  # noqa: PLR0913  # a command's flags are its arguments
         for name, threshold in scored.thresholds.items()
     ]
     published = PUBLISHED if scored.judging else {}
-    if report is not None:
-        wrong = {one.score: misjudged(read.rows, decisions, one, known[one.score]) for one in found}
-        with writing(report):
-            write_reliability_page(report, rows, found, wrong, interval, published)
-        tell(f"report: {report}")
+    told = {name: {"paper": asdict(row)} for name, row in published.items()}
     print_found(
-        lambda: {one.score: one.as_json() | _paper(one.score, published) for one in found},
+        lambda: {one.score: one.as_json() | told.get(one.score, {}) for one in found},
         lambda: reliability_document(found, interval, published),
         as_json=as_json,
     )
     exit_with(read, decisions, incomplete=scored.incomplete)
-
-
-def _paper(score: str, published: Mapping[str, Published]) -> dict[str, Any]:
-    return {"paper": asdict(published[score])} if score in published else {}
 
 
 @dataclass(frozen=True, slots=True)

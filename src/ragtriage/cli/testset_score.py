@@ -1,7 +1,5 @@
 """`ragtriage testset score`: what known answers reveal of an application; how answers are decided."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +10,7 @@ from typing import Literal
 from ragtriage.cli.collect import AppFlags, ask
 from ragtriage.cli.console import exit_if, print_json, show, tell
 from ragtriage.cli.flags import command, parse_names
-from ragtriage.cli.input_files import check_output, print_rejected, too_many, writing
+from ragtriage.cli.input_files import print_rejected, too_many
 from ragtriage.cli.judge import JudgeFlags, Judging
 from ragtriage.cli.opened_stores import open_named_store
 from ragtriage.cli.results import open_run
@@ -22,19 +20,18 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers.files import STDIN, raw_rows
 from ragtriage.report.testset_document import failure_analysis_document, matcher_document, scores_document
-from ragtriage.report.testset_page import write_testset_page
 from ragtriage.runs.tally import diagnosed_records
 from ragtriage.testset.answered_rows import AnsweredRows, Row, read_rows
 from ragtriage.testset.corpus import Corpus, look_up_gaps, read_corpus
 from ragtriage.testset.correctness import TOLERANCE, Decision, Given, check_matcher, decide
 from ragtriage.testset.failure_analysis import (
-    DiagnosedComponent,
     FailureAnalysis,
+    FailureSide,
     SecondRun,
     TaggedRow,
     blame_agreement,
     decide_second_answers,
-    diagnosed_components,
+    diagnosed_sides,
     second_questions,
     second_run_counts,
     tag_rows,
@@ -50,7 +47,6 @@ class BlameFlags:
     second_run: Path | None = None
     corpus: Path | None = None
     run: str | None = None
-    report: Path | None = None
 
 
 @command("testset score")
@@ -74,7 +70,6 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
-    check_output(blame_flags.report, rows, "--report")
     names = parse_names(clusters)
     if clusters is not None and len(names) != 2:
         raise ConfigError(f"--clusters {clusters}: name two, as in --clusters short,long")
@@ -94,15 +89,11 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
     whole = (score_balanced if balanced else score_decided)(read.rows, decisions, terms)
     tagged = tag_rows(read.rows, decisions, terms.scope)
     analysis = _further_findings(read.rows, tagged, ready, again)
-    even = None if balanced or (as_json and not blame_flags.report) else _balanced(read, decisions, terms, whole)
-    title = "a balanced sample of " * balanced + rows
-    if blame_flags.report is not None:
-        with writing(blame_flags.report):
-            write_testset_page(blame_flags.report, title, whole, even, tagged, decisions, analysis)
-        tell(f"report: {blame_flags.report}")
     if as_json:
         print_json(whole.as_json() | analysis.as_json())
     else:
+        even = None if balanced else _balanced(read, decisions, terms, whole)
+        title = "a balanced sample of " * balanced + rows
         show(scores_document(whole, even, decisions, title), failure_analysis_document(analysis))
         check = check_matcher(read.rows, tolerance)
         if check.rows:
@@ -129,8 +120,8 @@ class _Prepared:
     corpus: Corpus | None
     run: str | None
     """The number of the run that stands beside."""
-    components: Mapping[str, DiagnosedComponent]
-    """What it says of each case."""
+    sides: Mapping[str, FailureSide]
+    """On which side it lays the blame for each case."""
 
 
 def _prepare(
@@ -149,9 +140,7 @@ def _prepare(
         return _Prepared(corpus, None, {})
     with open_named_store(store, project) as there:
         stored, config = open_run(there, flags.run)
-        return _Prepared(
-            corpus, str(stored.number), diagnosed_components(diagnosed_records(stored, config), config.rules)
-        )
+        return _Prepared(corpus, str(stored.number), diagnosed_sides(diagnosed_records(stored, config), config.rules))
 
 
 def _ask_again(
@@ -195,11 +184,11 @@ def _further_findings(
         gaps = tuple(look_up_gaps(rows, groups, corpus))
     blames = None
     if ready.run is not None:
-        blames = blame_agreement(tagged, ready.components, ready.run)
+        blames = blame_agreement(tagged, ready.sides, ready.run)
         if blames.missing == len(tagged):
             hint = "evaluate the same file, whose ids it goes by"
             raise ConfigError(f"--run: run {ready.run} holds none of these answers: {hint}")
-    return FailureAnalysis(again, gaps, len(corpus.documents) if corpus else 0, blames, ready.components)
+    return FailureAnalysis(again, gaps, len(corpus.documents) if corpus else 0, blames)
 
 
 def _responses(path: Path) -> dict[str, str]:

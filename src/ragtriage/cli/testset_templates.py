@@ -1,7 +1,5 @@
 """`ragtriage testset write` and `phrase`: query templates by a language model, and templates put into words."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`ragtriage traces`: what a file of traces is taken for, and its cases; nothing is judged."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter
@@ -98,11 +96,7 @@ def _print(*lines: str) -> None:
 
 
 def _explain(held: TraceRows, trace_id: str) -> None:
-    """Print one trace as a tree.
-
-    Raises:
-        InputError: there is no such trace, or it can't be read.
-    """
+    """Print one trace as a tree."""
     trace = held.index.trace(trace_id)
     if trace is None:
         raise InputError(f"--explain {trace_id}: no trace has this id, or several begin so: give the whole id")

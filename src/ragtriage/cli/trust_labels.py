@@ -1,7 +1,5 @@
 """`ragtriage trust label` and `calibrate`: a person labels what was judged, blind; what labels correct."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """`ragtriage trust test` and `table1`: pairs of which one is worse, and whether the judge scores it lower."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`ragtriage view`: look through runs in a browser."""
 
-from __future__ import annotations
-
 import sys
 import webbrowser
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What `ragtriage watch` and `ragtriage windows` print: windows, detectors and alarms, in lines or as JSON."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,9 +15,9 @@ from ragtriage.execution.evaluating import CaseDone, RunFinished, RunResumed, Ru
 from ragtriage.judges.session import JudgeSession
 from ragtriage.monitor.alarms import Alarm, Watch
 from ragtriage.monitor.baseline import FEW, Watched
+from ragtriage.monitor.lots import MOST_PARTS
 from ragtriage.monitor.outputs.send_run import SentScores
 from ragtriage.monitor.replay import TrafficRead, WatchBegun, WatchEvent, WatchResult
-from ragtriage.monitor.shares import MOST_PARTS
 from ragtriage.monitor.windows import Traffic
 from ragtriage.report.delivery_document import delivery_json
 from ragtriage.report.words import DASH, full_title, two_places

@@ -107,7 +107,7 @@ def _drawn(file: CaseFile, most_read: int, advance: Callable[[int], None]) -> tu
         return None
     cases = [row for row in sample.drawn if isinstance(row, Case)]
     # where most rows can't be used, a sample tells little of those that can
-    return (cases, estimated_counts(sample, file.later_notes)) if len(cases) >= FEWEST else None
+    return (cases, estimated_counts(sample)) if len(cases) >= FEWEST else None
 
 
 def _read(selected: SelectedCases, advance: Callable[[int], None]) -> tuple[list[Case], RowCounts]:

@@ -92,14 +92,7 @@ class Alarm:
 
 @dataclass(slots=True)
 class Watch:
-    """The detectors of one watch, moved by its cases in their order.
-
-    Args:
-        tables: where its states are kept.
-        criteria: by what it alarms.
-        observer: what is seen of a case.
-        baseline: what its baseline is called.
-    """
+    """The detectors of one watch, moved by its cases in their order."""
 
     tables: WatchTables
     criteria: Criteria
@@ -123,12 +116,7 @@ class Watch:
 
     @classmethod
     def begin(cls, tables: WatchTables, criteria: Criteria, observer: Observer, baseline: Sequence[Run] = ()) -> Watch:
-        """A new watch, one that goes on, or one that has another baseline from now on.
-
-        Raises:
-            ConfigError: it was begun in another way, or judged differently, and no new baseline is given; or the new
-                one gives no detector.
-        """
+        """A new watch, one that goes on, or one that has another baseline from now on."""
         known, named = tables.state(), f"run {', '.join(str(run.number) for run in baseline)}"
         stored = criteria.stored()
         same = known is not None and known["criteria"] == stored
@@ -181,11 +169,8 @@ class Watch:
     def enter(self, window: WindowRow, marks: bytes, stored: Iterable[tuple[int, bool, Observation]]) -> None:
         """Go on with a window.
 
-        Args:
-            window: with how many of its cases have moved the detectors.
-            marks: for each of its cases, in order; see `ragtriage.monitor.windows.Window`.
-            stored: cases from there on that are judged already, as a kill leaves them; those that failed are judged
-                again.
+        `marks` are those of `ragtriage.monitor.windows.Window`; `stored` are cases from there on that are judged
+        already, as a kill leaves them; those that failed are judged again.
         """
         self._window, self._marks, self._opened = window, marks, []
         self._pending = {at: one for at, failed, one in stored if at >= window.counted and not failed}
@@ -296,12 +281,7 @@ def open_alarms(store: Store, *, closed: bool = False) -> list[Alarm]:
 
 
 def close_alarm(store: Store, number: int) -> Alarm:
-    """Acknowledge an alarm: it is closed, and its detector starts anew.
-
-    Raises:
-        NotStoredError: there is no such alarm.
-        StoreError: a process works on its watch.
-    """
+    """Acknowledge an alarm: it is closed, and its detector starts anew."""
     known = next((one for one in read_alarms(store.database, store.project) if one.number == number), None)
     with watching(store, known.watch) if known else nullcontext():
         return Alarm.of(acknowledge(store.database, number, store.project, AT_START))

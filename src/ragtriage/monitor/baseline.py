@@ -89,13 +89,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Observer:
-    """Turns judged cases into observations.
-
-    Args:
-        metrics: that are computed.
-        rules: by which there are findings.
-        stratify: the tag that cases are parted by; None where they aren't.
-    """
+    """Turns judged cases into observations."""
 
     metrics: Sequence[Metric]
     rules: Sequence[Rule]
@@ -132,11 +126,7 @@ class Observer:
     def baseline(
         self, runs: Iterable[Run], metrics: Sequence[str], fingerprints: Mapping[str, str]
     ) -> list[Observation]:
-        """The cases of runs that detectors would look at: drawn by lot, one a conversation, with what was recorded.
-
-        Raises:
-            ConfigError: a run was judged differently.
-        """
+        """The cases of runs that detectors would look at: drawn by lot, one a conversation, with what was recorded."""
         found: list[Observation] = []
         conversations: set[str] = set()
         for run in runs:

@@ -99,15 +99,7 @@ class Detector:
         return float(np.mean(self.values))
 
     def take(self, score: float, case: str, when: str | None, component: str, run: int) -> None:
-        """Move it by one case.
-
-        Args:
-            score: in [0, 1], higher is better.
-            case: its id.
-            when: its time, or how its window is called.
-            component: that is blamed; empty where none is.
-            run: its window's.
-        """
+        """Move it by one case, whose score is in [0, 1], higher is better; `component` is empty if none is blamed."""
         staked = stakes(self.least)
         self.values = [float(value) for value in moved(np.array(self.values), staked, self.least, score)]
         # `moved` adds 1 before it multiplies

@@ -1,14 +1,10 @@
-"""Which cases are judged: by lot, the same in every process, and those that are always wanted.
-
-A case's weight says how many it stands for: 1/p times what sampling upstream made of it where its lot was drawn. One
-that was only kept stands for nobody else and has the least weight there is, so that it is next to nothing in any mean,
-and isn't looked at by detectors: a stream of complaints must not look like a fall of quality.
-"""
+"""Which cases are judged: drawn by lot, a larger share of small parts of the traffic, and those that always are."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -16,6 +12,69 @@ from typing import Any
 
 from ragtriage.core.case import LEAST_WEIGHT, MOST_WEIGHT, Case
 from ragtriage.core.errors import ConfigError
+from ragtriage.runs.case_row import digest
+
+MOST_PARTS = 50
+"""Values of the tag that have a share of their own: the first that come. All others are one part."""
+MINUTES = 60
+"""So many minutes before tell how many cases a part has a minute."""
+
+
+class Shares:
+    """The shares of one pass over the traffic, in the order of time."""
+
+    def __init__(self, lots: Lots) -> None:
+        self._lots = lots
+        self._first = 0
+        """The minute of the first case."""
+        self._came: deque[tuple[int, Counter[str | None]]] = deque()
+        """Minutes with arrivals, the last of them the present one, and how many of each part came."""
+        self._before: Counter[str | None] = Counter()
+        """How many of each part came in the minutes that count, without the present one."""
+        self._parts: set[str] = set()
+        self._begun: dict[bytes, float] = {}
+        self.others: set[bytes] = set()
+        """Digests of the values that have no share of their own."""
+
+    def of(self, case: Case, moment: float) -> float:
+        """The share that is drawn of what a case belongs to, in [0, 1].
+
+        A conversation keeps the share of its beginning, so that it is drawn as a whole.
+        """
+        at_least = self._lots.at_least
+        if at_least is None:
+            return self._lots.share
+        part = self._part(stratum_of(case.tags, case.time, at_least.tag))
+        self._go_to(int(moment // 60))
+        self._came[-1][1][part] += 1
+        named = drawn_with(case)
+        share = self._decided(part, at_least.per_minute)
+        return share if named == case.id else self._begun.setdefault(digest(named), share)
+
+    def _part(self, value: str) -> str | None:
+        if value in self._parts or len(self._parts) < MOST_PARTS:
+            self._parts.add(value)
+            return value
+        self.others.add(digest(value))
+        return None
+
+    def _go_to(self, minute: int) -> None:
+        if not self._came:
+            self._first = minute
+        elif self._came[-1][0] == minute:
+            return
+        else:
+            self._before += self._came[-1][1]
+        self._came.append((minute, Counter()))
+        while self._came[0][0] < minute - MINUTES:
+            self._before -= self._came.popleft()[1]
+
+    def _decided(self, part: str | None, per_minute: float) -> float:
+        """By what came before the present minute; all where nothing did."""
+        came = self._before[part]
+        minutes = min(self._came[-1][0] - self._first, MINUTES)
+        return max(self._lots.share, min(1.0, per_minute * minutes / came)) if came else 1.0
+
 
 CONVERSATION, NOT_RECORDED, KEPT, VERSION = "conversation", "not_recorded", "kept", "version"
 """Tags: the conversation that a case belongs to; that its response wasn't recorded; by which rule it was kept; the
@@ -42,11 +101,7 @@ class KeepRule:
 
     @classmethod
     def parse(cls, text: str) -> KeepRule:
-        """`tenant=acme`, `seconds>10`, `score.user<0`.
-
-        Raises:
-            ConfigError: it is none of these.
-        """
+        """`tenant=acme`, `seconds>10`, `score.user<0`."""
         found = _RULE.fullmatch(text)
         if not found or (found["sign"] != "=" and _number(found["value"]) is None):
             raise ConfigError(f"--keep {text!r}: write TAG=VALUE, or TAG<NUMBER or TAG>NUMBER, as in 'seconds>10'")
@@ -85,11 +140,7 @@ class AtLeast:
 
     @classmethod
     def parse(cls, text: str, tag: str | None) -> AtLeast:
-        """`0.5/min`.
-
-        Raises:
-            ConfigError: it is no such rate, or there is no tag.
-        """
+        """`0.5/min`."""
         found = re.fullmatch(r"([0-9]*\.?[0-9]+)/min", text.strip())
         if not found or not float(found[1]) > 0:
             raise ConfigError(f"--at-least {text!r}: write a number of cases a minute above 0, for example 0.5/min")
@@ -105,8 +156,7 @@ class Lots:
     Args:
         share: of the lots that are drawn, in [0, 1].
         seed: other seeds draw others.
-        keep: cases that are judged in any case.
-        at_least: by which a larger share of small parts of the traffic is drawn; see `ragtriage.monitor.shares`.
+        at_least: by which a larger share of small parts of the traffic is drawn; see `ragtriage.monitor.lots`.
     """
 
     share: float = 1.0

@@ -1,7 +1,5 @@
 """Files of traffic become windows: each a run, judged in the order of time, with what its cases move."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -13,10 +11,9 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.monitor.alarms import APART, TOLERANCE, Alarm, Criteria, Watch, open_alarms, watching
 from ragtriage.monitor.baseline import FIRST, Observer
-from ragtriage.monitor.keeping import Keeping
 from ragtriage.monitor.lots import Lots
-from ragtriage.monitor.outputs.run_sender import RunSender
-from ragtriage.monitor.windows import COUNTS, Traffic, Window, WindowSize
+from ragtriage.monitor.outputs.send_run import RunSender
+from ragtriage.monitor.windows import COUNTS, Keeping, Traffic, Window, WindowSize
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored, told_by

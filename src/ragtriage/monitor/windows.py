@@ -1,4 +1,4 @@
-"""Stretches of traffic: files of cases are looked through once, sorted by time and cut into windows."""
+"""Stretches of traffic: files of cases are looked through once, sorted by time and cut; how long windows are kept."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ import numpy as np
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.monitor.lots import CONVERSATION, NOT_RECORDED, VERSION, Lots, as_text, is_drawn, moment_of
-from ragtriage.monitor.shares import Shares
+from ragtriage.core.steps import Step
+from ragtriage.monitor.lots import CONVERSATION, NOT_RECORDED, VERSION, Lots, Shares, as_text, is_drawn, moment_of
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.runs.case_row import SIZE, content_hash, digest
 from ragtriage.runs.selection import RowCounts
+from ragtriage.store import Store
+from ragtriage.store.forgetting import cases_with_texts
+from ragtriage.store.watch_tables import WatchTables, WindowRow
 
 MOST_VERSIONS = 5
 """Versions of the application that a window names."""
@@ -40,11 +43,7 @@ class WindowSize:
 
     @classmethod
     def parse(cls, text: str) -> WindowSize:
-        """`1h`, `1d`, `500`.
-
-        Raises:
-            ConfigError: it is neither.
-        """
+        """`1h`, `1d`, `500`."""
         found = re.fullmatch(r"([1-9][0-9]{0,8})([mhdw]?)", text.strip())
         if not found:
             raise ConfigError(f"--window {text!r}: write 30m, 1h, 1d or 1w, or a number of cases, for example 500")
@@ -94,13 +93,7 @@ class Window:
 
 @dataclass(slots=True)
 class Traffic:
-    """What a set of files holds, cut into windows.
-
-    Args:
-        files: the files, in the order in which they were written.
-        lots: which cases are judged.
-        size: of the windows.
-    """
+    """What a set of files holds, cut into windows."""
 
     files: Sequence[CaseFile]
     lots: Lots
@@ -126,12 +119,7 @@ class Traffic:
         return f"{first} and {more} more" if more else first
 
     def look(self) -> None:
-        """Read the files once, and cut them into windows.
-
-        Raises:
-            InputError: no row can be used.
-            ConfigError: windows are to have a length in time, and no case has a time.
-        """
+        """Read the files once, and cut them into windows."""
         self._read_times()
         self.counts.require_some(self.name)
         times = np.frombuffer(self._times, dtype=np.float64)
@@ -156,7 +144,6 @@ class Traffic:
             self.counts.select(case)
             moment = moment_of(case.time)
             self._times.append(float("nan") if moment is None else (moment - _EPOCH).total_seconds())
-        self.counts.notes = tuple(note for file in self.files for note in file.later_notes)
 
     def _usable(self, on_rejected: Callable[[Rejected, int], None]) -> Iterator[Case]:
         """Every usable case, in the order of arrival; one that an earlier file holds too is left out.
@@ -246,11 +233,7 @@ class Traffic:
         return _told(slot * self.size.seconds), _told((slot + 1) * self.size.seconds)
 
     def read(self) -> Iterator[tuple[Window, Iterator[Case]]]:
-        """Every window with its judged cases, in the order of time; what isn't read of a window is passed over.
-
-        Raises:
-            InputError: a file has changed since it was looked at.
-        """
+        """Every window with its judged cases, in the order of time; what isn't read of a window is passed over."""
         cases = (case for _, _, case, _ in self._chosen() if case is not None)
         for window in self.windows:
             own = islice(cases, window.judged)
@@ -286,3 +269,46 @@ def _counts(case: Case, conversations: set[bytes]) -> bool:
 
 def _told(seconds: float) -> str:
     return (_EPOCH + timedelta(seconds=seconds)).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """For how many days; None keeps them."""
+
+    texts: int | None = None
+    """0 deletes the texts of a window as soon as it is closed."""
+    runs: int | None = None
+
+    @classmethod
+    def parse(cls, texts: str | None, runs: str | None) -> Keeping:
+        """`30d`, for texts also `0`."""
+        return cls(_days(texts, "--keep-texts"), _days(runs, "--keep-runs"))
+
+    def apply(self, store: Store, tables: WatchTables, also: Sequence[Step] = (), now: datetime | None = None) -> None:
+        """Delete what is older, by the end of its window, or where it has none, by when it was judged."""
+        now = now or datetime.now(UTC)
+        windows = [(one, _ended(store, one)) for one in tables.windows()]
+        if self.texts is not None:
+            old = [one.run for one, end in windows if end < now - timedelta(days=self.texts)]
+            if texts := [run for run in old if cases_with_texts(store.database, run)]:
+                store.forget_texts(texts, also=also)
+        if self.runs is not None and (
+            old := [one.run for one, end in windows if end < now - timedelta(days=self.runs)]
+        ):
+            store.delete(old)
+
+
+def _ended(store: Store, window: WindowRow) -> datetime:
+    if (ended := moment_of(window.ends)) is not None:
+        return ended
+    info = store.run(window.run).info
+    return datetime.fromisoformat(info.finished or info.created)
+
+
+def _days(text: str | None, flag: str) -> int | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,6})d|0", text.strip())
+    if not found:
+        raise ConfigError(f"{flag} {text}: write a number of days, for example 30d")
+    return int(found[1] or 0)

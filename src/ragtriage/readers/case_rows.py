@@ -1,7 +1,5 @@
 """One row of a file becomes a case, or is rejected with the reason."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from ragtriage.core.case import Case, Source, Turn
-from ragtriage.core.display import one_line, plural
+from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
 from ragtriage.readers.columns import Layout, find_layout, number_of
 from ragtriage.readers.field_values import (
@@ -64,14 +62,9 @@ class RowReader:
         self.twins = 0
         """Rows that were rejected for the id, or the content, of an earlier one."""
         self._remarks: Counter[str] = Counter()
-        self._repeated = 0
-        self._first_repeated = ""
 
     def read(self, row: RawRow) -> Case | Rejected:
         """The row's case; never raises for what a file can hold."""
-        if row.repeated is not None:
-            self._repeated += 1
-            self._first_repeated = self._first_repeated or f"row {row.row}, key {one_line(row.repeated, 40)!r}"
         context = RowContext(self._context.limits, self._context.split)
         if row.values is None:
             return row.rejected(None, self._privacy.reason(row.problem or "unreadable"), self._name)
@@ -91,15 +84,7 @@ class RowReader:
 
     def notes(self) -> list[str]:
         """What was done to rows that the user should know, with their numbers, in the order in which it came up."""
-        found = [sentence.replace("{rows}", plural(count, "row")) for sentence, count in self._remarks.items()]
-        return [*found, *self.repeated_keys()]
-
-    def repeated_keys(self) -> list[str]:
-        """How many rows have a key twice in one object, in a sentence; none if there is no such row."""
-        if not self._repeated:
-            return []
-        rows, first = plural(self._repeated, "row"), self._first_repeated
-        return [f"{rows} with a key twice in one JSON object, of which the last value counts; the first: {first}"]
+        return [sentence.replace("{rows}", plural(count, "row")) for sentence, count in self._remarks.items()]
 
     def _case(self, values: Mapping[str, Any], context: RowContext) -> Case:
         self._check_read(values)

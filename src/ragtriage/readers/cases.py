@@ -290,7 +290,6 @@ class CaseFile:
             if place is not None:
                 counts.append(len(row.known_sources))
                 kinds[kind_of(place.of(raw.values or {}))] += bool(row.sources)
-        self._head_repeats_keys = bool(reader.repeated_keys())
         self._head_notes = tuple(("" if is_all else f"in {span}, ") + note for note in reader.notes())
         self._sources = self._unusable = ""
         if counts:
@@ -306,11 +305,6 @@ class CaseFile:
         """Warnings in plain words; with the counts of the head, once rows are read with those of the rows read."""
         found = self._head_notes if self._reader is None else self._reader.notes()
         return (*self._layout.notes, *found)
-
-    @property
-    def later_notes(self) -> tuple[str, ...]:
-        """Warnings about rows that were read since, of a kind that no row of the head gave reason to."""
-        return () if self._reader is None or self._head_repeats_keys else tuple(self._reader.repeated_keys())
 
     def rows(self) -> Iterator[Case | Rejected]:
         """Every row of the file, as a case or rejected with the reason, streamed from the start.
@@ -328,9 +322,6 @@ class CaseFile:
         """The rows of a part of the file, as they stand there and as cases, numbered from 1 within the part.
 
         Ids are unique within the part only.
-
-        Raises:
-            InputError: the file is gone, or can be read only once.
         """
         if self.traces is not None:
             raise InputError(f"{self.name}: traces have no parts: make cases of them first (ragtriage traces FILE -o)")
@@ -346,9 +337,6 @@ class CaseFile:
         Now and then `advance` is called with how many rows were counted since. None where no sample tells what the file
         holds: it isn't JSONL, its rows stand within others, it can be read only once or breaks off, or its rows share
         ids.
-
-        Raises:
-            InputError: the file is gone.
         """
         found = self._drawing(most, advance) if self._drawing else None
         if found is None:

@@ -1,7 +1,5 @@
 """Which column holds which of our fields, by its name or by the shapes in which other tools write (`shapes.toml`)."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import shlex

@@ -3,8 +3,6 @@
 Under which names other tools' files hold our fields stands in `fields.toml`.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import tomllib

@@ -86,11 +86,7 @@ def input_file(path: InputPath) -> OpenedFile:
 
 
 def open_bytes(path: InputPath) -> io.BufferedReader:
-    """The file's bytes, unpacked if they are gzip; `-` is the standard input.
-
-    Raises:
-        InputError: it doesn't exist, is a folder or can't be read.
-    """
+    """The file's bytes, unpacked if they are gzip; `-` is the standard input."""
     file = input_file(path)
     raw: BinaryIO | None = None
     if not file.path:
@@ -232,10 +228,6 @@ def raw_rows(
 
     A file that breaks off (a damaged archive, a disk error) gives a last row that says so. `nested` is where the list
     of the rows stands, in a JSON document or in every row of another file.
-
-    Raises:
-        InputError: the file can't be read, the header of a table is unusable, or a Parquet file isn't one.
-        MissingExtraError: Parquet, and pyarrow isn't installed.
     """
     file = input_file(path)
     opened = open_bytes(file) if stream is None else stream

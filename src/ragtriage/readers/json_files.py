@@ -1,11 +1,8 @@
-"""JSON: an object a line, or one document with many rows; memory doesn't grow with their number."""
+"""JSON: an object a line, of which memory doesn't hold more than one, or a document with many rows."""
 
-from __future__ import annotations
-
-import codecs
 import heapq
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha1
 from json import JSONDecodeError
@@ -16,9 +13,11 @@ from ragtriage.readers.columns import ROW_LISTS
 from ragtriage.readers.field_values import field_named
 from ragtriage.readers.paths import ValuePath, row_of, rows_at
 from ragtriage.readers.problems import RawRow, RowLimits
-from ragtriage.readers.text_values import JsonReader, described, first_invalid_byte
+from ragtriage.readers.text_values import described, parse, value_at
 
 _BOM = b"\xef\xbb\xbf"
+_SOLID = re.compile(r"[^ \t\r\n]")
+_WITHIN = "the rows are the list {!r}; what stands beside it in the file was not kept"
 _AT_ONCE = 1000
 """Lines that are counted between two reports of progress."""
 
@@ -50,8 +49,7 @@ def json_lines(stream: BinaryIO, limits: RowLimits, *, starts: bool = True) -> I
 
     Where the file `starts` here, a byte order mark may stand first.
     """
-    reader = JsonReader()
-    return (_raw_row(reader, one, limits) for one in _lines(stream, limits, starts=starts))
+    return (_raw_row(one, limits) for one in _lines(stream, limits, starts=starts))
 
 
 def without_line(problem: str, line: int) -> str:
@@ -81,8 +79,7 @@ def drawn_lines(stream: BinaryIO, limits: RowLimits, most: int, advance: Callabl
             advance(_AT_ONCE)
     advance(row % _AT_ONCE)
     kept.sort(key=lambda item: item[1].row)
-    reader = JsonReader()
-    rows = tuple(_raw_row(reader, one, limits) for _, one in kept)
+    rows = tuple(_raw_row(one, limits) for _, one in kept)
     return DrawnRows(row, repeated, rows, tuple(-rank for rank, _ in kept))
 
 
@@ -102,12 +99,12 @@ def _lines(stream: BinaryIO, limits: RowLimits, *, starts: bool = True) -> Itera
             yield _Line(row, line, raw)
 
 
-def _raw_row(reader: JsonReader, one: _Line, limits: RowLimits) -> RawRow:
+def _raw_row(one: _Line, limits: RowLimits) -> RawRow:
     row, line, raw = one
     if not raw:
         return RawRow(row, line, problem=f"is longer than {limits.max_row:,} bytes: split it or leave it out")
     try:
-        value = reader.value(raw.decode())
+        value = parse(raw.decode())
     except UnicodeDecodeError as error:
         problem = f"byte {error.start + 1} of the line (0x{raw[error.start]:02x}) is not UTF-8: save the file as UTF-8"
         return RawRow(row, line, problem=problem, undecodable=True)
@@ -115,179 +112,119 @@ def _raw_row(reader: JsonReader, one: _Line, limits: RowLimits) -> RawRow:
         return RawRow(row, line, problem=f"broken JSON at line {line}, column {error.pos + 1}: {error.msg}")
     if not isinstance(value, dict):
         return RawRow(row, line, problem=f"is {described(value)}, not a JSON object: write one object {{…}} a line")
-    return RawRow(row, line, values=value, size=len(raw), repeated=reader.repeated)
-
-
-_CHUNK = 1 << 16
-_LONGEST_CUT = 16  # a literal or an escape that the end of the window cut is at most this long
-_SOLID = re.compile(r"[^ \t\r\n]")
+    return RawRow(row, line, values=value, size=len(raw))
 
 
 class _Broken(Exception):
-    """The document is broken; says where, and nothing behind that can be read."""
+    """The document can't be used; says why, and on which line."""
 
-
-class _Value(NamedTuple):
-    value: Any
-    size: int
-    bad: str | None
-    """The first of its bytes that isn't UTF-8."""
-    repeated: str | None
-    """A key that comes twice in one of its objects."""
-
-
-class _Window:
-    """The part of the document that is being looked at; it moves on and never back."""
-
-    def __init__(self, stream: BinaryIO, limits: RowLimits) -> None:
-        self._stream = stream
-        self._limits = limits
-        self._reader = JsonReader()
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape")
-        self._text = ""
-        self._at = 0
-        self._ended = False
-        self._line_start = 0  # below 0 if it was left behind
-        self.line = 1
-
-    def _more(self) -> bool:
-        """Read on, twice as much each time that one value needs it; False at the end of the stream."""
-        if self._ended:
-            return False
-        self._text = self._text[self._at :]
-        self._line_start -= self._at
-        self._at = 0
-        raw = self._stream.read(max(_CHUNK, len(self._text)))
-        self._ended = not raw
-        self._text += self._decoder.decode(raw, final=self._ended)
-        return True
-
-    def _line_at(self, at: int) -> tuple[int, int]:
-        """The line of a character of the window, and where it starts."""
-        newlines = self._text.count("\n", self._at, at)
-        return self.line + newlines, self._text.rfind("\n", 0, at) + 1 if newlines else self._line_start
-
-    def _move(self, end: int) -> None:
-        self.line, self._line_start = self._line_at(end)
-        self._at = end
-
-    def peek(self) -> str:
-        """The next character that isn't white space; empty at the end."""
-        while True:
-            found = _SOLID.search(self._text, self._at)
-            self._move(found.start() if found else len(self._text))
-            if found or not self._more():
-                return found[0] if found else ""
-
-    def skip(self, wanted: str) -> None:
-        """Step over one character, which must be this one."""
-        if self.peek() != wanted:
-            raise self.broken(f"Expecting {wanted!r}")
-        self._move(self._at + 1)
-
-    def broken(self, reason: str, at: int | None = None) -> _Broken:
-        """The error that names the line and the column of a character of the window, by default the next one."""
-        at = self._at if at is None else at
-        line, start = self._line_at(at)
-        return _Broken(f"broken JSON at line {line}, column {at - start + 1}: {reason}")
-
-    def value(self) -> _Value:
-        """The next value."""
-        self.peek()
-        while True:
-            try:
-                value, end = self._reader.value_at(self._text, self._at)
-            except JSONDecodeError as error:
-                cut = error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _LONGEST_CUT
-                fits = len(self._text) - self._at <= self._limits.max_row
-                if cut and fits and self._more():
-                    continue
-                reason = error.msg if fits else f"a row longer than {self._limits.max_row:,} bytes"
-                raise self.broken(reason, error.pos) from None
-            if end == len(self._text) and self._more():  # a number may go on
-                continue
-            raw = self._text[self._at : end]
-            self._move(end)
-            return _Value(value, len(raw), first_invalid_byte(raw), self._reader.repeated)
-
-
-@dataclass(frozen=True, slots=True)
-class _List:
-    text: str
-    group: frozenset[str]
-    """The paths of the lists that belong to one file with it."""
-
-
-_Lists = Mapping[tuple[str | int | None, ...], _List]
-"""What is left of the path of each list, seen from some value of the document."""
-
-_NOTHING = _Value(None, 0, None, None)
-
-_KNOWN: _Lists = {tuple(text.split(".")): _List(text, group) for group in ROW_LISTS for text in group}
+    def __init__(self, reason: str, line: int | None = None, *, undecodable: bool = False) -> None:
+        super().__init__(reason)
+        self.line, self.undecodable = line, undecodable
 
 
 def json_document(stream: BinaryIO, limits: RowLimits, nested: ValuePath | None = None) -> Iterator[RawRow]:
-    """The rows of a JSON document.
+    """The rows of a JSON document, all of which is held in memory.
 
     That is a list of objects; or an object that holds such a list at one of `ROW_LISTS`, or one of lists beside the
-    names of its columns; or an object of columns, or of rows by their ids (these are held in memory); or one object or
-    several, one behind the other, each a row. With `nested` it is what stands at that path. Broken JSON ends the
-    reading: what comes behind it has no known place.
+    names of its columns; or an object of columns, or of rows by their ids; or one object or several, one behind the
+    other, each a row. With `nested` it is what stands at that path. A broken document gives one row, which says so.
     """
-    window = _Window(stream, limits)
-    row = 0
     try:
-        for row, found in enumerate(_rows(window, nested), 1):
+        for row, found in enumerate(_rows(_values(stream, limits), nested), 1):
             yield replace(found, row=row)
     except _Broken as error:
-        problem = f"{error}: repair the file, nothing after this place was read"
-        yield RawRow(row + 1, window.line, problem=problem, ends=True)
+        yield RawRow(1, error.line, problem=str(error), undecodable=error.undecodable, ends=True)
 
 
-def _rows(window: _Window, nested: ValuePath | None) -> Iterator[RawRow]:
+def _values(stream: BinaryIO, limits: RowLimits) -> list[Any]:
+    """What stands in the document, one value behind the other."""
+    raw = bytearray()
+    while chunk := stream.read(1 << 20):
+        raw += chunk
+        if len(raw) > limits.max_document:
+            size = f"is a JSON document of more than {limits.max_document:,} bytes"
+            raise _Broken(f"{size}: write an object a line, as  jq -c '.[]'  does")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = f"byte {error.start + 1} (0x{error.object[error.start]:02x}) is not UTF-8: save the file as UTF-8"
+        raise _Broken(problem, undecodable=True) from None
+    found: list[Any] = []
+    end = 0
+    while solid := _SOLID.search(text, end):
+        try:
+            value, end = value_at(text, solid.start())
+        except JSONDecodeError as error:
+            place = f"broken JSON at line {error.lineno}, column {error.colno}: {error.msg}"
+            raise _Broken(f"{place}: repair the file, nothing of it was read", error.lineno) from None
+        found.append(value)
+    return found
+
+
+def _rows(values: Sequence[Any], nested: ValuePath | None) -> Iterator[RawRow]:
     if nested is not None:
-        own = _List(nested.text, frozenset({nested.text}))
-        line = window.line
-        whole = yield from _search(window, {nested.parts: own}, [])
-        if whole is not None:
-            for row in rows_at(whole.value, nested, line):
-                yield replace(row, repeated=whole.repeated)
-    elif window.peek() == "[":
-        yield from _elements(window)
+        within = _WITHIN.format(nested.text)
+        for value in values:
+            yield from (replace(row, within=within) for row in rows_at(value, nested, None))
+    elif len(values) == 1 and isinstance(values[0], list):
+        yield from _elements(values[0])
+    elif all(isinstance(value, dict) for value in values):
+        for value in values:
+            yield from _of_object(value)
     else:
-        is_row = True
-        while window.peek() == "{" and is_row:
-            line = window.line
-            whole = yield from _search(window, _KNOWN, [])
-            is_row = whole is not None and (yield from _one(line, whole))
-    if window.peek():
-        raise window.broken("this is neither the list of rows nor an object")
+        raise _Broken("it is neither the list of rows nor an object: repair the file, nothing of it was read")
 
 
-def _row(line: int, one: _Value) -> RawRow:
-    """The row that a value is; its number is given to it later."""
-    if one.bad is not None:
-        return RawRow(0, line, problem=f"byte {one.bad} in it is not UTF-8: save the file as UTF-8", undecodable=True)
-    return row_of(one.value, line, one.size, one.repeated)
+def _of_object(members: dict[str, Any]) -> Iterator[RawRow]:
+    """The rows of the lists that an object holds, the rows or columns that it is, or the one row."""
+    lists = [(text, group, *found) for group in ROW_LISTS for text in group if (found := _list_at(members, text))]
+    if lists:
+        first, group, *_ = lists[0]
+        if other := next((text for text, own, *_ in lists if own != group), None):
+            which = f"which one holds the rows? --map rows={first} or --map rows={other}"
+            raise _Broken(f"it has two lists, {first!r} and {other!r}: {which}")
+        for text, _, items, beside in lists:
+            yield from (replace(row, within=_WITHIN.format(text)) for row in _elements(items, beside))
+    elif _holds_rows(members):
+        within = "the file holds an object of rows, whose keys became ids"
+        for key, row in members.items():
+            named = {"id": key} if _without_id(row) else {}
+            yield RawRow(0, values=named | row, within=within)
+    elif (columns := _columns(members)) is not None:
+        within = "the file holds columns, not rows; it was turned round"
+        for cells in zip(*columns, strict=True):
+            yield RawRow(0, values=dict(zip(members, cells, strict=True)), within=within)
+    else:
+        yield row_of(members, None)
 
 
-def _elements(window: _Window, beside: Mapping[str, Any] | None = None) -> Iterator[RawRow]:
-    """The rows of a list; `beside` is what stood before it in the object that holds it."""
+def _list_at(members: dict[str, Any], text: str) -> tuple[list[Any], dict[str, Any]] | None:
+    """The list at a path of keys, and the object that holds it."""
+    *way, last = text.split(".")
+    for key in way:
+        inner = members.get(key)
+        if not isinstance(inner, dict):
+            return None
+        members = inner
+    found = members.get(last)
+    return (found, members) if isinstance(found, list) else None
+
+
+def _elements(items: Sequence[Any], beside: Mapping[str, Any] | None = None) -> Iterator[RawRow]:
+    """The rows of a list; `beside` is the object that holds it."""
     header = _header(beside or {})
-    for number in _items(window):
-        line, one = window.line, window.value()
-        if header is not None and isinstance(one.value, list):
-            columns, ids = header
-            if len(one.value) != len(columns):
-                yield RawRow(0, line, problem=_uneven(one.value, columns))
-                continue
-            named = {} if number >= len(ids) else {"id": ids[number]}
-            one = one._replace(value=named | dict(zip(columns, one.value, strict=True)))
-        yield _row(line, one)
-
-
-def _uneven(cells: Sequence[Any], columns: Sequence[str]) -> str:
-    return f"has {plural(len(cells), 'cell')}, but there are {plural(len(columns), 'column')}"
+    for number, item in enumerate(items):
+        if header is None or not isinstance(item, list):
+            yield row_of(item, None)
+            continue
+        columns, ids = header
+        if len(item) != len(columns):
+            cells, named = plural(len(item), "cell"), plural(len(columns), "column")
+            yield RawRow(0, problem=f"has {cells}, but there are {named}")
+            continue
+        own_id = {} if number >= len(ids) else {"id": ids[number]}
+        yield row_of(own_id | dict(zip(columns, item, strict=True)), None)
 
 
 def _header(beside: Mapping[str, Any]) -> tuple[list[str], list[Any]] | None:
@@ -300,116 +237,6 @@ def _header(beside: Mapping[str, Any]) -> tuple[list[str], list[Any]] | None:
 
 def _without_id(columns: Iterable[str]) -> bool:
     return all(field_named(column) != "id" for column in columns)
-
-
-def _items(window: _Window) -> Iterator[int]:
-    """Step to each item of a list, which the caller reads."""
-    window.skip("[")
-    number = 0
-    while window.peek() != "]":
-        if number:
-            window.skip(",")
-            window.peek()
-        yield number
-        number += 1
-    window.skip("]")
-
-
-def _keys(window: _Window) -> Iterator[tuple[str, str | None]]:
-    """Step to each value of an object, which the caller reads: its key, and the key's first byte that isn't UTF-8."""
-    window.skip("{")
-    first = True
-    while window.peek() != "}":
-        if not first:
-            window.skip(",")
-        first = False
-        if window.peek() != '"':
-            raise window.broken("Expecting a key in double quotes")
-        key, _, bad, _ = window.value()
-        window.skip(":")
-        yield key, bad
-    window.skip("}")
-
-
-def _search(
-    window: _Window, lists: _Lists, found: list[_List], beside: Mapping[str, Any] | None = None
-) -> Generator[RawRow, None, _Value | None]:
-    """The rows of the lists within the next value; returns the value if there is no such list in it.
-
-    `lists` says where to look; those that are found are added to `found`. `beside` is what stands before the value in
-    its object.
-    """
-    kind = window.peek()
-    here = lists.get(())
-    if here is not None and kind == "[":
-        if found and found[0].group != here.group:
-            first, second = found[0].text, here.text
-            which = f"which one holds them? --map rows={first} or --map rows={second}"
-            raise window.broken(f"a second list, {second!r}, follows the rows of {first!r}: {which}")
-        found.append(here)
-        within = f"the rows are the list {here.text!r}; what stands beside it in the file was not kept"
-        for row in _elements(window, beside):
-            yield replace(row, within=within)
-        return None
-    if kind == "{" and any(isinstance(part, str) for part, *_ in filter(None, lists)):
-        return (yield from _search_object(window, lists, found))
-    if kind == "[" and any(not isinstance(part, str) for part, *_ in filter(None, lists)):
-        return (yield from _search_list(window, lists, found))
-    return window.value()
-
-
-def _search_object(window: _Window, lists: _Lists, found: list[_List]) -> Generator[RawRow, None, _Value | None]:
-    whole: dict[str, Any] = {}
-    total, bad, repeated = 0, None, None
-    before = len(found)
-    for key, bad_key in _keys(window):
-        inner = yield from _search(window, _below(lists, key), found, whole)
-        value, size, bad_value, repeated_inside = inner or _NOTHING
-        bad = bad or bad_key or bad_value
-        repeated = repeated or (key if key in whole else repeated_inside)
-        total += size
-        whole[key] = value if len(found) == before else None  # beside the rows nothing is kept
-    return _Value(whole, total, bad, repeated) if len(found) == before else None
-
-
-def _search_list(window: _Window, lists: _Lists, found: list[_List]) -> Generator[RawRow, None, _Value | None]:
-    whole: list[Any] = []
-    total, bad, repeated = 0, None, None
-    before = len(found)
-    for number in _items(window):
-        inner = yield from _search(window, _below(lists, number), found)
-        value, size, bad_value, repeated_inside = inner or _NOTHING
-        bad = bad or bad_value
-        repeated = repeated or repeated_inside
-        total += size
-        whole.append(value if len(found) == before else None)
-    return _Value(whole, total, bad, repeated) if len(found) == before else None
-
-
-def _below(lists: _Lists, key: str | int) -> _Lists:
-    return {
-        path[1:]: one
-        for path, one in lists.items()
-        if path and (path[0] == key or (path[0] is None and isinstance(key, int)))
-    }
-
-
-def _one(line: int, one: _Value) -> Generator[RawRow, None, bool]:
-    """The row that an object is, or the rows or columns that it holds; returns whether it was itself one row."""
-    if one.bad is None and _holds_rows(one.value):
-        within = "the file holds an object of rows, whose keys became ids; all of it is held in memory"
-        for key, row in one.value.items():
-            named = {"id": key} if _without_id(row) else {}
-            yield RawRow(0, line, values=named | row, within=within, repeated=one.repeated)
-        return False
-    columns = _columns(one.value) if one.bad is None else None
-    if columns is None:
-        yield _row(line, one)
-        return True
-    within = "the file holds columns, not rows; it was turned round, for which all of it is held in memory"
-    for cells in zip(*columns, strict=True):
-        yield RawRow(0, line, values=dict(zip(one.value, cells, strict=True)), within=within, repeated=one.repeated)
-    return False
 
 
 def _holds_rows(members: dict[str, Any]) -> bool:

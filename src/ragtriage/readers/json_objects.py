@@ -1,7 +1,5 @@
 """JSONL files whose lines are something else than cases: read, and appended to so that a kill takes away no line."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,9 +23,6 @@ def values_in(path: InputPath, make: Callable[[Mapping[str, Any], str], T]) -> t
     """What the lines of a JSONL file hold, and the lines that can't be used.
 
     `make` makes a value of a line's columns and number, and raises RowProblem for a line that can't be used.
-
-    Raises:
-        InputError: the file can't be read, or no line of it can be used.
     """
     made: list[T] = []
     rejected: list[Rejected] = []
@@ -59,11 +54,7 @@ def row_as(shape: type[T], values: Mapping[str, Any]) -> T:
 
 
 def write_lines(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
-    """Write a JSONL file, which is there as a whole or not at all.
-
-    Raises:
-        InputError: it can't be written.
-    """
+    """Write a JSONL file, which is there as a whole or not at all."""
     try:
         # half a surrogate pair, which no UTF-8 can hold, becomes the escape that JSON has for it
         with atomic_write(path, "backslashreplace") as target:
@@ -73,11 +64,7 @@ def write_lines(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
 
 
 def lines_by_id(path: Path) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Every line of a file that belongs to the rows of another one: where it stands, the row's id, and its columns.
-
-    Raises:
-        InputError: the file can't be read, a line is broken or has no id, or an id comes twice.
-    """
+    """Every line of a file that belongs to the rows of another one: where it stands, the row's id, and its columns."""
     seen: set[str] = set()
     for row in raw_rows(str(path)):
         place = f"{path}, row {row.row}"
@@ -102,11 +89,7 @@ def first_line(path: InputPath) -> Mapping[str, Any] | None:
 
 
 def require_lines_name(path: Path, what: str) -> None:
-    """Refuse a file that lines are to be written to and whose name isn't that of a JSONL file.
-
-    Raises:
-        ConfigError: it isn't.
-    """
+    """Refuse a file that lines are to be written to and whose name isn't that of a JSONL file."""
     if path.suffix.lower() not in _SUFFIXES:
         raise ConfigError(f"{path}: {what} are JSON Lines: give the file a name that ends in .jsonl")
 
@@ -115,10 +98,6 @@ def open_to_append(path: Path, what: str) -> int:
     """The descriptor of a file to read and append to; it and its folders are made if they aren't there.
 
     `what` says for the error what it holds.
-
-    Raises:
-        ConfigError: its name isn't that of a JSONL file.
-        InputError: it can't be written.
     """
     require_lines_name(path, what)
     try:

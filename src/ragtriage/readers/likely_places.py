@@ -1,7 +1,5 @@
 """Where a field that wasn't found by its name likely stands, for a hint; never taken without the user's word."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,13 +56,7 @@ class _Candidate:
 def likely_places(
     rows: Sequence[Mapping[str, Any]], fields: Iterable[str], taken: Collection[str] = ()
 ) -> dict[str, str]:
-    """The place that likely holds each of these fields, for those of which there is one.
-
-    Args:
-        rows: the head of the file.
-        fields: of the query, the sources and the response.
-        taken: columns that hold another field, which aren't looked at.
-    """
+    """The place that likely holds each of these fields, for those of which there is one."""
     wanted, found = set(fields), dict[str, str]()
     texts, lists = _candidates(rows, taken)
     for field, choose in (("sources", _sources), ("query", _query), ("response", _response)):

@@ -1,7 +1,5 @@
 """A function of the user's own that a flag names: `path/to/file.py:function`."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 import traceback
@@ -25,16 +23,7 @@ def names_function(given: str) -> bool:
 
 
 def module_of_file(path: Path, given: str, flag: str) -> ModuleType:
-    """The module in a user's own file, which is run; it finds what lies beside it, as by `python file.py`.
-
-    Args:
-        path: the file.
-        given: what stands behind the flag, for messages.
-        flag: the flag.
-
-    Raises:
-        ConfigError: there is no such file, or it can't be imported.
-    """
+    """The module in a user's own file, which is run; it finds what lies beside it, as by `python file.py`."""
     if not path.is_file():
         raise ConfigError(f"{flag} {given}: there is no file {str(path)!r}")
     folder = str(path.resolve().parent)
@@ -63,11 +52,7 @@ def told(error: BaseException) -> str:
 
 
 def function_named(given: str, flag: str) -> Callable[..., Any]:
-    """The function that `path/to/file.py:function` names behind a flag; importing it runs the file.
-
-    Raises:
-        ConfigError: there is no such file or function.
-    """
+    """The function that `path/to/file.py:function` names behind a flag; importing it runs the file."""
     where, _, name = given.rpartition(":")
     module = module_of_file(Path(where), given, flag)
     function = getattr(module, name, None)

@@ -1,7 +1,5 @@
 """Where in a row something stands: a column, a path as in `answer.text` or `hits[*].text`, or several of these."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -109,9 +107,6 @@ def path_from(text: str, flag: str, *, lenient: bool = False) -> ValuePath:
 
     It has names with dots between them, `[0]` for an item of a list, `[*]` for every one, `['a.b']` for a name with a
     dot in it; a leading `$` or `$.` is allowed.
-
-    Raises:
-        ConfigError: it can't be read.
     """
     rest = re.sub(r"^\$\.?", "", text.strip())
     parts: list[str | int | None] = []
@@ -227,11 +222,11 @@ def _split(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def row_of(value: Any, line: int | None, size: int = 0, repeated: str | None = None) -> RawRow:
+def row_of(value: Any, line: int | None) -> RawRow:
     """The row that a value is; its number is given to it later."""
     if not isinstance(value, Mapping):
         return RawRow(0, line, problem=f"is {described(value)}, not an object: the list should hold one object a row")
-    return RawRow(0, line, values=value, size=size, repeated=repeated)
+    return RawRow(0, line, values=value)
 
 
 def rows_within(rows: Iterable[RawRow], nested: ValuePath) -> Iterator[RawRow]:
@@ -241,7 +236,7 @@ def rows_within(rows: Iterable[RawRow], nested: ValuePath) -> Iterator[RawRow]:
     for outer in rows:
         for found in [outer] if outer.values is None else rows_at(outer.values, nested, outer.line):
             number += 1
-            yield replace(found, row=number, within=within, repeated=outer.repeated)
+            yield replace(found, row=number, within=within)
 
 
 def rows_at(value: Any, nested: ValuePath, line: int | None) -> Iterator[RawRow]:

@@ -16,6 +16,8 @@ class RowLimits:
     max_sources: int = 1_000
     max_row: int = 256_000_000
     """Bytes of one row in the file: what has to fit into memory at once."""
+    max_document: int = 500_000_000
+    """Bytes of a JSON document, which is read as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,6 @@ class RawRow:
     """Which part of the document the rows are, in words, where they aren't the whole."""
     ends: bool = False
     """Nothing after this row could be read."""
-    repeated: str | None = None
-    """A key that comes twice in one of its JSON objects, of which the last value was taken."""
     file: str = ""
     """The file that it stands in, where several are read as one."""
 

@@ -3,8 +3,6 @@
 JSON as other tools write it: NaN and infinities are read as null; every way to be broken is a JSONDecodeError.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import math
@@ -20,53 +18,27 @@ from typing import Any
 from ragtriage.core.display import one_line
 from ragtriage.readers.problems import RowContext, RowProblem
 
+_DECODER = JSONDecoder(parse_constant=lambda _: None)
 
-class JsonReader:
-    """Reads values one after the other.
 
-    `repeated` is the first key that came twice in an object of the last one, at any depth; of its values the last is
-    kept.
-    """
-
-    def __init__(self) -> None:
-        self.repeated: str | None = None
-        self._decoder = JSONDecoder(parse_constant=lambda _: None, object_pairs_hook=self._object)
-
-    def value_at(self, text: str, at: int) -> tuple[Any, int]:
-        """The JSON value that begins at a character, and the character behind it."""
-        self.repeated = None
-        try:
-            return self._decoder.raw_decode(text, at)
-        except JSONDecodeError:
-            raise
-        except RecursionError:
-            raise JSONDecodeError("it is nested too deeply", text, at) from None
-        except ValueError:
-            raise JSONDecodeError("a number has too many digits", text, at) from None
-
-    def value(self, text: str) -> Any:
-        """The JSON value that a text holds; a JSONDecodeError if it holds none, or more than one."""
-        start = len(text) - len(text.lstrip(" \t\r\n"))
-        value, end = self.value_at(text, start)
-        if text[end:].strip(" \t\r\n"):
-            raise JSONDecodeError("Extra data", text, end)
-        return value
-
-    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs) and self.repeated is None:
-            seen: set[str] = set()
-            for key, _ in pairs:
-                if key in seen:
-                    self.repeated = key
-                    break
-                seen.add(key)
-        return made
+def value_at(text: str, at: int) -> tuple[Any, int]:
+    """The JSON value that begins at a character, and the character behind it."""
+    try:
+        return _DECODER.raw_decode(text, at)
+    except JSONDecodeError:
+        raise
+    except RecursionError:
+        raise JSONDecodeError("it is nested too deeply", text, at) from None
+    except ValueError:
+        raise JSONDecodeError("a number has too many digits", text, at) from None
 
 
 def parse(text: str) -> Any:
     """The JSON value that a text holds; a JSONDecodeError if it holds none, or more than one."""
-    return JsonReader().value(text)
+    value, end = value_at(text, len(text) - len(text.lstrip(" \t\r\n")))
+    if text[end:].strip(" \t\r\n"):
+        raise JSONDecodeError("Extra data", text, end)
+    return value
 
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")

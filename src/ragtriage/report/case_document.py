@@ -1,7 +1,5 @@
 """One case as a document."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 

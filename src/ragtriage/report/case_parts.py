@@ -3,8 +3,6 @@
 A text is cut into pieces where marks begin and end, so that overlapping and nested marks can be shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

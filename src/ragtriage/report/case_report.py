@@ -1,7 +1,5 @@
 """One case as it is shown, in the terminal and in HTML alike, and cases as rows: a pure reading of a record."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """A comparison as a document: both sides, what changed, metrics, findings, headlines, slices, cases, gates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -74,9 +72,20 @@ def comparison_document(found: Comparison, width: int = 100) -> Iterator[Documen
     if found.changes.reading:
         yield line(found.changes.reading, indent=9, hang=0)
     yield GAP
-    yield from _metrics(found)
-    yield from _findings(found)
+    yield from metric_blocks(found)
+    yield from finding_blocks(found)
+    yield from fault_blocks(found)
+    yield from case_blocks(found, width)
+    yield from outcome_blocks(found)
+
+
+def fault_blocks(found: Comparison) -> Iterator[DocumentBlock]:
+    """The cases that are fixed, broken or faulty otherwise."""
     yield from (line((f"{what}: ", "strong"), ids) for what, ids in fault_lines(found.faults))
+
+
+def case_blocks(found: Comparison, width: int) -> Iterator[DocumentBlock]:
+    """How cases are headed on both sides, slices, the cases that changed most, and remarks."""
     if found.headlines and any(_moved(found.headlines)):
         yield GAP
         yield from _matrix(found.headlines)
@@ -97,7 +106,8 @@ def _title(row: MetricComparison) -> str:
     return titled(one_line(row.title, 60), row.better)
 
 
-def _metrics(found: Comparison) -> Iterator[DocumentBlock]:
+def metric_blocks(found: Comparison) -> Iterator[DocumentBlock]:
+    """The means of both sides and their differences, and what is to be said beside them."""
     rows = [row for row in found.metrics if row.verdict in {"worse", "can't tell", "better"}]
     if rows:
         columns = (
@@ -157,7 +167,8 @@ def _metric(row: MetricComparison) -> tuple[DocumentCell, ...]:
     )
 
 
-def _findings(found: Comparison) -> Iterator[DocumentBlock]:
+def finding_blocks(found: Comparison) -> Iterator[DocumentBlock]:
+    """In how many cases each rule finds something, on both sides."""
     if not found.findings:
         return
     expects = any(row.expected for row in found.findings)
@@ -223,11 +234,11 @@ def _slices(found: Comparison, tag: str, slices: Sequence[Slice], width: int) ->
         *number_columns("pairs"),
         *(
             DocumentColumn(
-                titles[name] if width >= 130 else short_title(name),
+                titles.get(name, name) if width >= 130 else short_title(name),
                 "right",
                 wrap=True,
                 gives_way=place,
-                name=titles[name],
+                name=titles.get(name, name),
             )
             for place, name in enumerate(metrics, 1)
         ),
@@ -289,10 +300,9 @@ def _remarks(found: Comparison) -> Iterator[DocumentBlock]:
     if remarks or found.gates or found.incomplete:
         yield GAP
     yield from (note(f"note: {one_line(remark, 500)}") for remark in remarks)
-    yield from _outcome(found)
 
 
-def _outcome(found: Comparison) -> Iterator[DocumentBlock]:
+def outcome_blocks(found: Comparison) -> Iterator[DocumentBlock]:
     """What the gates say, and why it isn't complete."""
     for gate in found.gates:
         tone = "error" if gate.failed else "warning" if gate.outcome == "can't tell" else "right"

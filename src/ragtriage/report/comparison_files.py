@@ -9,42 +9,35 @@ common: no properties in a test case, and the message stands in the body too, si
 tell is skipped; what isn't complete is an error.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ragtriage.core.display import STAND_IN, one_line, p_text, plural, sanitize, signed
+from ragtriage.core.display import STAND_IN, one_line, plural, sanitize
 from ragtriage.core.files import ORDINARY_FILE, PRIVATE_FILE, atomic_write
 from ragtriage.core.validation import as_builtins
+from ragtriage.report.comparison_document import (
+    case_blocks,
+    fault_blocks,
+    finding_blocks,
+    metric_blocks,
+    outcome_blocks,
+)
 from ragtriage.report.comparison_words import (
-    ARROW,
-    BETTER,
     SIGNS,
-    WORSE,
-    Quote,
     Quotes,
-    count_text,
-    expected_text,
     fault_lines,
-    gate_cell,
-    gate_sign,
-    gates_on,
     id_text,
-    interval,
     paired_text,
-    score_text,
-    short_signed,
-    title_of_row,
     unpaired_text,
     verdict_of,
     worst_of,
 )
-from ragtriage.report.words import two_places
+from ragtriage.report.document import DocumentBlock, markdown_lines
 from ragtriage.runs.compare.comparison import (
     ChangedCases,
     Comparison,
@@ -53,10 +46,8 @@ from ragtriage.runs.compare.comparison import (
     GateResult,
     MetricComparison,
     SideHeader,
-    Slice,
     SliceMetric,
 )
-from ragtriage.runs.compare.gates import slice_value
 from ragtriage.runs.compare.statistics import MeanDifference
 
 MARK = "<!-- ragtriage compare -->"
@@ -64,25 +55,18 @@ MARK = "<!-- ragtriage compare -->"
 MOST = 60_000
 """Characters; GitHub takes 65,536 in a comment."""
 KEPT_FREE = 300
-"""For the lines that tell what was left out, and what ends a part."""
+"""For the lines that tell what was left out."""
+MOST_LINE = 2_000
+"""Characters of a line or a cell."""
+WIDE = 200
+"""Characters of a terminal that would show as much."""
 MOST_TEXT = 400
 """Characters of a text that is quoted."""
-DETAILS = "<details>"
-MARKS = {"worse": WORSE, "better": BETTER}
-SHOWN = ("worse", "can't tell", "better", "undefined")
+DETAILS, DETAILS_END = "<details>", "</details>"
 _REFERENCES = {ord(sign): f"&#{ord(sign)};" for sign in "\\`*[]|~$#!<>&\"'"}
 _UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 _UNJOINED = (("@", "@\u200b"), ("://", ":\u200b//"), ("www.", "www\u200b."))
 """So that nobody is notified, and no address becomes a link."""
-
-
-@dataclass(frozen=True, slots=True)
-class LineGroup:
-    """Lines that stand together; rows are left out from the end where there is no room."""
-
-    head: Sequence[str]
-    rows: Sequence[str]
-    tail: Sequence[str] = ("",)
 
 
 def write_comparison_markdown(path: Path, found: Comparison, quotes: Quotes | None = None) -> None:
@@ -99,24 +83,27 @@ def comparison_markdown(found: Comparison, quotes: Quotes | None = None) -> str:
     state, says = verdict_of(found)
     title = " ".join(filter(None, ("### ragtriage:", SIGNS[state], escaped(says, 300))))
     lines = [MARK, title, _facts(found), ""]
-    length = sum(len(line) + 1 for line in lines)
-    for part in _parts(found, quotes or {}):
-        ends = sum(len(line) + 1 for line in (*part.head, *part.tail))
-        room = MOST - KEPT_FREE - length - ends
-        if room < 0:
-            lines += ["", "More didn't fit here.", "", *(["</details>"] if DETAILS in lines else [])]
-            break
-        kept: list[str] = []
-        for row in part.rows:
-            room -= len(row) + 1
-            if room < 0:
-                break
-            kept.append(row)
-        left = len(part.rows) - len(kept)
-        added = [*part.head, *kept, *(["", f"and {left:,} more"] if left else []), *part.tail]
-        lines += added
-        length += sum(len(line) + 1 for line in added)
+    lines += _lines(chain(metric_blocks(found), outcome_blocks(found), fault_blocks(found)))
+    details = [*_lines(chain(finding_blocks(found), case_blocks(found, WIDE))), *_quoted(found, quotes or {})]
+    if details:
+        told = "Findings and worst cases" if found.findings else "Worst cases"
+        lines += [DETAILS, f"<summary>{told}</summary>", "", *details, DETAILS_END]
+    lengths = accumulate(len(line) + 1 for line in lines)
+    fitting = sum(length <= MOST - KEPT_FREE for length in lengths)
+    if left := len(lines) - fitting:
+        ends = [DETAILS_END] if DETAILS in lines[:fitting] else []
+        lines = [*lines[:fitting], "", f"and {left:,} more lines", "", *ends]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _lines(blocks: Iterable[DocumentBlock]) -> Iterator[str]:
+    """Lines of Markdown, of which no two are empty one behind the other."""
+    ended = True
+    for block in blocks:
+        for line in markdown_lines(block, lambda text: escaped(text, MOST_LINE), "####"):
+            if line or not ended:
+                yield line
+            ended = not line
 
 
 def escaped(text: str, most: int = 80) -> str:
@@ -155,130 +142,13 @@ def _side(side: SideHeader, *more: str) -> str:
     return escaped(side.name) + (f" ({', '.join(facts)})" if facts else "")
 
 
-def _parts(found: Comparison, quotes: Quotes) -> Iterator[LineGroup]:
-    if found.incomplete:
-        yield LineGroup((), [f"⚠️ {escaped(why, 500)}<br>" for why in found.incomplete])
-    rows = [row for row in found.metrics if row.verdict in SHOWN]
-    heads = ("", "metric", "base", "new", "difference", "95 % interval", "p (Holm)", "gate")
-    if rows:
-        yield LineGroup(_heads(heads, "ll rr r l r l"), [_metric(found, row) for row in rows])
-    if untouched := [title_of_row(row) for row in found.metrics if row.verdict == "not touched"]:
-        yield LineGroup((), [f"Not touched: {', '.join(map(escaped, untouched))}"])
-    if others := [row for row in found.metrics if row.why]:
-        yield LineGroup(
-            (), [f"{escaped(title_of_row(row))}: {row.verdict}: {escaped(row.why, 300)}<br>" for row in others]
-        )
-    if found.gates:
-        gates = [f"| {gate_sign(gate)} | {escaped(gate.says, 500)} |" for gate in found.gates]
-        yield LineGroup(_heads(("", "gate"), "ll"), gates)
-    if lost := [row for row in found.metrics if row.mention_undefined]:
-        yield LineGroup((), [
-            f"⚠️ {escaped(title_of_row(row))} is undefined on {plural(row.lost, 'case')} that had a score before "
-            f"({row.gained:,} the other way).<br>"
-            for row in lost
-        ])  # fmt: skip
-    if faults := [*fault_lines(found.faults)]:
-        yield LineGroup((), [f"**{what}:** {escaped(cases, 2_000)}<br>" for what, cases in faults])
-    details = [*_findings(found), *_slices(found), *_cases(found, quotes), *_remarks(found)]
-    if details:
-        told = "Findings and worst cases" if found.findings else "Worst cases"
-        yield LineGroup((DETAILS, f"<summary>{told}</summary>", ""), ())
-        yield from details
-        yield LineGroup((), (), ("</details>",))
-
-
-def _heads(names: Sequence[str], sides: str) -> tuple[str, str]:
-    rules = ("--:" if side == "r" else "---" for side in sides.replace(" ", ""))
-    return f"| {' | '.join(names)} |", f"|{'|'.join(rules)}|"
-
-
-def _metric(found: Comparison, row: MetricComparison) -> str:
-    own = row.paired
-    p = "" if row.p_adjusted is None else p_text(row.p_adjusted)
-    cells = (
-        MARKS.get(row.verdict, ""),
-        escaped(title_of_row(row)),
-        two_places(own.base) if own else "undefined",
-        two_places(own.new) if own else "undefined",
-        signed(own.difference) if own else "",
-        interval(own),
-        escaped(p) + (f" perhaps {row.perhaps}" if row.perhaps else ""),
-        "<br>".join(map(gate_cell, gates_on(found, row))),
-    )
-    return f"| {' | '.join(cells)} |"
-
-
-def _findings(found: Comparison) -> Iterator[LineGroup]:
-    rows = []
-    expects = any(row.expected for row in found.findings)
-    for row in found.findings:
-        measured = row.paired if row.fixed + row.broken else None
-        cells = (
-            MARKS.get(row.verdict, ""), escaped(row.rule), count_text(row.base), count_text(row.new),
-            f"{row.fixed:,}", f"{row.broken:,}", short_signed(measured.difference) if measured else "",
-            interval(measured, short=True) if row.p is not None else "",
-            "" if row.p_adjusted is None else escaped(p_text(row.p_adjusted)),
-            *((expected_text(row.expected),) if expects else ()),
-        )  # fmt: skip
-        rows.append(f"| {' | '.join(cells)} |")
-    if rows:
-        heads = ["", "finding", "base", "new", "fixed", "broken", "difference", "95 % interval", "p (Holm)"]
-        yield LineGroup(_heads([*heads, *(["expected"] * expects)], "ll rrrrr l r" + " l" * expects), rows)
-
-
-def _slices(found: Comparison) -> Iterator[LineGroup]:
-    for tag, slices in found.slices.items():
-        names = [one.name for one in slices[0].metrics] if slices else []
-        titles = [escaped(title_of_row(row)) if (row := found.metric(name)) else escaped(name) for name in names]
-        heads = _heads((escaped(tag, 40), "pairs", *titles), "lr" + "r" * len(names))
-        left = [f"and {found.slices_left_out:,} more", ""] if found.slices_left_out else []
-        yield LineGroup(heads, [_slice(one) for one in slices], ("", *left))
-
-
-def _slice(one: Slice) -> str:
-    cells = (
-        f"{MARKS.get(m.verdict, '')} {signed(m.paired.difference, 2)}".strip() if m.paired else "" for m in one.metrics
-    )
-    return f"| {' | '.join((escaped(slice_value(one.value)), f'{one.pairs:,}', *cells))} |"
-
-
-def _cases(found: Comparison, quotes: Quotes) -> Iterator[LineGroup]:
-    listed: tuple[tuple[ChangedCases | None, str], ...] = ((found.worse, "worse"), (found.better, "better"))
-    for cases, word in listed:
-        if cases is None or not cases.cases:
-            continue
-        row = found.metric(cases.metric)
-        rows = []
-        for case in cases.cases:
-            _, base, new = case.scores[0]
-            headed = f"{escaped(case.headline[0])} {ARROW} {escaped(case.headline[1])}" if any(case.headline) else ""
-            cells = [escaped(case.id), f"{score_text(base)} {ARROW} {score_text(new)}", headed]
-            if quotes:
-                cells.append(_quoted(quotes.get(case.id)))
-            rows.append(f"| {' | '.join(cells)} |")
-        title = escaped(title_of_row(row) if row else cases.metric)
-        heads = (f"{word} by most (of {cases.of:,})", title, "headline", *(["texts"] if quotes else []))
-        yield LineGroup(_heads(heads, "llll"[: len(heads)]), rows)
-
-
-def _quoted(quote: Quote | None) -> str:
-    if quote is None:
-        return ""
-    told = (("query", quote.query), ("base", quote.base), ("new", quote.new))
-    return "<br>".join(f"<b>{name}</b> {escaped(text, MOST_TEXT)}" for name, text in told if text is not None)
-
-
-def _remarks(found: Comparison) -> Iterator[LineGroup]:
-    remarks = [escaped(remark, 500) for remark in found.notes]
-    out = found.left_out
-    for name, ids in (
-        ("only in base", out.only_base), ("only in new", out.only_new),
-        ("another question", out.other_question), ("ambiguous", out.ambiguous),
-    ):  # fmt: skip
-        if ids:
-            remarks.append(f"{name}: {', '.join(map(escaped, ids))}")
-    if remarks:
-        yield LineGroup((), [f"- note: {remark}" for remark in remarks])
+def _quoted(found: Comparison, quotes: Quotes) -> Iterator[str]:
+    for cases in (found.worse, found.better):
+        for case in cases.cases if cases else ():
+            if quote := quotes.get(case.id):
+                told = (("query", quote.query), ("base", quote.base), ("new", quote.new))
+                texts = (f"<b>{name}</b> {escaped(text, MOST_TEXT)}" for name, text in told if text is not None)
+                yield from (f"<b>{escaped(case.id)}</b><br>{'<br>'.join(texts)}", "")
 
 
 MOST_SAID = 1_000
@@ -383,7 +253,11 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
             *([name, *counts] for name, counts in zip(found.headlines.components, found.headlines.counts, strict=True)),
         ],
         "slices": {
-            tag: {one.value: _slice_json(one) for one in some} for tag, some in found.slices.items()
+            tag: {
+                one.value: {"pairs": one.pairs, "metrics": {m.name: _slice_metric(m) for m in one.metrics}}
+                for one in some
+            }
+            for tag, some in found.slices.items()
         },
         "gates": [
             {
@@ -429,10 +303,6 @@ def _finding_json(row: FindingComparison) -> dict[str, Any]:
     expected = asdict(row.expected) if row.expected else None
     told = {name: getattr(row, name) for name in named}
     return {"base": row.base, "new": row.new, **measured, **told, "expected": expected, **cases}
-
-
-def _slice_json(one: Slice) -> dict[str, Any]:
-    return {"pairs": one.pairs, "metrics": {m.name: _slice_metric(m) for m in one.metrics}}
 
 
 def _slice_metric(one: SliceMetric) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """A comparison in HTML: what its sections show, and one self-contained file of them, without a script."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """How the numbers of a comparison are written, in every form of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """What became of scores that were sent to other tools, as a document and as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,8 +1,6 @@
 """A report as a value: headings, lines and tables that every renderer reads (the terminal, Markdown, HTML pages)."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -143,28 +141,33 @@ def markdown(document: Document, title: str = "") -> str:
     """A document as Markdown, under a title of the first level."""
     lines = [f"# {title}", ""] if title else []
     for block in document:
-        lines += _lines(block)
+        lines += markdown_lines(block)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _lines(block: DocumentBlock) -> Iterator[str]:
+def markdown_lines(
+    block: DocumentBlock, shown: Callable[[str], str] = lambda text: text, heading: str = "##"
+) -> Iterator[str]:
+    """A block as lines of Markdown, every text as `shown` gives it."""
     match block:
         case Heading(title):
-            yield from (f"## {title}", "")
+            yield from (f"{heading} {shown(title)}", "")
         case Line(spans):
-            yield from ("".join(span.text for span in spans), "")
+            yield from (shown("".join(span.text for span in spans)), "")
         case DocumentTable():
             if block.title:
-                yield from (f"## {block.title}", "")
+                yield from (f"{heading} {shown(block.title)}", "")
             if block.rows:
-                heads = [column.head for column in block.columns]
-                yield from (_row(heads), _row(["---"] * len(heads)), *map(_row, block.rows), "")
+                heads = [shown(column.head) for column in block.columns]
+                yield from (_row(heads), _row(["---"] * len(heads)))
+                yield from (_row([shown(_text(cell)) for cell in row]) for row in block.rows)
+                yield ""
             for note in block.notes:
-                yield from (note, "")
+                yield from (shown(note), "")
 
 
-def _row(cells: Sequence[DocumentCell]) -> str:
-    return "| " + " | ".join(_text(cell).replace("|", "\\|") for cell in cells) + " |"
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _text(cell: DocumentCell) -> str:

@@ -1,7 +1,5 @@
 """Judges that took the same exam, side by side: a line each, what each made of the claims, and faults by kind."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -73,7 +71,8 @@ def _named(judge: str) -> str:
 def _row(one: Examinee) -> tuple[str, ...]:
     found, figures = one.result, [UNMEASURED] * 4
     if found:
-        figures = [_counted(found.named), _counted(found.blamed), _count(found.surely_blamed), _auc(found)]
+        auc = _measured(found.claims.judge.get("AUC")) if found.claims else UNMEASURED
+        figures = [_counted(found.named), _counted(found.blamed), _count(found.surely_blamed), auc]
     tokens = one.spent.tokens_in + one.spent.tokens_out
     seconds = f"{found.seconds:,.0f}" if found else UNMEASURED
     return _named(one.judge), *figures, f"{tokens:,}" if tokens else UNMEASURED, _price(one), seconds
@@ -98,10 +97,6 @@ def _count(share: IntervalEstimate) -> str:
 
 def _ends(share: IntervalEstimate) -> str:
     return "" if share.low is None or share.high is None else f"{share.low:.2f}{DASH}{share.high:.2f}"
-
-
-def _auc(found: ExamResult) -> str:
-    return _measured(found.claims.judge.get("AUC")) if found.claims else UNMEASURED
 
 
 def _measured(measured: IntervalEstimate | None) -> str:

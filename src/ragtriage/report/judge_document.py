@@ -1,6 +1,4 @@
-"""Judges for people: a judge's card, in Markdown and in a report alike, and the hub models that are known."""
-
-from __future__ import annotations
+"""Judges for people: a judge's card, what was calibrated of one, and the hub models that are known."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What an evaluation, or scoring pairs, would take, as documents."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil

@@ -1,7 +1,5 @@
 """A run, a list of its cases, and a repeated evaluation, as documents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -237,9 +235,10 @@ def cases_document(
     ordered = [row for row in listed if row.kind != "no-fault"]
     shown = ordered[:most]
     names = list(dict.fromkeys(name for row in shown for name in row.scores))
+    lengths = (sum(len(span.text) for span in _finding(row)) for row in shown)
     columns = (
         DocumentColumn("case", most=MOST_ID),
-        DocumentColumn("finding", least=max((_length(_finding(row)) for row in shown), default=0)),
+        DocumentColumn("finding", least=max(lengths, default=0)),
         *score_columns(names, metrics, rules),
     )
     if shown:
@@ -260,10 +259,6 @@ def _finding(row: ListedCase) -> tuple[StyledText, ...]:
     if row.about:
         said.append(StyledText(f" · {row.about}", row.kind))
     return tuple(said)
-
-
-def _length(spans: Iterable[StyledText]) -> int:
-    return sum(len(span.text) for span in spans)
 
 
 def _case(row: ListedCase, names: Sequence[str], width: int) -> tuple[DocumentCell, ...]:

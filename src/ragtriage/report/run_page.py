@@ -4,8 +4,6 @@ Written in two passes over the cases, so that a run of any size fits: the first 
 worst, the second keeps the HTML of the few hundred worst of all, each cut to a bounded size.
 """
 
-from __future__ import annotations
-
 import heapq
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """A run as it is reported: what the terminal, the HTML page and JSON show, read once from its numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """HTML pages from templates: the words they share, their script and style, and how a file is written."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

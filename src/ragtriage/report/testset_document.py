@@ -3,8 +3,6 @@
 What each step wrote and how questions were phrased; a table like table 2 of GRAMMAR; why answers failed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -261,7 +259,7 @@ def _gaps(gaps: Sequence[GapLookup], documents: int) -> Iterator[DocumentBlock]:
         yield line(told, tone="quiet", indent=2, hang=4)
     if len(named) > SHOWN:
         more = plural(len(named) - SHOWN, "more such question")
-        yield line(f"and {more}, which --report and --json list", tone="quiet", indent=2, hang=4)
+        yield line(f"and {more}, which --json lists", tone="quiet", indent=2, hang=4)
 
 
 def cross_rows(found: BlameAgreement) -> Iterator[tuple[DocumentCell, ...]]:

@@ -1,7 +1,5 @@
 """What labels and pairs say of a judge, as documents: agreement, a self-test, THELMA's table 1."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The words and signs that every renderer shares, so that colour never carries a meaning alone."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files

@@ -58,8 +58,6 @@ class RowCounts:
     """Optional content, which only some metrics need → selected rows that have it; see `ragtriage.metrics.names`."""
     tags: dict[str, None] = field(default_factory=dict)
     """The names of all tags that a selected row has, in their order."""
-    notes: tuple[str, ...] = ()
-    """What the user should know of rows behind the head of the file."""
     cut_off: bool = False
     estimate: RowEstimate | None = None
     """By what all numbers are estimated where only some rows were looked at."""
@@ -94,7 +92,7 @@ class RowCounts:
             raise InputError(f"{name}: none of its {self.rejected} rows can be used{first}")
 
 
-def estimated_counts(sample: CaseSample, notes: Sequence[str]) -> RowCounts:
+def estimated_counts(sample: CaseSample) -> RowCounts:
     """What all rows of a file hold, told from some of them.
 
     At least one of them can be used.
@@ -114,7 +112,6 @@ def estimated_counts(sample: CaseSample, notes: Sequence[str]) -> RowCounts:
         round(seen.conversations / seen.selected * usable),
         Counter({words: round(count / seen.selected * usable) for words, count in seen.optional.items()}),
         seen.tags,
-        tuple(f"of {size:,} rows that were looked at, {note}" for note in notes),
         estimate=RowEstimate(sample.rows, size, unusable, low, high, sample.repeated),
     )
 
@@ -181,7 +178,6 @@ class SelectedCases:
         for case in self.read(counts.reject):
             counts.select(case)
             yield case
-        counts.notes = self._file.later_notes
 
 
 def case_digest(case: Case, seed: int = 0) -> bytes:

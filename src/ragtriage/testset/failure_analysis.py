@@ -9,7 +9,7 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -276,18 +276,6 @@ _LM = frozenset({"prompt", "generator"})
 
 
 @dataclass(frozen=True, slots=True)
-class DiagnosedComponent:
-    """What THELMA finds on one answer."""
-
-    name: str
-    """The component to repair, `none` or `undetermined`."""
-    side: FailureSide
-    reading: str
-    """What the pattern of scores means; empty if nothing was found."""
-    sure: bool
-
-
-@dataclass(frozen=True, slots=True)
 class BlameAgreement:
     """How far GRAMMAR and THELMA blame the same module for the same answers."""
 
@@ -317,17 +305,11 @@ class BlameAgreement:
         return {"run": self.run, "table": table, **numbers}
 
 
-def diagnosed_components(
+def diagnosed_sides(
     diagnosed: Iterable[tuple[Record, Sequence[Finding]]], rules: Sequence[Rule] = RULES
-) -> dict[str, DiagnosedComponent]:
-    """Case id → what THELMA finds on it, by the findings of a run's cases and the rules that they come from."""
-    found = {}
-    for record, findings in diagnosed:
-        name = component_of(record, findings, rules)
-        first = next((one for one in findings if one.component == name), None)
-        reading, sure = (first.reading, first.sure) if first else ("", True)
-        found[record.case.id] = DiagnosedComponent(name, side_of(name), reading, sure)
-    return found
+) -> dict[str, FailureSide]:
+    """Case id → the side of what THELMA blames, by the findings of a run's cases and the rules that they come from."""
+    return {record.case.id: side_of(component_of(record, findings, rules)) for record, findings in diagnosed}
 
 
 def side_of(component: str) -> FailureSide:
@@ -349,13 +331,11 @@ def grammar_verdict_of(one: TaggedRow) -> GrammarVerdict:
     return "gap" if one.tag == "gap" else one.blame or "undecided"
 
 
-def blame_agreement(
-    tagged: Sequence[TaggedRow], components: Mapping[str, DiagnosedComponent], run: str
-) -> BlameAgreement:
-    """Count the answers by both blames; what `diagnosed_components` gives is brought together with them by id."""
-    known = [one for one in tagged if one.row.id in components]
+def blame_agreement(tagged: Sequence[TaggedRow], sides: Mapping[str, FailureSide], run: str) -> BlameAgreement:
+    """Count the answers by both blames; what `diagnosed_sides` gives is brought together with them by id."""
+    known = [one for one in tagged if one.row.id in sides]
     counts: Counter[tuple[GrammarVerdict, FailureSide]] = Counter(
-        (grammar_verdict_of(one), components[one.row.id].side) for one in known
+        (grammar_verdict_of(one), sides[one.row.id]) for one in known
     )
     return BlameAgreement(run, counts, len(tagged) - len(known))
 
@@ -372,8 +352,6 @@ class FailureAnalysis:
     """How many documents the corpus has."""
     blames: BlameAgreement | None = None
     """How GRAMMAR's blame and THELMA's go together."""
-    components: Mapping[str, DiagnosedComponent] = field(default_factory=dict)
-    """Case id → what THELMA finds."""
 
     def as_json(self) -> dict[str, Any]:
         """What there is of it, for machines."""

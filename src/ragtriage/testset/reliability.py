@@ -68,31 +68,6 @@ def reliability_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Misjudged:
-    """An answer that a score takes for right and isn't, or the reverse."""
-
-    row: Row
-    decision: Decision
-    value: float
-    passed: bool
-
-
-def misjudged(
-    rows: Sequence[Row],
-    decisions: Sequence[Decision],
-    found: Reliability,
-    scores: Mapping[str, float | None] | None = None,
-) -> tuple[Misjudged, ...]:
-    """The answers on which a score and the truth differ, in the order of the rows; see `reliability_of`."""
-    valued = ((row, decision, _value(row, found.score, scores)) for row, decision in zip(rows, decisions, strict=True))
-    return tuple(
-        Misjudged(row, decision, value, passed=value >= found.threshold)
-        for row, decision, value in valued
-        if value is not None and decision.correct is not None and (value >= found.threshold) != decision.correct
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class Published:
     """A row of GRAMMAR's table 1: the same kind of score, of another application by another judge."""
 

@@ -18,7 +18,8 @@ from ragtriage.collect.http import HIDDEN, without_secrets
 from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, MissingExtraError
 from ragtriage.core.validation import seconds_to_wait
-from ragtriage.monitor.outputs.entries import Destination, Environment, ToolRequest
+from ragtriage.monitor.outputs.destinations import Destination
+from ragtriage.monitor.outputs.entries import Environment, ToolRequest
 
 if TYPE_CHECKING:
     import httpx
@@ -81,19 +82,7 @@ class ToolReply:
 
 
 class ToolChannel:
-    """Requests to one tool; close it with `close`.
-
-    Args:
-        destination: the tool.
-        url: its address, as the user named it.
-        env: the environment, which holds keys. They go to this address alone: redirects aren't followed.
-        patience: seconds for which a request is repeated.
-        sleep: waits.
-
-    Raises:
-        MissingExtraError: the extra `collect` isn't installed.
-        ConfigError: the address is none.
-    """
+    """Requests to one tool, whose keys go to its address alone: redirects aren't followed. Close it with `close`."""
 
     def __init__(
         self,
@@ -150,13 +139,8 @@ class ToolChannel:
     async def exchange(self, request: ToolRequest, has: Has | None = None) -> ToolReply:
         """Send one request, and again after growing pauses while it can't be taken now.
 
-        Args:
-            request: it.
-            has: where the tool can be asked, before it is sent again, whether it has it from the try before, and how
-                its reply is read; None where it may have it twice.
-
-        Returns:
-            What the tool said; also a refusal of what was sent.
+        `has` says where the tool can be asked, before it is sent again, whether it has it from the try before, and how
+        its reply is read; None where it may have it twice. A refusal of what was sent is a reply too.
 
         Raises:
             Unreached: there was no answer in time, or the tool takes nothing from us.

@@ -1,9 +1,7 @@
-"""What is sent, entry by entry, and what a tool has to be: the values that the modules of the tools are made of."""
-
-from __future__ import annotations
+"""What is sent, entry by entry, and what is said beside a score, whichever tool it goes to."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -60,53 +58,6 @@ class ToolRequest:
     """JSON."""
 
 
-@dataclass(frozen=True)
-class Destination:
-    """A tool that scores can be sent to.
-
-    What is sent again must not make a score twice: either what a tool takes replaces what it has under the same id,
-    name or mark (`repeatable`), or entries that it has are changed by another request (`again`).
-    """
-
-    name: str
-    """As its flag is called."""
-    title: str
-    entries: Callable[[ScoredTrace, ScoredBy], Iterator[Entry | NotSent]]
-    """The scores, and verdicts on sources, of one case."""
-    headers: Callable[[Environment], dict[str, str]]
-    """Those that hold keys, from the variables that the tool's own client reads."""
-    variables: str
-    """Which variables these are, for messages."""
-    body: Callable[[Sequence[Entry]], str]
-    """Entries of one path → the body of a request, JSON."""
-    means: Callable[[ConversationMean, ScoredBy], Iterator[Entry]] | None = None
-    """The mean of a conversation; None for a tool that has no place for it."""
-    method: str = "POST"
-    most: int = 1
-    """Entries of a request."""
-    most_bytes: int = 1_000_000
-    """Of a request."""
-    in_flight: int = 2
-    """Requests at a time."""
-    repeatable: bool = True
-    again: Callable[[Entry, str], ToolRequest] | None = None
-    """The request that changes an entry, by what the tool calls it."""
-    remote: Callable[[Entry, Any], str | None] = lambda _entry, _reply: None
-    """What a tool calls an entry, from its reply."""
-    find: Callable[[Entry], tuple[str, Callable[[Any], str | None]]] | None = None
-    """Where a tool can be asked (GET) whether it has an entry, and what it calls it, from the reply."""
-    rejected: Callable[[Any], int] = lambda _: 0
-    """How many entries a tool says it did not take, in a reply that is no refusal."""
-    project: Callable[[Environment], str | None] = lambda _: None
-    """What the environment calls the project that the traces are in."""
-    ask_project: Callable[[str], tuple[str, Callable[[Any], str | None]]] | None = None
-    """Where a tool can be asked (GET) for what it calls a project of this name, and how its reply is read."""
-    sources: bool = False
-    """Whether it has a place for verdicts on single sources."""
-    claims: bool = False
-    """Whether it has a place for verdicts on single claims, beside the score that they make."""
-
-
 def score_key(trace: ScoredTrace, score: SentScore) -> bytes:
     """What names one score of a case."""
     return _key("score", trace.case_id, trace.trace, trace.span or "", score.metric)
@@ -150,23 +101,3 @@ def comment_of(score: SentScore) -> str | None:
 def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
     """Without what isn't known."""
     return {name: value for name, value in values.items() if value is not None}
-
-
-def listed_as(field: str) -> Callable[[Sequence[Entry]], str]:
-    """A body that is an object with one list of entries."""
-    return lambda entries: f'{{"{field}": {_list(entries)}}}'
-
-
-def as_list(entries: Sequence[Entry]) -> str:
-    """A body that is a list of entries."""
-    return _list(entries)
-
-
-def alone(entries: Iterable[Entry]) -> str:
-    """A body that is one entry."""
-    (entry,) = entries
-    return entry.text
-
-
-def _list(entries: Sequence[Entry]) -> str:
-    return "[" + ", ".join(entry.text for entry in entries) + "]"

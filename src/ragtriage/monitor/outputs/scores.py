@@ -171,8 +171,6 @@ class RunScores:
     """What a run says of its traces; each iteration reads it anew, in the order of its cases.
 
     Args:
-        run: it.
-        config: by what it is read.
         quote: whether explanations are made, which quote the cases.
         sources: whether verdicts on single sources are read, which takes longer.
         claims: whether verdicts on single claims are read, which takes longer too.

@@ -1,6 +1,4 @@
-"""A stored run's scores to everything that was named: one call, for commands and for a watch alike."""
-
-from __future__ import annotations
+"""Scores to everything that was named: of a stored run, and of the runs of a watch while later ones are judged."""
 
 import asyncio
 import secrets
@@ -9,13 +7,17 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from types import MappingProxyType
+from typing import Self
 
+from ragtriage.core.errors import InputError
 from ragtriage.core.files import atomic_write
 from ragtriage.monitor.outputs.channel import ToolChannel
 from ragtriage.monitor.outputs.destinations import DESTINATIONS
 from ragtriage.monitor.outputs.entries import Entry, Environment
-from ragtriage.monitor.outputs.otlp import OTLP, write_batches
+from ragtriage.monitor.outputs.listed import otlp_entries, write_batches
 from ragtriage.monitor.outputs.scores import RunScores
 from ragtriage.monitor.outputs.sending import Delivered, Delivery
 from ragtriage.runs.evaluation_config import EvaluationConfig
@@ -89,24 +91,8 @@ def send_run(  # noqa: PLR0913  # what is sent, where to, and how
 ) -> list[Delivered]:
     """Send a run's scores to tools, to all at the same time: one that is dead holds no other up.
 
-    Args:
-        database: that of the store which holds the run, and what became of its scores.
-        run: the run.
-        config: by what it is read.
-        addresses: name of a destination → address.
-        env: the environment, which holds keys.
-        options: how.
-        unreached: destinations that aren't tried → why; all that they are to get waits in the outbox.
-        advance: is called with each case that is through, for each destination.
-        sleep: waits.
-
-    Returns:
-        What became of the scores, in the order of the addresses.
-
-    Raises:
-        MissingExtraError: the extra `collect` isn't installed.
-        ConfigError: an address is none; nothing was sent then.
-        StoreError: the run or the outbox can't be used, or another process sends the same.
+    What became of them comes in the order of the addresses. All that a destination in `unreached` (→ why) is to get
+    waits in the outbox.
     """
 
     async def send(stack: ExitStack) -> list[Delivered]:
@@ -135,12 +121,7 @@ def send_run(  # noqa: PLR0913  # what is sent, where to, and how
 
 
 def check_addresses(addresses: Mapping[str, str], env: Environment) -> None:
-    """Refuse addresses to which nothing can be sent, before anything is judged.
-
-    Raises:
-        MissingExtraError: the extra `collect` isn't installed.
-        ConfigError: an address is none.
-    """
+    """Refuse addresses to which nothing can be sent, before anything is judged."""
 
     async def check() -> None:
         for name, url in addresses.items():
@@ -161,7 +142,7 @@ def write_scores(path: Path, runs: Iterable[Run], config: EvaluationConfig, *, q
         for run in runs:
             scores = RunScores(run, config, quote=quote)
             for trace in scores:
-                for one in OTLP.entries(trace, scores.by):
+                for one in otlp_entries(trace, scores.by):
                     if isinstance(one, Entry):
                         yield one
                     else:
@@ -171,3 +152,82 @@ def write_scores(path: Path, runs: Iterable[Run], config: EvaluationConfig, *, q
     with atomic_write(path, "replace") as file:
         written.records = write_batches(file, records())
     return written
+
+
+class RunSender:
+    """Sends runs one after the other in a thread of its own, so that no tool holds up judging; enter it to start it.
+
+    What a tool that can't be reached is to get waits in the outbox, for the next command: it isn't tried again. At the
+    end the scores of all runs are written to the file, if one is named.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        config: EvaluationConfig,
+        addresses: Mapping[str, str],
+        file: Path | None,
+        env: Environment,
+        options: SendOptions,
+    ) -> None:
+        self._database, self._config, self._env, self._options = database, config, env, options
+        self._addresses, self._file = addresses, file
+        self._runs: list[Run] = []
+        self._found: dict[str, Delivered] = {}
+        self._unreached: dict[str, str] = {}
+        self._written: dict[str, WrittenScores] = {}
+        self._error: Exception | None = None
+        self._stopped = False
+        self._due: SimpleQueue[Run | None] = SimpleQueue()
+        self._thread = Thread(target=self._work, name="scores", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let the run that is being sent come to its end; the others are left."""
+        self._stopped = True
+        self._due.put(None)
+        self._thread.join()
+
+    def add(self, run: Run) -> None:
+        """Send a run that is judged."""
+        self._runs.append(run)
+        self._due.put(run)
+
+    def finish(self) -> None:
+        """Wait until all runs are sent, or can't be."""
+        self._due.put(None)
+        self._thread.join()
+        if self._error:
+            raise self._error
+        if self._file:
+            try:
+                written = write_scores(self._file, self._runs, self._config, quote=self._options.quote)
+            except OSError as error:
+                raise InputError(f"{self._file} can't be written: {error.strerror or error}") from error
+            self._written[str(self._file)] = written
+
+    @property
+    def sent(self) -> SentScores:
+        """What became of all runs together."""
+        return SentScores([*self._found.values()], self._written)
+
+    def _work(self) -> None:
+        try:
+            while (run := self._due.get()) is not None and not self._stopped:
+                self._send(run)
+        except Exception as error:  # noqa: BLE001  # raised again in the thread that waits
+            self._error = error
+
+    def _send(self, run: Run) -> None:
+        tools = self._addresses
+        found = send_run(self._database, run, self._config, tools, self._env, self._options, unreached=self._unreached)
+        for one in found:
+            if known := self._found.get(one.name):
+                known.add_run(one)
+            else:
+                self._found[one.name] = one
+            if one.left:
+                self._unreached[one.name] = one.why

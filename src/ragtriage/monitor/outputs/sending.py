@@ -53,11 +53,6 @@ class Delivered:
         """Whether all is there but scores without a value."""
         return not (self.left or self.refused or self.left_out)
 
-    def add_retry(self, later: Delivered) -> None:
-        """Count what a further try of the same scores brought."""
-        self.sent += later.sent
-        self.left, self.why, self.refused, self.said = later.left, later.why, later.refused, later.said
-
     def add_run(self, other: Delivered) -> None:
         """Count the scores of another run too."""
         self.sent += other.sent
@@ -78,7 +73,6 @@ class Delivery:
         scores: what is sent; a value of its own, as it counts what it reads.
         channel: where to.
         outbox: what became of the scores before.
-        env: the environment, which may name a project.
         retry_refused: whether what was refused before is sent again.
         unreached: why the tool isn't tried: all that is to be sent waits; empty where it is.
         advance: is called with each case that is through.
@@ -97,18 +91,14 @@ class Delivery:
     ) -> None:
         self._scores, self._channel, self._outbox = scores, channel, outbox
         self._tool = channel.destination
-        self._project = self._tool.project(env)
+        self._project = self._tool.project_of(env)
         self._retry_refused, self._advance = retry_refused, advance
         self._dead, self._failures = bool(unreached), 0
         self._turn = asyncio.Semaphore(self._tool.in_flight)
         self.done = Delivered(self._tool.name, self._tool.title, channel.shown, why=unreached)
 
     async def deliver(self) -> Delivered:
-        """Send what is to be sent; a tool that can't be reached raises nothing.
-
-        Raises:
-            StoreError: the run or the outbox can't be read or written.
-        """
+        """Send what is to be sent; a tool that can't be reached raises nothing."""
         await self._ask_project()
         rest = self._entries()
         while portion := list(islice(rest, PORTION)):

@@ -3,8 +3,6 @@
 Where each convention keeps what stands in `attributes.toml`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

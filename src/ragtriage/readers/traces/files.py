@@ -1,7 +1,5 @@
 """A file or folder of traces, read as rows of cases, and what was taken for what."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,9 +17,8 @@ from ragtriage.readers.traces.assembling import FIELDS, MOST_TURNS, TURNS, assem
 from ragtriage.readers.traces.attributes import kind_of
 from ragtriage.readers.traces.index import MOST_BYTES, MOST_SPANS, ODD, HeldTrace, LargeTrace, OddTrace, TraceIndex
 from ragtriage.readers.traces.pieces import TraceFormat
-from ragtriage.readers.traces.places import span_place
 from ragtriage.readers.traces.spans import Trace, TraceSpan
-from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree
+from ragtriage.readers.traces.tree import Assembled, NotUsable, TraceOptions, Tree, span_place
 
 ENDINGS = (".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".json.gz", ".jsonl.gz", ".zst")
 """Of the files in a folder of traces; those packed by zstd are told as such."""
@@ -37,11 +34,7 @@ CUT_FROM, CUT_MANY = 100, 5
 
 
 def with_places(mapping: Mapping[str, str], options: TraceOptions) -> TraceOptions:
-    """What is said of where fields stand in traces.
-
-    Raises:
-        ConfigError: it names another field than the question, the response or the sources, or none that can be read.
-    """
+    """What is said of where fields stand in traces."""
     places = dict(options.places)
     for name, text in (mapping if options.mapping is None else options.mapping).items():
         if name == "sources" and not text:
@@ -94,12 +87,8 @@ def filled(values: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 def _placed(problem: RawRow) -> str:
     """What is wrong with a row that can't be read; of several files with the one in which it stands."""
-    place = "" if not problem.file else f"{problem.file}, {_place(problem)}: "
-    return f"{place}{problem.problem}"
-
-
-def _place(problem: RawRow) -> str:
-    return f"row {problem.row}" if problem.line is None else f"line {problem.line}"
+    where = f"row {problem.row}" if problem.line is None else f"line {problem.line}"
+    return f"{problem.file}, {where}: {problem.problem}" if problem.file else str(problem.problem)
 
 
 @dataclass(slots=True)
@@ -146,11 +135,6 @@ class TraceSummary:
 
 class TraceRows:
     """The traces of a file as rows; they may be read again and again.
-
-    Args:
-        rows: as they stand in the file, or in several.
-        form: their format.
-        options: what the user says of traces.
 
     Attributes:
         index: all traces.

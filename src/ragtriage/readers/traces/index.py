@@ -5,8 +5,6 @@ the system's other temporary files, readable by its owner alone, and gone when t
 much room as the input.
 """
 
-from __future__ import annotations
-
 import marshal
 import sqlite3
 import tempfile
@@ -59,16 +57,9 @@ HeldTrace = Trace | LargeTrace | OddTrace
 class TraceIndex:
     """The traces of some rows. Reading them may be repeated.
 
-    Args:
-        rows: of one or several files.
-        form: their format.
-
     Attributes:
         refused: why how many spans or traces can't be used.
         problems: the rows that can't be read.
-
-    Raises:
-        InputError: there is no room for the temporary database.
     """
 
     def __init__(self, rows: Iterable[RawRow], form: TraceFormat) -> None:

@@ -3,8 +3,6 @@
 Nothing is decided here: what a span means, `attributes.py` says.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

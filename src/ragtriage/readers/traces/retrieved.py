@@ -1,7 +1,5 @@
 """The sources of a question: what its retrievals and reranks found, in one list."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

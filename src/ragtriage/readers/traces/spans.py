@@ -1,7 +1,5 @@
 """A trace as every tool's file is read: spans with their attributes under dotted names."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
