@@ -180,6 +180,8 @@ def _of_object(members: dict[str, Any]) -> Iterator[RawRow]:
     """The rows of the lists that an object holds, the rows or columns that it is, or the one row."""
     lists = [(text, group, *found) for group in ROW_LISTS for text in group if (found := _list_at(members, text))]
     if lists:
+        keys = list(members)
+        lists.sort(key=lambda one: keys.index(one[0].split(".")[0]))  # rows are numbered as they stand in the file
         first, group, *_ = lists[0]
         if other := next((text for text, own, *_ in lists if own != group), None):
             which = f"which one holds the rows? --map rows={first} or --map rows={other}"
