@@ -93,9 +93,11 @@ class _Retrieved:
 
         found = [span for span in spans if span.span_type == "RETRIEVER" and not is_below(span)]
         for span in sorted(found, key=lambda one: one.start_time_ns):
-            self.documents = self.documents or []
             given = span.outputs.get("documents") if isinstance(span.outputs, Mapping) else span.outputs
-            for at, document in enumerate(given if isinstance(given, list | tuple) else ()):
+            if not isinstance(given, list | tuple):  # it failed, or tells in another form: not that it found nothing
+                continue
+            self.documents = self.documents or []
+            for at, document in enumerate(given):
                 if document not in self.documents:
                     self.documents.append(document)
                     self._places.append((span.span_id, at))

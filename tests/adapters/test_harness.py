@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -265,3 +267,39 @@ def test_a_store_that_cannot_be_written_fails_rows_and_asks_no_more(
     assert len(judge.asked) == asked
     with pytest.raises(ragtriage.StoreError):
         harness.close()
+
+
+def test_a_misspelt_option_is_told(judge: FakeJudge) -> None:
+    with pytest.raises(ConfigError, match="no option 'bugdet': take one of judge, budget"):
+        Harness("test", METRICS, {"judge": judge, "bugdet": 1})  # type: ignore[typeddict-unknown-key]
+
+
+class Waiting(FakeJudge):
+    """Never answers."""
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        await asyncio.sleep(3600)
+        yield 0, Verdict("yes")
+
+
+def test_rows_that_are_interrupted_leave_a_run_that_is_no_whole_one() -> None:
+    interrupted = Harness("test", METRICS, {"judge": Waiting({})}, made_by=None)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted.judge_rows(ROWS)
+    signal.signal(signal.SIGINT, before)
+    interrupted.close()
+
+    with open_store(create=False) as store:
+        assert [info.state for info in store.runs()] == ["interrupted"]
+
+
+def test_a_judge_is_let_go_of_where_nothing_is_kept(judge: FakeJudge, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[str] = []
+    monkeypatch.setattr(harness_module.BuiltJudge, "close", lambda _: closed.append("judge"))
+    unkept = Harness("test", METRICS, {"judge": judge, "store": None})
+    unkept.close()
+
+    assert closed == ["judge"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -206,3 +207,34 @@ def test_one_that_takes_too_long_is_a_failure() -> None:
 
 def test_it_is_told_what_it_is() -> None:
     assert application_of("app:chain", chain()).name == "app:chain (LangChain runnable)"
+
+
+def test_more_questions_than_threads_wait_for_no_other() -> None:
+    begun = time.monotonic()
+    cases = collect(RunnableLambda(lambda query: time.sleep(0.5) or query), QUESTIONS * 3, concurrency=24)
+
+    assert all(case.response for case in cases)
+    assert time.monotonic() - begun < 4  # one by one 12 s
+
+
+def test_of_one_that_takes_too_long_what_was_retrieved_before_is_kept() -> None:
+    slow = chain(model=RunnableLambda(lambda _: time.sleep(5)))
+    both = RunnableLambda(lambda query: slow if query == QUESTIONS[0] else "at once")
+    begun = time.monotonic()
+    late, quick = collect(both, [QUESTIONS[0], QUESTIONS[1]], timeout=1)
+
+    assert time.monotonic() - begun < 4
+    assert late.tags["failure"] == "time-out"
+    assert [one.text for one in late.known_sources] == [text for text, *_ in found(QUESTIONS[0])]
+    assert quick.response == "at once"
+
+
+def test_a_retriever_that_finds_nothing_has_found_nothing() -> None:
+    class Finding(BaseRetriever):
+        def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
+            return [Document(page_content=query)] if query == QUESTIONS[0] else []
+
+    some, none = collect(Finding(), [QUESTIONS[0], QUESTIONS[1]])
+
+    assert len(some.known_sources) == 1
+    assert (none.sources, "failure" in none.tags) == ((), False)

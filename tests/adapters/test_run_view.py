@@ -9,6 +9,7 @@ from judged_rows import ROWS, scripted
 
 import ragtriage
 from ragtriage.adapters.harness import Harness
+from ragtriage.adapters.run_view import _printed
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -51,6 +52,13 @@ def test_a_comparison_shows_what_changed(runs: tuple[int, int]) -> None:
 
     assert "Grounded" in compared._repr_html_()
     assert "Grounded" in repr(compared)
+
+
+def test_a_notebook_shows_a_run_once(runs: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)  # where it displays what it prints
+
+    assert not _printed([]).is_jupyter
+    assert "Grounded" in ragtriage.open_run()._repr_html_()
 
 
 def test_a_run_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from dataclasses import replace
 from typing import Any, Protocol
@@ -59,10 +60,16 @@ class ObjectApplication:
         self.notes = (*((alone,) if self.most_at_once else ()), *adapter.notes)
 
     async def ask(self, case: Case) -> ApplicationReply:
-        """Ask it; an exception is the reason why there is no answer, and what was retrieved before it is kept."""
+        """Ask it; an exception is the reason why there is no answer, and what was retrieved before it is kept.
+
+        A cancellation tells it as its argument.
+        """
         retrieved = RetrievalNotes()
         try:
             response = await self._adapter.answer(case, retrieved)
+        except asyncio.CancelledError as given_up:
+            given_up.args = (retrieved.reply(None),)
+            raise
         except Unanswered as why:
             raise replace(why, found=retrieved.reply(None)) from None
         except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code may raise anything

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import warnings
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +10,8 @@ from ragtriage.adapters.opening import application_of
 from ragtriage.collect.application import RequestPolicy, ask_all_async
 from ragtriage.collect.in_memory import CollectedInMemory
 from ragtriage.core.case import Case
-from ragtriage.core.event_loops import without_event_loop
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.event_loops import run_unbounded, without_event_loop
 
 _POLICY = RequestPolicy()
 
@@ -45,7 +45,7 @@ def collect(  # what is asked, and how
         ApplicationError: nothing was answered.
     """
     asked = acollect(app, questions, input=input, build=build, concurrency=concurrency, timeout=timeout)
-    return without_event_loop(lambda: asyncio.run(asked))
+    return without_event_loop(lambda: run_unbounded(asked))
 
 
 async def acollect(  # as `collect`
@@ -58,6 +58,10 @@ async def acollect(  # as `collect`
     timeout: float = _POLICY.timeout,  # noqa: ASYNC109  # of each question
 ) -> list[Case]:
     """`collect` on the event loop that runs."""
+    if isinstance(questions, str):
+        raise ConfigError("questions is one text: give a list of questions")
+    if concurrency < 1:
+        raise ConfigError(f"concurrency={concurrency}: at least 1")
     application = application_of(getattr(app, "__name__", type(app).__name__), app, input, build=build)
     collected = CollectedInMemory(questions)
     policy = RequestPolicy(concurrency=concurrency, timeout=timeout)

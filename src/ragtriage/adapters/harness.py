@@ -19,7 +19,7 @@ from ragtriage.adapters.judged_row import JudgedRow, not_judged, read_record
 from ragtriage.adapters.stored_run import HarnessRuns
 from ragtriage.config import find_settings, judge_config
 from ragtriage.core.case import Case, Record
-from ragtriage.core.errors import RagtriageError
+from ragtriage.core.errors import ConfigError, RagtriageError
 from ragtriage.diagnosis.findings import Finding
 from ragtriage.evaluation.engine import JoinedEvaluation
 from ragtriage.judges.build import BuiltJudge, build_judge
@@ -80,16 +80,19 @@ class Harness:
         made_by: str | None = HARNESS,
     ) -> None:
         given: HarnessOptions = options or {}
+        if wrong := [option for option in given if option not in HarnessOptions.__annotations__]:
+            known = ", ".join(HarnessOptions.__annotations__)
+            raise ConfigError(f"there is no option {wrong[0]!r}: take one of {known}")
         settings = find_settings(Path.cwd())
         chosen = metrics_named([metrics] if isinstance(metrics, str) else metrics or settings.metrics)
         self.config = EvaluationConfig(
             chosen, settings.thresholds, settings.rules, settings.costs, settings.prompt_price
         )
-        judge = given.get("judge", settings.judge)
+        judge = given.get("judge") or settings.judge
         session = None
         if isinstance(judge, str | tuple):
             named: dict[str, Any] = {"budget": given["budget"]} if "budget" in given else {}
-            named |= {"judge": (judge,) if isinstance(judge, str) else judge} if "judge" in given else {}
+            named |= {"judge": (judge,) if isinstance(judge, str) else judge} if given.get("judge") else {}
             session = JudgeSession.of(judge_config(settings, named))
         where = given.get("store", settings.store)
         kept = "store" not in given or where is not None
@@ -179,7 +182,12 @@ class _BackgroundEvaluation:
     async def all_rows(self, rows: Sequence[Case | Rejected], run: str | None) -> list[JudgedRow]:
         if self._runs and run is not None:
             self._runs.begin(run, rows)
-        found = await asyncio.gather(*(self.row(row, run) for row in rows))
+        try:
+            found = await asyncio.gather(*(self.row(row, run) for row in rows))
+        except asyncio.CancelledError:
+            if self._runs and run is not None:
+                self._runs.leave(run)
+            raise
         for at, row in enumerate(rows):
             if isinstance(row, Rejected) and row.twin_of and row.field is None:  # the same content
                 found[at] = found[row.twin_of - 1]
@@ -225,23 +233,27 @@ class _BackgroundEvaluation:
         if threading.current_thread() is self._thread:  # garbage is collected in any thread, and this one can't wait
             threading.Thread(target=self.close, name="ragtriage close").start()
             return
-        if self._runs:
-            rest = asyncio.run_coroutine_threadsafe(self._closed_runs(self._runs), self._loop)
-            rest.result()
+        asyncio.run_coroutine_threadsafe(self._closed(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
-    async def _closed_runs(self, runs: HarnessRuns) -> None:
+    async def _closed(self) -> None:
         if self._rest:
             self._rest.cancel()
+        left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
         try:
-            runs.rest()
+            if self._runs:
+                self._runs.rest()
         finally:
             try:
                 self._built.close()
             finally:
-                runs.close()
+                if self._runs:
+                    self._runs.close()
 
 
 class _Sink:

@@ -26,7 +26,11 @@ def haystack_object(name: str, found: Any, key: str | None) -> HaystackPipeline 
     """An adapter for a pipeline or an agent; None for another object."""
     if hasattr(found, "get_component") and hasattr(found, "inputs"):
         return HaystackPipeline(name, found, key)
-    return HaystackAgent(found) if hasattr(found, "chat_generator") and hasattr(found, "run_async") else None
+    if not (hasattr(found, "chat_generator") and hasattr(found, "run_async")):
+        return None
+    if key is not None:
+        raise ConfigError(f"--app {name}: an agent takes the question as a message: leave out --app-input {key}")
+    return HaystackAgent(found)
 
 
 class HaystackPipeline:
@@ -155,6 +159,8 @@ def _answer(outputs: Mapping[str, Any], retrieved: RetrievalNotes) -> str | None
                 if text is None:
                     raise Unanswered(NO_ANSWER, f"the first of {name} has no text", broken=False)
                 return str(text)
+    if any(name in its for name in ("answers", "replies") for its in outputs.values()):
+        raise Unanswered(NO_ANSWER, "the pipeline gave an empty list of answers", broken=False)
     if retrieved.ended:
         return None
     raise Unanswered(UNREADABLE, f"no component gave answers or replies; there are outputs of {', '.join(outputs)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ragtriage.adapters.packages import require
@@ -69,7 +70,8 @@ def evaluator_class() -> Any:
 
         def to_dict(self) -> dict[str, Any]:
             """For a pipeline that is written to a file."""
-            return dict(default_to_dict(self, **self._given))
+            given = {name: str(it) if isinstance(it, Path) else it for name, it in self._given.items()}
+            return dict(default_to_dict(self, **given))
 
         @classmethod
         def from_dict(cls, data: dict[str, Any]) -> Any:

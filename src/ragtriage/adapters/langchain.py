@@ -67,7 +67,7 @@ class LangChainRunnable:
                     await self._memory.adelete_thread(thread)
         if not retrieved.ended:
             retrieved.given = next(_documents_in(value), None)
-        if _are_documents(value):
+        if _are_documents(value) or (value == [] and retrieved.ended):
             return None
         spoken = value.get(MESSAGES) if isinstance(value, Mapping) else None
         last = spoken[-1] if isinstance(spoken, list) and spoken else None
@@ -110,6 +110,8 @@ def _input_keys(runnable: Any) -> tuple[Collection[str], Collection[str]]:
         schema = runnable.get_input_jsonschema()
     except Exception:  # noqa: BLE001  # pydantic refuses what it can't describe in many ways
         return (), ()
+    if (place := schema.get("$ref")) and "$defs" in schema:  # of a graph behind another runnable
+        schema = schema["$defs"].get(place.rpartition("/")[2], schema)
     if schema.get("type") == "string":
         return (), ()
     keys, needed = schema.get("properties", ()), schema.get("required", ())

@@ -13,6 +13,7 @@ from ragtriage.adapters.inputs import HISTORY, messages, query_key
 from ragtriage.adapters.packages import require
 from ragtriage.adapters.retrieval_notes import RetrievalNotes, Search, document, outer
 from ragtriage.core.case import Case
+from ragtriage.core.errors import ConfigError
 from ragtriage.readers.traces.attributes import FoundDocument
 
 EMPTY = "Empty Response"
@@ -22,13 +23,14 @@ _TAG = "ragtriage"
 
 def llama_index_object(name: str, found: Any, key: str | None) -> LlamaIndexObject | None:
     """An adapter for an engine, a workflow or a retriever; None for another object."""
-    if hasattr(found, "aquery"):
-        return LlamaIndexObject("query engine", found)
-    if hasattr(found, "achat") and hasattr(found, "reset"):
-        return LlamaIndexObject("chat engine", found)
     if any(one.__name__ == "Workflow" for one in type(found).__mro__):
         return LlamaIndexObject("workflow", found, _workflow_key(name, found, key))
-    return LlamaIndexObject("retriever", found) if hasattr(found, "aretrieve") else None
+    chats = hasattr(found, "achat") and hasattr(found, "reset")
+    asked = {"query engine": hasattr(found, "aquery"), "chat engine": chats, "retriever": hasattr(found, "aretrieve")}
+    what = next((kind for kind, fits in asked.items() if fits), None)
+    if what is not None and key is not None:
+        raise ConfigError(f"--app {name}: a {what} takes the question alone: leave out --app-input {key}")
+    return None if what is None else LlamaIndexObject(what, found)
 
 
 class LlamaIndexObject:

@@ -152,7 +152,9 @@ def as_html(*documents: Document) -> str:
 
 
 def _printed(*documents: Document) -> Console:
-    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    console = Console(
+        record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, force_jupyter=False, color_system="truecolor"
+    )
     for document in documents:
         print_document(console, document)
         console.print()

@@ -56,6 +56,7 @@ class HarnessRuns:
         self._made_by = {MADE_BY: made_by} if made_by else {}
         self._ledger = built.ledger or Ledger()
         self._kept: dict[str, _Kept] = {}
+        self._left: set[str] = set()
         self._open: tuple[str, RunWriter, RunSpending] | None = None
 
     def begin(self, name: str, rows: Sequence[Case | Rejected]) -> None:
@@ -74,6 +75,10 @@ class HarnessRuns:
         self._kept[name].rows.add(record.case)
         return assessed.findings
 
+    def leave(self, name: str) -> None:
+        """Not all rows of this run come: it ends as one that was interrupted."""
+        self._left.add(name)
+
     def rest(self) -> None:
         """Commit everything and finish the open run; it is continued if further rows come."""
         self._answers.flush()
@@ -82,7 +87,11 @@ class HarnessRuns:
         name, writer, spending = self._open
         rows = self._kept[name].rows
         spending.count(self._ledger.spent)
-        writer.finish(rows=rows.rows, rows_hash=rows.hexdigest(), identity=self._identity(rows.hexdigest()).hexdigest())
+        if name in self._left:
+            writer.interrupt()
+        else:
+            identity = self._identity(rows.hexdigest()).hexdigest()
+            writer.finish(rows=rows.rows, rows_hash=rows.hexdigest(), identity=identity)
         self._open = self._answers.payer = None
         for key, value in told_by(self._ledger).items():
             self._store.add_to_configuration(writer.number, key, value)

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from ragtriage.collect.answers_file import TIMED_OUT, CollectionTally
 from ragtriage.core.case import Case, Source
 from ragtriage.core.errors import ApplicationError
+from ragtriage.core.event_loops import run_unbounded
 from ragtriage.readers.field_values import ALIASES, field_named, sources_of
 from ragtriage.readers.paths import NotThere, ValuePath, in_one_piece, keys_of
 from ragtriage.readers.problems import RowContext, RowLimits, RowProblem
@@ -334,7 +335,7 @@ def ask_all(
         InputError: the file holds another query under the id of a case.
         OSError: the file can't be written any more.
     """
-    asyncio.run(ask_all_async(cases, application, lines, policy, advance))
+    run_unbounded(ask_all_async(cases, application, lines, policy, advance))
 
 
 async def ask_all_async(
@@ -395,9 +396,11 @@ class _Asking:
             try:
                 async with asyncio.timeout(self._policy.timeout):
                     return await self._application.ask(case), time.monotonic() - begun
-            except TimeoutError:
+            except TimeoutError as error:
                 detail = f"no answer within {self._policy.timeout:g} s (--app-timeout)"
-                raise Unanswered(TIMED_OUT, detail, broken=False) from None
+                told = error.__cause__.args if error.__cause__ else ()  # of the cancellation: what was found before it
+                found = next((one for one in told if isinstance(one, ApplicationReply)), None)
+                raise Unanswered(TIMED_OUT, detail, broken=False, found=found) from None
             except Unanswered as why:
                 if not why.again or attempt >= self._policy.attempts or (why.wait or 0) > LONGEST_WAIT:
                     raise

@@ -1,14 +1,46 @@
-"""Work that begins an event loop of its own, also where one runs already, as in a notebook."""
+"""Event loops of our own: also where one runs already, as in a notebook; and with threads that nothing waits for."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+class _DaemonThreads(ThreadPoolExecutor):
+    """A thread for every call: one that hangs holds up no other, nor the end of the program."""
+
+    def submit(self, call: Callable[..., T], /, *args: Any, **named: Any) -> Future[T]:
+        """Call it."""
+        done: Future[T] = Future()
+        done.set_running_or_notify_cancel()  # it can't be cancelled any more: a result that comes late harms nobody
+
+        def work() -> None:
+            try:
+                done.set_result(call(*args, **named))
+            except BaseException as error:  # noqa: BLE001  # whatever it is, it belongs to whoever waits
+                done.set_exception(RuntimeError("StopIteration") if isinstance(error, StopIteration) else error)
+
+        threading.Thread(target=work, daemon=True, name="ragtriage-application").start()
+        return done
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002  # its own
+        """Nothing to wait for."""
+
+
+def run_unbounded(work: Coroutine[Any, Any, T]) -> T:
+    """`asyncio.run`, where what is handed to a thread neither queues for one nor is waited for at the end."""
+
+    async def working() -> T:
+        asyncio.get_running_loop().set_default_executor(_DaemonThreads())
+        return await work
+
+    return asyncio.run(working())
 
 
 def without_event_loop(work: Callable[[], T]) -> T:
