@@ -23,7 +23,7 @@ test-real: .venv/installed-dev .venv/installed-real
 # The adapters with the frameworks' own packages, in the lowest and the newest versions that are meant; quicker with -j2.
 test-frameworks: test-frameworks-lowest test-frameworks-newest
 
-test-frameworks-%:
+test-frameworks-lowest test-frameworks-newest: test-frameworks-%:
 	@$(MAKE) --no-print-directory .venv/frameworks-$*/installed || { echo "note: the $* versions of the frameworks can't be installed here, so their tests are skipped"; exit 0; }; \
 	.venv/frameworks-$*/bin/python -m pytest -W default tests/adapters
 
