@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ragtriage.adapters.lazy_names import lazy_names
+from ragtriage.adapters.packages import lazy_names
 
 if TYPE_CHECKING:
     from ragtriage.adapters.collecting import acollect, collect

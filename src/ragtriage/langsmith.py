@@ -32,7 +32,7 @@ def evaluator(
         ConfigError: a metric or the judge can't be used.
     """
     from ragtriage.adapters.harness import Harness
-    from ragtriage.adapters.rows import merged_row
+    from ragtriage.adapters.judged_row import merged_row
 
     harness = Harness("langsmith", metrics, options)
 

@@ -51,7 +51,7 @@ def scorers(
 def _scorer(harness: Harness, *, claims: bool) -> Any:
     from mlflow.genai.scorers import Scorer
 
-    from ragtriage.adapters.rows import merged_row, with_sources
+    from ragtriage.adapters.judged_row import merged_row, with_sources
 
     @lru_cache(maxsize=1000)
     def run_name(run_id: str) -> str:

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from ragtriage.adapters.retrieval_notes import RetrievalNotes
 from ragtriage.collect.application import NO_ANSWER, UNREADABLE, ApplicationReply, Unanswered, aliased
-from ragtriage.collect.callables import in_a_thread
 from ragtriage.core.case import Case
+from ragtriage.core.event_loops import in_a_thread
 from ragtriage.readers.field_values import ALIASES
 from ragtriage.readers.named_functions import told
 from ragtriage.readers.text_values import clean, described

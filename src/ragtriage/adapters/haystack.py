@@ -12,9 +12,9 @@ from ragtriage.adapters.inputs import HISTORY, QUERY_KEYS, messages, refuse_furt
 from ragtriage.adapters.packages import require
 from ragtriage.adapters.retrieval_notes import RetrievalNotes, document
 from ragtriage.collect.application import NO_ANSWER, UNREADABLE, Unanswered
-from ragtriage.collect.callables import in_a_thread
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.event_loops import in_a_thread
 from ragtriage.readers.traces.attributes import FoundDocument
 
 LEAST = "2.31.0"

@@ -1,10 +1,11 @@
-"""What is told of one row: its scores, what they rest on, how the case is headed, or why there is nothing to tell."""
+"""A row of a harness: put together as a line of a file would be, and what is told of it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ragtriage.core.case import Case, Record
 from ragtriage.core.display import shortened
@@ -17,8 +18,11 @@ from ragtriage.metrics import metric_named
 from ragtriage.metrics.thelma import groundedness, source_precision
 from ragtriage.monitor.outputs.scores import LONGEST, ClaimVerdict, claims_of, explanation_of
 from ragtriage.readers import Rejected
+from ragtriage.readers.field_values import ALIASES
 from ragtriage.runs.evaluation_config import EvaluationConfig
 
+TRUE_ANSWERS = ("expected_response", *ALIASES["reference"], *ALIASES["response"])
+"""Names under which a framework's expectations hold the true answer."""
 _FLAG = re.compile(r"--map '?(\w+)=([^\s']+)'?")
 
 
@@ -83,3 +87,30 @@ def not_judged(why: Rejected | RagtriageError, config: EvaluationConfig, case: C
     outcomes = dict.fromkeys((m.name for m in config.metrics), found)
     head = Headline("undetermined", UNDETERMINED, "", found.reason, sure=False)
     return JudgedRow(Record(case or Case("", ""), {}, outcomes), head, config)
+
+
+def merged_row(inputs: Any, outputs: Any, expected: Any = None, *, raw: bool = False) -> dict[str, Any]:
+    """One row: what the application was given, what it gave, and the true answer, if one is known.
+
+    Args:
+        inputs: a text is the query.
+        outputs: a text is the response.
+        expected: what was expected of it.
+        raw: keep the three also as they are, so that a path such as `outputs.docs` can name a part.
+    """
+    row = dict(inputs) if isinstance(inputs, Mapping) else {"query": inputs}
+    if "query" not in row and "messages" in row:
+        row["query"] = row.pop("messages")
+    row |= outputs if isinstance(outputs, Mapping) else {"response": outputs}
+    known = expected if isinstance(expected, Mapping) else {"reference": expected}
+    reference = next((known[name] for name in TRUE_ANSWERS if known.get(name) is not None), None)
+    if reference is not None and not any(name in row for name in ALIASES["reference"]):
+        row["reference"] = reference
+    if raw:
+        row |= {"inputs": inputs, "outputs": outputs, "expectations": expected}
+    return row
+
+
+def with_sources(row: Mapping[str, Any], sources: Any) -> dict[str, Any]:
+    """The row with these sources, and no other column that could be taken for them."""
+    return {key: value for key, value in row.items() if key not in ALIASES["sources"]} | {"sources": sources}

@@ -10,10 +10,10 @@ from ragtriage.adapters.asked_objects import Adapter, ObjectApplication
 from ragtriage.adapters.haystack import haystack_object
 from ragtriage.adapters.langchain import langchain_object
 from ragtriage.adapters.llama_index import llama_index_object
-from ragtriage.collect.application import Application
+from ragtriage.collect.application import Application, ApplicationReply
 from ragtriage.collect.application_names import ApplicationSpec, application_at
-from ragtriage.collect.built import BuiltApplication
 from ragtriage.collect.callables import called, object_named
+from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
 from ragtriage.readers.named_functions import told
 
@@ -83,3 +83,38 @@ def _application(name: str, found: Any, key: str | None, *, built: bool, give_so
         hint = "give a function with a parameter `sources`, a list of {text, id}, from which it answers"
         raise ConfigError(f"--app {name}: a {adapter.kind} can't answer from sources that it is given: {hint}")
     return ObjectApplication(name, adapter, built=built)
+
+
+class BuiltApplication:
+    """Asks as many applications as are needed at once, each one query at a time; `first` is one that was built."""
+
+    most_at_once: int | None = None
+
+    def __init__(self, first: Application, build: Callable[[], Application]) -> None:
+        self.name, self.takes_temperature, self.notes = first.name, first.takes_temperature, first.notes
+        self._build = build
+        self._idle = [first]
+
+    async def ask(self, case: Case) -> ApplicationReply:
+        """Ask one that isn't asked now. One that took too long isn't asked again: it may be at it still."""
+        application = self._idle.pop() if self._idle else self._build()
+        try:
+            reply = await application.ask(case)
+        except Exception:  # not where it was cancelled
+            self._idle.append(application)
+            raise
+        self._idle.append(application)
+        return reply
+
+    async def close(self) -> None:
+        """Let go of all."""
+        for application in self._idle:
+            await application.close()
+
+    def again(self, temperature: float | None) -> BuiltApplication:
+        """Further ones, asked at this temperature."""
+
+        def build() -> Application:
+            return self._build().again(temperature)
+
+        return BuiltApplication(build(), build)

@@ -1,8 +1,11 @@
-"""The packages of frameworks that are installed."""
+"""Packages of frameworks, and names of ours that are loaded when they are first used."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from importlib import import_module
+from typing import Any
 
 from ragtriage.core.errors import ConfigError
 
@@ -33,3 +36,14 @@ def require(package: str, least: str, *others: str) -> None:
 
 def _numbers(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.split(".")[:3] if part.isdigit())
+
+
+def lazy_names(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """A module's `__getattr__`: each name of `homes` is that of the module it is said to stand in."""
+
+    def attribute(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        return getattr(import_module(homes[name]), name)
+
+    return attribute

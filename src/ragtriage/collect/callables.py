@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import importlib.util
 import inspect
 import sys
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +15,7 @@ from typing import Any, TypeVar
 from ragtriage.collect.application import ApplicationReply, Unanswered, asked_row, read_reply, source_rows
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.event_loops import in_a_thread
 from ragtriage.core.validation import near_names
 from ragtriage.readers.named_functions import module_of_file, told
 
@@ -175,19 +172,3 @@ def _takes_row_beside_sources(function: Callable[..., Any], name: str) -> bool:
         hint = "give the function a parameter `sources`, a list of {text, id}, from which it answers if it is there"
         raise ConfigError(f"--app {name}: can't answer from sources that it is given: {hint}")
     return "row" in parameters
-
-
-async def in_a_thread(call: Callable[[], T]) -> T:
-    """Call something in a thread of its own, in the caller's context; one that hangs holds up no other."""
-    done: Future[T] = Future()
-    done.set_running_or_notify_cancel()  # it can't be cancelled any more: a result that comes late harms nobody
-    context = copy_context()
-
-    def work() -> None:
-        try:
-            done.set_result(context.run(call))
-        except BaseException as error:  # noqa: BLE001  # whatever it is, it belongs to whoever waits
-            done.set_exception(RuntimeError("StopIteration") if isinstance(error, StopIteration) else error)
-
-    threading.Thread(target=work, daemon=True, name="ragtriage-application").start()
-    return await asyncio.wrap_future(done)
