@@ -7,8 +7,6 @@ once by us and once as a user would, in turns; what is told is the median of the
 processor, which doesn't depend on what else the machine does.
 """
 
-from __future__ import annotations
-
 import asyncio
 import statistics
 import subprocess

@@ -16,8 +16,6 @@ and the worse side.
 counts as wrong. Beside stand word overlap (*floor*), length, and what others published (DATA/anchors.json).
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import gzip

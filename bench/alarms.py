@@ -7,8 +7,6 @@ that scores pile up at 1: mean .83, standard deviation .23. The mean from which 
 share of unchanged series that alarm, with all nine detectors moved by unchanged scores of their own, the bar is 2 %.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 

@@ -7,8 +7,6 @@ components), 1 to 8 components a case or as many as said, the judge's verdicts w
 random, or nos and unknowns three times as likely as yes. The truth is the mean over all cases that could be drawn.
 """
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import dataclass
 

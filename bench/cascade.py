@@ -13,8 +13,6 @@ where nine claims in ten are supported, calling all of them so would be right ni
 ends of 95 % intervals, by bootstrap over cases, are printed beside.
 """
 
-from __future__ import annotations
-
 import argparse
 import pickle
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ undefined score, or that the row is evaluated at all. Rows whose `why` begins wi
 are counted each by itself, and all together. `expect` and `why` are read here and by nothing else.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -9,8 +9,6 @@ to some labels, on average over the repetitions; how many of the curves have at 
 with fewer than ten labels of either kind are left out.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

@@ -8,8 +8,6 @@ Run: python bench/compare.py scale [CASES]     two runs of so many cases and a b
      python bench/compare.py gates             false failures at a true difference of −margin; whether `sees` is seen
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 import tempfile

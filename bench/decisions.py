@@ -9,8 +9,6 @@ does nothing else. `evaluate` is `ragtriage evaluate` on such cases with a store
 texts up there, which takes most of the processor. The ideal is requests × latency ÷ requests in flight.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

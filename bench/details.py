@@ -7,8 +7,6 @@ Reads sources with claims that they support and claims of which one detail was c
 check. `--list` shows the claims that were judged wrongly.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

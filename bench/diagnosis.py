@@ -16,8 +16,6 @@ Verdicts are never shown the labels. For figures that are held out, name domains
 such cases are left out. `--binary` drops the chances, so that every verdict counts as 1 or 0.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -14,8 +14,6 @@ a base rate learnt from 100 labels of a domain does to its means, and how likely
 no failure truly holds.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Panels with axes, as SVG."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

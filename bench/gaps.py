@@ -6,8 +6,6 @@ Every fact of the database is looked for as `ragtriage testset score --corpus` d
 how many stated facts and how many gaps come out as found, absent and unknown.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections import Counter

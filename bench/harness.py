@@ -10,8 +10,6 @@ Three ways, one after the other in each repeat, each with a store on disk and no
 - embedded judge: CASES, where only the rate matters.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

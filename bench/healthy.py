@@ -12,8 +12,6 @@ is right, as a check that not all is waved through. Prints how many cases are bl
 rule.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

@@ -8,8 +8,6 @@ shows what is wrong with those that their passage contradicts; how well a senten
 near misses; and how well the embedded judge cuts responses into claims.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import difflib

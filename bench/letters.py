@@ -12,8 +12,6 @@ else, on other passages than the form itself, and tells which share of their pro
 passage after the other.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -15,8 +15,6 @@ pydantic-ai's `direct.model_request` and by its `Agent`, both with its own clien
 to machine by a factor of three; the ratios to these two don't.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -11,8 +11,6 @@ Each tool is given the cases of `tests/readers/other_tools/cases.json`, the answ
 model that look them up there. The files go beside it, and the versions of the packages into `versions.json`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -6,8 +6,6 @@ TRIPLES holds cases (query, contexts, response). They are repeated under new ids
 every response and source keeps texts apart. Nothing is sent: the judge is a language model that nobody asks.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -7,8 +7,6 @@ how many are read as declining, and of the parts that remarks and claims make up
 one of them if four fifths of it were marked as such, or none of it. `--list` shows what was read wrongly.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections import Counter

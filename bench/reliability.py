@@ -9,8 +9,6 @@ the diagonal. Right: how many of the unsupported claims are found, and how many 
 every cut, where one claim in ten is unsupported; the two cuts of the bands are marked.
 """
 
-from __future__ import annotations
-
 import argparse
 import pickle
 from collections.abc import Iterator

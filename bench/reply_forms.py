@@ -9,8 +9,6 @@ nothing but what is allowed: each request of `tests/judges/llm/golden_requests.j
 gets some replies, one allowed byte after another. Whether a verdict would be right is another matter.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

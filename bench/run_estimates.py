@@ -5,8 +5,6 @@ each is drawn with the weight exp(λ · its true groundedness), with the λ that
 told that share, except in the rows that say so (`--base-rate supported=SHARE`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

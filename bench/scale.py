@@ -8,8 +8,6 @@ python bench/scale.py reading                 # what 1,000 rows of one large row
 python bench/scale.py linear 1 2 4 8 16       # cases/s by how many actors, on the cluster that RAY_ADDRESS names
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import csv

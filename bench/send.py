@@ -6,8 +6,6 @@ The server is another process that reads a request and says what each tool says,
 reading the run, writing the requests, the outbox, and HTTP.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import multiprocessing

@@ -8,8 +8,6 @@ copy's own, which keeps length, punctuation and the words' frequencies. Each mea
 through the same path as `ragtriage evaluate`, all seven scores, with a store on disk. Medians of the repeats.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

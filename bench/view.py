@@ -7,8 +7,6 @@ scores of its own. Times are those of a client of this machine, one request at a
 with `--server` they are copied into a PostgreSQL server of this machine, and read there.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import http.client

@@ -1,7 +1,5 @@
 """Small rows, and files of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sides of a comparison for tests: made by hand as values, and as runs by a scripted judge."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

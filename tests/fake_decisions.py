@@ -6,8 +6,6 @@ with Server(Decider()) as server:
     command("evaluate", "rows.jsonl", "--judge", f"systemone:m@{server.root}")
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

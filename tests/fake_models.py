@@ -5,8 +5,6 @@ from fake_models import Answering, judge_of
 judge = judge_of(Answering("yes"))
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

@@ -8,8 +8,6 @@ with Child("evaluate", "rows.jsonl", folder=tmp_path) as child:
     out, err = child.communicate()
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

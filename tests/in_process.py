@@ -1,7 +1,5 @@
 """The command, run in this process as the console script does it."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """A pool that is this very process, where starting others isn't the point of a test."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from ragtriage.core.amount import Amount

@@ -1,7 +1,5 @@
 """A small library in three kinds of database, with all that makes trouble: keys of two columns, odd values, NULLs."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import tempfile

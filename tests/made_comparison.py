@@ -1,7 +1,5 @@
 """A comparison made by hand, for the tests of its forms."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which files and folders others than their owner may read, write or enter."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where a test keeps a store: in a file, or on a server; and what plain SQL finds there."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What may stand between a store and its server: a proxy that cuts connections, and a pooler that changes sessions."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import struct

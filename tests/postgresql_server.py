@@ -1,7 +1,5 @@
 """A PostgreSQL server of this process's own, started when a test first asks for it; every test has its own schema."""
 
-from __future__ import annotations
-
 import atexit
 import shutil
 import tempfile

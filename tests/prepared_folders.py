@@ -1,7 +1,5 @@
 """Folders as some tests of commands need them, made without a command."""
 
-from __future__ import annotations
-
 import atexit
 import random
 import shutil

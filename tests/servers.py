@@ -4,8 +4,6 @@ with Server(chat("yes"), error(500, "broken")) as server:
     LLMOptions(base_url=server.url)
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import struct

@@ -1,7 +1,5 @@
 """Settings: where they are found, what comes before what, and that nothing wrong passes unseen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Settings and flags about chances: base rates, matching and what errors cost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -9,8 +9,6 @@ out: their answers have few labels, and of their passages one in two has no answ
 domain, by how much more it would have to be moved: what a text unlike these may differ by.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import pickle

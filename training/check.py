@@ -4,8 +4,6 @@ A case is described in `training/authored/README.md`. What can be checked withou
 fields, kinds, grades, indexes, and that labels don't contradict each other.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -9,8 +9,6 @@ The encoder goes to the package's own `model` folder, the reader to WORK/runs/RU
 of other runs' readers there. Prints how far they are from the original weights.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -15,8 +15,6 @@ isn't fitted: its numbers are set by hand, because in the labelled pairs the one
 by design, and a fitted model learns that likeness means no.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import pickle

@@ -7,8 +7,6 @@ mask: a text is run by itself, since the scale of a dynamically quantised activa
 a verdict must not depend on which texts happen to share a batch.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from typing import Any

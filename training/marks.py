@@ -3,8 +3,6 @@
 The marks are described in `authored/README.md`.
 """
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """One reading of the reader with its labels: what `readings.py` makes and `packed.py` turns into arrays."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -6,8 +6,6 @@ Writes WORK/readings.pkl, one `Pair` a reading, and prints how many of which kin
 described in `training/authored/README.md`.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

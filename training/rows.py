@@ -3,8 +3,6 @@
 The formats of natural cases and authored groups are described in `training/authored/README.md`.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

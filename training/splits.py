@@ -1,7 +1,5 @@
 """What is trained on, what is kept to fit the fusion, and what to measure."""
 
-from __future__ import annotations
-
 import zlib
 from typing import Literal
 

@@ -12,8 +12,6 @@ Rows with a split are kept out: domains and cases to measure and to fit on (`spl
 Agreement sets that are lent are trained on but for one `--fold`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

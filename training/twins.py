@@ -5,8 +5,6 @@ in the evidence: then it is the changed claim that is supported. So a claim by i
 is, and neither do the words of `twins.toml`.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import tomllib

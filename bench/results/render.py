@@ -7,8 +7,6 @@ script wrote it), the machine (null where nobody noted it), what was measured, t
 were printed.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A server on this machine that answers as OpenAI's chat completions do: the ferry company's answers."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

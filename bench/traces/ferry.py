@@ -3,8 +3,6 @@
 No tool is imported here; every recorder gives these texts to the tool's own retrievers and fake models.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

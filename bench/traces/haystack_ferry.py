@@ -3,8 +3,6 @@
 What the search found is asked of the pipeline, since it is Haystack's.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import ferry

@@ -1,7 +1,5 @@
 """The ferry company's assistant, built with LangChain on fake models: what the recorders of several tools run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The ferry company's retriever, reranker and model for LlamaIndex."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

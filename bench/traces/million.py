@@ -7,8 +7,6 @@ four texts each, a model, HTTP and database spans), whose spans lie up to 2,000 
 when judging can begin. It is read in a process of its own.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

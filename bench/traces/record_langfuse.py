@@ -7,8 +7,6 @@ exports: the other files hold the same observations in the columns that Langfuse
 through the client's own models. They were not seen from a server.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -7,8 +7,6 @@ The packages stand in README.md beside it. The client creates a run, then update
 with the columns that LangSmith documents for a run and that its server fills (the project's id, the status, feedback).
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

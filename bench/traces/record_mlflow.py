@@ -8,8 +8,6 @@ The packages stand in README.md beside it. What is exported is read from the env
 the script starts itself again for each.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -7,8 +7,6 @@ them through the client's own models, by the function with which the export writ
 scores, times of creation) is put in by this script.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

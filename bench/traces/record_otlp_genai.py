@@ -7,8 +7,6 @@ The packages stand in README.md beside it. What is captured is read from the env
 so every fixture is recorded by a process of its own.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

@@ -5,8 +5,6 @@
 The packages stand in README.md beside it.
 """
 
-from __future__ import annotations
-
 import os
 
 os.environ["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] = "SPAN_ONLY"

@@ -5,8 +5,6 @@
 The packages stand in README.md beside it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from typing import Any

@@ -6,8 +6,6 @@ The packages stand in README.md beside it. The traces are those of the fixtures 
 `record_otlp_llamaindex.py` and `record_otlp_openai.py`, so their ids and what is right for them stay the same.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

@@ -6,8 +6,6 @@ the client is content with; nothing leaves the machine.
 ENV/bin/python bench/traces/record_sends.py langfuse|opik|langsmith|mlflow|phoenix OUT.json
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Spans as OpenTelemetry's collector writes them into a file, and what is known about each recorded trace."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """What is claimed of every kind of object that can be asked; a test of a kind makes objects of it."""
 
-from __future__ import annotations
-
 import asyncio
 import warnings
 from collections.abc import Iterable

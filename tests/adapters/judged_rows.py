@@ -1,7 +1,5 @@
 """The four rows of the contract that every evaluator keeps: a good one, a bad one, an undefined one, a failed one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """LangChain's own local retriever and fake models, over the documents of the contract."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

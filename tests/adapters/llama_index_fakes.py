@@ -1,7 +1,5 @@
 """LlamaIndex's own local index and fake models, over the documents of the contract."""
 
-from __future__ import annotations
-
 import re
 from hashlib import sha256
 from typing import Any

@@ -1,7 +1,5 @@
 """A Haystack pipeline with the evaluator as its component."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

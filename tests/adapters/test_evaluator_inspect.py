@@ -1,7 +1,5 @@
 """inspect's task with the scorer, and the scorer by itself."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """LangSmith's `evaluate`, without its service."""
 
-from __future__ import annotations
-
 import uuid
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """LlamaIndex's own runner with an evaluator a metric."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """MLflow's `genai.evaluate` with the scorer, on a store of files."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The examples with frameworks: as a command, and as they evaluate themselves."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

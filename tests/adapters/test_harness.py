@@ -1,7 +1,5 @@
 """The one evaluation that rows join: from threads, from coroutines, all at once; and the run that keeps it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Haystack's pipelines and agents as applications, with its own retriever."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

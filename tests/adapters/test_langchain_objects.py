@@ -1,7 +1,5 @@
 """LangChain's runnables as applications, with its own retrievers."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """LangGraph's graphs and agents as applications."""
 
-from __future__ import annotations
-
 import importlib.util
 import operator
 import typing

@@ -1,7 +1,5 @@
 """LlamaIndex's engines, retrievers, agents and workflows as applications."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What `--app` names, and what is handed over in Python, becomes an application; without a framework."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

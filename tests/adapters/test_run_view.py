@@ -1,7 +1,5 @@
 """A stored run, a case and a comparison, as a notebook shows them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A data frame or a data set, as given, with its scores."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

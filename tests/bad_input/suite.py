@@ -5,8 +5,6 @@ every message has to be (short, no traceback, no path of this machine) and what 
 alone (the folder) is checked for all of them.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

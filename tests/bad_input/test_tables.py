@@ -1,7 +1,5 @@
 """Every fault in the tables here: one clear message and an exit code, never a traceback, never a lost file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

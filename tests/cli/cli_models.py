@@ -4,8 +4,6 @@ with Server(Model()) as server:
     command("evaluate", "rows.jsonl", *judging(server))
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

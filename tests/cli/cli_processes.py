@@ -4,8 +4,6 @@ with Server(gate := Gate(answers=20)) as server, begun(folder, "evaluate", ...) 
     until(lambda: len(server.heard) == 24, child)
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Bad input and bad flags: one clear sentence and an exit code, never a traceback, never a lost run."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`ragtriage collect` and `evaluate --app`: as commands, killed, continued, and with the example application."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

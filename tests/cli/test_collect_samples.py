@@ -1,7 +1,5 @@
 """`ragtriage collect --samples`: further responses, killed and continued, at a temperature or plainly asked again."""
 
-from __future__ import annotations
-
 import json
 import signal
 import time

@@ -1,7 +1,5 @@
 """`compare`, `baseline`, and `evaluate` against an earlier run."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`ragtriage evaluate`, `plan` and `judge` with a decision model behind a server on this machine."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

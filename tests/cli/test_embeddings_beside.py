@@ -1,7 +1,5 @@
 """`--embeddings` beside the embedded judge: similarity from a provider, all the rest for free; priced and limited."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`ragtriage evaluate` through the console script, with the embedded judge, on very few rows."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Processes that ask a language model share one budget, one memory of answers, and the limits a minute."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run in a folder is read by the commands that read runs, and goes into stores."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a store says of a run in a folder follows it: one row, its present numbers, and whether its texts are there."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`ragtriage forget`: texts go, scores stay, and what still holds the texts is named."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing

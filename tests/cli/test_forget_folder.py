@@ -1,7 +1,5 @@
 """`ragtriage forget` of a run in a folder: nothing of what was said of its cases is left in its files."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

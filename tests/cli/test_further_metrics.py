@@ -1,7 +1,5 @@
 """Metrics that need more than query, sources and response, through the console script, with the embedded judge."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command's tree."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Hub models at the command line: runs, their header, a kill, plans, languages, labels, missing packages."""
 
-from __future__ import annotations
-
 import random
 import signal
 import sys

@@ -1,7 +1,5 @@
 """A run that is cut off, by a kill or by Ctrl-C, is continued by the same command and nothing is judged twice."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """A run by a language model that stops (a limit, a budget, Ctrl-C, a kill) and goes on: nothing is paid for twice."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import signal

@@ -1,7 +1,5 @@
 """`ragtriage evaluate`, `plan` and `judge` with a language model behind a server on this machine."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """`--batch-api`: the command sends, ends, and is given again to collect."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

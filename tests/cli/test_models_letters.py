@@ -1,7 +1,5 @@
 """`ragtriage evaluate` and `plan` with a language model that gives its verdicts as letters."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import math

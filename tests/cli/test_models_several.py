@@ -1,7 +1,5 @@
 """Several judges in one command, and one judge several times: juries, cascades, repetitions."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """What can be wrong with a language model: its name, its key, its server, a request, a reply, a user's own prompts."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import time

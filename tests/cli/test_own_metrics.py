@@ -1,7 +1,5 @@
 """The documented metric of one's own, through every command, also when its file is gone."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

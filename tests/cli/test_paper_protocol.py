@@ -1,7 +1,5 @@
 """`--protocol paper` as a command, against a server that answers in the paper's forms."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

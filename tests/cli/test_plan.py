@@ -1,7 +1,5 @@
 """`ragtriage plan`: numbers before anything is asked, and nothing left behind."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

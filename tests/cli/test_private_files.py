@@ -1,7 +1,5 @@
 """Files and folders that the commands make are private to their owner, whatever the umask is."""
 
-from __future__ import annotations
-
 import io
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """How far a run is: no rate and no time left before they can be told."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.cli.console import Pace

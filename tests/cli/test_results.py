@@ -1,7 +1,5 @@
 """`show`, `report`, `export` and `runs` on a stored run."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

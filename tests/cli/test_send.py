@@ -1,7 +1,5 @@
 """`ragtriage send`: nothing goes out unnamed, no text unasked, no key anywhere; what wasn't sent ends with 3."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scores that go out with `evaluate` and `watch`: by the flags and outbox of `send`, and they hold up no judging."""
 
-from __future__ import annotations
-
 import json
 import sys
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """What commands with `--share` say of their parts of a run in a folder."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

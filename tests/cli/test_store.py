@@ -1,7 +1,5 @@
 """`ragtriage store`, and commands on a server that several projects share."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

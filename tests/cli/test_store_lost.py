@@ -1,7 +1,5 @@
 """The store's file is deleted, moved or replaced, or its disk is full, while an evaluation runs."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

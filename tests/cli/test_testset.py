@@ -1,7 +1,5 @@
 """`ragtriage testset`: answered questions in, what they reveal out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

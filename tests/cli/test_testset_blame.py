@@ -1,7 +1,5 @@
 """`ragtriage testset example`, and what `score` finds out beyond the scores."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

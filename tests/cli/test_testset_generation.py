@@ -1,7 +1,5 @@
 """`ragtriage testset schema … build`: from a database to questions, step by step and in one go."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import sys

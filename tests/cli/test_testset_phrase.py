@@ -1,7 +1,5 @@
 """`ragtriage testset phrase`: templates of a folder in, phrasings.yaml out."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """`ragtriage testset reliability` in one go: an application is asked, samples are drawn, scores judged."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

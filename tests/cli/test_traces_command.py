@@ -1,7 +1,5 @@
 """Traces on the command line: several files as one, the notes of `ragtriage traces`, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`ragtriage trust agreement`: labelled rows in, how far the judge agrees and whether it beats counting words out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`trust calibrate` and the corrected means in `show` and `report`."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

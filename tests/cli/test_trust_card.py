@@ -1,7 +1,5 @@
 """`trust card`: what is known of a judge, what isn't, and a report that carries it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """From a decision model's run over labels to its curve in the settings, and to the next run that counts by it."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

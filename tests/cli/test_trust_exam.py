@@ -1,7 +1,5 @@
 """`ragtriage trust exam`: judges side by side on the packaged cases, under one budget; a card takes its figures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`ragtriage trust label`: keys in, labels kept, the judge's verdicts only at the end."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """`ragtriage trust test`: a user's own cases in, how far the judge can be trusted out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

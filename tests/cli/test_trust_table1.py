@@ -1,7 +1,5 @@
 """`ragtriage trust table1`: pairs in, THELMA's table out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

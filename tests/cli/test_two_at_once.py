@@ -1,7 +1,5 @@
 """Two evaluations that share a store and run at the same time: equal questions are asked and paid for once."""
 
-from __future__ import annotations
-
 import signal
 import time
 from pathlib import Path

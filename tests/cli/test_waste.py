@@ -1,7 +1,5 @@
 """Waste in money, where the settings know what the application's model takes."""
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files
 from pathlib import Path

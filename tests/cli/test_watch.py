@@ -1,7 +1,5 @@
 """`ragtriage watch --replay` and `ragtriage windows`: what is printed, exit codes, what is stored of customers."""
 
-from __future__ import annotations
-
 import json
 import stat
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Asking an application in this process."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Functions as applications."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -1,7 +1,5 @@
 """An application that answers from sources which it is given: a function, or a template with a place for them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Applications at an address: what is sent, what is read, and what happens when they fail."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import time

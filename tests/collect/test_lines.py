@@ -1,7 +1,5 @@
 """The file of collected cases, after every kind of end."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

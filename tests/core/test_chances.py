@@ -1,7 +1,5 @@
 """Verdicts as chances: what a verdict says with which probability, and how sums of them are distributed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 from math import log, prod

@@ -1,7 +1,5 @@
 """How counts and amounts are written."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.core.display import dollars, listed, plural, settled, told_apart

@@ -1,7 +1,5 @@
 """What is printed of a record, its scores, a finding and a summary: texts to read, no nested values."""
 
-from __future__ import annotations
-
 from ragtriage.core.case import Case, Record, Source
 from ragtriage.core.verdicts import Component, Part, Score, Undefined, Verdict
 from ragtriage.diagnosis.findings import diagnose

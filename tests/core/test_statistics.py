@@ -1,7 +1,5 @@
 """Measures of agreement: against their definitions written out, and intervals that draw whole groups."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from random import Random

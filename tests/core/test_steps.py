@@ -1,7 +1,5 @@
 """A step that nobody could answer as it is meant is refused where it is made, with what is possible instead."""
 
-from __future__ import annotations
-
 from typing import Any, get_args
 
 import pytest

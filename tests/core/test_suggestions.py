@@ -1,7 +1,5 @@
 """What a misspelt name may have meant."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.core.validation import near_files, near_names

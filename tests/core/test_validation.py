@@ -1,7 +1,5 @@
 """Values from outside become typed values, or one sentence that names the field and says what to write."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

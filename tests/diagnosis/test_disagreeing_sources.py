@@ -1,7 +1,5 @@
 """Sources that contradict each other about what is asked are found and quoted; others aren't."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage import (

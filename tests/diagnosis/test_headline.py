@@ -1,7 +1,5 @@
 """How a case is headed: nothing with a low score of its response is headed as one without a fault."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

@@ -1,7 +1,5 @@
 """How likely scores are low and high, from the chances of the verdicts behind them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import floor

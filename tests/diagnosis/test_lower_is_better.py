@@ -1,7 +1,5 @@
 """Rules over scores of which lower is better: high is bad, and what is far above its threshold is severe."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whether a response declines moves how likely findings on its sources are, and no score of them."""
 
-from __future__ import annotations
-
 from math import exp
 
 import pytest

@@ -1,7 +1,5 @@
 """The rules on worked patterns of scores, and what holds for every pattern."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Which likely findings are shown: by their probability, by what errors cost, and only with something firm to check."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf

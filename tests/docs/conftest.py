@@ -1,7 +1,5 @@
 """A folder as a reader of the docs has it: the cases of the quick start, and a run of them in a store."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

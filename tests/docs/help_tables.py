@@ -3,8 +3,6 @@
 python tests/docs/help_tables.py  # writes it anew into docs/commands.md
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections import Counter

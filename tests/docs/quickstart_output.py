@@ -6,8 +6,6 @@ It isn't compared by a test: the embedded judge's verdicts may change with every
 hangs on no verdict.)
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The docs can't rot: everything public has its place in them, every block runs, every link leads somewhere."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Metrics of one's own in an evaluation: criteria of their own, and what goes wrong with them alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage import (

@@ -1,7 +1,5 @@
 """What an evaluation would take: the same questions as the real one, without asking anything."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """The orchestration: streaming in bounded memory, each question once, failures kept apart, one sync door."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging

@@ -1,7 +1,5 @@
 """The cases and the judge of the tests of the store are those of these tests too, and the commands' model."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

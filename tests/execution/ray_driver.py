@@ -3,8 +3,6 @@
 python ray_driver.py ROWS FOLDER
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """Judges that spawned processes can import, rows for them, and what a run in a folder is compared with."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

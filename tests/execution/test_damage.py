@@ -1,7 +1,5 @@
 """A run in a folder of which a file is damaged: no command breaks off, and what it says to do repairs it."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What the driver does with what it hears, without a process."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from pathlib import Path

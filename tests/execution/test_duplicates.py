@@ -1,7 +1,5 @@
 """Of cases with the same id the first one counts, whichever parts they are in."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import pytest

@@ -1,7 +1,5 @@
 """Which drivers may work on a run in a folder at the same time, and when one counts as gone."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Forgetting what a run in a folder holds of texts: by any case, and after a kill."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How far a command says that it is: within a part, of its own share, and at the end."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

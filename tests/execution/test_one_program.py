@@ -1,7 +1,5 @@
 """One run is the work of one program on one kind of processor, or it is told that it isn't."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a process spends: no more than it is granted, with waiting in place for what others give back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

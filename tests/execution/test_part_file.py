@@ -1,7 +1,5 @@
 """A part grows on disk and not in memory, and long texts make its row groups small."""
 
-from __future__ import annotations
-
 import gc
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Parts cover an input once, begin where a row does, and are read as the whole file is."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Processes that are killed, drivers that are killed, two drivers at once: every case counts exactly once."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Actors of a Ray cluster give what one process gives, also where one is killed; and Ray sends no reports."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

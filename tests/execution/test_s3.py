@@ -1,7 +1,5 @@
 """Runs and inputs in S3, against a real server of it on this machine."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A run in a folder says what one process says, to the digit: records, scores, rejected rows, summary."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -5,8 +5,6 @@ python tests/golden/record.py [NAME …]
 Look at the difference (`git diff tests/golden/expected`) before it is kept: each changed line is changed behaviour.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 

@@ -3,8 +3,6 @@
 The test and record.py share it; neither knows a flag of a command, but those that name the scripted model.
 """
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io

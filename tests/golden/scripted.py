@@ -1,7 +1,5 @@
 """A language model that stands behind a server of the tests' own: what it says depends on the texts alone."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

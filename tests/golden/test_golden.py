@@ -3,8 +3,6 @@
 A difference that is wanted is recorded with `python tests/golden/record.py NAME`.
 """
 
-from __future__ import annotations
-
 import pytest
 from runner import EXPECTED, FIELDS_TOLD, Row, differences, expected_of, outcome_of, rows, same_text, wrong_codes
 

@@ -1,7 +1,5 @@
 """The import graph: one direction, no cycle, and nothing heavy behind `import ragtriage`."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A type's name stands for one thing in the whole package."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from pathlib import Path

@@ -7,8 +7,6 @@ def test_contract(check):
     check(Candidate(lambda: MyJudge(…)))
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

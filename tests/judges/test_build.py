@@ -1,7 +1,5 @@
 """From a configuration to a judge: what trials share, what each has of its own, and how it is closed."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.core.errors import ConfigError, StoreError

@@ -1,7 +1,5 @@
 """Curves: what chance of yes stands behind a judge's probability, in the settings and around a judge."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

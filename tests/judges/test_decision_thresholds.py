@@ -1,7 +1,5 @@
 """A user's decision thresholds change verdicts and fingerprints, and only of the judge that they were fitted for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a user may choose together, and what goes where."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

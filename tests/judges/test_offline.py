@@ -1,7 +1,5 @@
 """A model that may not be asked: its remembered answers are found, and nothing is sent."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

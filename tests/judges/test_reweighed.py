@@ -1,7 +1,5 @@
 """Chances at another base rate or none at all, and those that a user's decision threshold leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

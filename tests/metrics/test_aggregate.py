@@ -1,7 +1,5 @@
 """Components with their verdicts: which are good, and in which way the others are bad."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import pytest

@@ -1,7 +1,5 @@
 """Citation groundedness, recall and precision: worked examples, what a judge is asked, and what it may fail at."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path

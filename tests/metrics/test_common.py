@@ -3,8 +3,6 @@
 Those that weigh several kinds of things against each other, or rest on no verdict of a judge, have tests of their own.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Metrics of one's own are found where they are named, and what is wrong with them is said in full."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint

@@ -1,7 +1,5 @@
 """A metric's definition survives being stored, and tells when the metric has changed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Shares of verdicts with chances: the expected share, and the counted one where every verdict is certain."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal

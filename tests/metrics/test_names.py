@@ -1,7 +1,5 @@
 """Names, groups and values of metrics: what `--metrics` understands."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage import METRICS, Case, ConfigError, Score, Source, metrics_named

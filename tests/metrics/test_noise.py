@@ -1,7 +1,5 @@
 """Noise sensitivity: which claims are wrong, where they came from, and what can't be told."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

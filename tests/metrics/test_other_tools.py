@@ -1,7 +1,5 @@
 """Names of other tools' metrics are answered, in every spelling, and only with metrics that there are."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage import METRICS, ConfigError, metrics_named

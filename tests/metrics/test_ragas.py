@@ -1,7 +1,5 @@
 """What RAGAs computes: sentences that were picked, and what the library does with a response that declines."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage import Case, Component, EmbeddedJudge, FakeJudge, Score, Source, Undefined, Verdict, evaluate_sync

@@ -1,7 +1,5 @@
 """Precision, recall, MRR and nDCG by the ids of relevant sources: numbers worked out by hand, and no question asked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import log2
 

@@ -1,7 +1,5 @@
 """Whether samples agree: what is asked of a judge, by what they are held against."""
 
-from __future__ import annotations
-
 import pytest
 
 from fake_models import Answering, judge_of, lines_of

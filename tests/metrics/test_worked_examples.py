@@ -1,7 +1,5 @@
 """The worked examples of the paper and of the article, and every undefined case of the specification."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path

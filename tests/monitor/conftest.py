@@ -1,7 +1,5 @@
 """Where the tests of the monitor keep their stores."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 Phoenix's and MLflow's were seen (`bench/traces/send_to_servers.py`); of the others their clients' requests were.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Small parts of the traffic are drawn more often, means stay right, and the same file draws the same."""
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping

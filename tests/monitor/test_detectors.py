@@ -1,7 +1,5 @@
 """The e-detector: the worked example, what it promises, and that its state comes back bit for bit."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

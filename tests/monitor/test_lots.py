@@ -1,7 +1,5 @@
 """Lots, rules by which cases are kept, and the parts of the traffic."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest

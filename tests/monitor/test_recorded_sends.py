@@ -3,8 +3,6 @@
 `bench/traces/record_sends.py` recorded those.
 """
 
-from __future__ import annotations
-
 import json
 import uuid
 from dataclasses import replace

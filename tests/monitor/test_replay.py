@@ -1,7 +1,5 @@
 """Files become windows, windows move detectors, detectors open alarms; nothing is judged twice."""
 
-from __future__ import annotations
-
 import json
 import signal
 import textwrap

@@ -1,7 +1,5 @@
 """Runs that are sent while later ones are judged."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is read of a run for other tools: values, labels, reasons, verdicts on sources, means of conversations."""
 
-from __future__ import annotations
-
 import pytest
 from traced_runs import NAMES, SECRET_TEXT, keep_run, records, traced_case
 

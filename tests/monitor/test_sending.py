@@ -1,7 +1,5 @@
 """Scores on their way: each tool gets each once, whatever happens; what can't be sent waits, is counted and said."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """Files are cut into windows."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A stored run whose cases have traces, for the tests of what is sent."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Traffic, a scripted judge and a watch of them, for the tests; processes of their own import it too."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta

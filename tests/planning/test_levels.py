@@ -1,7 +1,5 @@
 """Plans: distinct steps in an order in which they can be taken, and how many questions they come to."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import pytest

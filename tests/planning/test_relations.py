@@ -1,7 +1,5 @@
 """The tables that say what a step means: complete, and enough for every step that can be written."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product

@@ -1,7 +1,5 @@
 """The query of a conversation: one step replaces it, and all other steps read what that step found."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What a case lacks is found before any judge is asked, and what nobody needs then isn't asked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files made on the spot."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

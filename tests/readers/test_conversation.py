@@ -1,7 +1,5 @@
 """Histories, and queries that are lists of messages."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

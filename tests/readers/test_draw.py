@@ -1,7 +1,5 @@
 """Rows drawn at random: the others are counted, and nothing depends on their order."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

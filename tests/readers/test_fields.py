@@ -1,7 +1,5 @@
 """Which column is taken for what, and what is said about it."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files that other tools wrote (`bench/other_tools_files.py` had them do so) are read without a word from the user."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

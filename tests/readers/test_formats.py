@@ -1,7 +1,5 @@
 """The kinds of files, whole and damaged."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import gzip

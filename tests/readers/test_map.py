@@ -1,7 +1,5 @@
 """What `--map` reaches: columns, paths into them, several of them, and rows that stand within something."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What is hidden of a case before anything of it is written, and what isn't."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whatever a file holds: no exception for a row, nothing lost, memory that doesn't grow."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

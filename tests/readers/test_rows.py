@@ -1,7 +1,5 @@
 """One row: what is kept, what is rejected, and how it is said."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

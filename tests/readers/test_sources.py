@@ -1,7 +1,5 @@
 """The shapes of sources."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -3,8 +3,6 @@
 Not part of the usual tests, as the servers' packages are big: `make test-real` installs them and names this file.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

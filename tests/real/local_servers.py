@@ -1,7 +1,5 @@
 """Real servers of a tiny model, each in a process of its own on a free port of this machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -3,8 +3,6 @@
 python serve_llama_cpp.py tiny.gguf 8080
 """
 
-from __future__ import annotations
-
 import sys
 import time
 

@@ -9,8 +9,6 @@ that isn't JSON; asked again, it writes a reply that answers the first twelve qu
     python tiny_model.py tiny.gguf
 """
 
-from __future__ import annotations
-
 import itertools
 import string
 import sys

@@ -1,7 +1,5 @@
 """Records made by hand, so that every look and state occurs, and as many of them as a test needs."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace

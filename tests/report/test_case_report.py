@@ -1,7 +1,5 @@
 """What is shown of a case is read from its record in one place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A comparison's gates as JUnit, held against what Jenkins' schema junit-10 allows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 

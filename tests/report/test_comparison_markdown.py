@@ -1,7 +1,5 @@
 """A comparison as Markdown: short enough, harmless, and of one mind with the exit code."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

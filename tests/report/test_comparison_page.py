@@ -1,7 +1,5 @@
 """The HTML page of a comparison: everything in it, nothing unescaped, nothing to run or to load."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where lower is better, a picture says so: by arrow, sign, words and colour."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """A report is a value, and every renderer shows the same of it."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

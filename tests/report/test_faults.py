@@ -1,7 +1,5 @@
 """What further scores found is shown where nothing else shows it, in the terminal and in HTML alike."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Overlapping and nested marks cut a text into pieces that lose no character."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

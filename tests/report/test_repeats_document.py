@@ -1,7 +1,5 @@
 """A repeated evaluation in the report: a section of its own, harmless and honest."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

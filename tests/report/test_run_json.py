@@ -1,7 +1,5 @@
 """JSON says of a run what the terminal and the page say."""
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import replace

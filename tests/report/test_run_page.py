@@ -1,7 +1,5 @@
 """The HTML report as a file: well-formed, escaped, loading nothing, bounded."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Texts from outside are made harmless without moving anything, and cut around what matters."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Segments as they are shown: with what each was checked against, in words as well as in colours, doubt as doubt."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What is shown is the same on every processor: no order and no cut hangs on the last digits of a probability."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The terminal's pictures, plain and at fixed widths."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Waste in money where a price is known, and slices with many metrics in a narrow terminal."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

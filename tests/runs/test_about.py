@@ -1,7 +1,5 @@
 """What is said of a run: kept with it, shown with it, and found out quickly or not at all."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What an explanation quotes is read back whole."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.runs.claim_rows import quotes_in

@@ -1,7 +1,5 @@
 """What is stored with a run, and read of one that an older version stored."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A file is evaluated from Python, without the command line: what a listener is told, and how a run ends."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How many cases have a finding, counted as a sum of probabilities."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import hypot, sqrt
 

@@ -1,7 +1,5 @@
 """What was counted while a run was evaluated gives the numbers that its records give, and is never stale."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The interval of a mean of expected shares: which cases, which verdicts are right, and which texts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import hypot, sqrt
 

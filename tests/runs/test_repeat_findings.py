@@ -1,7 +1,5 @@
 """How far trials agree on the findings that are shown."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Sequence

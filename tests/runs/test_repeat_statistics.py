@@ -1,7 +1,5 @@
 """The smallest difference: found again by simulating versions of an application, a judge with noise, and a test."""
 
-from __future__ import annotations
-
 from math import sqrt
 
 import numpy as np

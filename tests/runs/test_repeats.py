@@ -1,7 +1,5 @@
 """Repeatability: numbers worked out by hand, and what holds for any numbers."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A run in numbers: means, intervals, what is left out of them, and slices."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Where the tests of the store keep theirs: in a file, and on a server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

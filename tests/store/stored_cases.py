@@ -1,7 +1,5 @@
 """Cases, records and a judge for the tests of the store."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

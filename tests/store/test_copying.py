@@ -1,7 +1,5 @@
 """Runs go from one store to another as a whole or not at all, in either direction."""
 
-from __future__ import annotations
-
 import os
 import re
 import threading

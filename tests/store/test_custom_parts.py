@@ -1,7 +1,5 @@
 """Metrics of one's own in the store: what their scores rest on comes back, and is deleted with the texts."""
 
-from __future__ import annotations
-
 import pytest
 from stored_cases import answer, case, identity_of
 from test_forgetting import held

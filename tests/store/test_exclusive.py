@@ -1,7 +1,5 @@
 """What one process at a time does with a store, and runs that test sessions made."""
 
-from __future__ import annotations
-
 import pytest
 
 from places import Place

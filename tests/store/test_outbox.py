@@ -1,7 +1,5 @@
 """What became of scores that were sent: kept by run and destination, without a text, and gone with the run."""
 
-from __future__ import annotations
-
 from stored_cases import case, evaluated, identity_of
 
 from ragtriage.store import Store, open_store

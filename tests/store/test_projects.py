@@ -1,7 +1,5 @@
 """Whose a run is: `last` and `runs` mean a project's, numbers are everybody's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Several processes on one server: none gets in another's way, and nothing is lost or there twice."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from pathlib import Path

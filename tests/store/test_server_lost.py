@@ -1,7 +1,5 @@
 """A server that goes away, a connection that is cut, and a pooler in between: nothing is lost, and nothing is twice."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import socket

@@ -1,7 +1,5 @@
 """What each role of a server store may do and what it may not, on a real server; and what the owner alone may."""
 
-from __future__ import annotations
-
 from itertools import count
 from urllib.parse import quote
 

@@ -1,7 +1,5 @@
 """What stands on disk stays as it is, so that runs and answers that were kept before are read as they were."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from pathlib import Path

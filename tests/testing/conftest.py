@@ -1,7 +1,5 @@
 """Test sessions within the tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What sessions within the tests are made of: a few cases, a fake judge, and how the plugin is loaded."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from importlib.metadata import entry_points

@@ -1,7 +1,5 @@
 """A budget is that of a whole session, however many processes spend."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ragtriage import open_store

@@ -1,7 +1,5 @@
 """The plugin in whole test sessions: what is judged, how tests end, what is said."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

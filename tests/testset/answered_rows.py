@@ -1,7 +1,5 @@
 """Small sets of answered questions, written in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from ragtriage.testset.answered_rows import Row

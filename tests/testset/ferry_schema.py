@@ -1,7 +1,5 @@
 """The database of a ferry company: persons, places and things; keys both ways, to itself, over a bridge."""
 
-from __future__ import annotations
-
 from ragtriage.testset.generation.query_templates import QueryTemplate, enumerate_templates
 from ragtriage.testset.generation.schema import Column, ColumnType, ForeignKey, Schema, Table
 

@@ -1,7 +1,5 @@
 """Rows of answered questions: what is read, what is rejected and why."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """GRAMMAR's blame beside THELMA's."""
 
-from __future__ import annotations
-
 import pytest
 from answered_rows import answers, decided
 

@@ -1,7 +1,5 @@
 """Two clusters compared: difference, interval, p-value, balance."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Is the answer of a gap group in the corpus? In every form in which it is written, and with doubt shown as doubt."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which answers are right: the file's word, then the typed match, then the judge."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.core.errors import JudgeError

@@ -1,7 +1,5 @@
 """The fictitious consultancy: what is stated and what is a gap, by construction; and its application."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sqlite3

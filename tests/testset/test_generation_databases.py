@@ -1,7 +1,5 @@
 """SQLite, PostgreSQL and DuckDB alike: read only, limited, reflected, asked; odd values are just data."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Templates: enumerated in a fixed order, and SQL of anybody checked against the schema."""
 
-from __future__ import annotations
-
 import sqlite3
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How enumerated templates read where a column is a verb, a measure or a company's."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

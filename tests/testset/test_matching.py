@@ -1,7 +1,5 @@
 """The typed match: what can be told from the type of the true answer, and what it leaves open."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

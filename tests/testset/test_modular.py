@@ -1,7 +1,5 @@
 """Tags, accuracy, robustness and blame: by hand, by the paper's table 2, and by what must always hold."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Phrasings and query templates by a language model: what it writes is verified, and paid for once."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Phrasings by rule: every criterion on every shape, and how they read."""
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

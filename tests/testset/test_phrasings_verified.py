@@ -1,7 +1,5 @@
 """Phrasings that anybody wrote, held against their query template and their criterion."""
 
-from __future__ import annotations
-
 import pytest
 from ferry_schema import template
 

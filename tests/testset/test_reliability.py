@@ -1,7 +1,5 @@
 """A score read as a classifier of correctness, with the intervals of the paper's table 1."""
 
-from __future__ import annotations
-
 import pytest
 from answered_rows import decided
 

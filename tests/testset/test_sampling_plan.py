@@ -1,7 +1,5 @@
 """The sampling plan: balanced, within its shares, seeded, and honest about what it can't reach."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

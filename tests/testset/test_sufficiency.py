@@ -1,7 +1,5 @@
 """Contextual sufficiency: what is asked again, from which sources, and whom that blames."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Atomic claims from marks that are made by hand: each part stands by itself, and doubtful marks change nothing."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Short answers: the same number or date, however it is written."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.text.dates import WrittenDate, dates_agree, moments, placed_dates, written_dates

@@ -1,7 +1,5 @@
 """What rules alone know of refusals: some wordings, and no answer that is taken for one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

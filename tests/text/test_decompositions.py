@@ -1,7 +1,5 @@
 """Worked examples of every decomposition: a text and its components, as data."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a claim tells otherwise than a text that says nearly the same, and where nothing may be told."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.text.differences import differences, likely_place

@@ -1,7 +1,5 @@
 """A case's language is decided on its whole text."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage import Case, Source

@@ -1,7 +1,5 @@
 """Word lists and patterns as data: each can be read, and each is used."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """HTML is read as a page shows it, and spans are places in the HTML."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

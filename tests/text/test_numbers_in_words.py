@@ -1,7 +1,5 @@
 """Numbers of several words are read as figures."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

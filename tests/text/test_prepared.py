@@ -1,7 +1,5 @@
 """What of a response is judged, and where that stands in it: without thoughts, marks, JSON and words for no answer."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Tables are read with their header, however they are printed."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.judges.embedded.readings import read

@@ -1,7 +1,5 @@
 """A yes or no alone, and what it states of its question."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.text.short_answers import is_yes, stated

@@ -1,7 +1,5 @@
 """What holds for every text: spans, order, no lost word, no exception, time that grows with the text."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable

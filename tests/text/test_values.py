@@ -1,7 +1,5 @@
 """Values by type: what is read, and whether two of them say the same."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

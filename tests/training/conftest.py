@@ -1,7 +1,5 @@
 """The scripts of `training/` can be imported, as they import each other."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

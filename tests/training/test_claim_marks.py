@@ -1,7 +1,5 @@
 """Marked responses: the plain text is what stands between the marks, and the marks lie where they stood."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Agreement sets that are trained on: fold by fold, and only rows whose label is sure."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import random

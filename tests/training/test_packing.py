@@ -1,7 +1,5 @@
 """Readings as arrays: what is trained on is what the reader is given, and each label lies on the pieces it is about."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The rows that the embedded judge is trained on: well formed, and never on both sides of a split."""
 
-from __future__ import annotations
-
 import gzip
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Twins made by program: they differ in one detail, and only one of the two follows from its evidence."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import random

@@ -1,7 +1,5 @@
 """The exam: its cases are sound themselves, it can be passed and failed, and what it counts is right."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 

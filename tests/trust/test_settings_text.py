@@ -1,7 +1,5 @@
 """Settings are changed, and nothing else in their file."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One store with two runs for all tests that only look."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The columns of a run select what a plain filter and sort over its rows select."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any

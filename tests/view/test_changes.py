@@ -1,7 +1,5 @@
 """Runs that change while they are looked at, other places, and how the viewer is started."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

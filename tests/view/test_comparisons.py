@@ -1,7 +1,5 @@
 """Comparisons in the viewer: as a whole, as a list of pairs, and a pair with both sides."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What every address of the viewer answers."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

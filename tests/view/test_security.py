@@ -1,7 +1,5 @@
 """Who may read and write."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from urllib.parse import quote, urlsplit

@@ -1,7 +1,5 @@
 """Labelling in the browser: blind, into the terminal's file, and only from the viewer's own pages."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,7 +1,5 @@
 """What the viewer shows to a database role that may not read texts; and one case's file without texts."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Runs to be looked at, and a browser's requests without a browser."""
 
-from __future__ import annotations
-
 import random
 import re
 import time

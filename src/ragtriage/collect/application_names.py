@@ -1,7 +1,5 @@
 """An application as a user names it, and one at a URL made of that."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping

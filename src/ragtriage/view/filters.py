@@ -1,7 +1,5 @@
 """What a list's address says: which cases, in which order; and back."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The runs of a project over time: a table of runs and means, and a line for every metric."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 That is all there is where who looks may not read texts, and what a file without texts holds.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The runs that are being looked at: each read once in the background, and anew where it has changed."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import OrderedDict

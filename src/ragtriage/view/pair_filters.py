@@ -1,7 +1,5 @@
 """What the address of a list of pairs says: which pairs, in which order; and back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The pairs of a comparison as columns, so that any filter in any order is a few array operations."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

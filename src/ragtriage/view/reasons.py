@@ -1,7 +1,5 @@
 """Why a score is what it is: which components counted, which didn't, and how likely each speaks for the answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ragtriage.core.case import Record

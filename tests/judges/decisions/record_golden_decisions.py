@@ -5,8 +5,6 @@ own, and fixed answers with the verdicts that are read from them. What changed i
 `ragtriage.judges.decisions.judge` was raised, so that stored answers are asked again.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

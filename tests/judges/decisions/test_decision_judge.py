@@ -1,7 +1,5 @@
 """The judge that asks a decision model: what it sends, what it reads, and what it does where a server takes less."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Mapping

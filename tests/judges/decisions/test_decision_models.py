@@ -1,7 +1,5 @@
 """Names of decision models: what they mean, which are refused, and where a key goes."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.core.errors import ConfigError

@@ -1,7 +1,5 @@
 """The judge against real decision servers on this machine: each of jevcompat's 47 faults, and dev-double's limits."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A request to a decision model, and what is read from its answers, change only together with a version."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """One embedded judge for all tests that only ask it: its models are loaded once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -6,8 +6,6 @@ An answer that changed is only written to `golden_verdicts.jsonl` if the version
 another way, because a pattern was rewritten to match the same, a constant was split or added, or nothing reads it.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

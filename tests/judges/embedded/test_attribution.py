@@ -1,7 +1,5 @@
 """Phrases about the sources are taken off a claim, and nothing else is."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.judges.embedded.claimed_text import without_attribution

@@ -1,7 +1,5 @@
 """Dates that a response works out from those of its evidence and query."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

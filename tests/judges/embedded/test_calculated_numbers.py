@@ -1,7 +1,5 @@
 """The results of calculations that a response writes out."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

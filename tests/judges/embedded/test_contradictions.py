@@ -1,7 +1,5 @@
 """What contradicts a claim in one detail, and what doesn't."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.judges.embedded.contradictions import contradicting_sentence

@@ -1,7 +1,5 @@
 """What counts as a plain denial of a claim, and what doesn't."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage import Case, Source, Verdicts, evaluate_sync

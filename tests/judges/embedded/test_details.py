@@ -3,8 +3,6 @@
 A fourth of the cases is asked; `python bench/details.py` asks all.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The embedded judge: each question once, the same answer whatever surrounds it, and plain cases right."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import random

@@ -1,7 +1,5 @@
 """What the reader is given to read for a question, and how that is weighed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """An answer of the embedded judge changes only together with the version of its kind."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, get_args

@@ -4,8 +4,6 @@ Asked are every sixth case, and those that were blamed when all were: one more m
 `python bench/healthy.py` asks all.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The gatherer, which must never leave a question lying."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

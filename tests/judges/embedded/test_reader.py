@@ -1,7 +1,5 @@
 """The reader: what it says of a pair depends on that pair alone, whatever its length, and its marks lie in the text."""
 
-from __future__ import annotations
-
 import random
 import threading
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Refusals and remarks in many wordings: most are known for what they are, and few answers are taken for one."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator, Sequence

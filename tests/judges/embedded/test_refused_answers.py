@@ -1,7 +1,5 @@
 """Refusals beside other answers, by the embedded judge."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

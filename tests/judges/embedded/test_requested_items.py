@@ -1,7 +1,5 @@
 """Claims that are needed for what the query asks for."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.judges.embedded.claimed_text import is_item, is_open_ended, is_step

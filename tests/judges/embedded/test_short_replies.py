@@ -1,7 +1,5 @@
 """Short replies: "In 1912." answers a question without a word of it."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

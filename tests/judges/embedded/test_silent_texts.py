@@ -1,7 +1,5 @@
 """Texts that name what is asked about and state nothing answer nothing; terse ones that state it do."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Values of a claim that the evidence writes otherwise, or tells otherwise; rows of tables; results of queries."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

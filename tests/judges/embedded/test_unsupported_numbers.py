@@ -1,7 +1,5 @@
 """Numbers of a claim that nothing accounts for."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """From a probability to a verdict, with its reason."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.core import questions as ask

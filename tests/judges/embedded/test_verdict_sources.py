@@ -1,7 +1,5 @@
 """A table, constant, pattern or model file that verdicts follow from changes only together with a version."""
 
-from __future__ import annotations
-
 import inspect
 import re
 

@@ -1,7 +1,5 @@
 """Our word pieces are those of the reference library."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -4,8 +4,6 @@ Each source has a name and what it says: its value if that is short, else a dige
 table, and the names of files and constants say nothing.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib

@@ -1,7 +1,5 @@
 """The judge with a hub model, without torch: ONNX folders, names, settings, cascade, jury, cache, errors."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What a hub model reads of a question: all of the sources, in an order of their own, beside the whole claim."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tiny hub models with ONNX: a bag of word vectors with labels, with the inputs and outputs of exported models."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

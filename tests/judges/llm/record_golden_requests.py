@@ -6,8 +6,6 @@ letters. A request or an answer that changed is only written if the version of o
 `ragtriage.judges.llm.kinds`, or that of letters in `ragtriage.judges.llm.letters`.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Similarity by a provider's embeddings: few requests, each text once, the right neighbour, and no text lost."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Sequence

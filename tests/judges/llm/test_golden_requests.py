@@ -1,7 +1,5 @@
 """A request to a language model, and what is read from its reply, change only together with a version."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

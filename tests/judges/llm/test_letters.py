@@ -1,7 +1,5 @@
 """Verdicts as letters: what is asked and what is read, with probabilities and without, in lists and singly."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """The quick client says the same as OpenAI's own, whatever a server answers."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The paper's protocol: one module a request, few-shot examples, replies between tags."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Prices are the user's own, or those of the list that comes with pydantic-ai, or not known."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

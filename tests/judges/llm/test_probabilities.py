@@ -1,7 +1,5 @@
 """The probabilities of letters are read from those of tokens, at the letter's place."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A model's name is understood or refused before anything is asked, and a refusal says what to do."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import subprocess

@@ -1,7 +1,5 @@
 """Lines of a reply are read where they can be read in one way only."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

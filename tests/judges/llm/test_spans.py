@@ -1,7 +1,5 @@
 """Requests leave spans with the user's own tracer provider, and no text in them."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

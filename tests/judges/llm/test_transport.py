@@ -1,7 +1,5 @@
 """Prompts go to servers and replies come back; what goes wrong on the way has one of four names."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

@@ -1,7 +1,5 @@
 """The file that most tests of traces write."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 lines(span("1", kind="CHAIN", input="How deep is it?", output="Two metres."), span("2", "1", kind="RETRIEVER", …))
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What wasn't recorded is never empty, and is told with the switch that records it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

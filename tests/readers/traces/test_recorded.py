@@ -3,8 +3,6 @@
 The scripts that recorded them are in `bench/traces`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What was said before a question: in its own messages, or in earlier traces of its conversation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Several files, tables, lines that are torn and files that are packed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Traces → cases: what is taken for what, and everything that can be wrong with a file of traces."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

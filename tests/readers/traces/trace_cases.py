@@ -1,7 +1,5 @@
 """A usual trace, and the cases of a file of traces, for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

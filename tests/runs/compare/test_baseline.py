@@ -1,7 +1,5 @@
 """A baseline file and the run that it was made from are compared alike; a broken file is told with its line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Two sides compared as values: pairs, what changed, verdicts, gates and every edge of them."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Sequence

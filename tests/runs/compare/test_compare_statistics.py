@@ -1,7 +1,5 @@
 """The statistics of a comparison: numbers that were worked out apart, and what must hold of any data."""
 
-from __future__ import annotations
-
 import json
 import math
 from itertools import product

@@ -1,7 +1,5 @@
 """Expected numbers of cases on two sides: their difference with its interval, and the gates on them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Responses cut where their citation marks stand: a table of texts, and what holds for every text."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

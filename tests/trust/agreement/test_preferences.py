@@ -1,7 +1,5 @@
 """Pair scores: which metric counts, at which value, and what becomes of pairs that can't be scored."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

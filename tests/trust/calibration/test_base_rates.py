@@ -1,7 +1,5 @@
 """Base rates learnt from labels: from a run to the settings and back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Curves fitted to labels of judges whose miscalibration is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

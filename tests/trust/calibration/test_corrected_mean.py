@@ -1,7 +1,5 @@
 """Corrected means: against the published package, against what must be so, and by simulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

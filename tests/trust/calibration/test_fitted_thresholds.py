@@ -1,7 +1,5 @@
 """Thresholds and bands: found where the labels put them, and not where there is nothing to find."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A judge's reliability curve by labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

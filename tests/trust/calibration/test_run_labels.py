@@ -1,7 +1,5 @@
 """Labels joined with a run: which are used, which aren't and why, and what a label is about."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What labels say of verdicts without calibrated chances, from a run to the settings and back."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of labels: what is written is read back, the last word counts, and a broken line costs itself only."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

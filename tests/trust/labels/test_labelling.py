@@ -1,7 +1,5 @@
 """Labelling: what is drawn, what is shown, what is kept, and what both say at the end."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

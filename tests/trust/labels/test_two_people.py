@@ -1,7 +1,5 @@
 """Two people's labels of the same items."""
 
-from __future__ import annotations
-
 import pytest
 
 from ragtriage.trust.agreement import people_agreement

@@ -1,7 +1,5 @@
 """Which version of a pair scores higher, and how sure that is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

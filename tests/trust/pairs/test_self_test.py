@@ -1,7 +1,5 @@
 """The self-test put together: what says less than the rest stands apart."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """Worse versions of cases, made by rules: what is changed, and what had better be left alone."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Sequence
