@@ -6,7 +6,7 @@ WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 # The tests start many interpreters, which would compile the whole package each.
 test test-real: export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test test-real test-frameworks test-frameworks-lowest test-frameworks-newest check clean
+.PHONY: demo test test-real test-frameworks test-frameworks-lowest test-frameworks-newest check wheel clean
 
 demo: .venv/installed
 	@$(BIN)/ragtriage demo
@@ -32,8 +32,18 @@ check: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# What a release is: one wheel, which passes the demo in an empty environment, away from this folder.
+wheel: .venv/bin/python
+	rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(PYTHON) -m venv --clear dist/empty
+	dist/empty/bin/python -m pip install --quiet dist/ragtriage-*.whl
+	cd dist/empty && bin/ragtriage demo
+	rm -rf dist/empty
+	@ls -l dist
+
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12 …"; exit 1; }

@@ -85,7 +85,7 @@ _HOMES = {
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [  # written out, so that type checkers and readers see it; a test compares it with what can be imported
     "METRICS",
     "RULES",

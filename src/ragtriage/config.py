@@ -51,7 +51,7 @@ class Settings:
         default=(),
     )
     judge: tuple[str, ...] = setting(
-        "embedded, embedded+reader:NAME or provider:model; repeatable for a jury", default=(EMBEDDED,)
+        "embedded, embedded+reader:FOLDER or provider:model; repeatable for a jury", default=(EMBEDDED,)
     )
     """In a file one needs no list."""
     decide: str | None = setting(

@@ -107,7 +107,7 @@ class JudgeConfig:
     """Who judges, and how."""
 
     names: tuple[str, ...] = (EMBEDDED,)
-    """`embedded`, `embedded+reader:NAME` or `provider:model`, each once, with `+decide:` and a decider behind it."""
+    """`embedded`, `embedded+reader:FOLDER` or `provider:model`, each once, with `+decide:` and a decider behind it."""
     jury: Literal["majority"] | None = None
     """How several judges come to a verdict."""
     cascade: str | None = None
