@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import sys
+import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import typer
 
@@ -74,6 +76,24 @@ def print_json(value: Any, *, indent: int | None = None) -> None:
 def tell(*lines: str) -> None:
     """Lines on standard error."""
     sys.stderr.write("".join(f"{line}\n" for line in lines))
+
+
+def say(*lines: str) -> None:
+    """Lines of words on standard output, which a terminal shows without a word cut at its edge."""
+    sys.stdout.write("".join(f"{line}\n" for line in fitted(lines, sys.stdout)))
+
+
+def fitted(lines: Iterable[str], stream: TextIO) -> Iterator[str]:
+    """Lines as a terminal has room for them, what goes on indented by two more; as they are where there is none."""
+    width = shutil.get_terminal_size().columns if stream.isatty() else None
+    for line in lines:
+        further = " " * (len(line) - len(line.lstrip()) + 2)
+        if width is None or len(line) <= width:
+            yield line
+        else:
+            yield from textwrap.wrap(
+                line, width, subsequent_indent=further, break_long_words=False, break_on_hyphens=False
+            )
 
 
 def refuse_unasked(command: str, *, yes: bool, dry_run: bool) -> None:

@@ -39,14 +39,15 @@ def _compare(store: str | None, report: Path | None) -> None:
     console.print()
     console.print(f"Of {faults} known faults, the judge named {named}; of {sound} sound cases, it blamed {blamed}.")
     for title, some in (
-        ("Missed", [m for m in marked if m.known.fault != "none" and not m.right]),
-        ("Blamed, though sound", [m for m in marked if m.known.fault == "none" and not m.right]),
+        ("Missed", [m for m in marked if not m.known.sound and not m.right]),
+        ("Blamed, though sound", [m for m in marked if m.known.sound and not m.right]),
     ):
         if some:
             console.print(f"{title}:")
         for m in some:
             instead = f" (found: {', '.join(m.rules)})" if m.rules else ""
-            console.print(f"  {m.known.id}  {m.known.fault}: {m.known.note}{instead}", markup=False, highlight=False)
+            fault = "" if m.known.sound else f"{m.known.fault}: "
+            console.print(f"  {m.known.id}  {fault}{m.known.note}{instead}", markup=False, highlight=False)
     console.print()
     if written:
         console.print(f"The report: {written}", markup=False, highlight=False, soft_wrap=True)

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from ragtriage.cli.console import tell
+from ragtriage.cli.console import fitted, tell
 from ragtriage.cli.flags import parse_names, parse_pairs
 from ragtriage.config import Settings
 from ragtriage.core.display import about, plural
@@ -222,7 +222,7 @@ def _is_pipe(file: str) -> bool:
 
 def print_columns(cases: CaseFile) -> None:
     """What was found in the file."""
-    tell(f"{cases.name} ({cases.format})", *(f"  {line}" for line in cases.describe()))
+    tell(f"{cases.name} ({cases.format})", *fitted((f"  {line}" for line in cases.describe()), sys.stderr))
 
 
 def print_rejected(rejected: Sequence[object], total: int, *, count: int | None = None, what: str = "rows") -> None:

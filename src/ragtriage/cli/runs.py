@@ -1,11 +1,10 @@
 """`ragtriage runs`: list the stored runs, and say what they are."""
 
-import sys
 from dataclasses import asdict
 
 import typer  # read when the command is made
 
-from ragtriage.cli.console import print_json, tell
+from ragtriage.cli.console import print_json, say, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.opened_stores import open_named_store
 from ragtriage.core.display import dollars, one_line, plural
@@ -39,10 +38,10 @@ def list_runs(
         print_json([_run_as_json(info, means[info.number]) for info in listed])
         return
     for info in listed:
-        note = f"      note: {one_line(info.about.note, 500)}\n" if info.about.note else ""
-        sys.stdout.write(f"{_run_line(info)}\n{note}      {_means(info, means[info.number])}\n")
+        say(_run_line(info), *([f"      note: {one_line(info.about.note, 500)}"] if info.about.note else []))
+        say(f"      {_means(info, means[info.number])}")
     if older := len(found) - len(listed):
-        sys.stdout.write(f"{plural(older, 'older run')} left out: --most {len(found)}\n")
+        say(f"{plural(older, 'older run')} left out: --most {len(found)}")
 
 
 def _run_line(info: RunInfo) -> str:
@@ -93,4 +92,4 @@ def _say(run: str, what: str, text: str, store: str | None, project: str | None)
         infos = [one.info for one in trials_of(there, there.run(run))]
         for info in infos:
             there.add_to_configuration(info.number, ABOUT, {**asdict(info.about), what: text})
-    sys.stdout.write(f"{what} of run {infos[0].number}: {one_line(text, 500)}\n")
+    say(f"{what} of run {infos[0].number}: {one_line(text, 500)}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import typer  # read when the command is made
 
-from ragtriage.cli.console import exit_if, print_json, show, tell
+from ragtriage.cli.console import exit_if, print_json, say, show, tell
 from ragtriage.cli.evaluation_flags import requested_metrics
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import CaseFlags, joined, print_columns, print_counts, rereadable
@@ -179,10 +179,10 @@ def list_windows(
     several = len(last) > 1
     for one in shown:
         watch = f"{one.watch}  " if several else ""
-        sys.stdout.write(f"{watch}{window_line(one, infos[one.run], means[one.run], previous.get(one.run))}\n")
+        say(*f"{watch}{window_line(one, infos[one.run], means[one.run], previous.get(one.run))}".splitlines())
     if older := len(found) - len(shown):
-        sys.stdout.write(f"{plural(older, 'older window')} left out: --most {len(found)}\n")
-    sys.stdout.write("".join(f"{line}\n" for line in alarm_lines(alarms)))
+        say(f"{plural(older, 'older window')} left out: --most {len(found)}")
+    say(*alarm_lines(alarms))
 
 
 @command("windows ack")
@@ -190,4 +190,4 @@ def ack(number: int, *, store: str | None = None, project: str | None = None) ->
     """Close an alarm that somebody has looked at; its detector starts anew."""
     with open_named_store(store, project) as there:
         alarm = close_alarm(there, number)
-    sys.stdout.write(f"closed: alarm {alarm_line(alarm)}\n")
+    say(f"closed: alarm {alarm_line(alarm)}")

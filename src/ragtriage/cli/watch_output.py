@@ -1,13 +1,12 @@
 """What `ragtriage watch` and `ragtriage windows` print: windows, detectors and alarms, in lines or as JSON."""
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from typing import Any
 
-from ragtriage.cli.console import progress, tell
+from ragtriage.cli.console import progress, say, tell
 from ragtriage.cli.judge import graceful_ctrl_c, spending
 from ragtriage.cli.results import program_name
 from ragtriage.core.display import listed, one_line, plural
@@ -74,7 +73,7 @@ def _traffic(traffic: Traffic) -> Iterator[str]:
 
 def _begun(watch: Watch, per_day: float | None) -> Iterator[str]:
     apart = f"{watch.criteria.apart:,} judged cases"
-    if per_day:
+    if per_day and watch.criteria.apart / per_day >= 1:  # else what is replayed is no traffic to reckon with
         days = _days(watch.criteria.apart / per_day)
         yield f"{apart}, which pass on average before a false alarm, are {days} of such traffic"
     yield from detector_lines(watch)
@@ -120,7 +119,7 @@ def alarm_line(alarm: Alarm) -> str:
 
 
 def window_line(row: WindowRow, info: RunInfo, means: Mapping[str, float], before: WindowRow | None = None) -> str:
-    """One window in a line: when, how many cases, its means, and where a version of the application changed."""
+    """One window in two lines: when, how many cases, its means, and where a version of the application changed."""
     few = row.drawn < FEW
     told = " · ".join(f"{full_title(name)} {two_places(means[name])}" for name in info.metrics if name in means)
     failed = f", {info.failed} failed" if info.failed else ""
@@ -131,7 +130,7 @@ def window_line(row: WindowRow, info: RunInfo, means: Mapping[str, float], befor
     versions = [*known, *(one for one in row.versions if one not in known)]
     changed = f"  version {' → '.join(one_line(one, 40) for one in versions)}" if len(versions) > 1 else ""
     shown = (told or "no mean") if row.drawn else "no mean"
-    return f"{row.run:>4}  {span_of(row)}  {counts}{'  few' if few else ''}{changed}\n      {shown}"
+    return f"{row.run:>4}  {span_of(row)}  {counts}{'  too few to tell' if few else ''}{changed}\n      {shown}"
 
 
 def span_of(row: WindowRow) -> str:
@@ -162,14 +161,14 @@ def print_watch(result: WatchResult, means: Mapping[int, Mapping[str, float]]) -
     before: WindowRow | None = None
     lines = []
     for one in result.windows:
-        lines.append(window_line(one.row, one.info, means[one.row.run], before))
+        lines += window_line(one.row, one.info, means[one.row.run], before).splitlines()
         before = one.row
     known = [one for one in result.windows if one.before]
     if known:
         lines.append(f"{plural(len(known), 'window')} of these {'was' if len(known) == 1 else 'were'} judged before")
     lines += detector_lines(result.watch)
     lines += alarm_lines(result.alarms)
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    say(*lines)
 
 
 def alarm_lines(alarms: Sequence[Alarm]) -> Iterator[str]:

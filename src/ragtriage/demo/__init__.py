@@ -28,6 +28,11 @@ class KnownFault:
     note: str
     """What is wrong, and where."""
 
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.fault == "none"
+
 
 @dataclass(frozen=True, slots=True)
 class CheckedCase:
@@ -42,7 +47,7 @@ class CheckedCase:
     @property
     def right(self) -> bool:
         """The known fault was named; a sound case wasn't blamed."""
-        if self.known.fault == "none":
+        if self.known.sound:
             return not self.blamed or bool(set(self.rules) & set(self.known.also))
         return self.known.fault in self.rules
 
@@ -66,6 +71,6 @@ def check_cases(
 
 def fault_counts(marked: Collection[CheckedCase]) -> tuple[int, int, int, int]:
     """(faults named, faults there are, sound cases that were blamed, sound cases there are)."""
-    sound = [m for m in marked if m.known.fault == "none"]
-    faulty = [m for m in marked if m.known.fault != "none"]
+    sound = [m for m in marked if m.known.sound]
+    faulty = [m for m in marked if not m.known.sound]
     return sum(m.right for m in faulty), len(faulty), sum(not m.right for m in sound), len(sound)

@@ -356,6 +356,8 @@ class CaseFile:
             ]
         else:
             lines += self.traces.lines()
+        if self.traces is None and "id" not in self.mapping and "response" in self.mapping:
+            lines.append("id: made from what each row holds, since no field is read as one (--map id=COLUMN)")
         names = [one_line(tag, 60) for tag in self.tags]
         more = f" and {len(names) - 40} more" if len(names) > 40 else ""
         lines.append(f"tags: {', '.join(names[:40])}{more}" if names else "tags: none")

@@ -115,7 +115,7 @@ def metric_blocks(found: Comparison) -> Iterator[DocumentBlock]:
             *number_columns("base", "new", "diff"),
             DocumentColumn(INTERVAL, gives_way=2, name=INTERVAL),
             DocumentColumn("p"),
-            DocumentColumn("sees", "right", gives_way=3, name="sees (the smallest difference these pairs show)"),
+            DocumentColumn("sees", "right", gives_way=3, name="sees"),
         )
         yield table(columns, map(_metric, rows))
     if same := [_title(row) for row in found.metrics if row.verdict == "not touched"]:
@@ -127,6 +127,7 @@ def metric_blocks(found: Comparison) -> Iterator[DocumentBlock]:
             yield note(f"  {_title(row)}: {row.verdict}: {row.why}{means}")
     if rows:
         yield note(family_text(found))
+        yield note("sees: the smallest difference that these pairs would show")
     for row in found.metrics:
         yield from _beside(row)
 
