@@ -6,7 +6,6 @@ import pytest
 
 from examples import examples
 from ragtriage.text.claims import split_claims
-from ragtriage.text.declines import declines
 from ragtriage.text.questions import split_questions
 from ragtriage.text.sentences import split_facts, split_sentences
 
@@ -35,12 +34,3 @@ def test_claims_and_remarks(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("row", examples("remarks"))
 def test_remarks(row: dict[str, Any]) -> None:
     assert all(c.remark for c in split_claims(row["text"])) is row["remark"]
-
-
-@pytest.mark.parametrize("row", examples("declines"))
-def test_declines(row: dict[str, Any]) -> None:
-    verdict = declines(row["query"], row["response"])
-    assert verdict.value == row["value"]
-    assert verdict.score is not None
-    assert (verdict.score > 0.5) is (verdict.value == "yes")
-    assert verdict.explanation
