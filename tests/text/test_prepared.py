@@ -77,9 +77,7 @@ def test_json_is_read_field_by_field(row: dict[str, Any]) -> None:
 def test_places_are_those_of_the_response(row: dict[str, Any]) -> None:
     found = prepared(case(row["response"]))
     spans = [found.placed(c).span or (0, 0) for c in split_claims(found.text)]
-    assert [
-        row["response"][slice(*span)][: len(quote)] for span, quote in zip(spans, row["quotes"], strict=True)
-    ] == row["quotes"]
+    assert [row["response"][slice(*span)] for span in spans] == row["quotes"]
     assert spans == sorted(spans)
 
 
