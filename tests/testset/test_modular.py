@@ -1,12 +1,14 @@
 """Tags, accuracy, robustness and blame: by hand, by the paper's table 2, and by what must always hold."""
 
 import random
+from typing import Any
 
 import pytest
 from answered_rows import answers, decided, scored
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.failure_analysis import tag_rows
 from ragtriage.testset.scoring import METRICS, GrammarMetric
@@ -116,28 +118,15 @@ def test_only_errors_of_the_model_leave_nothing_where_they_are_dropped() -> None
     assert "errors of the language model" in found.undefined["robustness_without_lm_errors"]
 
 
-@pytest.mark.parametrize(
-    ("rule", "lines"),
-    [
-        ("one document", ["g a + d1", "g a + d2", "g a -LM d2", "g a -retrieval d3"]),
-        ("shared documents", ["g a + d1,d2,d3", "g a + d2,d3,d4", "g a -LM d3,d5,d2", "g a -retrieval d3,d1,d4"]),
-        ("shared documents", ["g a + d1,d2", "g a + d3,d4", "g a -unknown d1,d2"]),
-        ("shared documents", ["g a + d1", "g a -LM d1,d2"]),
-        ("relevant ids", ["g a + d1,d7 d7", "g a -LM d9,d7 d7", "g a -retrieval d1,d2 d7"]),
-        ("relevant ids", ["g a + d1,d7 d7,d1", "g a -retrieval d7,d2 d7,d1"]),
-        ("one document", ["g a + d1 d7", "g a -LM d1 d7"]),
-        ("one document", ["g a + d1", "g a -unknown"]),
-        ("one document", ["g a +", "g a -unknown d1"]),
-    ],
-)
-def test_the_context_comparison_by_its_three_rules(rule: str, lines: list[str]) -> None:
-    expected = {i: line.split()[2][1:] for i, line in enumerate(lines) if line.split()[2].startswith("-")}
-    rows = answers(*(line.replace(f"-{expected.get(i)}", "-") for i, line in enumerate(lines)))
+@pytest.mark.parametrize("row", examples("context_comparison"))
+def test_the_context_comparison_by_its_three_rules(row: dict[str, Any]) -> None:
+    expected = {i: line.split()[2][1:] for i, line in enumerate(row["lines"]) if line.split()[2].startswith("-")}
+    rows = answers(*(line.replace(f"-{expected.get(i)}", "-") for i, line in enumerate(row["lines"])))
 
     tagged = tag_rows(*decided(rows))
 
     assert {i: one.blame for i, one in enumerate(tagged) if one.blame} == expected
-    assert {one.rule for one in tagged if one.blame} == {rule}
+    assert {one.rule for one in tagged if one.blame} == {row["rule"]}
 
 
 def cluster(name: str, rows: int, known: int, right: int, with_lm: int) -> list[Row]:
