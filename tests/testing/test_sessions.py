@@ -327,7 +327,7 @@ def test_workers_share_one_judging_and_a_crashed_one_is_named(session: Session, 
             flag.touch()
             os.kill(os.getpid(), signal.SIGKILL)
     """
-    ended = session(lines, "-n", "2", apart=True)
+    ended = session(lines, "-n", "2")
 
     ended.assert_outcomes(passed=7, failed=1)
     ended.stdout.fnmatch_lines(["answers.jsonl: 7 cases *", "worker gw? crashed: *"])
