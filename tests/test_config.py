@@ -9,8 +9,12 @@ from ragtriage import RULES, ConfigError
 from ragtriage.cli.evaluation_flags import evaluation_config
 from ragtriage.cli.judge import JudgeFlags
 from ragtriage.config import SETTINGS, Settings, find_settings, judge_config, named_numbers, read_settings
+from ragtriage.diagnosis.rules import COSTS, Costs
+from ragtriage.judges.decision_thresholds import BASE_RATES, check_base_rates
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.runs.evaluation_config import to_stored
+from ragtriage.runs.selection import RowSelection
 
 RULE = """
 [[rules]]
@@ -241,13 +245,53 @@ def test_a_flag_that_names_no_metric_is_refused(given: str) -> None:
         evaluation_config(find_settings(Path("/nonexistent")), given)
 
 
-def test_a_variant_may_have_a_threshold() -> None:
+def test_flags_become_numbers_and_a_variant_may_have_a_threshold() -> None:
+    found = named_numbers(["groundedness=0.8", " source_precision = 1"], "--threshold")
+    assert found == {"groundedness": 0.8, "source_precision": 1.0}
     name = "retrieval_recall(k=5)"
     assert named_numbers([f"{name}=0.75"], "--threshold", ()) == {name: 0.75}
 
 
-def test_flags_become_numbers() -> None:
-    assert named_numbers(["groundedness=0.8", " source_precision = 1"], "--threshold") == {
-        "groundedness": 0.8,
-        "source_precision": 1.0,
-    }
+CHANCES = """
+matching = "binary"
+[base_rates]
+supported = 0.9
+[costs]
+blame = 4
+miss = 0.5
+"""
+
+
+def test_settings_about_chances_are_read_and_reach_the_judge_and_the_diagnosis(tmp_path: Path) -> None:
+    settings = read_settings(written(tmp_path, CHANCES))
+
+    assert (Settings().matching, Settings().base_rates, Settings().costs) == ("soft", {}, COSTS)
+    assert (settings.matching, settings.base_rates, settings.costs) == ("binary", {"supported": 0.9}, Costs(4, 0.5))
+    config = choice(settings)
+    assert (config.matching, config.base_rates) == ("binary", {"supported": 0.9})
+    assert evaluation_config(settings, None).costs == Costs(4, 0.5)
+
+
+def test_one_of_the_two_costs_is_enough(tmp_path: Path) -> None:
+    assert read_settings(written(tmp_path, "[costs]\nmiss = 2")).costs == Costs(COSTS.blame, 2)
+
+
+def test_flags_about_chances_come_before_the_file(tmp_path: Path) -> None:
+    settings = read_settings(written(tmp_path, CHANCES))
+
+    config = choice(settings, matching="soft", base_rate=["answered=0.5", "supported = 0.8"])
+
+    assert (config.matching, config.base_rates) == ("soft", {"supported": 0.8, "answered": 0.5})
+    assert choice(settings, base_rate=["answered=0.5"]).base_rates == {"supported": 0.9, "answered": 0.5}
+
+
+def test_costs_are_stored_with_a_run_where_they_are_not_the_default(tmp_path: Path) -> None:
+    own = evaluation_config(read_settings(written(tmp_path, CHANCES)), None)
+
+    assert to_stored(own, RowSelection(), {})["costs"] == {"blame": 4, "miss": 0.5}
+    assert "costs" not in to_stored(evaluation_config(Settings(), None), RowSelection(), {})
+
+
+def test_rates_of_the_kinds_that_are_calibrated_may_be_given() -> None:
+    assert [*BASE_RATES] == ["supported", "answered"]
+    check_base_rates({**BASE_RATES, "supported": 1e-9}, "here")

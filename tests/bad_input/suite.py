@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 from pydantic import TypeAdapter
 
+from examples import rows_of
 from in_process import Said, plain_environment, said_by
 from prepared_folders import PREPARED
 
@@ -104,9 +105,9 @@ def entries() -> dict[str, Entry]:
     found: dict[str, Entry] = {}
     shape = TypeAdapter(Entry)
     for table in sorted(HERE.glob("*.jsonl")):
-        for number, line in enumerate(table.read_text(encoding="utf-8").splitlines(), 1):
+        for number, row in enumerate(rows_of(table), 1):
             try:
-                entry = shape.validate_json(line)
+                entry = shape.validate_python(row)
             except ValueError as error:
                 raise ValueError(f"{table.name}, line {number}: {error}") from None
             key = f"{table.stem}: {entry.name}"

@@ -1,6 +1,5 @@
 """The docs can't rot: everything public has its place in them, every block runs, every link leads somewhere."""
 
-import json
 import os
 import re
 import runpy
@@ -9,7 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -20,6 +19,7 @@ import pytest
 import quickstart_output
 
 import ragtriage
+from examples import rows_of
 from ragtriage.cli import COMMANDS, app
 from ragtriage.cli.console import ExitCode
 from ragtriage.config import Settings, read_settings
@@ -107,6 +107,44 @@ def split_command(line: str) -> tuple[str, list[str]]:
     return " ".join(words[:size]), words[size:]
 
 
+def extras() -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return [*project["optional-dependencies"]]
+
+
+def undefined_reasons() -> set[str]:
+    worked = (ROOT / "tests" / "worked").glob("undefined*.jsonl")
+    return {why for path in worked for row in rows_of(path) for why in row["expected"].values() if isinstance(why, str)}
+
+
+NAMED: dict[str, tuple[str, str, Collection[str]]] = {
+    "groups of metrics": ("metrics.md", "`{}`", GROUPS),
+    "reasons for an undefined score": ("metrics.md", "{}", undefined_reasons()),
+    "kinds of findings": ("diagnosis.md", "**{}**", KINDS),
+    "extras, as headings": ("operations.md", "# {}\n", extras()),
+    "fields and their names": ("input.md", "`{}`", [name for names in ALIASES.values() for name in names]),
+    "shapes of other tools": ("input.md", "\n| {} |", [one.name for one in SHAPES if one.refused is None]),
+    "shapes that are refused": ("input.md", "{}", [one.name for one in SHAPES if one.refused is not None]),
+    "units and targets": ("own-metrics.md", "{}", [*get_args(Unit), *(one.split()[-1] for one in get_args(Target))]),
+}
+"""What → the page that names all of it, and how it stands there."""
+
+
+@pytest.mark.parametrize(("page", "form", "names"), NAMED.values(), ids=list(NAMED))
+def test_everything_of_a_kind_is_named(page: str, form: str, names: Collection[str]) -> None:
+    assert names
+    assert [name for name in names if form.format(name) not in text(page)] == []
+
+
+def test_every_setting_and_word_of_the_code_is_explained() -> None:
+    page, own = text("quickstart.md"), text("own-metrics.md")
+    words = [*KINDS, *get_args(Relation), "none", "undetermined"]
+
+    keys = [field.name for field in fields(Settings)]
+    assert [key for key in keys if not re.search(rf"^\| `\[*{key}\]*` \|", page, re.MULTILINE)] == []
+    assert [word for word in words if not re.search(rf"\b{word}\b", own)] == []
+
+
 @pytest.mark.parametrize("metric", METRICS, ids=lambda m: m.name)
 def test_every_metric_has_a_heading_with_its_title(metric: ragtriage.Metric) -> None:
     page = text("metrics.md")
@@ -119,10 +157,6 @@ def test_every_metric_has_a_heading_with_its_title(metric: ragtriage.Metric) -> 
     assert ("**lower is better**" in section) == (metric.better == "lower")
     assert metric.better == "higher" or "High: " in section
     assert (f"[`{metric.name}`](#{metric.name}) ↓ |" in page) == (metric.better == "lower")
-
-
-def test_every_group_of_metrics_is_named() -> None:
-    assert [name for name in GROUPS if f"`{name}`" not in text("metrics.md")] == []
 
 
 def test_thresholds_in_the_docs_are_the_defaults() -> None:
@@ -138,16 +172,6 @@ def test_the_table_of_the_exam_is_its_files() -> None:
     assert table == [[f"`{kind}`", str(faults[kind]), ", ".join(rules)] for kind, rules in naming_rules().items()]
 
 
-def test_every_reason_for_an_undefined_score_is_listed() -> None:
-    folder = ROOT / "tests" / "worked"
-    worked = [line for path in folder.glob("undefined*.jsonl") for line in path.read_text("utf-8").splitlines()]
-    expected = {value for line in worked for value in json.loads(line)["expected"].values()}
-    reasons = {value for value in expected if isinstance(value, str)}
-
-    assert reasons
-    assert [reason for reason in reasons if reason not in text("metrics.md")] == []
-
-
 def test_the_table_of_rules_is_the_rules() -> None:
     arrows = {"low": "↓", "high": "↑", "any": ""}
 
@@ -157,10 +181,6 @@ def test_the_table_of_rules_is_the_rules() -> None:
 
     expected = [[f"`{r.name}`", r.kind, pattern(r), r.reading, r.component, r.origin] for r in RULES]
     assert [row for row in rows(text("diagnosis.md")) if len(row) == 6][2:] == expected
-
-
-def test_every_kind_of_finding_is_explained() -> None:
-    assert [kind for kind in KINDS if f"**{kind}**" not in text("diagnosis.md")] == []
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *help_tables.commands()])
@@ -187,13 +207,6 @@ def test_every_exit_code_is_explained() -> None:
     codes = [code.value for code in ExitCode]
 
     assert [row[0] for row in rows(text("commands.md").split("## evaluate")[0])[2:]] == ["0", *map(str, sorted(codes))]
-
-
-def test_every_extra_has_a_heading() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    page = headings(text("operations.md"))
-
-    assert [extra for extra in project.get("optional-dependencies", {}) if extra not in page] == []
 
 
 def test_no_command_installs_from_a_package_index_that_has_no_such_package() -> None:
@@ -234,14 +247,6 @@ def test_numbers_in_the_docs_are_those_of_the_code() -> None:
     assert f"the limit is {WINDOW}, or twice" in operations
     assert f"{LENGTH} word pieces" in operations
     assert f"({RESAMPLES:,} resamples" in text("metrics.md")
-
-
-def test_every_setting_is_explained() -> None:
-    page = text("quickstart.md")
-
-    keys = [field.name for field in fields(Settings)]
-
-    assert [key for key in keys if not re.search(rf"^\| `\[*{key}\]*` \|", page, re.MULTILINE)] == []
 
 
 def test_every_setting_of_language_models_is_a_flag_or_is_explained() -> None:
@@ -304,27 +309,6 @@ def test_the_plan_in_the_docs_is_the_plan(
 
     assert quickstart_output.clean(capsys.readouterr().out) == shown.strip()
     assert f"$ ragtriage {quickstart_output.PLAN}\n" in page
-
-
-def test_every_field_and_its_names_are_listed() -> None:
-    page = text("input.md")
-
-    assert [name for names in ALIASES.values() for name in names if f"`{name}`" not in page] == []
-
-
-def test_every_shape_of_another_tool_is_listed() -> None:
-    page = (DOCS / "input.md").read_text(encoding="utf-8")
-    assert [shape.name for shape in SHAPES if shape.refused is None and f"\n| {shape.name} |" not in page] == []
-    assert [shape.name for shape in SHAPES if shape.refused is not None and shape.name not in page] == []
-
-
-def test_words_lists_the_vocabulary_of_the_code() -> None:
-    page = text("own-metrics.md")
-    words = [*KINDS, *get_args(Relation), "none", "undetermined"]
-
-    assert [word for word in words if not re.search(rf"\b{word}\b", page)] == []
-    assert [unit for unit in get_args(Unit) if unit not in page] == []
-    assert [target for target in get_args(Target) if target.split()[-1] not in page] == []
 
 
 def test_words_names_what_the_code_has() -> None:

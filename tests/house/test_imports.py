@@ -1,8 +1,10 @@
-"""The import graph: one direction, no cycle, and nothing heavy behind `import ragtriage`."""
+"""The import graph: one direction, no cycle, nothing heavy behind `import ragtriage`; and one meaning a name."""
 
 import ast
+import re
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -139,3 +141,17 @@ def test_modules_stay_small() -> None:
     sizes = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in MODULES.items()}
 
     assert {name: size for name, size in sizes.items() if size > 500} == {}
+
+
+TYPE = re.compile(r"^(?:class ([A-Z]\w+)|(?:    )?([A-Z]\w*[a-z]\w*)(?:: \w+)? = )", re.MULTILINE)
+"""A public class or alias of a module, also one that only a type checker sees."""
+
+
+def test_no_two_modules_define_public_types_of_one_name() -> None:
+    homes: dict[str, set[str]] = defaultdict(set)
+    for path in SRC.rglob("*.py"):
+        for class_name, alias in TYPE.findall(path.read_text(encoding="utf-8")):
+            homes[class_name or alias].add(str(path.relative_to(SRC)))
+
+    assert len(homes) > 500
+    assert {name: sorted(there) for name, there in homes.items() if len(there) > 1} == {}

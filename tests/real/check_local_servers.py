@@ -15,46 +15,24 @@ from typing import Any
 import pytest
 from local_servers import Server, installed, serving, write_tiny_model
 
+from examples import rows_of
 from ragtriage import Failure, Record, Verdict, open_store
 from ragtriage.core.verdicts import Verdicts
 from ragtriage.runs.run import RunInfo
 
-ROWS = (
-    {
-        "id": "pass",
-        "query": "What does the monthly pass cost, and where is it valid?",
-        "sources": ["The monthly pass costs 40 euros.", "It is valid on all trains and buses of the region."],
-        "response": "The pass costs 40 euros. It is valid on all trains and buses.",
-    },
-    {
-        "id": "dog",
-        "query": "Do dogs travel free?",
-        "sources": ["Dogs that fit into a bag travel free of charge. A larger dog needs a child's ticket."],
-        "response": "Small dogs do; a larger one needs a child's ticket.",
-    },
-    {
-        "id": "refund",
-        "query": "Can I return a ticket?",
-        "sources": ["Tickets are sold at the desk."],
-        "response": "Tickets can be returned at the desk until the day before.",
-    },
-)
+ROWS = rows_of(Path(__file__).parent / "rows.jsonl")
+VERDICT = {
+    "type": "object",
+    "properties": {"why": {"type": "string"}, "verdict": {"type": "string", "enum": ["yes", "no", "unknown"]}},
+    "required": ["why", "verdict"],
+    "additionalProperties": False,
+}
 SCHEMA = {
     "type": "object",
-    "properties": {
-        "claims": {"type": "array", "items": {"type": "string"}},
-        "q1": {"$ref": "#/$defs/V"},
-    },
+    "properties": {"claims": {"type": "array", "items": {"type": "string"}}, "q1": {"$ref": "#/$defs/V"}},
     "required": ["claims", "q1"],
     "additionalProperties": False,
-    "$defs": {
-        "V": {
-            "type": "object",
-            "properties": {"why": {"type": "string"}, "verdict": {"type": "string", "enum": ["yes", "no", "unknown"]}},
-            "required": ["why", "verdict"],
-            "additionalProperties": False,
-        }
-    },
+    "$defs": {"V": VERDICT},
 }
 ASKED: dict[str, Any] = {
     "model": "tiny",

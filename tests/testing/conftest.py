@@ -1,12 +1,13 @@
 """Test sessions within the tests."""
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from inner_sessions import CASES, JUDGE, PLUGIN, Session, write
 
 import ragtriage
-from ragtriage import open_store
+from ragtriage import EmbeddedJudge, open_store
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -20,6 +21,7 @@ def _loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
         getattr(ragtriage.testing, name)
     with open_store(tmp_path_factory.mktemp("store")) as store:
         store.runs()
+    EmbeddedJudge()
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Sessi
 
     def run(lines: str, *flags: str, apart: bool = False) -> pytest.RunResult:
         if lines:
-            pytester.makepyfile(test_of_answers=f"from ragtriage.testing import *\n{lines}")
+            pytester.makepyfile(test_of_answers=f"from ragtriage.testing import *\n{dedent(lines)}")
         arguments = [*PLUGIN, "-p", "no:cacheprovider", "-p", "no:randomly", *flags]
         return pytester.runpytest_subprocess(*arguments) if apart else pytester.runpytest_inprocess(*arguments)
 

@@ -1,6 +1,6 @@
-"""The plugin in whole test sessions: what is judged, how tests end, what is said."""
+"""The plugin in whole test sessions: what is judged, how tests end, what is said and spent."""
 
-import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 from inner_sessions import CASES, Session, asked, write
 
+from fake_decisions import Decider
 from in_process import said_by
 from ragtriage import NotStoredError, open_store
+from ragtriage.judges.budget import Ledger
+from ragtriage.runs.manifest import RunIdentity
+from ragtriage.store import Store
+from ragtriage.testing.judging import SessionBudget, spending_marks
+from servers import Server
 
 pytest_plugins = "pytester"
 
@@ -20,16 +26,13 @@ def test_it(case):
 """
 
 
-def test_every_case_is_a_test(session: Session) -> None:
+def test_every_case_is_a_test_and_a_failing_one_quotes_what_is_unsupported(
+    session: Session, pytester: pytest.Pytester
+) -> None:
     ended = session(GROUNDED, "-v")
 
     ended.assert_outcomes(passed=1, failed=1, skipped=1)
     ended.stdout.fnmatch_lines_random(["*test_it?q1? PASSED*", "*test_it?q2? FAILED*", "*test_it?q3? SKIPPED*"])
-
-
-def test_a_failing_test_quotes_what_is_unsupported_and_shows_no_code_of_ours(session: Session) -> None:
-    ended = session(GROUNDED, "-k", "q2")
-
     ended.stdout.fnmatch_lines(
         [
             "E * groundedness 0.50 is below 0.8*",
@@ -39,6 +42,38 @@ def test_a_failing_test_quotes_what_is_unsupported_and_shows_no_code_of_ours(ses
         ]
     )
     ended.stdout.no_fnmatch_line("*assertions.py:*")
+    kinds = {line.split()[0] for line in asked(pytester.path)}
+    assert kinds <= {"claims", "supported", "declines", "questions"}  # only the metric that tests name is computed
+
+
+def test_what_only_a_helper_names_is_judged_when_it_is_asked_for(session: Session) -> None:
+    lines = """
+    def helper(case, name):
+        return case.scores["response_query_" + name]
+
+    @cases("answers.jsonl", tags={"topic": "fees"})
+    def test_it(case):
+        assert_score(case, groundedness=0.5)
+        assert helper(case, "coverage") == 1
+        assert len(case.scores) == 2
+    """
+    session(lines).assert_outcomes(passed=1)
+
+
+def test_a_test_of_findings_needs_all_metrics_and_user_properties_hold_them(
+    session: Session, pytester: pytest.Pytester
+) -> None:
+    lines = """
+    @cases("answers.jsonl", tags={"topic": "fees"})
+    def test_it(case):
+        assert case.findings
+        assert len(case.record.outcomes) == 7
+    """
+    session(lines, "--junit-xml=out.xml").assert_outcomes(passed=1)
+
+    written = (pytester.path / "out.xml").read_text(encoding="utf-8")
+    assert '<property name="ragtriage.groundedness" value="0.5"' in written
+    assert re.search('<property name="ragtriage.findings" value="[^"]*unsupported_claims', written)
 
 
 def test_all_selected_cases_are_judged_in_one_batch_and_no_other(session: Session, pytester: pytest.Pytester) -> None:
@@ -56,28 +91,6 @@ def test_all_selected_cases_are_judged_in_one_batch_and_no_other(session: Sessio
     assert asked(pytester.path) == both
 
 
-def test_only_metrics_that_tests_name_are_computed(session: Session, pytester: pytest.Pytester) -> None:
-    session(GROUNDED)
-    assert {line.split()[0] for line in asked(pytester.path)} <= {"claims", "supported", "declines", "questions"}
-
-    ended = session('@cases("answers.jsonl")\ndef test_it(case):\n    assert len(case.record.outcomes) == 7\n')
-    ended.assert_outcomes(passed=3)
-
-
-def test_a_metric_that_only_a_helper_names_is_judged_when_it_is_asked_for(session: Session) -> None:
-    lines = """
-    def helper(case, name):
-        return case.scores["response_query_" + name]
-
-    @cases("answers.jsonl", tags={"topic": "fees"})
-    def test_it(case):
-        assert_score(case, groundedness=0.5)
-        assert helper(case, "coverage") == 1
-        assert len(case.scores) == 2
-    """
-    session(_flat(lines)).assert_outcomes(passed=1)
-
-
 def test_collecting_judges_nothing_and_opens_no_store(session: Session, pytester: pytest.Pytester) -> None:
     session(GROUNDED, "--collect-only").assert_outcomes()
     session("def test_other():\n    pass\n" + GROUNDED, "-k", "other").assert_outcomes(passed=1, deselected=3)
@@ -93,16 +106,6 @@ def test_what_becomes_of_an_undefined_score(session: Session, policy: str, outco
     ended.assert_outcomes(deselected=2, **{outcomes: 1})
     if policy != "pass":
         ended.stdout.fnmatch_lines(["*groundedness is undefined: *"])
-
-
-def test_an_undefined_score_never_compares(session: Session) -> None:
-    lines = """
-    @cases("answers.jsonl", tags={"topic": ["tickets"]})
-    def test_it(case):
-        assert case.scores["groundedness"] >= 0.0 or True
-        assert case.id == "q1"
-    """
-    session(_flat(lines)).assert_outcomes(passed=1, skipped=1)
 
 
 def test_a_file_on_which_a_score_is_always_undefined_fails(session: Session, pytester: pytest.Pytester) -> None:
@@ -126,23 +129,15 @@ def test_a_judge_that_fails_is_an_error_also_in_junit(session: Session, pytester
     assert '<property name="ragtriage.groundedness" value="1.0"' in written
 
 
-def test_unsure_verdicts_fail_and_say_so_unless_only_sure_ones_count(
-    session: Session, pytester: pytest.Pytester
+@pytest.mark.parametrize(
+    ("response", "score"),
+    [("A fee, by rumour.", "0.* is below 0.8*"), ("It is probably so.", "0.70 is below 0.80")],
+)
+def test_what_is_unsure_is_quoted_and_excused_where_only_what_is_sure_counts(
+    session: Session, pytester: pytest.Pytester, response: str, score: str
 ) -> None:
-    write(pytester.path / "answers.jsonl", [CASES[1] | {"response": "A fee, by rumour."}])
-    session(GROUNDED).stdout.fnmatch_lines(["E *below 0.* (not sure)", "*✗ “A fee, by rumour.” perhaps not supported*"])
-
-    ended = session(GROUNDED.replace("(case)\n", "(case, sure_only=True)\n"), "-W", "default")
-    ended.assert_outcomes(passed=1, warnings=1)
-
-
-def test_doubts_that_add_up_are_quoted_and_excused_where_only_what_is_sure_counts(
-    session: Session, pytester: pytest.Pytester
-) -> None:
-    write(pytester.path / "answers.jsonl", [CASES[0] | {"response": "It is probably so."}])
-    session(GROUNDED).stdout.fnmatch_lines(
-        ["E *groundedness 0.70 is below 0.80 (not sure)", "*“It is probably so.” perhaps*"]
-    )
+    write(pytester.path / "answers.jsonl", [CASES[0] | {"response": response}])
+    session(GROUNDED).stdout.fnmatch_lines([f"E *groundedness {score} (not sure)", f"*“{response}” perhaps *"])
 
     ended = session(GROUNDED.replace("(case)\n", "(case, sure_only=True)\n"), "-W", "default")
     ended.assert_outcomes(passed=1, warnings=1)
@@ -164,7 +159,7 @@ def test_cases_as_values_and_of_deepeval(session: Session) -> None:
         assert judge(LLMTestCase()).scores["faithfulness"] == 0
         assert_score(LLMTestCase(), groundedness=0.7)
     """
-    ended = session(_flat(lines), "-v")
+    ended = session(lines, "-v")
 
     ended.assert_outcomes(passed=2, failed=1)
     ended.stdout.fnmatch_lines(
@@ -186,7 +181,7 @@ def test_the_run_of_a_whole_file_whatever_is_deselected(session: Session, pytest
         assert (expected.low, expected.value, expected.high) == (1, 1, 1)
         assert run.number == 1
     """
-    ended = session(_flat(lines), "-m", "ragtriage")
+    ended = session(lines, "-m", "ragtriage")
 
     ended.assert_outcomes(passed=2)
     ended.stdout.fnmatch_lines(
@@ -215,7 +210,7 @@ def test_names_that_nobody_knows(session: Session) -> None:
     def test_limit():
         assert_score({"query": "a", "sources": [], "response": "b"}, groundedness=80)
     """
-    ended = session(_flat(lines))
+    ended = session(lines)
 
     ended.assert_outcomes(failed=4)
     ended.stdout.fnmatch_lines_random(
@@ -274,7 +269,7 @@ def test_an_application_answers_once_and_one_at_a_url_needs_leave(session: Sessi
     def test_url(case):
         assert_grounded(case)
     """
-    ended = session(_flat(lines))
+    ended = session(lines)
 
     ended.assert_outcomes(passed=2, errors=4)
     ended.stdout.fnmatch_lines_random(
@@ -293,7 +288,7 @@ def test_where_nothing_can_be_written_it_is_judged_all_the_same(session: Session
     named.assert_outcomes(errors=1, deselected=2)
 
 
-def test_an_async_test_and_a_fixture_that_needs_a_verdict(session: Session) -> None:
+def test_an_undefined_score_never_compares_and_a_fixture_and_an_async_test_may_need_a_verdict(session: Session) -> None:
     lines = """
     import asyncio, pytest
 
@@ -305,13 +300,18 @@ def test_an_async_test_and_a_fixture_that_needs_a_verdict(session: Session) -> N
     def test_fixture(case, grounded):
         assert grounded >= 0.5
 
+    @cases("answers.jsonl", tags={"topic": ["tickets"]})
+    def test_undefined(case):
+        assert case.scores["groundedness"] >= 0.0 or True
+        assert case.id == "q1"
+
     @cases("answers.jsonl", tags={"topic": "fees"})
     def test_async(case):
         async def body():
             assert case.scores["self_distinctness"] == 1
         asyncio.run(body())
     """
-    session(_flat(lines)).assert_outcomes(passed=3, skipped=1)
+    session(lines).assert_outcomes(passed=4, skipped=2)
 
 
 def test_workers_share_one_judging_and_a_crashed_one_is_named(session: Session, pytester: pytest.Pytester) -> None:
@@ -327,7 +327,7 @@ def test_workers_share_one_judging_and_a_crashed_one_is_named(session: Session, 
             flag.touch()
             os.kill(os.getpid(), signal.SIGKILL)
     """
-    ended = session(_flat(lines), "-n", "2", apart=True)
+    ended = session(lines, "-n", "2")
 
     ended.assert_outcomes(passed=7, failed=1)
     ended.stdout.fnmatch_lines(["answers.jsonl: 7 cases *", "worker gw? crashed: *"])
@@ -368,32 +368,12 @@ def test_the_example_is_as_its_page_says(session: Session, pytester: pytest.Pyte
     for name in ("answers.jsonl", "test_of_answers.py", "pyproject.toml"):
         shutil.copy(example / name, pytester.path)
     (pytester.path / "conftest.py").unlink()
-    ended = session("", apart=True)
+    ended = session("")
 
     ended.assert_outcomes(passed=8, skipped=1)
     ended.stdout.fnmatch_lines(
         ["answers.jsonl: 8 cases * run 1 * 8 judged now *", "  Grounded *1 *1", "*unsupported_claims 1"]
     )
-
-
-def test_user_properties_hold_the_scores(session: Session, pytester: pytest.Pytester) -> None:
-    lines = """
-    import json, pathlib
-
-    @cases("answers.jsonl", tags={"topic": "fees"})
-    def test_it(case):
-        assert case.findings
-    """
-    session(_flat(lines), "--junit-xml=out.xml").assert_outcomes(passed=1)
-
-    written = (pytester.path / "out.xml").read_text(encoding="utf-8")
-    assert '<property name="ragtriage.groundedness" value="0.5"' in written
-    assert '<property name="ragtriage.findings" value="' in written
-    assert json.dumps("unsupported_claims")[1:-1] in written
-
-
-def _flat(lines: str) -> str:
-    return "\n".join(line.removeprefix("    ") for line in lines.splitlines())
 
 
 def test_a_run_is_compared_with_a_baseline_file(session: Session, pytester: pytest.Pytester) -> None:
@@ -412,8 +392,63 @@ def test_a_run_is_compared_with_a_baseline_file(session: Session, pytester: pyte
         passed=1
     )
     said_by(["baseline", "1", "-o", pytester.path / "base.json", "--store", pytester.path / ".ragtriage"])
-    session(_flat(lines)).assert_outcomes(passed=1, errors=1)
+    session(lines).assert_outcomes(passed=1, errors=1)
 
     write(pytester.path / "answers.jsonl", [row | {"response": "The fee is 5 euros."} for row in rows])
-    ended = session(_flat(lines), "-k", "run")
+    ended = session(lines, "-k", "run")
     ended.stdout.fnmatch_lines(["E *assert 'worse' != 'worse'"])
+
+
+def test_a_decision_model_judges_what_tests_ask_for(session: Session, pytester: pytest.Pytester) -> None:
+    needed = """
+    @cases("answers.jsonl")
+    def test_needed(case):
+        assert case.scores["source_precision"] >= 0
+    """
+    pytester.makeconftest("")
+    with Server(Decider(model="m-latest")) as server:
+        flags = ("--ragtriage-judge", f"systemone:m-latest@{server.root}")
+        refused = session(needed, *flags)
+        first = session(needed, *flags, "--ragtriage-network")
+        asked = len(server.heard)
+        again = session(needed, *flags)
+
+    refused.stdout.fnmatch_lines(["*add --ragtriage-network to ask it*"])
+    first.assert_outcomes(passed=2, skipped=1)
+    again.assert_outcomes(passed=2, skipped=1)
+    assert 0 < asked == len(server.heard)
+    with open_store(pytester.path / ".ragtriage") as store:
+        (run,) = store.runs()
+        assert "+decide:systemone:m-latest" in run.judge
+        assert "names another model" in run.configuration["warnings"][0]
+
+
+def spend(store: Store, rows: str, session: str, cost: float, requests: int) -> None:
+    """A process of a session spends something on the run of some rows."""
+    number = store.newest(RunIdentity(rows, ()))
+    marks = spending_marks(None if number is None else store.run(number).info, session)
+    if number is None:
+        run = store.begin(RunIdentity(rows, ()), input=rows, rows=0, judge="m", configuration=marks)
+    else:
+        run = store.resume(number, configuration=marks)
+    with run:
+        run.cost, run.requests = run.cost + cost, run.requests + requests
+
+
+def test_what_others_spent_is_left_out_and_earlier_sessions_are_not(tmp_path: Path) -> None:
+    with open_store(tmp_path) as store:
+        spend(store, "a", "yesterday", 5.0, 50)
+        spend(store, "a", "today", 0.5, 5)
+        spend(store, "a", "today", 0.25, 1)
+        spend(store, "b", "today", 0.25, 4)
+        budget, ledger = SessionBudget(), Ledger(budget=2.0, max_requests=20)
+
+        budget.leave_room(ledger, store, "today")
+        assert (ledger.spent_before, ledger.max_requests) == (1.0, 10)
+
+        ledger.cost, ledger.requests = 0.5, 3  # of which a case that a test made cost nothing
+        spend(store, "b", "today", 0.5, 3)
+        budget.count_own(0.5, 3)
+        budget.leave_room(ledger, store, "today")
+        assert (ledger.spent_before, ledger.max_requests) == (1.0, 10)
+        assert not ledger.admits(0.6)

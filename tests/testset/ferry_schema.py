@@ -11,63 +11,46 @@ def columns(**types: ColumnType) -> tuple[Column, ...]:
     )
 
 
+def table(table_name: str, *foreign_keys: ForeignKey, names: tuple[str, ...] = (), **types: ColumnType) -> Table:
+    """A table whose first column is its key; of one that has nothing but keys all of them."""
+    found = columns(**types)
+    key = tuple(types) if all(one.surrogate for one in found) else (found[0].name,)
+    return Table(table_name, table_name.replace("_", " "), found, key, foreign_keys=foreign_keys, names=names)
+
+
+def to(other: str, column: str, words: str) -> ForeignKey:
+    """A key of another table by its own key."""
+    return ForeignKey((column,), other, (f"{other}_id",), words)
+
+
 SCHEMA = Schema(
     "sqlite",
     (
-        Table(
-            "port",
-            "port",
-            columns(port_id="integer", name="text", country="text", opened="date", population="integer"),
-            ("port_id",),
-            names=("name",),
+        table(
+            "port", names=("name",),
+            port_id="integer", name="text", country="text", opened="date", population="integer",
         ),
-        Table(
-            "sailor",
-            "sailor",
-            columns(
-                sailor_id="integer", first_name="text", last_name="text", title="text", birth_date="date",
-                hire_date="date", salary="number", email="text", city="text", active="boolean", boss_id="integer",
-                home_port_id="integer",
-            ),
-            ("sailor_id",),
-            foreign_keys=(
-                ForeignKey(("boss_id",), "sailor", ("sailor_id",), "manager"),
-                ForeignKey(("home_port_id",), "port", ("port_id",), "home port"),
-            ),
+        table(
+            "sailor", to("sailor", "boss_id", "manager"), to("port", "home_port_id", "home port"),
             names=("first_name", "last_name"),
+            sailor_id="integer", first_name="text", last_name="text", title="text", birth_date="date",
+            hire_date="date", salary="number", email="text", city="text", active="boolean", boss_id="integer",
+            home_port_id="integer",
         ),
-        Table(
-            "ship",
-            "ship",
-            columns(
-                ship_id="integer", name="text", architect="text", length="number", price="number", launch_date="date",
-                decks="integer", num_of_cabin="integer", is_electric="boolean", owner_id="integer",
-            ),
-            ("ship_id",),
-            foreign_keys=(ForeignKey(("owner_id",), "company", ("company_id",), "owner"),),
-            names=("name",),
+        table(
+            "ship", to("company", "owner_id", "owner"), names=("name",),
+            ship_id="integer", name="text", architect="text", length="number", price="number", launch_date="date",
+            decks="integer", num_of_cabin="integer", is_electric="boolean", owner_id="integer",
         ),
-        Table("company", "company", columns(company_id="integer", name="text"), ("company_id",), names=("name",)),
-        Table(
-            "voyage",
-            "voyage",
-            columns(voyage_id="integer", date="date", total="number", ship_id="integer", port_id="integer"),
-            ("voyage_id",),
-            foreign_keys=(
-                ForeignKey(("ship_id",), "ship", ("ship_id",), "ship"),
-                ForeignKey(("port_id",), "port", ("port_id",), "destination port"),
-            ),
+        table("company", names=("name",), company_id="integer", name="text"),
+        table(
+            "voyage", to("ship", "ship_id", "ship"), to("port", "port_id", "destination port"),
+            voyage_id="integer", date="date", total="number", ship_id="integer", port_id="integer",
         ),
-        Table("crew", "crew", columns(crew_id="integer", name="text"), ("crew_id",), names=("name",)),
-        Table(
-            "crew_sailor",
-            "crew sailor",
-            columns(crew_id="integer", sailor_id="integer"),
-            ("crew_id", "sailor_id"),
-            foreign_keys=(
-                ForeignKey(("crew_id",), "crew", ("crew_id",), "crew"),
-                ForeignKey(("sailor_id",), "sailor", ("sailor_id",), "sailor"),
-            ),
+        table("crew", names=("name",), crew_id="integer", name="text"),
+        table(
+            "crew_sailor", to("crew", "crew_id", "crew"), to("sailor", "sailor_id", "sailor"),
+            crew_id="integer", sailor_id="integer",
         ),
     ),
 )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from examples import examples
 from ragtriage.core.errors import InputError
 from ragtriage.readers.problems import RowProblem
 from ragtriage.testset.answered_rows import Row, read_rows, row_of
@@ -48,28 +49,13 @@ def test_what_the_answer_is_is_read_and_what_is_not_known_is_told(tmp_path: Path
     )
 
 
-@pytest.mark.parametrize(
-    ("change", "field", "told"),
-    [
-        ({"group": None}, "group", "is missing"),
-        ({"group": ["g"]}, "group", "a list of 1"),
-        ({"correct": "yes"}, "correct", "'yes'"),
-        ({"correct": 2}, "correct", "a number (2)"),
-        ({"correct": None}, "answer", "neither `correct` nor `answer`"),
-        ({"correct": None, "answer": "x"}, "response", "null if it gave none"),
-        ({"answer": {"a": 1}}, "answer", "an object with 'a'"),
-        ({"answer": [None]}, "answer", "a list of 1"),
-        ({"response": 3}, "response", "not a text"),
-        ({"retrieved": {"d": 1}}, "retrieved", "a list of ids"),
-        ({"retrieved": [["d"]]}, "retrieved", "a list of ids"),
-    ],
-)
-def test_a_row_that_cannot_be_used_says_why(change: dict[str, Any], field: str, told: str) -> None:
+@pytest.mark.parametrize("row", examples("answered_rows"))
+def test_a_row_that_cannot_be_used_says_why(row: dict[str, Any]) -> None:
     with pytest.raises(RowProblem) as raised:
-        row_of(GOOD | change, "1")
+        row_of(GOOD | row["change"], "1")
 
-    assert raised.value.field == field
-    assert told in raised.value.reason
+    assert raised.value.field == row["field"]
+    assert row["told"] in raised.value.reason
 
 
 def test_a_bad_row_costs_only_itself_and_is_named(tmp_path: Path) -> None:

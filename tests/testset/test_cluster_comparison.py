@@ -1,10 +1,12 @@
 """Two clusters compared: difference, interval, p-value, balance."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from answered_rows import answers, scored, scored_evenly
 
+from examples import examples
 from ragtriage.core.errors import ConfigError
 from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.scoring import METRICS, ClusterDifference, GrammarMetric, balanced
@@ -40,51 +42,13 @@ def test_where_nothing_differs_there_is_nothing_to_see() -> None:
     )
 
 
-def test_the_p_value_by_hand() -> None:
-    # differences by group: −1, −1, +1; of the 8 flips 8 have a sum of at least 1 in size
-    rows = answers("g1 a -", "g1 b +", "g2 a -", "g2 b +", "g3 a +", "g3 b -")
+@pytest.mark.parametrize("row", examples("cluster_comparison"))
+def test_what_is_found_by_hand_and_what_is_undefined_with_the_reason(row: dict[str, Any]) -> None:
+    found = of(answers(*row["lines"]), row["metric"])
 
-    assert of(rows).difference == pytest.approx(-1 / 3)
-    assert of(rows).p == 1.0
-
-
-def test_groups_of_one_cluster_count_for_the_difference_and_not_for_the_p_value() -> None:
-    rows = [*worse(3), *answers("alone a + d1", "alone a + d1", "alone a + d1")]
-
-    found = of(rows)
-
-    assert found.difference == 3 / 6 - 1.0
-    assert (found.p, found.paired_groups) == (2 / 2**3, 3)
-
-
-def test_without_a_shared_group_there_is_no_p_value_and_the_reason_is_told() -> None:
-    found = of(answers("g1 a +", "g2 b -", "g3 a +"))
-
-    assert (found.difference, found.p, found.paired_groups) == (1.0, None, 0)
-    assert found.undefined == "no group has decided rows in both clusters, so there is no p-value"
-
-
-def test_a_p_value_that_only_unpaired_groups_could_give_is_missing_with_the_reason() -> None:
-    rows = answers("g1 a - d1", "g1 b - d1", "g2 a + d1", "g3 b + d1")
-
-    found = of(rows, "robustness")
-
-    assert (found.difference, found.p, found.paired_groups) == (0.0, None, 1)
-    assert found.undefined == "it is undefined on the groups that have rows in both clusters, so there is no p-value"
-
-
-def test_one_group_has_no_interval() -> None:
-    found = of(worse(1))
-
-    assert (found.difference, found.low, found.high, found.p) == (-1.0, None, None, 1.0)
-    assert found.undefined == "one group has no interval"
-
-
-def test_what_is_undefined_in_one_cluster_has_no_difference() -> None:
-    found = of(answers("g1 a - d1", "g2 b + d1"), "robustness")
-
-    assert (found.difference, found.low, found.high, found.p, found.detectable) == (None,) * 5
-    assert found.undefined == "a: all its groups are gap groups"
+    assert {name: getattr(found, name) for name in row["found"]} == {
+        name: pytest.approx(value) if isinstance(value, float) else value for name, value in row["found"].items()
+    }
 
 
 def test_the_interval_is_that_of_a_bootstrap_over_groups() -> None:

@@ -1,13 +1,13 @@
 """SQLite, PostgreSQL and DuckDB alike: read only, limited, reflected, asked; odd values are just data."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from library_database import COPIES, LINES, LOOK_ALIKE, ODD, library
-from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.errors import InputError
 from ragtriage.testset.generation.database import OpenedDatabase, QueryLimits, TooSlow
 from ragtriage.testset.generation.fillings import AnswerPolicies, FilledTemplate, Filling, FillingOptions, fill_template
 from ragtriage.testset.generation.query_templates import enumerate_templates, fill_placeholders
@@ -16,18 +16,15 @@ from ragtriage.testset.generation.schema import Schema
 from ragtriage.testset.generation.sql_checks import check_template
 from ragtriage.testset.generation.value_combinations import CombinationSampler
 
-Run = Callable[[str], None]
-
 
 @pytest.fixture(scope="module", params=["sqlite", "duckdb", "postgresql"])
-def place(request, tmp_path_factory) -> Iterator[tuple[str, Run]]:
-    with library(request.param, tmp_path_factory.mktemp(request.param)) as found:
-        yield found
+def place(request, tmp_path_factory) -> str:
+    return library(request.param, tmp_path_factory.mktemp(request.param))
 
 
 @pytest.fixture
 def database(place) -> Iterator[OpenedDatabase]:
-    with OpenedDatabase(place[0]) as opened:
+    with OpenedDatabase(place) as opened:
         yield opened
 
 
@@ -45,23 +42,18 @@ def answers(found: FilledTemplate) -> dict[tuple[object, ...], object]:
     return {tuple(one.values.values()): one.answer for one in found.fillings}
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "INSERT INTO shelf VALUES ('x', 9, 'x', 'x')",
-        "DELETE FROM copy",
-        "CREATE TABLE mine (a INTEGER)",
+def test_nothing_can_be_written(database):
+    for sql in (
+        "INSERT INTO shelf VALUES ('x', 9, 'x', 'x')", "DELETE FROM copy", "CREATE TABLE mine (a INTEGER)",
         "DROP TABLE copy",
-    ],
-)
-def test_nothing_can_be_written(database, sql):
-    with pytest.raises(InputError):
-        database.rows(sql)
-    assert database.rows("SELECT COUNT(*) FROM copy") == [(len(COPIES),)]
+    ):  # fmt: skip
+        with pytest.raises(InputError):
+            database.rows(sql)
+        assert database.rows("SELECT COUNT(*) FROM copy") == [(len(COPIES),)]
 
 
-def test_a_statement_is_cut_off_at_its_time(place):
-    with OpenedDatabase(place[0], QueryLimits(seconds=0.3)) as database:
+def test_a_statement_is_cut_off_at_its_time_and_its_rows(place):
+    with OpenedDatabase(place, QueryLimits(seconds=0.3, rows=2)) as database:
         begin = time.monotonic()
         with pytest.raises(TooSlow, match=r"longer than 0\.3 s"):
             database.rows(
@@ -69,16 +61,8 @@ def test_a_statement_is_cut_off_at_its_time(place):
                 "SELECT MAX(i) FROM n"
             )
         assert time.monotonic() - begin < 10
-        assert database.rows("SELECT COUNT(*) FROM shelf") == [(3,)]  # and can be asked again
-
-
-def test_a_result_is_cut_off_at_its_rows(place):
-    with OpenedDatabase(place[0], QueryLimits(rows=2)) as database:
-        assert len(database.rows("SELECT title FROM book")) == 2
-
-
-def test_colons_and_percent_signs_in_sql_stay_what_they_are(database):
-    assert database.rows("SELECT 'a:b 5%' AS one WHERE 1 = :n", {"n": 1}) == [("a:b 5%",)]
+        assert len(database.rows("SELECT title FROM book")) == 2  # and can be asked again
+        assert database.rows("SELECT 'a:b 5%' AS one WHERE 1 = :n", {"n": 1}) == [("a:b 5%",)]
 
 
 def test_the_structure_is_found(database):
@@ -147,13 +131,9 @@ def test_answers_have_their_type(database):
         one = next(filling for filling in found.fillings if filling.values == {"book.title": "The Pier"})
         assert (one.answer_type, one.answer) == (kind, value)
         assert one.keys == {"book": {"book_id": 1}}
-
-
-def test_a_time_of_day_is_kept(database):
-    found = fill(database, "SELECT added FROM book WHERE title = [book.title] AND pages = [book.pages]")
-
-    assert answers(found)["Twice", 100] == "2020-05-02 14:30:00"
-    assert tuple(sorted({one.answer_type for one in found.fillings})) == ("date", "datetime")
+    added = fill(database, "SELECT added FROM book WHERE title = [book.title] AND pages = [book.pages]")
+    assert answers(added)["Twice", 100] == "2020-05-02 14:30:00"
+    assert {one.answer_type for one in added.fillings} == {"date", "datetime"}
 
 
 def test_what_gives_no_single_answer_follows_the_policy(database):
@@ -181,6 +161,9 @@ def test_the_blind_product_asks_also_for_what_does_not_occur(database):
     assert product.counts["product"] == 4 * 3
     assert product.counts["none"] == 12 - 4
     assert answers(product) == answers(occurring)
+    blind = fill(database, "SELECT MAX(price) FROM book WHERE pages < [book.pages]")
+    assert (blind.counts["occurring"], blind.counts["blind"]) == (0, blind.counts["tried"])
+    assert fill(database, "SELECT colour FROM shelf WHERE name = [shelf.name]").counts.get("blind", 0) == 0
 
 
 def test_enumerated_templates_run_and_their_answers_are_single(database):
@@ -197,16 +180,12 @@ def test_enumerated_templates_run_and_their_answers_are_single(database):
 
     assert len(found) > 20
     assert len(groups) > 40
-
-
-def test_counts_are_of_one_named_row(database):
-    found = fill(
+    counted = fill(
         database,
         "SELECT COUNT(copy.book_id) FROM copy JOIN book ON copy.book_id = book.book_id WHERE book.title = [book.title]",
     )
-
-    assert answers(found) == {("The Pier",): 2, ("Twice",): 1, ("Ünïcode",): 1}
-    assert all(one.keys == {} for one in found.fillings)
+    assert answers(counted) == {("The Pier",): 2, ("Twice",): 1, ("Ünïcode",): 1}
+    assert all(one.keys == {} for one in counted.fillings)
 
 
 def test_a_large_table_is_sampled_and_gives_the_same_answers(database):
@@ -215,32 +194,13 @@ def test_a_large_table_is_sampled_and_gives_the_same_answers(database):
         "SELECT first_name FROM author JOIN book ON author.author_id = book.author_id WHERE title = [book.title]",
     ):
         whole = fill(database, sql)
-        drawn = fill(database, sql, large=2)
+        drawn = fill(database, sql, large=2, per_template=20)
 
         assert drawn.sampled
         assert not whole.sampled
         assert drawn.fillings
         assert set(answers(drawn).items()) <= set(answers(whole).items())
-
-
-def test_the_same_seed_draws_the_same(database):
-    sql = "SELECT price FROM book WHERE title = [book.title]"
-
-    assert fill(database, sql, per_template=2).fillings == fill(database, sql, per_template=2).fillings
-
-
-@pytest.mark.parametrize(
-    ("url", "says"),
-    [
-        ("nowhere.sqlite", "there is no such database file"),
-        ("mysql://localhost/x", "aren't known"),
-        ("some words", "give a database as a URL"),
-    ],
-)
-def test_a_wrong_address_is_told(url, says, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises((ConfigError, InputError), match=says), OpenedDatabase(url):
-        pass
+        assert drawn == fill(database, sql, large=2, per_template=20)
 
 
 def test_a_yes_or_a_no_is_never_a_list(database):
@@ -268,6 +228,7 @@ def test_a_question_never_holds_its_answer(database):
 
 @pytest.mark.parametrize("large", [100_000, 2])
 def test_what_a_name_says_alone_isnt_told_apart(database, large):
+    few = FillingOptions(per_template=20)
     schema = schema_of(database)
     template = next(
         one
@@ -276,15 +237,9 @@ def test_what_a_name_says_alone_isnt_told_apart(database, large):
         and 'SELECT "book"."price"' in one.sql
     )
     sampler = CombinationSampler(database, schema, large=large)
-    found = fill_template(template, schema, sampler, database, FillingOptions())
+    found = fill_template(template, schema, sampler, database, few)
 
     assert {one.values["book.title"] for one in found.fillings} == {"Twice"}
     assert found.counts["needless"] == found.counts["occurring"] - 2
-    written = fill_template(replace(template, made_by="written"), schema, sampler, database, FillingOptions())
+    written = fill_template(replace(template, made_by="written"), schema, sampler, database, few)
     assert len(written.fillings) == found.counts["occurring"]
-
-
-def test_values_of_the_blind_product_are_counted_apart(database):
-    found = fill(database, "SELECT MAX(price) FROM book WHERE pages < [book.pages]")
-    assert (found.counts["occurring"], found.counts["blind"]) == (0, found.counts["tried"])
-    assert fill(database, "SELECT colour FROM shelf WHERE name = [shelf.name]").counts.get("blind", 0) == 0

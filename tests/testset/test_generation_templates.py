@@ -3,11 +3,13 @@
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from library_database import sqlite_library
 from ragtriage.testset.generation.database import OpenedDatabase
 from ragtriage.testset.generation.phrasing.nouns import singular
@@ -24,25 +26,14 @@ def schema(tmp_path_factory: pytest.TempPathFactory) -> Schema:
         return reflect(database).schema
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("HireDate", "hire date"), ("hire_date", "hire date"), ("HIRE_DATE", "hire date"), ("qty", "quantity"),
-        ("DOB", "date of birth"), ("IMDBScore", "imdb score"), ("Straße", "straße"), ("line2", "line 2"),
-    ],
-)  # fmt: skip
-def test_names_become_words(name, words):
-    assert words_of(name) == words
+@pytest.mark.parametrize("row", examples("templates", "names"))
+def test_names_become_words(row: dict[str, Any]):
+    assert words_of(row["name"]) == row["words"]
 
 
-@pytest.mark.parametrize(
-    ("many", "one"),
-    [("albums", "album"), ("media types", "media type"), ("companies", "company"), ("people", "person"),
-     ("addresses", "address"), ("status", "status"), ("series", "series"), ("boxes", "box"), ("bus", "bus"),
-     ("shelves", "shelf"), ("lives", "life"), ("headquarters", "headquarters"), ("criteria", "criterion")],
-)  # fmt: skip
-def test_plurals_become_singular(many, one):
-    assert singular(many) == one
+@pytest.mark.parametrize("row", examples("templates", "plurals"))
+def test_plurals_become_singular(row: dict[str, Any]):
+    assert singular(row["many"]) == row["one"]
 
 
 def test_references_say_what_the_row_is():
@@ -122,36 +113,10 @@ def test_the_same_sql_in_another_spelling_is_the_same_template(schema, dialect):
     assert (one.tables, one.placeholders, one.made_by) == (("author", "book"), ("book.title",), "written")
 
 
-REFUSED = {
-    "DELETE FROM book WHERE title = [book.title]": "isn't one SELECT",
-    "SELECT pages FROM book WHERE title = [book.title]; DROP TABLE book": "isn't one SELECT",
-    "SELECT * FROM book WHERE title = [book.title]": "has a *",
-    "SELECT pages FROM book WHERE title = [book.title] AND EXISTS (SELECT * FROM shelf)": "has a \\*",
-    "SELECT pages, price FROM book WHERE title = [book.title]": "selects 2 columns",
-    "SELECT pages FROM book": "no placeholder",
-    "SELECT pages FROM book WHERE title = 'x'": "no placeholder",
-    "SELECT pages FROM book WHERE title = [book.titel]": r"did you mean \[book.title\]",
-    "SELECT pages FROM books WHERE title = [book.title]": "did you mean book",
-    "SELECT page FROM book WHERE title = [book.title]": "is no column there",
-    "SELECT book.page FROM book WHERE title = [book.title]": "has no column page",
-    "SELECT title FROM book WHERE title = [book.title]": "which it filters on",
-    "SELECT UPPER(title) FROM book WHERE LOWER(title) LIKE [book.title]": "which it filters on",
-    "SELECT pages FROM book WHERE title LIKE 'a [book.title] b'": "inside a longer text",
-    "SELECT [book.title] FROM book": "outside of the conditions",
-    "SELECT load_extension(pages) FROM book WHERE title = [book.title]": "isn't one that only computes",
-    "SELECT pages FROM book WHERE title = [book.title] ORDER BY random()": "isn't one that only computes",
-    "SELECT pages FROM main.book WHERE title = [book.title]": "without their schema",
-    "SELECT number FROM copy JOIN shelf ON 1 = 1 WHERE shelf.name = [shelf.name]": "several",
-    "SELECT pages FROM book WHERE title = :title AND price = [book.price]": "another kind of parameter",
-    "SELECT FROM WHERE [book.title]": "can't be read as SQL",
-    "what?": "isn't|can't",
-}
-
-
-@pytest.mark.parametrize("sql", REFUSED)
-def test_sql_is_refused_with_the_reason(schema, sql):
-    with pytest.raises(RefusedSql, match=REFUSED[sql]):
-        check_template(sql, schema)
+@pytest.mark.parametrize("row", examples("templates", "refused"))
+def test_sql_is_refused_with_the_reason(schema, row):
+    with pytest.raises(RefusedSql, match=row["reason"]):
+        check_template(row["sql"], schema)
 
 
 def test_rows_may_be_counted_by_a_star(schema):

@@ -1,15 +1,17 @@
 """Tags, accuracy, robustness and blame: by hand, by the paper's table 2, and by what must always hold."""
 
 import random
+from typing import Any
 
 import pytest
 from answered_rows import answers, decided, scored
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.failure_analysis import tag_rows
-from ragtriage.testset.scoring import METRICS, GrammarMetric
+from ragtriage.testset.scoring import METRICS
 
 SMALL = answers(
     "gap short - d9", "gap long - d9", "gap long - d8",
@@ -19,44 +21,24 @@ SMALL = answers(
 """Short: 2 right of 4, 1 of them in a gap group, 1 error of the LM. Long: 2 right of 5, 2 of them in the gap group."""
 
 
-def numbers(rows: list[Row], cluster: str, **terms: object) -> dict[GrammarMetric, float | None]:
+def numbers(rows: list[Row], cluster: str, **terms: object) -> tuple[float | None, ...]:
+    """Its accuracy, the same without errors of the LM, its robustness, and that without errors of the LM."""
     found = scored(rows, **terms)
-    return dict(found.clusters[cluster].values[found.terms.average])
+    values = found.clusters[cluster].values[found.terms.average]
+    names = ("accuracy", "accuracy_without_lm_errors", "robustness", "robustness_without_lm_errors")
+    return tuple(values[name] for name in names)  # type: ignore[index]
 
 
 def test_a_small_example_by_hand() -> None:
-    assert numbers(SMALL, "short") == {
-        "accuracy": 2 / 4,
-        "accuracy_without_lm_errors": 3 / 4,
-        "robustness": 2 / 3,
-        "robustness_without_lm_errors": 3 / 3,
-    }
-    assert numbers(SMALL, "long") == {
-        "accuracy": 2 / 5,
-        "accuracy_without_lm_errors": 2 / 5,
-        "robustness": 2 / 3,
-        "robustness_without_lm_errors": 2 / 3,
-    }
-
-
-def test_errors_of_the_model_may_be_dropped_instead() -> None:
-    assert numbers(SMALL, "short", lm_errors="drop") == {
-        "accuracy": 2 / 4,
-        "accuracy_without_lm_errors": 2 / 3,
-        "robustness": 2 / 3,
-        "robustness_without_lm_errors": 2 / 2,
-    }
-
-
-def test_over_groups_each_group_counts_once() -> None:
-    assert numbers(SMALL, "long", average="groups") == pytest.approx(
-        {
-            "accuracy": (0 + 1 + 1 / 2) / 3,
-            "accuracy_without_lm_errors": (0 + 1 + 1 / 2) / 3,
-            "robustness": (1 + 1 / 2) / 2,
-            "robustness_without_lm_errors": (1 + 1 / 2) / 2,
-        }
-    )
+    assert numbers(SMALL, "short") == (2 / 4, 3 / 4, 2 / 3, 3 / 3)
+    assert numbers(SMALL, "long") == (2 / 5, 2 / 5, 2 / 3, 2 / 3)
+    # errors of the model may be dropped instead
+    assert numbers(SMALL, "short", lm_errors="drop") == (2 / 4, 2 / 3, 2 / 3, 2 / 2)
+    # over groups each group counts once
+    accuracy, robustness = (0 + 1 + 1 / 2) / 3, (1 + 1 / 2) / 2
+    assert numbers(SMALL, "long", average="groups") == pytest.approx((accuracy, accuracy, robustness, robustness))
+    # robust groups need nobody to blame
+    assert numbers(answers("g short +", "g short +"), "short") == (1.0, 1.0, 1.0, 1.0)
 
 
 def test_groups_are_counted_by_tag_and_wrong_answers_by_module() -> None:
@@ -71,7 +53,7 @@ def test_a_group_of_one_cluster_may_be_a_gap_where_the_pooled_one_is_not() -> No
     rows = answers("g short + d1", "g long - d2", "g long - d1")
 
     assert scored(rows).clusters["long"].tags["non_robust"] == 1
-    assert numbers(rows, "long")["robustness"] == 0.0
+    assert numbers(rows, "long")[2] == 0.0
     alone = scored(rows, scope="per cluster").clusters["long"]
     assert alone.tags["gap"] == 1
     assert alone.values["rows"]["robustness"] is None
@@ -103,10 +85,6 @@ def test_without_what_was_retrieved_nobody_is_blamed() -> None:
     assert found.blame == {"unknown": 1}
 
 
-def test_robust_groups_need_nobody_to_blame() -> None:
-    assert numbers(answers("g short +", "g short +"), "short") == dict.fromkeys(METRICS, 1.0)
-
-
 def test_only_errors_of_the_model_leave_nothing_where_they_are_dropped() -> None:
     rows = answers("g long + d1", "g short - d1")
     found = scored(rows, lm_errors="drop").clusters["short"]
@@ -116,28 +94,15 @@ def test_only_errors_of_the_model_leave_nothing_where_they_are_dropped() -> None
     assert "errors of the language model" in found.undefined["robustness_without_lm_errors"]
 
 
-@pytest.mark.parametrize(
-    ("rule", "lines"),
-    [
-        ("one document", ["g a + d1", "g a + d2", "g a -LM d2", "g a -retrieval d3"]),
-        ("shared documents", ["g a + d1,d2,d3", "g a + d2,d3,d4", "g a -LM d3,d5,d2", "g a -retrieval d3,d1,d4"]),
-        ("shared documents", ["g a + d1,d2", "g a + d3,d4", "g a -unknown d1,d2"]),
-        ("shared documents", ["g a + d1", "g a -LM d1,d2"]),
-        ("relevant ids", ["g a + d1,d7 d7", "g a -LM d9,d7 d7", "g a -retrieval d1,d2 d7"]),
-        ("relevant ids", ["g a + d1,d7 d7,d1", "g a -retrieval d7,d2 d7,d1"]),
-        ("one document", ["g a + d1 d7", "g a -LM d1 d7"]),
-        ("one document", ["g a + d1", "g a -unknown"]),
-        ("one document", ["g a +", "g a -unknown d1"]),
-    ],
-)
-def test_the_context_comparison_by_its_three_rules(rule: str, lines: list[str]) -> None:
-    expected = {i: line.split()[2][1:] for i, line in enumerate(lines) if line.split()[2].startswith("-")}
-    rows = answers(*(line.replace(f"-{expected.get(i)}", "-") for i, line in enumerate(lines)))
+@pytest.mark.parametrize("row", examples("context_comparison"))
+def test_the_context_comparison_by_its_three_rules(row: dict[str, Any]) -> None:
+    expected = {i: line.split()[2][1:] for i, line in enumerate(row["lines"]) if line.split()[2].startswith("-")}
+    rows = answers(*(line.replace(f"-{expected.get(i)}", "-") for i, line in enumerate(row["lines"])))
 
     tagged = tag_rows(*decided(rows))
 
     assert {i: one.blame for i, one in enumerate(tagged) if one.blame} == expected
-    assert {one.rule for one in tagged if one.blame} == {rule}
+    assert {one.rule for one in tagged if one.blame} == {row["rule"]}
 
 
 def cluster(name: str, rows: int, known: int, right: int, with_lm: int) -> list[Row]:

@@ -1,11 +1,13 @@
 """Atomic claims from marks that are made by hand: each part stands by itself, and doubtful marks change nothing."""
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from ragtriage.core.verdicts import Span
 from ragtriage.text.claims import Cut, Marks, PartKind, parts_of, split_claims
 
@@ -49,81 +51,9 @@ def claims(text: str) -> list[str]:
     return [p.text if p.kind == "claim" else f"[{p.kind}: {p.text}]" for p in parts_of(plain, marks, 0, len(plain))]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("~The mill~ was built ^ain 1890 ^aby Ada Morrow.",
-         ["The mill was built in 1890.", "The mill was built by Ada Morrow."]),
-        ("~The mill~ was built in 1890 ^pand enlarged in 1902, ^cand ~it~ is owned by the city.",
-         ["The mill was built in 1890.", "The mill enlarged in 1902.", "It is owned by the city."]),
-        ("~Staff~ are paid monthly; ^c~bonuses~ are paid in June.",
-         ["Staff are paid monthly.", "Bonuses are paid in June."]),
-        ("The tower was named after @Queen Odile@, ^rwho was a painter.",
-         ["The tower was named after Queen Odile.", "Queen Odile was a painter."]),
-        ("The seat is @Larkhall@, ^rwhere the court sits.",
-         ["The seat is Larkhall.", "The court sits at Larkhall."]),
-        ("It began in @1902@, ^rwhen the ferry stopped.",
-         ["It began in 1902.", "The ferry stopped in 1902."]),
-        ("We met @Nova Lind@, ^rwhose shop is in Oslo.",
-         ["We met Nova Lind.", "Nova Lind's shop is in Oslo."]),
-        ("We met @Nova Lind@ ^r(an architect from Oslo).",
-         ["We met Nova Lind.", "Nova Lind is an architect from Oslo."]),
-        ("@The mill@, ^rwhich burned in 1871, ^eis owned by the city.",
-         ["The mill is owned by the city.", "The mill burned in 1871."]),
-        ("~The plan~ includes ^ltwenty days of leave, ^la laptop ^land a desk.",
-         ["The plan includes twenty days of leave.", "The plan includes a laptop.", "The plan includes a desk."]),
-    ],
-    ids=["place and agent", "shared subject", "two subjects", "who", "where", "when", "whose", "apposition",
-         "interrupted", "items"],
-)  # fmt: skip
-def test_each_part_stands_by_itself(text: str, found: list[str]) -> None:
-    assert claims(text) == found
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("The bridge, ^mas far as I can see, ^eopened to traffic in 1902.",
-         ["The bridge opened to traffic in 1902.", "[remark: as far as I can see,]"]),
-        ("^dThe pages give no price, ^cbut ~shipping~ costs 5 EUR.",
-         ["[declines: The pages give no price,]", "Shipping costs 5 EUR."]),
-        ("^mLet me know if you need more!", ["[remark: Let me know if you need more!]"]),
-    ],
-    ids=["in the middle", "before a claim", "alone"],
-)  # fmt: skip
-def test_a_remark_is_a_part_of_its_own(text: str, found: list[str]) -> None:
-    assert claims(text) == found
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("The mill was built in 1890 ^pand enlarged in 1902.", ["The mill was built in 1890 and enlarged in 1902."]),
-        ("Staff are paid monthly; ^cbonuses are paid in June.", ["Staff are paid monthly; bonuses are paid in June."]),
-        ("The seat is Larkhall, ^rwhich has a court.", ["The seat is Larkhall, which has a court."]),
-        ("~It~ burned ^pand fell.", ["It burned and fell."]),
-        ("~Staff~ eat. ^c~We~ eat.", ["Staff eat. We eat."]),
-    ],
-    ids=["no subject to share", "no subject of its own", "no noun", "too short a part", "two words"],
-)  # fmt: skip
-def test_a_part_that_cannot_stand_alone_stays_with_the_one_before_it(text: str, found: list[str]) -> None:
-    assert claims(text) == found
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("~The shop~ opens ^aon Mondays.", ["The shop opens on Mondays."]),
-        ("~The plan~ includes ^la laptop.", ["The plan includes a laptop."]),
-        ("~The plan~ includes a desk^l, a laptop ^afrom the first day.",
-         ["The plan includes a desk, a laptop from the first day."]),
-        ("~The plan~ includes rest ^afrom the first day ^land a laptop.",
-         ["The plan includes rest from the first day.", "The plan includes rest a laptop."]),
-    ],
-    ids=["complement", "item", "an item and a complement", "a complement and an item"],
-)  # fmt: skip
-def test_a_single_part_belongs_to_its_clause_and_is_never_lost(text: str, found: list[str]) -> None:
-    assert claims(text) == found
+@pytest.mark.parametrize("row", examples("atomic"))
+def test_each_part_stands_by_itself_if_it_can_and_is_never_lost(row: dict[str, Any]) -> None:
+    assert claims(row["text"]) == row["found"]
 
 
 def test_a_sentence_without_marks_is_itself() -> None:

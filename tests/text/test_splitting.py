@@ -86,29 +86,10 @@ def test_a_verdict_is_yes_or_no_with_its_probability(text: str) -> None:
     assert verdict.confidence == pytest.approx(max(verdict.score, 1 - verdict.score))
 
 
-HARD = [
-    "a",
-    "(",
-    "[",
-    "“",
-    '"a ',
-    "**",
-    "`",
-    "| a |\n",
-    "- a\n",
-    "[1]",
-    "The A is and ",
-    "? ",
-    "I. ",
-    " ",
-    "\n",
-    "no , ",
-    "which ",
-    "</p><!--",
-    "</p><a href='",
-    "<td>x</td>",
-    "<br>&amp;",
-]
+HARD = (
+    "a", "(", "[", "“", "\"a ", "**", "`", "| a |\n", "- a\n", "[1]", "The A is and ", "? ", "I. ", " ",
+    "\n", "no , ", "which ", "</p><!--", "</p><a href='", "<td>x</td>", "<br>&amp;",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("unit", HARD)

@@ -1,7 +1,5 @@
 """Twins made by program: they differ in one detail, and only one of the two follows from its evidence."""
 
-import importlib
-import json
 import random
 import re
 from collections import Counter
@@ -9,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import readings
+import twins
+
+from examples import rows_of
 
 AUTHORED = Path(__file__).parents[2] / "training" / "authored"
 FEE = "The fee is 12 euros."
 TRIALS = 60
 
 
-def module(name: str) -> Any:
-    return importlib.import_module(name)
-
-
 def made(claim: str, evidence: tuple[str, ...], most: int = 12) -> list[Any]:
     """The twins of many draws."""
-    return [one for seed in range(TRIALS) for one in module("twins").twins(claim, evidence, random.Random(seed), most)]
+    return [one for seed in range(TRIALS) for one in twins.twins(claim, evidence, random.Random(seed), most)]
 
 
 def words(text: str) -> Counter[str]:
@@ -32,8 +30,7 @@ def supported_claims() -> list[tuple[str, tuple[str, ...]]]:
     """Supported claims of natural cases, with their evidence."""
     found = []
     for name in ("handbook", "conversations", "versions"):
-        for line in (AUTHORED / f"{name}.jsonl").read_text(encoding="utf-8").rstrip("\n").split("\n"):
-            case = json.loads(line)
+        for case in rows_of(AUTHORED / f"{name}.jsonl"):
             evidence = tuple(sentence for passage in case["passages"] for sentence in passage)
             found += [(text, evidence) for text, label, *_ in case["response"] if label == 1]
     return found
@@ -43,12 +40,8 @@ def supported_claims() -> list[tuple[str, tuple[str, ...]]]:
 def natural() -> list[tuple[str, tuple[str, ...], Any]]:
     """Claim, evidence and twin, of all natural cases of some files."""
     draw = random.Random(0)
-    twins = module("twins").twins
-    found = [
-        (claim, evidence, twin)
-        for claim, evidence in supported_claims()
-        for twin in twins(claim, evidence, draw, 3)
-    ]  # fmt: skip
+    claims = supported_claims()
+    found = [(claim, evidence, twin) for claim, evidence in claims for twin in twins.twins(claim, evidence, draw, 3)]
     assert len(found) > 500
     return found
 
@@ -110,13 +103,9 @@ def test_a_claim_with_nothing_to_change_has_no_twin_of_that_kind() -> None:
 
 
 def test_a_denial_is_taken_back_and_an_affirmation_denied() -> None:
-    denied = {
-        one.altered[0] for one in made("Dogs are not allowed.", ("Dogs are not allowed.",)) if one.kind == "negated"
-    }
-    said = {one.altered[0] for one in made("Dogs are allowed.", ("Dogs are allowed.",)) if one.kind == "negated"}
-
-    assert "Dogs are allowed." in denied
-    assert "Dogs are not allowed." in said
+    denial, affirmation = "Dogs are not allowed.", "Dogs are allowed."
+    for claim, opposite in ((denial, affirmation), (affirmation, denial)):
+        assert opposite in {one.altered[0] for one in made(claim, (claim,)) if one.kind == "negated"}
 
 
 @pytest.mark.parametrize(
@@ -131,7 +120,7 @@ def test_a_denial_is_taken_back_and_an_affirmation_denied() -> None:
     ],
 )
 def test_it_is_told_where_a_claim_differs_from_its_twin(claim: str, other: str, places: list[str]) -> None:
-    found = module("readings").differing(claim, other)
+    found = readings.differing(claim, other)
 
     assert all(0 <= start < end <= len(claim) for start, end in found)
     joined = [claim[start:end] for start, end in found]
@@ -141,7 +130,7 @@ def test_it_is_told_where_a_claim_differs_from_its_twin(claim: str, other: str, 
 
 def test_both_readings_of_twins_carry_one_number_and_the_altered_one_where_it_differs() -> None:
     evidence = ["The fee is 12 euros.", "Big dogs weigh 15 kilos."]
-    found = list(module("readings").twin_pairs(FEE, evidence, random.Random(1), 3, origin="made"))
+    found = list(readings.twin_pairs(FEE, evidence, random.Random(1), 3, origin="made"))
 
     assert found
     for good, bad in zip(found[::2], found[1::2], strict=True):

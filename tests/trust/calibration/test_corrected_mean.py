@@ -14,6 +14,12 @@ def sample(said: list[int], truth: list[float], chance: float = 0.2) -> JudgedCo
     return JudgedComponents(np.arange(n), np.ones(n), np.array(said), np.array(truth, float), np.full(n, chance))
 
 
+def corrected(components: JudgedComponents, raw: float) -> CorrectedMean:
+    found = corrected_mean(components, raw)
+    assert found is not None
+    return found
+
+
 LABELLED_YES, LABELLED_NO = [1.0] * 10 + [0.0] * 2, [1.0] * 3 + [0.0] * 5
 PUBLISHED = sample([YES] * 12 + [NO] * 8 + [YES] * 60 + [NO] * 20, LABELLED_YES + LABELLED_NO + [float("nan")] * 80)
 """20 labelled components and 80 others, each of a case of its own."""
@@ -28,26 +34,23 @@ def times(found: JudgedComponents, n: int) -> JudgedComponents:
 def test_it_is_the_power_tuned_estimate_of_the_published_package() -> None:
     # ppi-python 0.2.3: ppi_mean_pointestimate(Y, Yhat, Yhat_unlabeled, lam=(10/12 - 3/8) / (1 + 20/80)) is 0.705; its λ
     # is divided by 1 + n/N, since it holds the labelled ones apart from the others
-    found = corrected_mean(PUBLISHED, 0.72)
+    found = corrected(PUBLISHED, 0.72)
 
-    assert found is not None
     assert found.mean == pytest.approx(0.705)
     assert found.power == pytest.approx(10 / 12 - 3 / 8)
 
 
 def test_with_many_labels_the_interval_is_that_of_the_published_package() -> None:
     # ppi_mean_ci of the same data ten times over, with the same lam: 0.6453 to 0.7647
-    found = corrected_mean(times(PUBLISHED, 10), 0.72)
+    found = corrected(times(PUBLISHED, 10), 0.72)
 
-    assert found is not None
     assert (found.low, found.high) == pytest.approx((0.6453, 0.7647), abs=0.01)
 
 
 def test_with_every_component_labelled_it_is_what_people_said() -> None:
     truth = [1.0] * 25 + [0.0] * 15
-    found = corrected_mean(sample([YES] * 20 + [NO] * 20, truth, chance=1.0), 0.5)
+    found = corrected(sample([YES] * 20 + [NO] * 20, truth, chance=1.0), 0.5)
 
-    assert found is not None
     assert found.mean == pytest.approx(25 / 40)
 
 
@@ -56,9 +59,8 @@ def test_it_weighs_components_as_the_mean_does() -> None:
     case = np.array([*range(20), *[20] * 20])
     weight = np.array([1.0] * 20 + [1 / 20] * 20)
     all_labelled = JudgedComponents(case, weight, np.full(40, YES), np.array([1.0] * 20 + [0.0] * 20), np.ones(40))
-    found = corrected_mean(all_labelled, 1.0)
+    found = corrected(all_labelled, 1.0)
 
-    assert found is not None
     assert found.mean == pytest.approx(20 / 21)
 
 
@@ -67,9 +69,8 @@ def test_an_unlikely_draw_counts_for_those_that_were_not_drawn() -> None:
     said = np.array([YES] * 60 + [NO] * 40)
     truth = np.array([1.0] * 60 + ([0.0] + [np.nan] * 3) * 10)
     chance = np.array([1.0] * 60 + [0.25] * 40)
-    found = corrected_mean(JudgedComponents(np.arange(100), np.ones(100), said, truth, chance), 0.6)
+    found = corrected(JudgedComponents(np.arange(100), np.ones(100), said, truth, chance), 0.6)
 
-    assert found is not None
     assert found.mean == pytest.approx(0.6)
 
 
@@ -80,9 +81,8 @@ def test_few_labels_give_no_number() -> None:
 
 
 def test_where_no_error_was_seen_the_interval_still_has_room_for_some() -> None:
-    found = corrected_mean(sample([YES] * 200, [1.0] * 50 + [float("nan")] * 150, 0.25), 1.0)
+    found = corrected(sample([YES] * 200, [1.0] * 50 + [float("nan")] * 150, 0.25), 1.0)
 
-    assert found is not None
     assert found.mean == found.high == 1.0
     assert 0.9 < found.low < 0.95
 
@@ -90,22 +90,17 @@ def test_where_no_error_was_seen_the_interval_still_has_room_for_some() -> None:
 def test_labels_of_one_case_that_are_alike_make_it_wider() -> None:
     truth = np.array(([1.0] * 5 + [0.0] * 5) * 10)
     said = np.full(100, YES)
-    alone = corrected_mean(JudgedComponents(np.arange(100), np.ones(100), said, truth, np.ones(100)), 1.0)
-    together = corrected_mean(
-        JudgedComponents(np.repeat(np.arange(20), 5), np.ones(100), said, truth, np.ones(100)), 1.0
-    )
+    alone = corrected(JudgedComponents(np.arange(100), np.ones(100), said, truth, np.ones(100)), 1.0)
+    together = corrected(JudgedComponents(np.repeat(np.arange(20), 5), np.ones(100), said, truth, np.ones(100)), 1.0)
 
-    assert alone is not None
-    assert together is not None
     assert together.high - together.low > 1.5 * (alone.high - alone.low)
 
 
 def test_an_unknown_that_few_labelled_counts_with_the_noes() -> None:
     said = [YES] * 30 + [NO] * 20 + [UNKNOWN] * 2
     truth = [1.0] * 20 + [float("nan")] * 10 + [0.0] * 15 + [float("nan")] * 5 + [1.0, float("nan")]
-    found = corrected_mean(sample(said, truth, 0.5), 0.6)
+    found = corrected(sample(said, truth, 0.5), 0.6)
 
-    assert found is not None
     assert found.mean == pytest.approx((30 * 1.0 + 22 * 1 / 16) / 52)
 
 
@@ -116,9 +111,8 @@ def test_a_label_without_a_chance_is_refused(chance: float) -> None:
 
 
 def test_it_is_kept_and_read_back() -> None:
-    found = corrected_mean(PUBLISHED, 0.72)
+    found = corrected(PUBLISHED, 0.72)
 
-    assert found is not None
     assert validated(CorrectedMean, as_builtins(found)) == found
 
 
@@ -167,10 +161,9 @@ def test_few_cases_make_it_wider_than_many_that_lie_as_far_apart() -> None:
         size = 800 // cases  # three quarters of every second case are right, of the others one quarter
         high, low = [*[YES] * (3 * size // 4), *[NO] * (size // 4)], [*[NO] * (3 * size // 4), *[YES] * (size // 4)]
         said = np.array((high + low) * (cases // 2))
-        found = corrected_mean(
+        found = corrected(
             JudgedComponents(np.repeat(np.arange(cases), size), np.ones(800), said, said * 1.0, np.ones(800)), 0.5
         )
-        assert found is not None
         return found.high - found.low
 
     # half a width is the quantile of Student's t with n - 1 degrees of freedom, times .25 / sqrt(n - 1)

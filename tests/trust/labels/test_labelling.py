@@ -7,6 +7,7 @@ import pytest
 from ragtriage.core.case import Case, Record, Source
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.verdicts import Answered, Component, Failure, Part, Score, Undefined, Verdict
+from ragtriage.trust.agreement import people_agreement
 from ragtriage.trust.label_files import (
     Item,
     Label,
@@ -154,11 +155,9 @@ def test_labels_are_kept_one_by_one_and_the_next_session_goes_on(tmp_path: Path)
         assert session.run(keys("sn", seen))
         assert session.done
     assert [at for at, _ in seen] == [0, 1, 1, 2]
-    assert [(one.case, one.label, one.chance, one.by) for one in read_labels(path)[0]] == [
-        ("a", True, 0.5, "Ana"),
-        ("b", None, 0.5, "Ana"),
-        ("c", False, 0.5, "Ana"),
-    ]
+    labels = read_labels(path)[0]
+    assert [(one.case, one.label) for one in labels] == [("a", True), ("b", None), ("c", False)]
+    assert {(one.chance, one.by) for one in labels} == {(0.5, "Ana")}
 
 
 def test_going_back_changes_a_label(tmp_path: Path) -> None:
@@ -167,14 +166,8 @@ def test_going_back_changes_a_label(tmp_path: Path) -> None:
         session = LabellingSession(file, "7", SAMPLE)
         assert session.run(keys("bybnyy", seen))
 
-    assert [(at, before.label if before else None) for at, before in seen] == [
-        (0, None),
-        (0, None),
-        (1, None),
-        (0, True),
-        (1, None),
-        (2, None),
-    ]
+    said = [(at, before.label if before else None) for at, before in seen]
+    assert said == [(0, None), (0, None), (1, None), (0, True), (1, None), (2, None)]
     assert [one.label for one in session.labels] == [False, True, True]
 
 
@@ -202,10 +195,7 @@ def test_a_smaller_sample_of_the_same_draw_takes_no_chance_away(tmp_path: Path) 
         smaller = LabellingSession(file, "7", small[:2], draw=name)
         assert path.read_bytes() == before
         assert smaller.run(lambda *_: "n")  # what it adds belongs to the larger draw, too
-    assert [(one.case, one.chance, one.draw) for one in read_labels(path)[0]] == [
-        ("a", 0.5, name),
-        ("b", 0.5, name),
-    ]
+    assert [(one.case, one.chance, one.draw) for one in read_labels(path)[0]] == [("a", 0.5, name), ("b", 0.5, name)]
 
 
 @pytest.mark.parametrize("other", [sample_name(["groundedness"], 6, 1), sample_name(["groundedness", "x"], 6, 0)])
@@ -244,3 +234,28 @@ def test_both_are_compared_where_both_said_something() -> None:
     assert found.share.low == pytest.approx(0.64, abs=0.005)
     assert found.share.high == pytest.approx(0.95, abs=0.005)
     assert found.disagreements == tuple(wrong)
+
+
+def told(case: str, said: bool | None, by: str, text: str = "It is so.") -> Label:
+    return Label("1", case, "groundedness", 0, text, said, "yes", by=by)
+
+
+def test_kappa_and_the_share_are_of_what_both_said_something_about() -> None:
+    ana = [*[True] * 6, *[False] * 4, None, True]
+    ben = [*[True] * 5, *[False] * 4, True, True, None]  # two of ten differ
+    labels = [told(f"q{i}", said, "Ben") for i, said in enumerate(ben)]
+    labels += [told(f"q{i}", said, "Ana") for i, said in enumerate(ana)]
+    labels += [told("q0", False, "Cem", "Another text."), told("q99", True, "Cem")]
+
+    (found,) = people_agreement(labels)
+
+    assert (found.one, found.other, found.same, found.of) == ("Ana", "Ben", 8, 10)
+    # 0.8 observed, 0.6 · 0.6 + 0.4 · 0.4 = 0.52 by chance
+    assert found.kappa.value == pytest.approx((0.8 - 0.52) / 0.48)
+    assert found.kappa.low < found.kappa.value < found.kappa.high
+    assert found.share.low == pytest.approx(0.49, abs=0.005)
+
+
+def test_kappa_is_undefined_where_both_gave_one_answer_only() -> None:
+    (found,) = people_agreement([told(f"q{i}", True, by) for i in range(5) for by in ("Ana", "Ben")])
+    assert (found.same, found.of, found.kappa.value) == (5, 5, None)

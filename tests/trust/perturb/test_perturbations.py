@@ -1,12 +1,15 @@
 """Worse versions of cases, made by rules: what is changed, and what had better be left alone."""
 
+import math
 import random
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from examples import examples
 from ragtriage.core.case import Case, Source
 from ragtriage.text.sentences import split_sentences
 from ragtriage.trust.pair_files import SHORT, LabelledPair, read_pairs
@@ -120,27 +123,17 @@ def test_an_altered_number_stands_in_no_source_and_the_rest_stays() -> None:
     assert not (after - before) & numbers(BREAD.sources[0].text)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "source", "altered"),
-    [
-        ("The kiosk opens on Monday.", "On Monday the kiosk opens.", r"The kiosk opens on (?!Mon)\w+day."),
-        ("The kiosk sells three drinks.", "It sells three drinks, the kiosk.", r"The kiosk sells (?!three)\w+ drinks."),
-        ("The kiosk is run by Ada Finch.", "Ada Finch runs the kiosk.", r"The kiosk is run by Otto Brandt."),
-        ("Pay before you eat.", "At the kiosk you pay before you eat.", "Pay after you eat."),
-        ("The terrace is heated.", "The terrace of the kiosk is heated.", "The terrace is not heated."),
-        ("The terrace isn't heated.", "The terrace isn't heated yet.", None),
-    ],
-)
-def test_without_a_number_something_else_is_altered(sentence: str, source: str, altered: str | None) -> None:
-    kiosk = case("kiosk", "What about it?", sentence, source)
+@pytest.mark.parametrize("row", examples("perturbations", "altered"))
+def test_without_a_number_something_else_is_altered(row: dict[str, Any]) -> None:
+    kiosk = case("kiosk", "What about it?", row["sentence"], row["source"])
     mill = case("mill", "Who owns the mill?", "The mill belongs to Otto Brandt.", "Otto Brandt bought the mill.")
 
     found = only(kiosk, "groundedness", mill).pairs
 
-    if altered is None:
+    if row["altered"] is None:
         assert found == ()
     else:
-        assert re.fullmatch(altered, found[0].worse.response or "")
+        assert re.fullmatch(row["altered"], found[0].worse.response or "")
 
 
 @pytest.mark.parametrize(
@@ -213,19 +206,10 @@ def test_the_order_of_rows_and_sources_changes_nothing_and_the_seed_does() -> No
     assert any(made(seed=seed) != made() for seed in range(1, 6))
 
 
-@pytest.mark.parametrize(
-    ("sentence", "other"),
-    [
-        ("In 1901, the pier opened to the public.", "The pier opened to the public in 1901."),
-        ("The pier opened to the public in 1901.", "In 1901, the pier opened to the public."),
-        ("Anglers need to pay at least 3 euros.", "Anglers need to pay no less than 3 euros."),
-        ("It closes because of storms.", ""),
-        ("The pier is long.", ""),
-    ],
-)
-def test_other_words_keep_numbers_and_names(sentence: str, other: str) -> None:
-    assert reworded(sentence) == other
-    assert paraphrased(sentence) == f"In other words: {other or sentence}"
+@pytest.mark.parametrize("row", examples("perturbations", "other words"))
+def test_other_words_keep_numbers_and_names(row: dict[str, Any]) -> None:
+    assert reworded(row["sentence"]) == row["other"]
+    assert paraphrased(row["sentence"]) == f"In other words: {row['other'] or row['sentence']}"
 
 
 def test_what_is_removed_is_what_the_change_says() -> None:
@@ -236,62 +220,17 @@ def test_what_is_removed_is_what_the_change_says() -> None:
             assert any(sentence in [one.text for one in split_sentences(text)] for text in texts)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "detail"),
-    [
-        ("Who is 120 minutes or more late gets half.", "120"),
-        ("Children aged 5 to 15 pay half.", "5"),
-        ("Children aged 5 to 15 pay half.", "15"),
-        ("Ask within 14 days.", "14"),
-        ("Ask within the next 14 days.", "14"),
-        ("It costs less than 40 euros.", "40"),
-        ("It costs less than €40.00.", "40.00"),
-        ("Bags under 90 centimetres are free.", "90"),
-        ("A car of up to 5 m is small.", "5"),
-        ("Amounts below €3.00 are not paid.", "3.00"),
-        ("The room seats 40 people at most.", "40"),
-        ("Passengers aged 65 and over pay less.", "65"),
-        ("The fare is 10-20 euros.", "10"),
-        ("The fare is 10–20 euros.", "20"),
-        ("Be there 48 hours before departure.", "48"),
-        ("Pay until 31 December 2026.", "31"),
-        ("Pay until 31 December 2026.", "2026"),
-        ("It is open from Monday to Friday.", "Friday"),
-        ("It is open from Monday to Friday.", "Monday"),
-        ("It was finished by March 1908.", "March"),
-        ("The maximum is 90 kilograms.", "90"),
-        ("If you are 20 minutes late, call.", "20"),
-        ("It isn't kept for 14 days.", "14"),
-        ("It is done in 3 days.", "3"),
-        ("They may swim from the age of 9.", "9"),
-        ("Use 5+ letters.", "5"),
-    ],
-)
-def test_a_bound_is_left_alone_since_what_is_changed_may_still_follow(sentence: str, detail: str) -> None:
+@pytest.mark.parametrize("row", examples("perturbations", "bounds"))
+def test_a_bound_is_left_alone_since_what_is_changed_may_still_follow(row: dict[str, Any]) -> None:
+    sentence, detail = row["sentence"], row["detail"]
     start = sentence.index(detail)
 
-    assert may_be_bound(sentence, (start, start + len(detail)))
-    kiosk = case("kiosk", "What about it?", sentence, sentence)
-    for seed in range(5):
-        for pair in perturb([kiosk], seed, ["groundedness"]).pairs:
-            assert detail in (pair.worse.response or "")
-
-
-@pytest.mark.parametrize(
-    ("sentence", "detail"),
-    [
-        ("The pier opened on 12 May 1901.", "12"),
-        ("The pier opened on 12 May 1901.", "1901"),
-        ("It costs €4.00 a day.", "4.00"),
-        ("Bread is baked at a temperature of 240 degrees.", "240"),
-        ("Its first station opened in 1908.", "1908"),
-        ("The kiosk opens on Monday.", "Monday"),
-    ],
-)
-def test_what_is_exact_is_no_bound(sentence: str, detail: str) -> None:
-    start = sentence.index(detail)
-
-    assert not may_be_bound(sentence, (start, start + len(detail)))
+    assert may_be_bound(sentence, (start, start + len(detail))) is row["bound"]
+    if row["bound"]:
+        kiosk = case("kiosk", "What about it?", sentence, sentence)
+        for seed in range(5):
+            for pair in perturb([kiosk], seed, ["groundedness"]).pairs:
+                assert detail in (pair.worse.response or "")
 
 
 def altered_of(sentence: str, source: str = "") -> set[str]:
@@ -300,41 +239,23 @@ def altered_of(sentence: str, source: str = "") -> set[str]:
     return {(pair.change.after if pair.change else "") for pair in found}
 
 
-def test_an_altered_day_is_one_that_every_month_has() -> None:
-    for sentence in ("The kiosk opened on 12 May.", "The kiosk opened on May 12."):
-        days = {int(re.search(r"\d+", text)[0]) for text in altered_of(sentence)}  # type: ignore[index]
+@pytest.mark.parametrize("row", examples("perturbations", "numbers"))
+def test_an_altered_number_is_a_possible_one_that_is_not_supported(row: dict[str, Any]) -> None:
+    found = {int(number) for text in altered_of(row["sentence"]) for number in re.findall(r"\d+", text)[:1]}
 
-        assert len(days) > 5
-        assert max(days) <= 28
-
-
-def test_hours_and_percentages_stay_possible() -> None:
-    for sentence, most in (("The kiosk opens at 9 am.", 12), ("The kiosk sold 94 percent of its tea.", 100)):
-        found = {int(re.search(r"\d+", text)[0]) for text in altered_of(sentence)}  # type: ignore[index]
-
-        assert found
-        assert max(found) <= most
+    assert len(found) >= row["different"]
+    assert row["least"] <= min(found)
+    assert max(found) <= (row["most"] or math.inf)
 
 
-def test_of_what_somebody_may_take_only_more_is_unsupported() -> None:
-    found = {int(re.search(r"\d+", text)[0]) for text in altered_of("Guests may bring 20 lanterns.")}  # type: ignore[index]
-
-    assert found
-    assert min(found) > 20
-
-
-def test_a_number_that_the_source_says_of_something_else_is_left_alone() -> None:
+def test_a_sentence_with_a_number_or_name_that_the_source_says_of_something_else_is_left_alone() -> None:
     source = "The kiosk sells drinks and cakes on the pier. A ticket for the museum of clocks costs 7 euros."
-
     assert altered_of("The kiosk on the pier sells 7 cakes.", source) == set()
     assert altered_of("The kiosk on the pier sells 7 cakes.", "On the pier the kiosk sells 7 cakes and tea.")
 
-
-def test_a_sentence_with_a_number_or_name_of_its_own_is_left_alone() -> None:
-    source = "On 12 May 1901 the kiosk on the pier opened."
-
-    assert altered_of("The kiosk on the pier opened on 12 May 1901 at 9.", source) == set()
-    assert altered_of("The kiosk on the pier opened on 12 May 1901 by Ada Finch.", source) == set()
+    opened = "On 12 May 1901 the kiosk on the pier opened."
+    assert altered_of("The kiosk on the pier opened on 12 May 1901 at 9.", opened) == set()
+    assert altered_of("The kiosk on the pier opened on 12 May 1901 by Ada Finch.", opened) == set()
 
 
 def test_of_a_table_no_empty_row_is_left() -> None:

@@ -1,19 +1,16 @@
 """Responses cut where their citation marks stand: a table of texts, and what holds for every text."""
 
-import json
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from ragtriage import Case, Component, ConfigError, Source
 from ragtriage.text.segments import segments_of, unrecognized_marks, unsegmented_reason
 
-TABLE = Path(__file__).parent / "segments.jsonl"
-ROWS = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()]
 FIVE = tuple(Source(f"Source {i}.") for i in range(1, 6))
 
 
@@ -31,7 +28,7 @@ def shown(segment: Component) -> str:
     return f"{text}|{cited}" if cited else text
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["what"])
+@pytest.mark.parametrize("row", examples("segments"))
 def test_a_response_is_cut_where_its_marks_stand(row: dict[str, Any]) -> None:
     found = segments_of(case_of(row["text"], row.get("ids"), row.get("own")))
 
@@ -114,26 +111,8 @@ def test_long_texts_are_cut_quickly(piece: str) -> None:
     assert time.process_time() - started < 10
 
 
-@pytest.mark.parametrize(
-    ("text", "why", "left"),
-    [
-        ("Apples are red.", "nothing", ()),
-        ("The flat has 50 m² and 10⁶ stones, says `a[1]`.", "nothing", ()),
-        ("Apples are red.¹", "unread", ("¹",)),
-        ("Apples are red [1](https://a.example).", "unread", ("[1]",)),
-        ("Apples are red.\n\nSources: [1], [2]", "whole", ()),
-        ("Apples are red [1], from [1990-1995].", "", ("[1990-1995]",)),
-        ("Apples are red (1). Pears are green (2, 3).", "unread", ("(1)", "(2, 3)")),
-        ("Apples are red (Source 1), says he.", "unread", ("(Source 1)",)),
-        ("Apples (1) are red and grew in 2019 (2019).", "nothing", ()),
-        ("Do it so: (1) open, (2) close.", "nothing", ()),
-        ("Apples are red 【4:0†fares.pdf】.", "unread", ("【4:0†fares.pdf】",)),
-        ("Apples are red ［1］, pears green〔2〕.", "unread", ("［1］", "〔2〕")),
-        ("Apples are red [1] (2).", "", ()),
-        ("[1]", "whole", ()),
-    ],
-)
-def test_it_is_told_why_a_response_is_not_cut_and_what_was_not_read(text: str, why: str, left: tuple[str, ...]) -> None:
-    case = case_of(text)
+@pytest.mark.parametrize("row", examples("unread_marks"))
+def test_it_is_told_why_a_response_is_not_cut_and_what_was_not_read(row: dict[str, Any]) -> None:
+    case = case_of(row["text"])
 
-    assert (unsegmented_reason(case), unrecognized_marks(case)) == (why, left)
+    assert (unsegmented_reason(case), unrecognized_marks(case)) == (row["why"], tuple(row["left"]))
