@@ -50,52 +50,34 @@ def test_a_question_is_claimed_by_one_until_it_is_released(two):
     assert not one.claim([A, C])  # also not twice by the same
     one.release([B])
     assert set(other.claim([A, B])) == {B}
+    one.close()
+    assert set(other.claim(KEYS)) == {A, D}
 
 
 def test_what_is_answered_is_not_claimed_and_its_claim_is_gone(memories, place):
     one, other = memories
-    assert set(one.claim([A, B])) == {A, B}
+    assert set(one.claim([A, B, C])) == {A, B, C}
     one.remember([CachedAnswer(A, "declines", "1", Verdict("yes"))])
+    one.release([A, B])
+    assert set(other.claim([A, B])) == {B}  # what waits for its transaction stays claimed
     one.flush()
-    assert claimed_in(place) == 1
-    assert not other.claim([A, B])
+    assert claimed_in(place) == 2
+    assert not other.claim([A, C])
     assert set(other.recall([A, B])) == {A}
 
 
-def test_what_waits_for_its_transaction_stays_claimed(memories):
-    one, other = memories
+def test_a_claim_lapses_without_a_sign_of_life_and_at_last_though_its_owner_lives(two, place):
+    one, other = two
     one.claim([A, B])
-    one.remember([CachedAnswer(A, "declines", "1", Verdict("yes"))])
-    one.release([A, B])
-    assert set(other.claim([A, B])) == {B}
-    one.flush()
-    assert set(other.recall([A])) == {A}
-
-
-def test_closing_gives_up_all_claims(two):
-    one, other = two
-    one.claim(KEYS)
-    one.close()
-    assert set(other.claim(KEYS)) == set(KEYS)
-
-
-def test_a_claim_lapses_without_a_sign_of_life(two, place):
-    one, other = two
-    one.claim([A])
     pass_by(place, STALE - 1)
     one._beat()
     pass_by(place, STALE - 1)
     assert not other.claim([A])
     pass_by(place, 2)
     assert set(other.claim([A])) == {A}
-
-
-def test_a_claim_lapses_at_last_though_its_owner_lives(two, place):
-    one, other = two
-    one.claim([A])
-    pass_by(place, LONGEST + 1)
+    pass_by(place, LONGEST)
     one._beat()
-    assert set(other.claim([A])) == {A}
+    assert set(other.claim([B])) == {B}
 
 
 def test_the_claim_of_a_dead_process_is_taken_over_at_once(place, memories):
@@ -114,9 +96,11 @@ async def gathered(judge, questions):
     return {questions[position]: found async for position, found in judge.ask(questions)}
 
 
-def test_two_judges_on_one_store_ask_each_question_once(memories, place):
+@pytest.mark.parametrize("shared", [False, True], ids=["a memory each", "one memory"])
+def test_two_judges_on_one_store_ask_each_question_once(memories, place, shared):
     inner = [FakeJudge(answer, delay=0.005) for _ in memories]
-    judges = [Cached(judge, memory, durable=True) for judge, memory in zip(inner, memories, strict=True)]
+    opened = memories[:1] * 2 if shared else memories
+    judges = [Cached(judge, memory, durable=True) for judge, memory in zip(inner, opened, strict=True)]
 
     async def both():
         return await asyncio.gather(
@@ -130,18 +114,6 @@ def test_two_judges_on_one_store_ask_each_question_once(memories, place):
     assert sorted(q.subject for judge in inner for q in judge.asked) == sorted(q.subject for q in QUESTIONS)
     assert found[3] == {question: answer(question) for question in QUESTIONS}
     assert claimed_in(place) == 0
-
-
-def test_two_judges_with_the_same_memory_ask_each_question_once(memories):
-    inner = [FakeJudge(answer, delay=0.005) for _ in range(2)]
-    judges = [Cached(judge, memories[0], durable=True) for judge in inner]
-
-    async def both():
-        return await asyncio.gather(*(gathered(judge, QUESTIONS) for judge in judges))
-
-    one, other = asyncio.run(both())
-    assert one == other
-    assert sorted(q.subject for judge in inner for q in judge.asked) == sorted(q.subject for q in QUESTIONS)
 
 
 def test_what_fails_for_one_is_asked_by_the_other(memories, place):
@@ -162,8 +134,7 @@ def test_what_fails_for_one_is_asked_by_the_other(memories, place):
 
 def test_who_waits_stops_when_nothing_more_may_be_asked(memories):
     memories[0].claim(_keys(memories))
-    ledger = Ledger()
-    looks = []
+    ledger, looks = Ledger(), []
 
     def third_look_stops():
         looks.append(1)
