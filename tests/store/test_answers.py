@@ -60,12 +60,28 @@ async def gathered(judge, questions):
     return [pair async for pair in judge.ask(questions)]
 
 
-def test_a_request_is_committed_before_the_judge_goes_on(memory, place):
-    found = []
-    judge = Cached(ByRequests(lambda: found.append(kept(place))), memory, durable=True)
+def test_a_request_is_committed_with_its_cost_before_the_judge_goes_on(memory, place):
+    found, written = [], []
+
+    class Run:
+        def keep(self, connection, spent):
+            written.append((spent, len(connection.execute(select(answers)).all())))
+
+        def by_run(self, spent):
+            return {}
+
+    ledger = Ledger()
+
+    def pays() -> Amount:
+        ledger.requests += 1
+        return ledger.spent
+
+    memory.payer = Run()
+    judge = Cached(ByRequests(lambda: found.append(kept(place))), memory, durable=True, spent=pays)
     asyncio.run(gathered(judge, asked(10)))
     assert found == [4, 8]
     assert kept(place) == 10
+    assert written == [(Amount(requests=4), 4), (Amount(requests=8), 8), (Amount(requests=10), 10)]
 
 
 def writes_of(memory) -> list[int]:
@@ -81,21 +97,15 @@ def writes_of(memory) -> list[int]:
     return rows
 
 
-def test_the_answers_of_a_request_are_one_transaction(memory):
-    writes = writes_of(memory)
-    asyncio.run(gathered(Cached(ByRequests(), memory, durable=True), asked(10)))
-    assert writes == [4, 4, 2]
-
-
-def test_they_stay_one_transaction_when_nothing_was_kept_for_a_while(memory):
+def test_the_answers_of_a_request_are_one_transaction_also_when_nothing_was_kept_for_a_while(memory):
     writes, hour = writes_of(memory), [0.0]
 
     def passes():
         hour[0] += 3600.0
 
     slow = Answers(memory._database, clock=lambda: hour[0])
-    asyncio.run(gathered(Cached(ByRequests(passes), slow, durable=True), asked(8)))
-    assert writes == [4, 4]
+    asyncio.run(gathered(Cached(ByRequests(passes), slow, durable=True), asked(10)))
+    assert writes == [4, 4, 2]
 
 
 def test_requests_that_end_in_the_same_pass_of_the_event_loop_are_one_transaction(memory):
@@ -200,25 +210,3 @@ def test_a_damaged_overflow_holds_nothing_up(full, tmp_path):
     with opened() as other:
         assert other.recall([b"a" * 16]) == {}
     assert "lost" in refused(memory, *entries("b"))
-
-
-def test_what_answers_cost_is_committed_with_them(place):
-    written = []
-
-    class Run:
-        def keep(self, connection, spent):
-            written.append((spent, len(connection.execute(select(answers)).all())))
-
-        def by_run(self, spent):
-            return {}
-
-    ledger = Ledger()
-    with open_answers(place) as memory:
-        memory.payer = Run()
-
-        def pays() -> Amount:
-            ledger.requests += 1
-            return ledger.spent
-
-        asyncio.run(gathered(Cached(ByRequests(), memory, durable=True, spent=pays), asked(6)))
-    assert written == [(Amount(requests=4), 4), (Amount(requests=6), 6)]
