@@ -45,7 +45,7 @@ def evaluated(rows: Path, out: Path, **more: object) -> None:
 SIGNS = ("", "-1-of-2", "-2-of-2", "-1-of-3")
 
 
-@pytest.mark.parametrize(("first", "second"), product(SIGNS, SIGNS))
+@pytest.mark.parametrize(("first", "second"), [*product(SIGNS, SIGNS)])
 def test_only_different_shares_of_one_number_work_beside_each_other(folder: Folder, first: str, second: str) -> None:
     with FolderLease(folder, first):
         if {first, second} == {"-1-of-2", "-2-of-2"}:
