@@ -75,6 +75,10 @@ def test_a_chance_decides_the_value_the_confidence_and_whether_a_no_is_sure(
     assert found.contradicted is (value == "no")  # only a no can be
 
 
+def test_the_smallest_chance_that_there_is_can_be_moved() -> None:
+    assert 0 < shifted(5e-324, -2.0) <= shifted(5e-324, 2.0) < 1e-300
+
+
 def test_even_odds_that_are_tripled_are_three_in_four() -> None:
     assert shifted(0.5, log(3)) == pytest.approx(0.75)
     assert log_odds(0.75) == pytest.approx(log(3))
