@@ -3,21 +3,9 @@
 import pytest
 
 from examples import examples
-from ragtriage import (
-    RULES,
-    Case,
-    Component,
-    FakeJudge,
-    Source,
-    Verdict,
-    diagnose,
-    evaluate_sync,
-    metrics_named,
-    needs_of,
-    thresholds_with,
-)
+from ragtriage import RULES, Case, FakeJudge, Source, diagnose, evaluate_sync, metrics_named, needs_of, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.verdicts import Answer
+from ragtriage.core.verdicts import Answer, Component, Verdict
 from ragtriage.diagnosis.findings import Finding
 
 

@@ -6,22 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage import (
-    RULES,
-    Case,
-    Component,
-    FakeJudge,
-    Score,
-    Source,
-    Verdict,
-    Verdicts,
-    evaluate_sync,
-    metrics_named,
-    needs_of,
-)
+from ragtriage import RULES, Case, FakeJudge, Source, evaluate_sync, metrics_named, needs_of
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.steps import Step
-from ragtriage.core.verdicts import Answer, Cell, Failure, Known, Missing
+from ragtriage.core.verdicts import Answer, Cell, Component, Failure, Known, Missing, Score, Verdict, Verdicts
 from ragtriage.diagnosis.findings import BASE, WEIGHT, scores_beside_response, steps_beside_response
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.protocol import Judge

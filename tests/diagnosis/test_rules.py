@@ -11,33 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragtriage import (
-    RULES,
-    Case,
-    Component,
-    ConfigError,
-    FakeJudge,
-    Record,
-    Score,
-    Source,
-    Tally,
-    Undefined,
-    Verdict,
-    Verdicts,
-    diagnose,
-    evaluate_sync,
-    headline,
-    metrics_named,
-    thresholds_with,
-)
+from ragtriage import RULES, Component, FakeJudge, Score, Tally, Undefined, Verdict, Verdicts, evaluate_sync
 from ragtriage.config import Settings, read_settings
+from ragtriage.core.case import Case, Record, Source
+from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import CHECK, Answer, Known, Outcome, Part, with_chance
 from ragtriage.diagnosis.disagreeing_sources import DISAGREES
-from ragtriage.diagnosis.findings import declined
-from ragtriage.diagnosis.headline import component_of
-from ragtriage.diagnosis.rules import KINDS, Rule
-from ragtriage.metrics import THELMA
+from ragtriage.diagnosis.findings import declined, diagnose
+from ragtriage.diagnosis.headline import component_of, headline
+from ragtriage.diagnosis.rules import KINDS, Rule, thresholds_with
+from ragtriage.metrics import THELMA, metrics_named
 from ragtriage.metrics.aggregate import CONTRADICTED, SEGMENTS
 from ragtriage.metrics.citations import FALSE
 from ragtriage.metrics.thelma import DECLINES

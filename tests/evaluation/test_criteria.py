@@ -5,28 +5,12 @@ from typing import Any
 
 import pytest
 
-from ragtriage import (
-    Case,
-    Component,
-    ConfigError,
-    Decompose,
-    EmbeddedJudge,
-    FakeJudge,
-    Match,
-    Metric,
-    Outcome,
-    Score,
-    Source,
-    Undefined,
-    Verdict,
-    Verdicts,
-    evaluate_sync,
-    metric,
-    metrics_named,
-    share,
-)
+from ragtriage import ConfigError, EmbeddedJudge, FakeJudge, Outcome, evaluate_sync, metrics_named, share
+from ragtriage.core.case import Case, Source
+from ragtriage.core.metric import Metric, metric
 from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.verdicts import Answer
+from ragtriage.core.steps import Decompose, Match
+from ragtriage.core.verdicts import Answer, Component, Score, Undefined, Verdict, Verdicts
 
 CLAIMS = Decompose("response", "claims")
 

@@ -9,23 +9,10 @@ from random import Random
 
 import pytest
 
-from ragtriage import (
-    RULES,
-    Case,
-    Component,
-    ConfigError,
-    EmbeddedJudge,
-    FakeJudge,
-    Source,
-    StoreError,
-    Verdict,
-    evaluate_sync,
-    metrics_named,
-    needs_of,
-)
-from ragtriage.core.case import Turn
+from ragtriage import RULES, ConfigError, EmbeddedJudge, FakeJudge, StoreError, evaluate_sync, metrics_named, needs_of
+from ragtriage.core.case import Case, Source, Turn
 from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.verdicts import Answer, Answered
+from ragtriage.core.verdicts import Answer, Answered, Component, Verdict
 from ragtriage.evaluation.estimate import AT_ONCE, FEWEST, Sampling, estimate_evaluation, sum_estimates
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.wrappers import Cached, InMemory

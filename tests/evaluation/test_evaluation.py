@@ -12,31 +12,14 @@ from zlib import crc32
 
 import pytest
 
-from ragtriage import (
-    RULES,
-    Case,
-    Component,
-    ConfigError,
-    FakeJudge,
-    JudgeError,
-    Record,
-    Score,
-    Source,
-    StoreError,
-    Undefined,
-    Verdict,
-    evaluate,
-    evaluate_sync,
-    metrics_named,
-    needs_of,
-)
-from ragtriage.core.case import Turn
+from ragtriage import RULES, ConfigError, FakeJudge, JudgeError, StoreError, evaluate, evaluate_sync, needs_of
+from ragtriage.core.case import Case, Record, Source, Turn
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
-from ragtriage.core.verdicts import Answer, Components, Failure
+from ragtriage.core.verdicts import Answer, Component, Components, Failure, Score, Undefined, Verdict
 from ragtriage.diagnosis.findings import BY_CONVERSATION, declined, diagnose
 from ragtriage.diagnosis.headline import UNDETERMINED, component_of
 from ragtriage.diagnosis.rules import thresholds_with
-from ragtriage.metrics import THELMA
+from ragtriage.metrics import THELMA, metrics_named
 
 YES = Verdict("yes", 0.9, 0.9)
 NO = Verdict("no", 0.1, 0.9)

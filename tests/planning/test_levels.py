@@ -4,14 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from ragtriage import (
-    METRICS,
-    RULES,
-    Case,
-    Source,
-    metrics_named,
-    needs_of,
-)
+from ragtriage import METRICS, RULES, Case, Source, metrics_named, needs_of
 from ragtriage.core.steps import Decompose, Step
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.thelma import ANSWERED_BY_ONE, ANSWERED_TOGETHER

@@ -5,22 +5,11 @@ from dataclasses import replace
 from itertools import product
 from typing import get_args
 
-from ragtriage import (
-    Case,
-    Component,
-    ConfigError,
-    Decompose,
-    FakeJudge,
-    Match,
-    OnlyWhere,
-    Source,
-    Verdict,
-    evaluate_sync,
-)
+from ragtriage import Case, Component, ConfigError, FakeJudge, Source, Verdict, evaluate_sync
 from ragtriage.core.case import Turn
 from ragtriage.core.metric import ORDER
 from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.steps import Condition, Field, Relation, Step, Target, Unit
+from ragtriage.core.steps import Condition, Decompose, Field, Match, OnlyWhere, Relation, Step, Target, Unit
 from ragtriage.core.verdicts import Answer, Missing
 from ragtriage.metrics.aggregate import CLAIMS, FACTS, SOURCES
 from ragtriage.metrics.citations import ROUND_ONE

@@ -4,28 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from ragtriage import (
-    METRICS,
-    RULES,
-    Case,
-    Component,
-    Decompose,
-    FakeJudge,
-    Match,
-    Metric,
-    Record,
-    Score,
-    Source,
-    Undefined,
-    Verdict,
-    evaluate_sync,
-    needs_of,
-)
+from ragtriage import METRICS, RULES, Case, Decompose, FakeJudge, Match, Metric, Record, Source, evaluate_sync, needs_of
 from ragtriage.core import questions as ask
 from ragtriage.core.case import Turn
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.steps import Target
-from ragtriage.core.verdicts import Answer, Failure, Missing
+from ragtriage.core.verdicts import Answer, Component, Failure, Missing, Score, Undefined, Verdict
 from ragtriage.metrics import GROUPS, THELMA
 from ragtriage.planning.levels import as_read, dependencies, inputs, plan
 from ragtriage.planning.relations import REPLACING, UNITS, needs_judge

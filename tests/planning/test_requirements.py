@@ -5,24 +5,10 @@ from typing import Any
 
 import pytest
 
-from ragtriage import (
-    METRICS,
-    RULES,
-    Case,
-    Component,
-    FakeJudge,
-    Metric,
-    Source,
-    Undefined,
-    Verdict,
-    evaluate_sync,
-    metrics_named,
-    needs_of,
-    plan,
-)
+from ragtriage import METRICS, RULES, Case, FakeJudge, Metric, Source, evaluate_sync, metrics_named, needs_of, plan
 from ragtriage.core.case import Turn
 from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.verdicts import Answer, Missing
+from ragtriage.core.verdicts import Answer, Component, Missing, Undefined, Verdict
 from ragtriage.metrics import GROUPS
 from ragtriage.planning.levels import unmet_requirement
 

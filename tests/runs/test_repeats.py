@@ -11,21 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ragtriage import (
-    METRICS,
-    Case,
-    Component,
-    ConfigError,
-    Failure,
-    Record,
-    Rule,
-    Score,
-    Undefined,
-    Verdict,
-    metrics_named,
-    thresholds_with,
-)
+from ragtriage import METRICS, Component, ConfigError, Failure, Score, Undefined, Verdict, metrics_named
+from ragtriage.core.case import Case, Record
 from ragtriage.core.verdicts import Cell, Known, Outcome, Part, Verdicts, with_chance
+from ragtriage.diagnosis.rules import Rule, thresholds_with
 from ragtriage.metrics.aggregate import share
 from ragtriage.report.run_document import ALIKE, ALWAYS, repeats_document
 from ragtriage.report.terminal import print_document

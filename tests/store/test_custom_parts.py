@@ -5,25 +5,10 @@ from stored_cases import answer, case, identity_of
 from test_forgetting import held
 
 from places import Place
-from ragtriage import (
-    Case,
-    Decompose,
-    FakeJudge,
-    Match,
-    Metric,
-    Outcome,
-    Score,
-    Undefined,
-    Verdict,
-    Verdicts,
-    evaluate_sync,
-    metric,
-    open_store,
-    share,
-)
+from ragtriage import Case, Decompose, FakeJudge, Match, Metric, Outcome, evaluate_sync, metric, open_store, share
 from ragtriage.core.case import Record
 from ragtriage.core.questions import Question
-from ragtriage.core.verdicts import Answer, Component, Failure, Part
+from ragtriage.core.verdicts import Answer, Component, Failure, Part, Score, Undefined, Verdict, Verdicts
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics.custom_metrics import definition_of
 from ragtriage.runs.codec import custom_parts, with_custom_parts
