@@ -19,6 +19,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.protocol import REQUEST
 from ragtriage.judges.wrappers import AnswerKeys, Cached, CachedAnswer
 from ragtriage.store import Answers, open_answers
+from ragtriage.store.database import IN_ONE_STATEMENT
 from ragtriage.store.schema import answers
 
 A_REQUEST = 4
@@ -210,3 +211,56 @@ def test_a_damaged_overflow_holds_nothing_up(full, tmp_path):
     with opened() as other:
         assert other.recall([b"a" * 16]) == {}
     assert "lost" in refused(memory, *entries("b"))
+
+
+def key(i: int) -> bytes:
+    return i.to_bytes(16, "big")
+
+
+def test_tickets_that_were_put_are_there_for_the_next_command_until_they_are_dropped(memory, place):
+    tickets = memory.tickets("openai:gpt-5-mini")
+    tickets.put({key(1): "a", key(2): "a", key(3): "b"})
+    tickets.put({key(1): '{"id": "batch_1"}'})
+    tickets.drop([key(2), key(9)])
+    with open_answers(place) as later:
+        assert later.tickets().get([key(1), key(2), key(3)]) == {key(1): '{"id": "batch_1"}', key(3): "b"}
+    (fingerprint, submitted), _ = place.sql("select fingerprint, submitted from tickets order by key")
+    assert fingerprint == "openai:gpt-5-mini"
+    assert submitted > 1_700_000_000
+
+
+def test_nothing_is_asked_of_the_database_for_no_ticket(memory):
+    statements = []
+    event.listen(memory._database.engine, "before_cursor_execute", lambda *told: statements.append(told[2]))
+    tickets = memory.tickets()
+    tickets.put({})
+    tickets.drop([])
+    assert tickets.get([]) == {}
+    assert not [s for s in statements if "tickets" in s]
+
+
+def test_there_may_be_many_tickets(memory):
+    many = {key(i): str(i // 10) for i in range(2 * IN_ONE_STATEMENT + 3)}
+    tickets = memory.tickets()
+    tickets.put(many)
+    assert tickets.get(list(many)) == many
+    tickets.drop(list(many)[1:])
+    assert tickets.get(list(many)) == {key(0): "0"}
+
+
+FULL = {
+    False: "create trigger full_disk before insert on tickets when new.batch = 'bad' begin "
+    "select raise(abort, 'database or disk is full'); end",
+    True: "create function full_disk() returns trigger language plpgsql as $$ begin "
+    "raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$; "
+    "create trigger full_disk before insert on tickets for each row when (new.batch = 'bad') "
+    "execute function full_disk()",
+}
+"""What a full disk does to a bad ticket, in a file and on a server."""
+
+
+def test_a_store_that_cannot_be_written_says_so_and_keeps_no_tickets_by_halves(memory, place):
+    place.sql(FULL[place.on_server])
+    with pytest.raises(StoreError, match="disk is full"):
+        memory.tickets().put({key(1): "good", key(2): "bad"})
+    assert memory.tickets().get([key(1), key(2)]) == {}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
-from stored_cases import case, evaluated, identity_of
+from stored_cases import case, evaluated, identity_of, written
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import declines
@@ -82,10 +82,8 @@ def test_a_full_disk_when_answers_are_kept(tmp_path):
 
 def filled(folder: Path) -> Path:
     """A store with a finished run."""
-    with open_store(folder) as store, store.begin(identity_of(CASES), input="a", rows=10, judge="fake") as run:
-        for record in evaluated(run.todo(CASES)):
-            run.keep(record)
-        run.finish()
+    with open_store(folder) as store:
+        written(store, CASES)
     return folder
 
 

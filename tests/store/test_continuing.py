@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from stored_cases import answer, case, evaluated, fails, identity_of
+from stored_cases import answer, begun, case, evaluated, fails, identity_of
 
 from forked import Child
 from places import Place
@@ -19,7 +19,7 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
-from ragtriage.store import Store, open_answers, open_store
+from ragtriage.store import open_answers, open_store
 from ragtriage.store.lease import STALE, Heartbeat, LeaseLostError, here
 from ragtriage.store.tables import InputScan
 
@@ -30,10 +30,6 @@ CASES = [case(i) for i in range(150)]
 def store(place):
     with open_store(place) as opened:
         yield opened
-
-
-def begun(store: Store, cases=CASES):
-    return store.begin(identity_of(cases), input="a.jsonl", rows=len(cases), judge="fake")
 
 
 def surveyed(store, cases, file="a.jsonl"):

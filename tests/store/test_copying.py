@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import event
-from stored_cases import FULL, answer, case, evaluated, fails, identity_of
+from stored_cases import FULL, answer, begun, case, ended, fails, identity_of, written
 
 from forked import Child
 from places import Place
 from poolers import until
 from postgresql_server import new_schema, waits
-from ragtriage.core.case import Case
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.runs.case_row import CaseHeading
@@ -48,17 +47,12 @@ def filled(place: Place) -> None:
             identity = identity_of(CASES)
             identity = type(identity)(identity.rows, identity.metrics, identity.fingerprints, trial)
             said = About("smaller chunks", "200 tokens", "1a2b3c4d5e+").stored()
-            with store.begin(identity, input="a", rows=4, judge="f", repeats=repeats, configuration=said) as run:
-                for record in evaluated(run.todo(CASES), FakeJudge(fails if trial else answer)):
-                    run.keep(record, READ)
-                run.reject(RejectedRow(9, None, "it is no object"))
-                run.cost = 0.5
-                run.finish()
+            run = store.begin(identity, input="a", rows=4, judge="f", repeats=repeats, configuration=said)
+            run.reject(RejectedRow(9, None, "it is no object"))
+            run.cost = 0.5
+            ended(run, CASES, FakeJudge(fails if trial else answer), READ)
         for rows, version in ((2, "small"), (3, "forgotten")):
-            with store.begin(identity_of(CASES, version=version), input="b", rows=rows, judge="f") as run:
-                for record in list(evaluated(list(run.todo(CASES))))[:rows]:
-                    run.keep(record)
-                run.finish()
+            ended(begun(store, CASES, version, input="b", rows=rows), CASES[:rows])
         store.forget_texts(4)
 
 
@@ -228,18 +222,11 @@ def to_file(tmp_path) -> tuple[Place, Place]:
     return Place(*new_schema()), Place(str(tmp_path / "file"))
 
 
-def many(store: Store, cases: list[Case], version: str = "1") -> None:
-    with store.begin(identity_of(cases, version), input="a", rows=len(cases), judge="f") as run:
-        for record in evaluated(run.todo(cases)):
-            run.keep(record)
-        run.finish()
-
-
 @pytest.fixture
 def meeting(to_server) -> Iterator[tuple[Store, Store, Store]]:
     """A store in a file with a run of several transactions; one on a server, opened twice."""
     with open_store(to_server[0]) as source, open_store(to_server[1]) as target, open_store(to_server[1]) as other:
-        many(source, [case(i) for i in range(300)])
+        written(source, [case(i) for i in range(300)])
         yield source, target, other
 
 
@@ -275,7 +262,7 @@ def test_texts_of_a_copy_stay_though_others_forget_theirs_meanwhile(meeting):
 def test_half_a_copy_is_nowhere_to_be_seen_and_the_next_one_goes_on_with_it(to_server):
     all_of_them = [case(i) for i in range(300)]
     with open_store(to_server[0], project="shop") as source:
-        many(source, all_of_them)
+        written(source, all_of_them)
     open_store(to_server[1]).close()
     with Child(to_server[0], to_server[1], folder=Path(__file__).parent, code=KILLED) as child:
         assert child.communicate() == ("", "")
@@ -305,7 +292,7 @@ def test_half_a_copy_is_nowhere_to_be_seen_and_the_next_one_goes_on_with_it(to_s
 
 def test_a_run_that_is_changed_while_it_is_copied_is_not_listed_and_can_be_deleted(to_file):
     with open_store(to_file[0]) as source, open_store(to_file[1]) as target, open_store(to_file[0]) as other:
-        many(source, [case(i) for i in range(300)])
+        written(source, [case(i) for i in range(300)])
         seen: list[int] = []
 
         @event.listens_for(target.database.engine, "commit")
@@ -328,7 +315,7 @@ def test_a_run_that_is_changed_while_it_is_copied_is_not_listed_and_can_be_delet
 @pytest.mark.parametrize("what", ["forgets", "copies too"])
 def test_whoever_forgets_or_copies_too_waits_for_the_end_of_a_copy(to_server, what):
     with open_store(to_server[0]) as source, open_store(to_server[1]) as target, open_store(to_server[1]) as other:
-        many(source, CASES)
+        written(source, CASES)
         held, found, copies = Held(target, "readings|case_texts"), [], what == "copies too"
         thread = in_a_thread(lambda: copy_stored(source, 1, target), found)
         assert held.reached.wait(30)

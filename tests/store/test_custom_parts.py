@@ -1,6 +1,5 @@
 """Metrics of one's own in the store: what their scores rest on comes back, and is deleted with the texts."""
 
-import pytest
 from stored_cases import answer, case, identity_of
 from test_forgetting import held
 
@@ -83,9 +82,8 @@ def test_deleting_a_text_deletes_it_there_and_in_the_memory_of_answers(place: Pl
     assert (found.value, [p.good for p in found.parts]) == (before.value, [p.good for p in before.parts])
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
+def test_every_part_comes_back() -> None:
+    parts = (
         Part(Component("yes"), Verdict("yes", 0.9, 0.8, "why", flag="odd"), True),
         Part(Component("no", (0, 2), 1), Verdict("no", sure=False), False),
         Part(Component("a repeat"), Verdict("yes"), False),
@@ -93,16 +91,10 @@ def test_deleting_a_text_deletes_it_there_and_in_the_memory_of_answers(place: Pl
         Part(Component("unknown"), Verdict("unknown"), None),
         Part(Component("failed"), Failure("time-out"), None),
         Part(Component("not asked"), None, None),
-    ],
-)
-def test_every_part_comes_back(part: Part) -> None:
-    outcomes: dict[str, Outcome] = {"mine": Score(0.5, 1, 0, (part,)), "other": Undefined("none")}
+    )
+    outcomes: dict[str, Outcome] = {"mine": Score(0.5, 1, 0, parts), "other": Undefined("none")}
     bare: dict[str, Outcome] = {"mine": Score(0.5, 1, 0), "other": Undefined("none")}
 
     assert with_custom_parts(bare, custom_parts(outcomes)) == outcomes
-
-
-def test_parts_of_a_built_in_metric_are_not_kept_twice() -> None:
-    outcomes: dict[str, Outcome] = {"groundedness": Score(1.0, 1, 0, (Part(Component("x"), Verdict("yes"), True),))}
-
-    assert custom_parts(outcomes) == {}
+    # those of a built-in metric aren't kept twice
+    assert custom_parts({"groundedness": Score(1.0, 1, 0, parts[:1])}) == {}

@@ -1,6 +1,6 @@
 """What became of scores that were sent: kept by run and destination, without a text, and gone with the run."""
 
-from stored_cases import case, evaluated, identity_of
+from stored_cases import case, written
 
 from ragtriage.store import Store, open_store
 from ragtriage.store.watch_tables import (
@@ -20,12 +20,7 @@ BODY = b"b" * 16
 
 
 def a_run(store: Store, i: int = 0) -> int:
-    cases = [case(i)]
-    with store.begin(identity_of(cases), input="a.jsonl", rows=1, judge="fake") as run:
-        for record in evaluated(cases):
-            run.keep(record)
-        run.finish()
-    return run.number
+    return written(store, [case(i)])
 
 
 def test_entries_are_found_as_they_were_kept_last(place):

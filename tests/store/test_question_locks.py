@@ -1,19 +1,23 @@
 """Two that share a store: what one is asking, the other waits for, and nobody waits for ever."""
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
 from stored_cases import answer
 
 from forked import Child
+from places import Place
 from ragtriage.core import questions as ask
-from ragtriage.core.errors import Stopped
+from ragtriage.core.errors import Stopped, StoreError
 from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached, CachedAnswer
-from ragtriage.store import Answers, open_answers
-from ragtriage.store.lease import LONGEST, STALE, QuestionLocks
+from ragtriage.runs.case_row import digest
+from ragtriage.store import Answers, open_answers, open_store
+from ragtriage.store.database import Database, open_database, store_address
+from ragtriage.store.lease import LONGEST, STALE, QuestionLocks, exclusive
 
 KEYS = [bytes([i]) * 16 for i in range(4)]
 A, B, C, D = KEYS
@@ -157,3 +161,40 @@ def test_what_costs_nothing_claims_nothing(memories):
     memories[0].claim(_keys(memories))
     found = asyncio.run(gathered(Cached(FakeJudge(answer), memories[1]), QUESTIONS))
     assert len(found) == len(QUESTIONS)
+
+
+@pytest.fixture
+def database(place: Place) -> Iterator[Database]:
+    """That of a store which is there."""
+    open_store(place).close()
+    opened = open_database(store_address(place), create=False)
+    yield opened
+    opened.close()
+
+
+def test_what_one_party_at_a_time_does_another_waits_for_and_then_names(database: Database) -> None:
+    waits: list[float] = []
+    with exclusive(database, "judging a.jsonl", party="one", patience=5):
+        with (
+            pytest.raises(StoreError, match=r"judging a\.jsonl is being done by process \d+ on .*: wait until it ends"),
+            exclusive(database, "judging a.jsonl", party="other", patience=5, sleep=waits.append),
+        ):
+            pass
+        with exclusive(database, "judging b.jsonl", party="other", patience=0):
+            pass  # something else isn't held up
+
+    assert sum(waits) >= 5
+
+
+def test_the_same_party_is_waited_for_as_long_as_it_lives(database: Database) -> None:
+    holder = QuestionLocks(database, party="one")
+    holder.claim([digest("exclusive\0judging")])
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 50:
+            holder.close()
+
+    with exclusive(database, "judging", party="one", patience=0, sleep=sleep):
+        assert len(waits) == 50

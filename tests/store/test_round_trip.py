@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stored_cases import FULL, NAMES, answer, case, evaluated, fails, identity_of
+from stored_cases import FULL, NAMES, answer, case, evaluated, fails, identity_of, written
 
 from postgresql_server import new_schema
 from ragtriage.core.case import Case, Record, Source, Turn
@@ -345,17 +345,11 @@ def test_a_stored_case_has_the_probabilities_that_it_had_when_it_was_judged(stor
 def test_weights_that_no_reader_takes_any_more_count_as_the_nearest_that_it_takes(place):
     cases = [case(i) for i in range(3)]
     with open_store(place) as store:
-        with store.begin(identity_of(cases), input="a", rows=3, judge="f") as run:
-            for record in evaluated(run.todo(cases)):
-                run.keep(record)
-            run.finish()
+        written(store, cases)
         for position, weight in enumerate((1e308, 1e308, 1e-320)):
             place.sql("UPDATE cases SET weight = ? WHERE position = ?", weight, position)
         scores = [row.outcomes["groundedness"].value for row in store.run().rows()]
         expected = sum(scores[:2]) / 2
         assert store.means([1])[1]["groundedness"] == pytest.approx(expected)
-        for found in (
-            [row.weight for row in store.run().rows()],
-            [row.weight for row in store.run().facts()],
-        ):
-            assert found == [1e9, 1e9, 1e-9]
+        assert [row.weight for row in store.run().rows()] == [1e9, 1e9, 1e-9]
+        assert [row.weight for row in store.run().facts()] == [1e9, 1e9, 1e-9]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stored_cases import case, evaluated, identity_of
+from stored_cases import begun, case, evaluated, written
 
 from forked import Child
 from places import Place, older
@@ -73,21 +73,9 @@ def both(server_place: Place) -> Iterator[tuple[Store, Store]]:
         yield one, other
 
 
-def begun(store: Store, cases=CASES):
-    return store.begin(identity_of(cases), input="a.jsonl", rows=len(cases), judge="fake")
-
-
-def written(store: Store, cases) -> int:
-    with begun(store, cases) as run:
-        for record in evaluated(run.todo(cases)):
-            run.keep(record)
-        run.finish()
-    return run.number
-
-
 def test_of_two_that_take_a_run_at_the_same_moment_one_gets_it(both):
     one, other = both
-    begun(one).interrupt()
+    begun(one, CASES).interrupt()
     mine, theirs = Lease(1, host="here"), Lease(1, host="there")
 
     def second():
@@ -177,7 +165,7 @@ def test_two_runs_that_begin_at_once_have_moments_of_their_own(both, server_plac
         "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.5); RETURN NEW; END $$"
     )
     server_place.sql("CREATE TRIGGER slow BEFORE INSERT ON runs FOR EACH ROW EXECUTE FUNCTION slow()")
-    for run in at_once(lambda: begun(one), lambda: begun(other)):
+    for run in at_once(lambda: begun(one, CASES), lambda: begun(other, CASES)):
         run.finish()
     assert len({info.created for info in one.runs()}) == 2
 
@@ -201,7 +189,7 @@ def test_rows_are_inserted_in_the_order_of_their_keys(both, server_place):
 @pytest.mark.parametrize("state", ["40P01", "40001"])
 def test_a_deadlock_is_tried_again_five_times(server_place, state):
     with open_store(server_place) as store:
-        run = begun(store)
+        run = begun(store, CASES)
         server_place.sql("CREATE SEQUENCE tries")  # counts on, whatever is rolled back
         server_place.sql(
             "CREATE FUNCTION meet() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF "

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from stored_cases import answer, case, evaluated, identity_of
+from stored_cases import answer, case, ended, evaluated, identity_of
 
 from places import Place
 from poolers import Pooler, Proxy
@@ -130,10 +130,8 @@ def test_a_server_that_stays_away_ends_the_run_with_what_is_safe_and_it_goes_on_
         assert time.monotonic() - began < 0.5  # it isn't waited for once more
         assert made.sql("SELECT count(*) FROM cases") == [(10,)]
     made.sql("UPDATE runs SET heartbeat = heartbeat - 61, owner_host = 'elsewhere'")
-    with open_store(made) as later, later.resume(1) as run:
-        for record in evaluated(run.todo(CASES)):
-            run.keep(record)
-        run.finish()
+    with open_store(made) as later:
+        ended(later.resume(1), CASES)
     assert_whole(made)
 
 
