@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from stored_cases import answer, begun, case, evaluated, fails, identity_of
+from stored_cases import answer, begun, case, ended, evaluated, fails, identity_of
 
 from forked import Child
 from places import Place
@@ -44,7 +44,7 @@ def changed(place, **values):
 
 
 def test_an_interrupted_run_goes_on_with_what_is_left(store):
-    with begun(store) as run:  # left without finish(), as by Ctrl-C
+    with begun(store, CASES) as run:  # left without finish(), as by Ctrl-C
         for record in islice(evaluated(run.todo(CASES)), 100):
             run.keep(record)
     info = store.run().info
@@ -65,25 +65,23 @@ def test_an_interrupted_run_goes_on_with_what_is_left(store):
 
 
 def test_a_failed_case_is_tried_again(store):
-    with begun(store, CASES[:6]) as run:
-        for record in evaluated(run.todo(CASES[:6]), FakeJudge(fails)):
-            run.keep(record)
+    run = ended(begun(store, CASES[:6]), CASES[:6], FakeJudge(fails))
     with store.resume(run.number) as run:
         assert [one.id for one in run.todo(CASES[:6])] == ["case 3"]
 
 
 def test_another_identity_is_another_run_and_a_number_is_never_given_twice(store, place):
-    begun(store).interrupt()
+    begun(store, CASES).interrupt()
     for other in (identity_of(CASES[1:]), identity_of(CASES[::-1]), identity_of(CASES, version="2")):
         assert store.unfinished(other) is None
     assert store.unfinished(identity_of(CASES)) == 1
     place.sql("delete from runs")
-    assert begun(store).number == 2
+    assert begun(store, CASES).number == 2
 
 
 def test_rows_that_changed_since_the_last_finished_run_are_counted(store):
     assert surveyed(store, CASES).changed_since_last() is None
-    with begun(store) as run:
+    with begun(store, CASES) as run:
         for record in evaluated(run.todo(CASES)):
             run.keep(record)
         assert surveyed(store, CASES).last_run is None
@@ -175,7 +173,7 @@ def test_after_kill_9_the_same_command_goes_on(place):
 
 
 def test_a_run_that_another_writer_has_is_refused(store, place):
-    run = begun(store)
+    run = begun(store, CASES)
     with pytest.raises(StoreError, match=f"by process {os.getpid()} on"):
         store.resume(1)
     changed(place, owner="other", owner_host="elsewhere", owner_pid=4711)
@@ -186,7 +184,7 @@ def test_a_run_that_another_writer_has_is_refused(store, place):
 
 
 def test_a_writer_without_a_sign_of_life_is_replaced_and_notices(store, place):
-    run = begun(store)
+    run = begun(store, CASES)
     record = next(evaluated(CASES[:1]))
     changed(place, owner="other", owner_host="elsewhere", owner_pid=4711, heartbeat=time.time() - STALE - 1)
     with store.resume(1) as other:
@@ -203,7 +201,7 @@ def test_a_writer_without_a_sign_of_life_is_replaced_and_notices(store, place):
 def test_a_dead_process_of_this_host_is_replaced_at_once_and_one_of_another_machine_or_start_is_not(store, place):
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()  # nobody has its number here
-    run, (name, _, mark) = begun(store), here().partition(" ")
+    run, (name, _, mark) = begun(store, CASES), here().partition(" ")
     for other in (name, f"{name} another-start", f"elsewhere {mark}"):
         changed(place, owner="other", owner_host=other, owner_pid=process.pid, heartbeat=time.time())
         with pytest.raises(StoreError, match=f"run 1 is being written by process {process.pid} on "):
@@ -242,7 +240,7 @@ def test_a_heart_beats_until_it_is_stopped_and_tells_of_an_error():
 
 def test_closing_the_store_marks_what_was_not_finished(place):
     with open_store(place) as store:
-        run = begun(store)
+        run = begun(store, CASES)
         run.keep(next(evaluated(CASES[:1])))
     with open_store(place) as store:
         info = store.run().info
