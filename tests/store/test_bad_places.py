@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
-from stored_cases import case, evaluated, identity_of, written
+from stored_cases import begun, case, evaluated, identity_of, written
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import declines
@@ -56,7 +56,7 @@ def test_a_full_disk_loses_nothing_that_was_kept_and_the_run_goes_on_later(tmp_p
 
 def test_a_full_disk_does_not_hide_what_happened_before(tmp_path):
     def interrupted(store):
-        with store.begin(identity_of(CASES), input="a", rows=10, judge="fake") as run:
+        with begun(store, CASES) as run:
             limited(store, pages_of(store))
             for record in evaluated(list(run.todo(CASES))):
                 run.keep(record)
@@ -112,9 +112,9 @@ def test_a_locked_store_is_waited_for_and_then_named(tmp_path):
         other = sqlite3.connect(place, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="was locked by another program for too long"):
-            store.begin(identity_of(CASES), input="a", rows=10, judge="fake")
+            begun(store, CASES)
         other.close()
-        store.begin(identity_of(CASES), input="a", rows=10, judge="fake").finish()
+        begun(store, CASES).finish()
 
 
 def test_a_new_store_waits_for_whoever_opens_it_at_the_same_moment(tmp_path):

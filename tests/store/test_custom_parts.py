@@ -38,13 +38,12 @@ def told(question: Question) -> Answer:
 
 def stored(place: Place, cases: list[Case], metrics: list[Metric]) -> list[Record]:
     """Evaluate into a store, as a command does."""
-    definitions = {"metrics": [definition_of(m) for m in metrics]}
-    identity = identity_of(cases)
-    identity = type(identity)(identity.rows, tuple(m.name for m in metrics), identity.fingerprints)
+    identity = identity_of(cases, names=tuple(m.name for m in metrics))
+    given = {"input": "a", "rows": len(cases), "judge": "f"}
     with (
         open_store(place) as store,
         open_answers(store.database) as answers,
-        store.begin(identity, input="a", rows=len(cases), judge="f", configuration=definitions) as run,
+        store.begin(identity, configuration={"metrics": [definition_of(m) for m in metrics]}, **given) as run,
     ):
         judge = Cached(FakeJudge(told), answers)
         records = list(evaluate_sync(run.todo(cases), judge, metrics=metrics, sink=run))
@@ -58,8 +57,8 @@ def test_a_record_comes_back_with_all_that_its_scores_rest_on(place: Place) -> N
     with open_store(place) as store:
         back = {record.case.id: record for record in store.run().records()}
     for record in records:
-        assert back[record.case.id].outcomes == record.outcomes
-        assert back[record.case.id].steps == record.steps
+        found = back[record.case.id]
+        assert (found.outcomes, found.steps) == (record.outcomes, record.steps)
     outcome = back["case 1"].outcomes["plainness"]
     assert isinstance(outcome, Score)
     assert outcome.parts[0].good is False
