@@ -139,16 +139,18 @@ def test_a_cached_judge_leaves_out_what_it_has() -> None:
 
 
 def test_a_run_that_came_to_its_end_needs_nothing_more_but_in_another_trial_everything() -> None:
-    memory, judge = InMemory(), FakeJudge(by_word)
+    memory, judge = InMemory(), by_rules("no")
     list(evaluate_sync(CASES, Cached(judge, memory), also=ALSO))
 
-    again = estimate_evaluation(CASES, judge, also=ALSO, memory=memory)
-    other = estimate_evaluation(CASES, judge, also=ALSO, memory=memory, trial=1)
+    again, other = (estimate_evaluation(CASES, judge, also=ALSO, memory=memory, trial=trial) for trial in range(2))
 
-    assert again.least == again.most == Estimate()
-    assert again.questions == {}
-    assert again.seconds == (0, 0)
+    assert (again.least, again.most, again.questions, again.seconds) == (Estimate(), Estimate(), {}, (0, 0))
     assert (other.remembered, other.most) == (0, estimate_evaluation(CASES, judge, also=ALSO, memory=InMemory()).most)
+    # repetitions are added
+    both, twice = sum_estimates([again, other]), sum_estimates([other, other])
+    assert (both.trials, both.cases, both.most, both.questions) == (2, 6, other.most, other.questions)
+    assert both.remembered == again.remembered > 0
+    assert twice.seconds == (2 * other.seconds[0], 2 * other.seconds[1])
 
 
 def test_what_cases_have_in_common_is_asked_once_where_it_is_remembered() -> None:
@@ -196,19 +198,6 @@ def test_cases_are_read_as_a_stream() -> None:
 
     assert estimate_evaluation(cases(), Watching({}), metrics=metrics_named(["groundedness"])).cases == 3 * AT_ONCE
     assert ahead[0] == AT_ONCE
-
-
-def test_repetitions_are_added() -> None:
-    memory, judge = InMemory(), by_rules("no")
-    list(evaluate_sync(CASES, Cached(judge, memory), also=ALSO))
-    done, left = (estimate_evaluation(CASES, judge, also=ALSO, memory=memory, trial=trial) for trial in range(2))
-
-    both, twice = sum_estimates([done, left]), sum_estimates([left, left])
-
-    assert (both.trials, both.cases, both.most) == (2, 6, left.most)
-    assert both.remembered == done.remembered > 0
-    assert both.questions == left.questions
-    assert twice.seconds == (2 * left.seconds[0], 2 * left.seconds[1])
 
 
 def test_machines_get_numbers_in_a_stable_shape_and_an_unknown_price_stays_unknown() -> None:
