@@ -35,8 +35,9 @@ input()
 def cluster() -> Iterator[Iterator[str]]:
     """A cluster, which starts beside this process: its address comes when it is there."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    command = [sys.executable, "-c", CLUSTER]
-    with subprocess.Popen(command, env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}, text=True, **pipes) as process:
+    # its workers would give way to every other process of a busy machine
+    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+    with subprocess.Popen([sys.executable, "-c", CLUSTER], env=environment, text=True, **pipes) as process:
         assert process.stdout is not None
         yield process.stdout
         process.communicate("\n")
