@@ -11,39 +11,28 @@ from modes import mode_of, wide
 from ragtriage.core.files import ORDINARY_FILE, atomic_write, open_private, private_file, private_folder, state_folder
 
 
-def test_what_stood_there_stays_until_all_is_written(tmp_path: Path) -> None:
-    path = tmp_path / "file.txt"
-    path.write_text("old", "utf-8")
+def test_what_stood_there_stays_until_all_is_written_and_also_where_that_fails(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "file.txt"
+    with atomic_write(path, "backslashreplace") as file:
+        file.write("old\ud800\n")
+    assert path.read_text("utf-8") == "old\\ud800\n"
+
+    with pytest.raises(OSError, match="gone"), atomic_write(path) as file:
+        file.writelines(lines())
+    assert path.read_text("utf-8") == "old\\ud800\n"
 
     with atomic_write(path) as file:
         file.write("new")
-        assert path.read_text("utf-8") == "old"
-
+        assert path.read_text("utf-8") == "old\\ud800\n"
     assert path.read_text("utf-8") == "new"
-    assert list(tmp_path.iterdir()) == [path]
+    assert list(path.parent.iterdir()) == [path]
+    with pytest.raises(FileExistsError):
+        private_folder(path)
 
 
 def lines() -> Iterator[str]:
     yield "half"
     raise OSError("gone")
-
-
-def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "file.txt"
-    path.write_text("old", "utf-8")
-
-    with pytest.raises(OSError, match="gone"), atomic_write(path) as file:
-        file.writelines(lines())
-
-    assert path.read_text("utf-8") == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_folders_are_made(tmp_path: Path) -> None:
-    with atomic_write(tmp_path / "a" / "b.txt", "backslashreplace") as file:
-        file.write("\ud800\n")
-
-    assert (tmp_path / "a" / "b.txt").read_text("utf-8") == "\\ud800\n"
 
 
 @pytest.fixture
@@ -87,13 +76,6 @@ def test_a_file_that_is_replaced_hands_on_its_mode_and_is_private_until_it_is_wh
     with atomic_write(tmp_path / "ordinary.toml", mode=ORDINARY_FILE):
         pass
     assert mode_of(tmp_path / "ordinary.toml") == 0o666
-
-
-def test_what_lies_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-
-    with pytest.raises(FileExistsError):
-        private_folder(tmp_path / "file")
 
 
 @pytest.mark.parametrize(

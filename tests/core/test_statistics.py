@@ -39,11 +39,23 @@ def width(found: IntervalEstimate) -> float:
     return found.high - found.low
 
 
-def test_auc_is_the_share_of_pairs_in_order_ties_counting_half() -> None:
+def test_measures_are_what_their_definitions_say_and_undefined_without_one_of_the_classes() -> None:
+    # of pairs in order, ties count half
     label, score = numbers(1, 1, 0, 0), numbers(0.9, 0.5, 0.5, 0.1)
-
     assert auc(label, score)(np.ones(4)) == (1 + 1 + 0.5 + 1) / 4
     assert np.isnan(auc(numbers(1, 1), numbers(0.1, 0.2))(np.ones(2)))
+    # the mean of both classes
+    label, hit = numbers(1, 1, 1, 0), numbers(1, 1, 0, 0)
+    assert balanced_accuracy(label, hit)(np.ones(4)) == pytest.approx(1 / 3)
+    assert np.isnan(balanced_accuracy(numbers(1, 1), numbers(1, 0))(np.ones(2)))
+    # the correlation of mid-ranks
+    x, y = numbers(1, 2, 2, 4), numbers(10, 20, 30, 40)
+    ranks = np.corrcoef(numbers(1, 2.5, 2.5, 4), numbers(1, 2, 3, 4))[0, 1]
+    assert spearman(x, y)(np.ones(4)) == pytest.approx(ranks)
+    assert np.isnan(spearman(x, numbers(1, 1, 1, 1))(np.ones(4)))
+    # a share over its mask
+    assert share(numbers(1, 0, 1), numbers(1, 1, 0))(np.ones(3)) == 0.5
+    assert np.isnan(share(numbers(1, 0), numbers(0, 0))(np.ones(2)))
 
 
 def test_kappa_is_cohens() -> None:
@@ -56,27 +68,15 @@ def test_kappa_is_cohens() -> None:
     assert kappa(label, 1 - label)(np.ones(50)) == -1
 
 
-def test_balanced_accuracy_is_the_mean_of_both_classes_and_undefined_without_one() -> None:
-    label, hit = numbers(1, 1, 1, 0), numbers(1, 1, 0, 0)
+def test_every_cutoff_has_the_balanced_accuracy_of_what_lies_on_its_sides_and_the_best_separates() -> None:
+    generator = np.random.default_rng(1)
+    label, score, weight = generator.integers(0, 2, 50).astype(float), generator.random(50).round(1), np.ones(50)
+    cutoffs = np.unique(score)
 
-    assert balanced_accuracy(label, hit)(np.ones(4)) == pytest.approx(1 / 3)
-    assert np.isnan(balanced_accuracy(numbers(1, 1), numbers(1, 0))(np.ones(2)))
+    found = balanced_accuracy_at(cutoffs, label, score, weight)
+    expected = [balanced_accuracy(label, ((score >= at) == (label == 1)).astype(float))(weight) for at in cutoffs]
 
-
-def test_spearman_is_the_correlation_of_mid_ranks() -> None:
-    x, y = numbers(1, 2, 2, 4), numbers(10, 20, 30, 40)
-
-    ranks = np.corrcoef(numbers(1, 2.5, 2.5, 4), numbers(1, 2, 3, 4))[0, 1]
-    assert spearman(x, y)(np.ones(4)) == pytest.approx(ranks)
-    assert np.isnan(spearman(x, numbers(1, 1, 1, 1))(np.ones(4)))
-
-
-def test_a_share_is_taken_over_its_mask() -> None:
-    assert share(numbers(1, 0, 1), numbers(1, 1, 0))(np.ones(3)) == 0.5
-    assert np.isnan(share(numbers(1, 0), numbers(0, 0))(np.ones(2)))
-
-
-def test_the_best_cutoff_separates_where_it_can() -> None:
+    assert found.tolist() == pytest.approx(expected)
     assert best_cutoff(numbers(0, 0, 1, 1), numbers(0.1, 0.2, 0.8, 0.9)) == pytest.approx(0.5)
     assert best_cutoff(numbers(0, 1), numbers(0.3, 0.3)) == 0.3
 
@@ -112,36 +112,20 @@ def test_intervals_do_not_depend_on_the_order_of_rows() -> None:
     assert shuffled == ClusterBootstrap(groups).estimate(share(hit))
 
 
-def test_one_group_has_no_interval_and_an_undefined_measure_no_value() -> None:
+def test_one_group_has_no_interval_an_undefined_measure_no_value_and_a_difference_the_same_draws() -> None:
     one = ClusterBootstrap(["a", "a"]).estimate(share(numbers(1, 0)))
     none = ClusterBootstrap(["a", "b"]).estimate(share(numbers(1, 0), numbers(0, 0)), 0)
-
-    assert (one.value, one.low, one.high, one.n) == (0.5, None, None, 2)
-    assert (none.value, none.low, none.n) == (None, None, 0)
-
-
-def test_a_difference_is_taken_on_the_same_draws() -> None:
     hit = np.repeat([1.0, 0.0], 20)
     same = ClusterBootstrap([str(i) for i in range(40)]).estimate(difference(share(hit), share(hit)))
 
+    assert (one.value, one.low, one.high, one.n) == (0.5, None, None, 2)
+    assert (none.value, none.low, none.n) == (None, None, 0)
     assert (same.value, same.low, same.high) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(("freedom", "quantile"), [(1, 12.706), (2, 4.303), (5, 2.571), (30, 2.042), (1e6, 1.95996)])
 def test_the_quantile_of_students_t_is_that_of_the_tables(freedom: float, quantile: float) -> None:
     assert student_quantile(freedom) == pytest.approx(quantile, rel=0.01 if freedom > 1 else 0.2)
-
-
-def test_every_cutoff_has_the_balanced_accuracy_of_what_lies_on_its_sides() -> None:
-    generator = np.random.default_rng(1)
-    label, score, weight = generator.integers(0, 2, 50).astype(float), generator.random(50).round(1), np.ones(50)
-
-    found = balanced_accuracy_at(np.unique(score), label, score, weight)
-    expected = [
-        balanced_accuracy(label, ((score >= at) == (label == 1)).astype(float))(weight) for at in np.unique(score)
-    ]
-
-    assert found.tolist() == pytest.approx(expected)
 
 
 @given(st.lists(st.floats(-1e12, 1e12), max_size=50), st.integers(0, 50), st.randoms())

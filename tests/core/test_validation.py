@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import pytest
 from annotated_types import Ge
 
-from ragtriage.core.validation import STRICT, Invalid, as_builtins, validated
+from ragtriage.core.validation import STRICT, Invalid, as_builtins, near_files, near_names, validated
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,30 @@ def test_a_fitting_value_comes_back_typed_and_can_be_written_again() -> None:
 
     assert found == Outer((Inner("x"),), share=1.0, path=Path("a/b"), words=("v",))
     assert validated(Outer, as_builtins(found)) == found
-
-
-def test_half_of_a_surrogate_pair_is_a_problem_like_any_other() -> None:
     with pytest.raises(Invalid, match="half of a surrogate pair"):
         validated(dict[str, str], {"text": "\ud800"})
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "expected"),
+    [
+        ("evalaute", ["evaluate", "export", "plan"], ["evaluate"]),
+        ("Chanel", ["channel", "topic"], ["channel"]),
+        ("TOPIC", ["channel", "topic"], ["topic"]),
+        ("colour", ["channel", "topic"], []),
+        ("", ["channel", "topic"], []),
+        ("channel", [], []),
+    ],
+)
+def test_only_a_name_that_is_like_it_is_suggested(name: str, known: list[str], expected: list[str]) -> None:
+    assert near_names(name, known) == expected
+
+
+def test_each_name_is_suggested_once_the_nearest_first_and_the_ending_of_a_file_makes_no_likeness() -> None:
+    names = ["citation_groundedness", "groundedness", "groundedness", "Groundedness", "recall"]
+    assert near_names("groundednes", names, 3) == ["groundedness", "citation_groundedness"]
+
+    files = ["broken.jsonl", "rows.jsonl", "answers.jsonl", "answers.json"]
+    near = {"row.jsonl": ["rows.jsonl"], "rows": ["rows.jsonl"], "nothere.jsonl": []}
+    for name, expected in (near | {"answer.csv": ["answers.jsonl", "answers.json"]}).items():
+        assert near_files(name, files) == expected

@@ -48,15 +48,11 @@ def test_four_claims_are_grounded_only_if_all_are_supported() -> None:
     assert low(FOUR, groundedness=0.75) == pytest.approx(1 - 0.1296 - 0.4356)
 
 
-@given(CHANCES)
-def test_low_and_high_sum_to_one(chances: list[float]) -> None:
-    found = likelihood({"groundedness": score(cells_of(chances))})
+@given(CHANCES.flatmap(lambda chances: st.tuples(st.just(chances), st.permutations(chances))))
+def test_low_and_high_sum_to_one_in_any_order(both: tuple[list[float], list[float]]) -> None:
+    found = likelihood({"groundedness": score(cells_of(both[0]))})
 
     assert sum(found.of({"groundedness": level}) for level in LEVELS) == pytest.approx(1.0)
-
-
-@given(CHANCES.flatmap(lambda chances: st.tuples(st.just(chances), st.permutations(chances))))
-def test_the_order_of_the_verdicts_does_not_matter(both: tuple[list[float], list[float]]) -> None:
     assert low(both[0]) == pytest.approx(low(both[1]), abs=1e-12)
 
 
@@ -93,12 +89,9 @@ def test_scores_that_share_one_verdict_depend_on_each_other_by_that_alone() -> N
     # both high: a, b and c; each low: 1 − ab and 1 − bc; both low: 1 − ab − bc + abc
     assert found.of({"groundedness": "high", "answer_recall": "high"}) == pytest.approx(0.378)
     assert found.of({"groundedness": "low", "answer_recall": "low"}) == pytest.approx(1 - 0.54 - 0.42 + 0.378)
-
-
-def test_scores_of_different_verdicts_are_independent() -> None:
-    found = likelihood({"groundedness": score(cells_of([0.6])), "answer_recall": score(cells_of([0.6]))})
-
-    assert found.of({"groundedness": "low", "answer_recall": "high"}) == pytest.approx(0.4 * 0.6)
+    # different verdicts are independent
+    apart = likelihood({"groundedness": score(cells_of([0.6])), "answer_recall": score(cells_of([0.6]))})
+    assert apart.of({"groundedness": "low", "answer_recall": "high"}) == pytest.approx(0.4 * 0.6)
 
 
 def test_beyond_the_number_that_is_gone_through_outcomes_are_drawn_and_close() -> None:
@@ -121,17 +114,14 @@ def test_a_verdict_of_a_half_raises_low_unless_it_allows_one_more_miss(chances: 
     assert after <= before + 1e-12 if allowed else after >= before - 1e-12
 
 
-def test_what_is_not_there_is_neither_low_nor_high() -> None:
+def test_what_is_not_there_is_neither_low_nor_high_and_a_score_without_parts_is_taken_as_it_is() -> None:
     found = likelihood({"groundedness": score(cells_of([0.4])), "own": Score(0.1, 1)})
 
     assert [found.of({name: level}) for name in ("own", "answer_recall") for level in LEVELS] == [0.0] * 4
     assert found.of({"groundedness": "low", "answer_recall": "low"}) == 0.0
     assert likelihood({}).of({"groundedness": "low"}) == 0.0
-
-
-def test_a_score_without_parts_is_taken_as_it_is() -> None:
-    assert likelihood({"groundedness": Score(0.79, 4)}).of({"groundedness": "low"}) == 1.0
-    assert likelihood({"groundedness": Score(0.81, 4)}).of({"groundedness": "low"}) == 0.0
+    for value, chance in ((0.79, 1.0), (0.81, 0.0)):
+        assert likelihood({"groundedness": Score(value, 4)}).of({"groundedness": "low"}) == chance
 
 
 @given(CHANCES, st.integers(1, 3))

@@ -6,22 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage import (
-    RULES,
-    Case,
-    Component,
-    FakeJudge,
-    Score,
-    Source,
-    Verdict,
-    Verdicts,
-    evaluate_sync,
-    metrics_named,
-    needs_of,
-)
+from ragtriage import RULES, Case, FakeJudge, Source, evaluate_sync, metrics_named, needs_of
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.steps import Step
-from ragtriage.core.verdicts import Answer, Cell, Failure, Known, Missing
+from ragtriage.core.verdicts import Answer, Cell, Component, Failure, Known, Missing, Score, Verdict, Verdicts
 from ragtriage.diagnosis.findings import BASE, WEIGHT, scores_beside_response, steps_beside_response
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.protocol import Judge
@@ -87,13 +75,7 @@ def test_what_is_certain_or_has_no_chance_stays(declines: Verdict, cell: Cell) -
 
 @pytest.mark.parametrize(
     "declines",
-    [
-        step_of(Verdict("unknown")),
-        step_of(Failure("too long")),
-        step_of(None),
-        Missing("no response", "response"),
-        None,
-    ],
+    [*map(step_of, (Verdict("unknown"), Failure("too long"), None)), Missing("no response", "response"), None],
 )
 def test_where_nobody_knows_whether_it_declines_nothing_moves(declines: Known | None) -> None:
     steps: dict[str, Known] = {str(ANSWERED_BY_ONE): step_of(EVEN), str(ANSWERED_TOGETHER): step_of(EVEN)}
@@ -103,27 +85,23 @@ def test_where_nobody_knows_whether_it_declines_nothing_moves(declines: Known | 
     assert steps_beside_response(steps) == steps
 
 
-def test_both_steps_are_moved_and_no_other_and_the_given_ones_are_left_alone() -> None:
-    steps: dict[str, Known] = {
-        str(DECLINES): step_of(Verdict("yes", chance=0.9)),
-        str(ANSWERED_BY_ONE): step_of(EVEN, EVEN),
-        str(ANSWERED_TOGETHER): step_of(EVEN),
-        str(SUPPORTED): step_of(EVEN),
-    }
-    before = dict(steps)
-
-    found = steps_beside_response(steps)
-
-    assert steps == before
-    assert {name for name in steps if found[name] != steps[name]} == {str(ANSWERED_BY_ONE), str(ANSWERED_TOGETHER)}
-
-
 @pytest.mark.parametrize("missing", [ANSWERED_BY_ONE, ANSWERED_TOGETHER])
 def test_a_step_that_was_not_taken_stays_so(missing: object) -> None:
     steps: dict[str, Known] = {str(DECLINES): step_of(Verdict("yes")), str(missing): Missing("no query", "query")}
 
     assert steps_beside_response(steps) == steps
     assert steps_beside_response({}) == {}
+
+
+def test_both_steps_are_moved_and_no_other_and_the_given_ones_are_left_alone() -> None:
+    steps: dict[str, Known] = {str(step): step_of(EVEN) for step in (ANSWERED_BY_ONE, ANSWERED_TOGETHER, SUPPORTED)}
+    steps[str(DECLINES)] = step_of(Verdict("yes", chance=0.9))
+    before = dict(steps)
+
+    found = steps_beside_response(steps)
+
+    assert steps == before
+    assert {name for name in steps if found[name] != steps[name]} == {str(ANSWERED_BY_ONE), str(ANSWERED_TOGETHER)}
 
 
 @pytest.mark.parametrize(("declines", "coverage"), [("yes", 0.157), ("no", 0.618)])

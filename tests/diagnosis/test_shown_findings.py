@@ -93,10 +93,11 @@ def test_a_likely_fault_is_shown_as_not_sure_and_costs_may_hide_it() -> None:
     assert finding.probability == found.probabilities["unsupported_claims"] == pytest.approx(0.4168)
     assert (finding.sure, finding.doubt) == (False, "42% likely")
     assert "unsupported_claims" not in rules(claiming(0.0, 0.9, 0.9, 0.9, 0.8))
-
-
-def test_a_finding_is_sure_from_nine_in_ten_on() -> None:
+    # it is sure from nine in ten on
     assert [f.sure for chance in (0.1, 0.11) for f in claiming(chance).findings] == [True, False]
+    undefined = dict.fromkeys([*COVERED, "groundedness"], Undefined("no response was given"))
+    for outcomes in ({}, undefined):
+        assert assess(Record(Case("c", "What?"), {}, outcomes), THRESHOLDS) == Assessment((), {})
 
 
 @pytest.mark.parametrize("chances", [(0.3, 0.3, 0.3), (0.21, 0.5, 0.6), (0.5,) * 4, (0.7,) * 4])
@@ -132,10 +133,3 @@ def test_certain_chances_say_what_verdicts_without_any_say(cells: tuple[list[Ver
 
     assert said(certain=True) == said(certain=False)
     assert {*said(certain=True).probabilities.values()} <= {1.0}
-
-
-def test_where_nothing_is_defined_nothing_is_said() -> None:
-    undefined = dict.fromkeys([*COVERED, "groundedness"], Undefined("no response was given"))
-
-    for outcomes in ({}, undefined):
-        assert assess(Record(Case("c", "What?"), {}, outcomes), THRESHOLDS) == Assessment((), {})

@@ -9,23 +9,10 @@ from random import Random
 
 import pytest
 
-from ragtriage import (
-    RULES,
-    Case,
-    Component,
-    ConfigError,
-    EmbeddedJudge,
-    FakeJudge,
-    Source,
-    StoreError,
-    Verdict,
-    evaluate_sync,
-    metrics_named,
-    needs_of,
-)
-from ragtriage.core.case import Turn
+from ragtriage import RULES, ConfigError, EmbeddedJudge, FakeJudge, StoreError, evaluate_sync, metrics_named, needs_of
+from ragtriage.core.case import Case, Source, Turn
 from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.verdicts import Answer, Answered
+from ragtriage.core.verdicts import Answer, Answered, Component, Verdict
 from ragtriage.evaluation.estimate import AT_ONCE, FEWEST, Sampling, estimate_evaluation, sum_estimates
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.wrappers import Cached, InMemory
@@ -116,14 +103,6 @@ def test_batches_are_estimated_as_they_would_be_asked() -> None:
     assert found.most.requests < len(real.asked)
 
 
-def test_the_evaluation_is_not_the_judges_to_answer() -> None:
-    judge = by_rules("yes")
-
-    estimate_evaluation(CASES, judge)
-
-    assert judge.asked == []
-
-
 @pytest.mark.parametrize("cannot", [{"facts": "it can't"}, {"en": "no English"}])
 def test_what_a_judge_can_not_do_is_not_counted(cannot: dict[str, str]) -> None:
     real = by_rules("no", cannot=cannot)
@@ -138,27 +117,16 @@ def test_what_a_judge_can_not_do_is_not_counted(cannot: dict[str, str]) -> None:
 def test_what_is_in_memory_is_left_out_with_all_that_follows_from_it() -> None:
     memory, judge = InMemory(), FakeJudge(by_word)
     list(evaluate_sync(CASES[:4], Cached(judge, memory), also=ALSO))
+    asked = [*judge.asked]
 
     whole = estimate_evaluation(CASES, judge, also=ALSO, memory=memory)
     rest = estimate_evaluation(CASES[4:], judge, also=ALSO, memory=memory)
 
-    assert whole.remembered == len(set(judge.asked))
+    assert judge.asked == asked  # an estimate asks nothing
+    assert whole.remembered == len(set(asked))
     assert rest.remembered == 0
     assert (whole.least, whole.most, whole.questions) == (rest.least, rest.most, rest.questions)
     assert rest.least.requests > 0
-
-
-def test_a_run_that_came_to_its_end_needs_nothing_more_but_in_another_trial_everything() -> None:
-    memory, judge = InMemory(), FakeJudge(by_word)
-    list(evaluate_sync(CASES, Cached(judge, memory), also=ALSO))
-
-    again = estimate_evaluation(CASES, judge, also=ALSO, memory=memory)
-    other = estimate_evaluation(CASES, judge, also=ALSO, memory=memory, trial=1)
-
-    assert again.least == again.most == Estimate()
-    assert again.questions == {}
-    assert again.seconds == (0, 0)
-    assert (other.remembered, other.most) == (0, estimate_evaluation(CASES, judge, also=ALSO, memory=InMemory()).most)
 
 
 def test_a_cached_judge_leaves_out_what_it_has() -> None:
@@ -168,6 +136,21 @@ def test_a_cached_judge_leaves_out_what_it_has() -> None:
     found = estimate_evaluation(CASES, Cached(judge, memory), also=ALSO)
 
     assert found.most == estimate_evaluation(CASES[4:], judge, also=ALSO).most
+
+
+def test_a_run_that_came_to_its_end_needs_nothing_more_but_in_another_trial_everything() -> None:
+    memory, judge = InMemory(), by_rules("no")
+    list(evaluate_sync(CASES, Cached(judge, memory), also=ALSO))
+
+    again, other = (estimate_evaluation(CASES, judge, also=ALSO, memory=memory, trial=trial) for trial in range(2))
+
+    assert (again.least, again.most, again.questions, again.seconds) == (Estimate(), Estimate(), {}, (0, 0))
+    assert (other.remembered, other.most) == (0, estimate_evaluation(CASES, judge, also=ALSO, memory=InMemory()).most)
+    # repetitions are added
+    both, twice = sum_estimates([again, other]), sum_estimates([other, other])
+    assert (both.trials, both.cases, both.most, both.questions) == (2, 6, other.most, other.questions)
+    assert both.remembered == again.remembered > 0
+    assert twice.seconds == (2 * other.seconds[0], 2 * other.seconds[1])
 
 
 def test_what_cases_have_in_common_is_asked_once_where_it_is_remembered() -> None:
@@ -198,22 +181,6 @@ def test_time_is_requests_by_concurrency_but_no_level_takes_less_than_a_request(
     assert wide.seconds == (9, 9)
 
 
-def test_an_unknown_price_stays_unknown() -> None:
-    class Unpriced(Priced):
-        def estimate(self, questions: Sequence[Question]) -> Estimate:
-            return replace(super().estimate(questions), price=None)
-
-    found = estimate_evaluation(CASES, Unpriced({}), also=ALSO)
-
-    assert found.least.price is found.most.price is None
-
-
-def test_shared_steps_are_named() -> None:
-    found = estimate_evaluation(CASES, Priced({}), metrics=metrics_named(["groundedness", "response_precision"]))
-
-    assert found.shared == {"claims(response)": ("response_precision", "groundedness")}
-
-
 def test_cases_are_read_as_a_stream() -> None:
     read = 0
     ahead: list[int] = []
@@ -233,31 +200,18 @@ def test_cases_are_read_as_a_stream() -> None:
     assert ahead[0] == AT_ONCE
 
 
-def test_no_case_takes_nothing() -> None:
-    found = estimate_evaluation([], Priced({}))
+def test_machines_get_numbers_in_a_stable_shape_and_an_unknown_price_stays_unknown() -> None:
+    class Unpriced(Priced):
+        def estimate(self, questions: Sequence[Question]) -> Estimate:
+            return replace(super().estimate(questions), price=None)
 
-    assert (found.cases, found.least, found.most) == (0, Estimate(), Estimate())
-
-
-def test_repetitions_are_added() -> None:
-    memory, judge = InMemory(), by_rules("no")
-    list(evaluate_sync(CASES, Cached(judge, memory), also=ALSO))
-    done, left = (estimate_evaluation(CASES, judge, also=ALSO, memory=memory, trial=trial) for trial in range(2))
-
-    both, twice = sum_estimates([done, left]), sum_estimates([left, left])
-
-    assert (both.trials, both.cases, both.most) == (2, 6, left.most)
-    assert both.remembered == done.remembered > 0
-    assert both.questions == left.questions
-    assert twice.seconds == (2 * left.seconds[0], 2 * left.seconds[1])
-
-
-def test_machines_get_numbers_in_a_stable_shape() -> None:
-    found = json.loads(json.dumps(estimate_evaluation(CASES, Priced({}), also=ALSO).as_json(), allow_nan=False))
+    found = json.loads(json.dumps(estimate_evaluation(CASES, Unpriced({}), also=ALSO).as_json(), allow_nan=False))
 
     assert list(found) == ["cases", "trials", "least", "most", "shared", "questions", "remembered",
                            "concurrency", "seconds_per_request", "sampling"]  # fmt: skip
     assert set(found["least"]) == {"requests", "tokens_in", "tokens_out", "price", "seconds"}
+    assert found["least"]["price"] is found["most"]["price"] is None
+    assert found["shared"]["claims(response)"] == ["response_precision", "groundedness"]
 
 
 def test_nothing_goes_wrong_unnoticed() -> None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage.core.amount import Amount
-from ragtriage.core.errors import ConfigError, StoreError
+from ragtriage.core.errors import ConfigError, Stopped, StoreError
 from ragtriage.core.files import Folder, folder_at
 from ragtriage.core.verdicts import Verdict
-from ragtriage.execution.coordinator import Coordinator, SharedLimits, SharedMemory
-from ragtriage.judges.budget import SpendingLimits, spent_on
+from ragtriage.execution.coordinator import PAUSE, Coordinator, SharedLimits, SharedMemory
+from ragtriage.judges.budget import Ledger, SpendingLimits, spent_on
+from ragtriage.judges.llm.options import Reply
 from ragtriage.judges.wrappers import CachedAnswer, InMemory
 
 BUDGET = 10.0
@@ -113,8 +116,7 @@ def test_what_is_spent_and_what_may_be_spent_never_pass_the_budget(
                 world.step(what, *more)
 
 
-def test_all_of_the_budget_can_be_spent(tmp_path: Path) -> None:
-    coordinator = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(BUDGET))
+def test_all_of_the_budget_can_be_spent(coordinator: Coordinator) -> None:
     spent = [0.0, 0.0]
     while True:
         blocks = [coordinator.grant(f"{i}", Amount(spent[i]), 0.0, 0.3) for i in (0, 1)]
@@ -157,8 +159,13 @@ def spend(folder: Folder, share: tuple[int, int] | None, limits: SpendingLimits 
     return spent
 
 
+@pytest.fixture
+def coordinator(tmp_path: Path) -> Coordinator:
+    return Coordinator(InMemory(), folder_at(str(tmp_path)), ALL)
+
+
 def test_shares_divide_the_budget_and_the_requests(tmp_path: Path) -> None:
-    where = folder_at(str(tmp_path))
+    where, other = (folder_at(str(tmp_path / name)) for name in ("cost", "requests"))
     assert spend(where, (1, 2)).cost == 5.0
     assert spend(where, (2, 2)).cost == 5.0
     assert spend(where, (1, 2)).cost == 0.0
@@ -167,12 +174,8 @@ def test_shares_divide_the_budget_and_the_requests(tmp_path: Path) -> None:
     # what a command without --share has spent is nobody's share
     assert [spend(where, (i, 3), SpendingLimits(BUDGET + 8)).cost for i in (1, 2, 3)] == [2.0, 2.0, 2.0]
     assert spent_on(where) == Amount(18.0, 18, 180, 90)
-
-
-def test_requests_are_divided_to_the_last(tmp_path: Path) -> None:
-    where = folder_at(str(tmp_path))
-    assert [spend(where, (i, 3), SpendingLimits(max_requests=8)).requests for i in (1, 2, 3)] == [2, 3, 3]
-    assert spend(where, None, SpendingLimits(max_requests=8)).requests == 8
+    assert [spend(other, (i, 3), SpendingLimits(max_requests=8)).requests for i in (1, 2, 3)] == [2, 3, 3]
+    assert spend(other, None, SpendingLimits(max_requests=8)).requests == 8
 
 
 @pytest.mark.parametrize("flag", ["rpm", "tpm", "max_requests"])
@@ -184,9 +187,10 @@ def test_a_limit_of_less_than_one_for_a_share_is_refused(flag: str) -> None:
         limits.check((1, 16))
 
 
-def test_what_a_lost_process_said_is_told_and_what_it_may_have_spent_is_not_granted_again(tmp_path: Path) -> None:
+def test_what_a_lost_process_said_is_told_and_what_it_may_have_spent_is_not_granted_again(
+    coordinator: Coordinator, tmp_path: Path
+) -> None:
     where = folder_at(str(tmp_path))
-    coordinator = Coordinator(InMemory(), where, SpendingLimits(BUDGET))
     coordinator.grant("a", Amount(), 0.0, 0.25)
     coordinator.remember("a", [], Amount(0.5, 2, 20, 10))
     coordinator.forget("a")
@@ -196,15 +200,12 @@ def test_what_a_lost_process_said_is_told_and_what_it_may_have_spent_is_not_gran
     assert "$0.50 spent, $3.50 may have been by processes that were lost" in block.short
     # a driver that is killed had said how much was granted
     coordinator.grant("b", Amount(), 0.0, 1.0)
-    after = Coordinator(InMemory(), where, SpendingLimits(BUDGET)).grant("a", Amount(), 0.0, 0.01)
+    after = Coordinator(InMemory(), where, ALL).grant("a", Amount(), 0.0, 0.01)
     assert (after.granted, after.cost) == (False, 0.0)
     assert spent_on(where) == Amount(0.5, 2, 20, 10)
-
-
-def test_a_damaged_file_of_what_was_spent_is_named(tmp_path: Path) -> None:
     (tmp_path / "spent.json").write_text('{"spent": {"cost"')
     with pytest.raises(StoreError, match=r"spent\.json is damaged"):
-        Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(BUDGET))
+        Coordinator(InMemory(), where, ALL)
 
 
 def started(share: tuple[int, int] | None, processes: int, tmp_path: Path, **limits: int) -> list[float]:
@@ -244,13 +245,12 @@ def test_processes_keep_the_limits_a_minute_together(
 
 
 def test_each_model_has_its_own_limits_a_minute(tmp_path: Path) -> None:
-    coordinator = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(rpm=1), clock=lambda: 0.0)
-    one, same, other = (SharedLimits(coordinator.call, "a", model, pytest.fail) for model in ("m", "m", "n"))
+    shared = Coordinator(InMemory(), folder_at(str(tmp_path)), SpendingLimits(rpm=1), clock=lambda: 0.0)
+    one, same, other = (SharedLimits(shared.call, "a", model, pytest.fail) for model in ("m", "m", "n"))
     assert [limits.wait(0.0, 10) <= 0 for limits in (one, same, other)] == [True, False, True]
 
 
-def test_a_question_is_asked_by_one_process_until_that_is_lost(tmp_path: Path) -> None:
-    coordinator = Coordinator(InMemory(), folder_at(str(tmp_path)))
+def test_a_question_is_asked_by_one_process_until_that_is_lost(coordinator: Coordinator) -> None:
     one, other = SharedMemory(coordinator.call, "one"), SharedMemory(coordinator.call, "other")
 
     assert list(one.claim([b"a", b"b"])) == [b"a", b"b"]
@@ -260,3 +260,98 @@ def test_a_question_is_asked_by_one_process_until_that_is_lost(tmp_path: Path) -
     assert list(other.claim([b"b"])) == []
     coordinator.forget("one")
     assert list(other.claim([b"b"])) == [b"b"]
+
+
+def process(
+    call: Callable[..., Any], who: str, sleep: Callable[[float], None] = pytest.fail, limits: SpendingLimits = ALL
+) -> Ledger:
+    """The ledger of a process that has begun a part; it mustn't wait unless that is said."""
+    ledger = Ledger(budget=limits.budget, max_requests=limits.max_requests, call=call, who=who, sleep=sleep)
+    ledger.begin_part()
+    return ledger
+
+
+def sent(ledger: Ledger, most: float, cost: float) -> bool:
+    """Send a request that may cost so much and costs so much; whether it could start."""
+    if not ledger.admits(most):
+        return False
+    ledger.begin(most)
+    ledger.end(most, Reply("yes", 10, 5, price=cost))
+    return True
+
+
+def test_one_process_spends_the_budget_request_by_request(coordinator: Coordinator, tmp_path: Path) -> None:
+    ledger = process(coordinator.call, "a")
+    while sent(ledger, 1.0, 0.25):
+        assert ledger.cost <= 9.25
+    assert ledger.cost == 9.25
+    assert ledger.stopped is not None
+    assert ledger.stopped.startswith("stopped before the budget of $10")
+    assert ledger.end_part() == spent_on(folder_at(str(tmp_path))) == Amount(9.25, 37, 370, 185)
+    # the next part isn't begun with more
+    ledger.begin_part()
+    assert not sent(ledger, 1.0, 0.25)
+    assert ledger.end_part() == Amount()
+
+
+def test_a_process_without_money_waits_in_place_for_what_another_gives_back(coordinator: Coordinator) -> None:
+    rich = process(coordinator.call, "a")
+    assert sent(rich, 1.0, 2.0)
+    waited: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 3:
+            rich.end_part()
+
+    poor = process(coordinator.call, "b", sleep)
+    assert sent(poor, 1.0, 0.25)
+    assert waited == [PAUSE] * 3
+    assert poor.budget == 10.0 - 2.0
+    # its own requests under way aren't waited for in place
+    assert poor.admits(6.0)
+    poor.begin(6.0)
+    assert not poor.admits(6.0)
+    assert poor.stopped is None
+    poor.end(6.0, Reply("yes", 10, 5, price=1.0))
+    assert poor.admits(6.0)
+    assert len(waited) == 3
+
+
+def test_who_waits_for_the_answer_of_another_process_gives_back_what_that_one_needs(coordinator: Coordinator) -> None:
+    waiting = process(coordinator.call, "a")
+    assert sent(waiting, 1.0, 1.0)
+    assert not coordinator.grant("b", Amount(), 0.0, 1.0).granted
+    waiting.wait()
+    assert coordinator.grant("b", Amount(), 0.0, 1.0).granted
+    coordinator.settle("b", Amount(3.0, 1))
+    assert sent(waiting, 1.0, 1.0)
+    assert waiting.cost == 2.0
+
+
+def test_requests_are_limited_for_all_processes(tmp_path: Path) -> None:
+    limits = SpendingLimits(max_requests=25)
+    shared = Coordinator(InMemory(), folder_at(str(tmp_path)), limits)
+    one, other = (process(shared.call, who, limits=limits) for who in "ab")
+    assert [sent(one, 0.0, 0.1) for _ in range(16)] == [True] * 16
+    assert [sent(other, 0.0, 0.1) for _ in range(9)] == [True] * 9
+    other.end_part()
+    assert not sent(one, 0.0, 0.1)
+    assert one.stopped == "stopped after 25 requests, as --max-requests says; give the same command to go on"
+    assert not sent(other, 0.0, 0.1)
+
+
+def test_a_coordinator_that_can_not_be_asked_stops_the_process_and_is_told(coordinator: Coordinator) -> None:
+    def broken(*_: Any) -> Any:
+        raise StoreError("the disk is full")
+
+    ledger = process(broken, "a")
+    assert not ledger.admits(1.0)
+    assert isinstance(ledger.error, StoreError)
+    with pytest.raises(Stopped, match="the disk is full"):
+        ledger.wait()
+
+    ledger = process(coordinator.call, "b")
+    assert SharedLimits(broken, "b", "m", ledger.fail).wait(0.0, 10) > 0
+    assert not ledger.admits(1.0)
+    assert isinstance(ledger.error, StoreError)

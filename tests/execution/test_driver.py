@@ -1,13 +1,16 @@
 """What the driver does with what it hears, without a process."""
 
+import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from scripted_judges import (
     as_json,
+    blocking,
     by_one_process,
     evaluated,
     executed,
@@ -18,12 +21,18 @@ from scripted_judges import (
     row,
     stopped_at,
     timeless,
+    two_processes,
     written,
 )
 
+from ragtriage.core.amount import Amount
 from ragtriage.core.errors import JudgeError
+from ragtriage.core.files import folder_at
+from ragtriage.execution.execute import Progress, rows_of
 from ragtriage.execution.pools import Ended, Lost, PoolEvent
 from ragtriage.execution.worker import Task, TaskResult
+from ragtriage.readers.files import ByteRange
+from ragtriage.runs.manifest import PartPlan
 from ragtriage.store import open_store
 from ragtriage.store.folder import open_folder
 
@@ -66,6 +75,45 @@ def test_every_attempt_has_a_name_of_its_own(tmp_path: Path, rows: Path) -> None
     assert result.complete
     assert len(names) == len(set(names)) == 2 * len(place_of(result.run).manifest.plan)
     assert [record.case.id for record in result.run.records()] == [f"case {i}" for i in range(60)]
+
+
+def csv_file(path: Path, count: int) -> Path:
+    lines = [f"q{i},What costs ticket {i}?,It costs six.,The ticket {i} costs six." for i in range(count)]
+    path.write_text("\n".join(["id,question,contexts,answer", *lines]), encoding="utf-8")
+    return path
+
+
+def test_a_file_that_is_one_part_shows_its_cases_while_it_is_worked_on(tmp_path: Path) -> None:
+    now = [0.0]
+    progress = Progress(folder_at(str(tmp_path)), 2, 4_000, before=1_000, clock=lambda: now[0])
+    now[0] = 100.0
+    values = progress.values(2, 1, Amount(), working=500)
+    assert (values["cases"], values["cases_a_second"], values["seconds_left"]) == (1_500, 5.0, 500)
+
+    lines: list[str] = []
+    given = [csv_file(tmp_path / "rows.csv", 200)]
+    assert evaluated(given, tmp_path / "run", judge=blocking, show=lines.append, pool=two_processes).complete
+    assert [line for line in lines if 0 < int(line.split()[0]) < 200 and ", 0 of 1 part" in line]
+
+
+def test_a_share_counts_its_own_rows_and_at_the_end_the_file_says_that_it_is_the_end(tmp_path: Path) -> None:
+    path = written(tmp_path / "rows.jsonl", [row(i) for i in range(100)])
+    evaluated([path], tmp_path / "run", size=10, share=(1, 2))
+    own = json.loads((tmp_path / "run" / "progress-1-of-2.json").read_text())
+    assert own["cases"] == pytest.approx(50, abs=15)
+    assert own["of"] == pytest.approx(own["cases"], abs=5)
+
+    evaluated([path], tmp_path / "whole", size=10)
+    whole = json.loads((tmp_path / "whole" / "progress.json").read_text())
+    assert (whole["cases"], whole["running"], whole["seconds_left"]) == (100, 0, 0)
+    assert whole["parts"] == whole["of_parts"] == len(list((tmp_path / "whole" / "done").iterdir()))
+
+
+def test_rows_of_some_parts_are_known_or_estimated_by_their_bytes() -> None:
+    a, b = (PartPlan("", 0, ByteRange(*part), None) for part in ((0, 100), (100, 300)))
+    c, d = PartPlan("c", 1, None, 100), PartPlan("d", 2, None, None)
+    plan: Any = SimpleNamespace(rows=130, plan=(a, b, c))
+    assert [rows_of(plan, parts) for parts in (plan.plan, [a, c], [b], [a, d])] == [130, 110, 20, 0]
 
 
 def with_part(ended: Ended, **changes: Any) -> Ended:

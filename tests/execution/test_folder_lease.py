@@ -6,11 +6,12 @@ import re
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 
 import pytest
 from scripted_judges import evaluated as evaluated_into
-from scripted_judges import place_of, row, until, written
+from scripted_judges import place_of, row, written
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.files import Folder, folder_at
@@ -41,12 +42,13 @@ def evaluated(rows: Path, out: Path, **more: object) -> None:
     evaluated_into([rows], out, size=4, **more)
 
 
-@pytest.mark.parametrize("first", ["", "-1-of-2", "-2-of-2", "-1-of-3"])
-@pytest.mark.parametrize("second", ["", "-1-of-2", "-2-of-2", "-1-of-3"])
+SIGNS = ("", "-1-of-2", "-2-of-2", "-1-of-3")
+
+
+@pytest.mark.parametrize(("first", "second"), [*product(SIGNS, SIGNS)])
 def test_only_different_shares_of_one_number_work_beside_each_other(folder: Folder, first: str, second: str) -> None:
-    beside = {first, second} == {"-1-of-2", "-2-of-2"}
     with FolderLease(folder, first):
-        if beside:
+        if {first, second} == {"-1-of-2", "-2-of-2"}:
             with FolderLease(folder, second):
                 assert len(folder.names()) == 2
         else:
@@ -86,21 +88,18 @@ def test_a_driver_that_is_gone_is_taken_over(folder: Folder, part: str) -> None:
 def test_a_driver_that_was_taken_over_stops_and_leaves_the_other_sign(folder: Folder) -> None:
     with FolderLease(folder, "-1-of-2", beat=0.05) as life:
         Path(folder.at("driver-1-of-2.json")).unlink()
-        until(lambda: _lost(life), 10)
+
+        def check_for_long() -> None:
+            for _ in range(1000):
+                life.check()
+                time.sleep(0.01)
+
         with pytest.raises(StoreError, match=r"driver-1-of-2\.json, the sign of life of this process, is gone"):
-            life.check()
+            check_for_long()
     with FolderLease(folder, beat=60) as late:
         signed(folder, "", 7, host="elsewhere")
         late.check()
     assert folder.names() == ["driver.json"]
-
-
-def _lost(life: FolderLease) -> bool:
-    try:
-        life.check()
-    except StoreError:
-        return True
-    return False
 
 
 def test_a_share_keeps_out_whoever_would_work_on_its_parts(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """One run is the work of one program on one kind of processor, or it is told that it isn't."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from scripted_judges import as_json, evaluated, executed, in_process, job, place
 
 from ragtriage.core.errors import InputError
 from ragtriage.core.files import folder_at
-from ragtriage.execution.execute import JobOutcome
 from ragtriage.execution.pools import Ended, PoolEvent
 from ragtriage.execution.worker import checked_versions
 from ragtriage.judges.judge_config import JudgeConfig
@@ -23,17 +21,18 @@ def rows(tmp_path: Path) -> Path:
     return written(tmp_path / "rows.jsonl", [row(i) for i in range(60)])
 
 
-def half_done(rows: Path, out: Path, versions: Mapping[str, str] | None = None, **more: Any) -> JobOutcome:
-    """The first of two shares, as a program with these versions does it."""
-    result = evaluated([rows], out, share=(1, 2), **more)
-    known = place_of(result.run).manifest
-    write_manifest(folder_at(str(out)), replace(known, versions={**known.versions, **(versions or {})}))
-    return result
+def begun_with(out: Path, versions: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
+    """Let the run in a folder have been begun by a program with other versions."""
+    known = place_of(open_folder(str(out))).manifest
+    write_manifest(folder_at(str(out)), replace(known, versions=versions(known.versions)))
 
 
-def test_what_is_left_is_not_judged_by_another_version(tmp_path: Path, rows: Path) -> None:
+def test_what_is_left_is_not_judged_by_another_version_and_a_complete_run_is_read_by_any(
+    tmp_path: Path, rows: Path
+) -> None:
     out = tmp_path / "run"
-    half_done(rows, out, {"ragtriage": "0.0.1", "onnxruntime": "1.2"})
+    evaluated([rows], out, share=(1, 2))
+    begun_with(out, lambda known: {**known, "ragtriage": "0.0.1", "onnxruntime": "1.2"})
     before = sorted((out / "done").iterdir())
 
     for share in (None, (2, 2)):
@@ -42,37 +41,27 @@ def test_what_is_left_is_not_judged_by_another_version(tmp_path: Path, rows: Pat
     assert sorted((out / "done").iterdir()) == before
     with pytest.raises(InputError, match=r"ragtriage 0\.0\.1, here it is"):
         evaluated([rows], out)
-
-
-def test_a_complete_run_is_read_by_any_version(tmp_path: Path, rows: Path) -> None:
-    out = tmp_path / "run"
+    begun_with(out, lambda _: checked_versions())
     evaluated([rows], out)
-    plan = out / "plan.json"
-    told = json.loads(plan.read_text())
-    plan.write_text(json.dumps(told | {"versions": {"ragtriage": "0.0.1"}}))
-
+    begun_with(out, lambda _: {"ragtriage": "0.0.1"})
     assert evaluated([rows], out).complete
 
 
 def test_a_run_that_was_begun_before_goes_on_with_its_own_parts(tmp_path: Path, rows: Path) -> None:
     out = tmp_path / "run"
-    half_done(rows, out, size=10)
-    plan = out / "plan.json"
-    told = json.loads(plan.read_text())
+    before = place_of(evaluated([rows], out, share=(1, 2), size=10).run).manifest.plan
     # what was checked then
-    few = {package: told["versions"][package] for package in ("ragtriage", "onnxruntime")}
-    plan.write_text(json.dumps(told | {"versions": few}))
+    begun_with(out, lambda known: {package: known[package] for package in ("ragtriage", "onnxruntime")})
     result = evaluated([rows], out, size=20)
 
     assert result.complete
-    assert [one.id for one in place_of(result.run).manifest.plan] == [one[0] for one in told["plan"]]
+    assert [one.id for one in place_of(result.run).manifest.plan] == [one.id for one in before]
 
 
 def test_versions_are_those_of_whoever_judges() -> None:
-    own = checked_versions()
+    own, model = checked_versions(), checked_versions(JudgeConfig(("openai:gpt-5-mini",)))
     assert {"ragtriage", "onnxruntime", "numpy", "python"} <= {*own}
-    assert "pydantic-ai-slim" not in own
-    assert "pydantic-ai-slim" in checked_versions(JudgeConfig(("openai:gpt-5-mini",)))
+    assert ("pydantic-ai-slim" in own, "pydantic-ai-slim" in model) == (False, True)
 
 
 def own_arithmetic(ended: Ended) -> PoolEvent:

@@ -35,12 +35,19 @@ def test_row_groups_are_cut_into_parts_that_follow_each_other(sizes: list[int], 
 
 
 @given(st.lists(st.text("ab", max_size=40), max_size=40), st.booleans(), st.integers(1, 200))
-def test_lines_are_cut_behind_line_breaks(lines: list[str], ended: bool, step: int) -> None:
+def test_lines_are_cut_behind_line_breaks_and_those_of_a_part_are_counted(
+    lines: list[str], ended: bool, step: int
+) -> None:
     content = "\n".join(lines).encode() + (b"\n" if ended else b"")
     parts = list(cut_lines(io.BytesIO(content), len(content), step))
 
     assert b"".join(content[part.start : part.end] for part in parts) == content
     assert all(part.start == 0 or content[part.start - 1 : part.start] == b"\n" for part in parts)
+    at = 1
+    for part in parts:
+        own = len(content[part.start : part.end].splitlines())
+        assert lines_of(io.BytesIO(content), part) == (at, at + own - 1)
+        at += own
 
 
 @pytest.mark.parametrize("step", [1, 100, 500, 10_000])
@@ -70,16 +77,6 @@ def test_parts_of_a_parquet_file_are_the_file(tmp_path: Path, group: int) -> Non
     assert rows == list(file.rows())
     assert found.plan[0].first == 1
     assert all(part == PartPlan.from_json(json.loads(json.dumps(part.as_json()))) for part in found.plan)
-
-
-@given(st.lists(st.text("ab", max_size=9), max_size=40), st.booleans(), st.integers(1, 60))
-def test_the_lines_of_a_part_are_counted(lines: list[str], ended: bool, step: int) -> None:
-    content = "\n".join(lines).encode() + (b"\n" if ended else b"")
-    at = 1
-    for part in cut_lines(io.BytesIO(content), len(content), step):
-        own = len(content[part.start : part.end].splitlines())
-        assert lines_of(io.BytesIO(content), part) == (at, at + own - 1)
-        at += own
 
 
 @pytest.mark.parametrize(
@@ -113,11 +110,9 @@ def told(one: object) -> object:
     return (one.field, one.reason.partition(" at line ")[0]) if isinstance(one, Rejected) else one
 
 
-def test_a_part_has_a_thousand_cases_at_most_and_a_small_input_many_parts() -> None:
-    assert [cases_a_part(rows) for rows in (0, 100, 6_400, 64_000, 10**9)] == [16, 16, 100, 1_000, 1_000]
-
-
 def test_the_same_input_is_cut_alike_and_another_file_is_not(tmp_path: Path) -> None:
+    # a part has a thousand cases at most, a small input many parts
+    assert [cases_a_part(rows) for rows in (0, 100, 6_400, 64_000, 10**9)] == [16, 16, 100, 1_000, 1_000]
     path = parquet(tmp_path / "rows.parquet", [row(i) for i in range(50)], 10)
     first, second = (survey([str(path)], ReadOptions()).plan for _ in range(2))
     assert first == second

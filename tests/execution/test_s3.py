@@ -18,6 +18,8 @@ from ragtriage.store.checking import check_folder
 from ragtriage.store.folder import open_folder, orphans
 from ragtriage.store.lease import FolderLease
 
+ROWS = [row(i) for i in range(60)]
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
@@ -55,9 +57,8 @@ def put(system: fs.S3FileSystem, path: Path, name: str) -> None:
 
 
 def test_an_input_and_a_folder_in_s3(bucket: fs.S3FileSystem, tmp_path: Path) -> None:
-    rows = [row(i) for i in range(60)]
-    put(bucket, parquet(tmp_path / "a.parquet", rows[:30], 10), "cases/a.parquet")
-    put(bucket, parquet(tmp_path / "b.parquet", rows[30:], 100), "cases/sub/b.parquet")
+    put(bucket, parquet(tmp_path / "a.parquet", ROWS[:30], 10), "cases/a.parquet")
+    put(bucket, parquet(tmp_path / "b.parquet", ROWS[30:], 100), "cases/sub/b.parquet")
     put(bucket, tmp_path / "a.parquet", "cases/_hidden/c.parquet")
     result = evaluated(["s3://quality/cases"], "s3://quality/run-1")
 
@@ -66,7 +67,7 @@ def test_an_input_and_a_folder_in_s3(bucket: fs.S3FileSystem, tmp_path: Path) ->
     assert names == ["s3://quality/cases/a.parquet", "s3://quality/cases/sub/b.parquet"]
     found = open_folder("s3://quality/run-1/")
     with open_store(tmp_path / "store") as store:
-        one = by_one_process(parquet(tmp_path / "whole.parquet", rows, 100), store)
+        one = by_one_process(parquet(tmp_path / "whole.parquet", ROWS, 100), store)
         assert timeless(found.records()) == timeless(one.records())
     assert found.record("case 45").case.query.endswith("45?")
     assert orphans(folder_at("s3://quality/run-1"), place_of(found).parts.values()) == []
@@ -104,6 +105,8 @@ def test_the_command_reads_and_writes_s3(bucket: fs.S3FileSystem, tmp_path: Path
     assert by_address["cases"] == 3
     assert by_address | {"run": 1} == by_number
     assert (tmp_path / ".ragtriage" / "runs.sqlite").exists()
+    gone = said_by(["evaluate", "s3://quality/none/*.parquet", *flags])
+    assert (gone.code, gone.err) == (2, "ragtriage: s3://quality/none/*.parquet: no file fits this pattern\n")
 
 
 def test_drivers_of_a_folder_in_s3_keep_each_other_out(bucket: fs.S3FileSystem, tmp_path: Path) -> None:
@@ -124,9 +127,3 @@ def test_drivers_of_a_folder_in_s3_keep_each_other_out(bucket: fs.S3FileSystem, 
     assert (first.left, first.left_to_others) == (0, len(place_of(first.run).manifest.plan) // 2)
     assert check_folder(out)[1]
     assert [name for name in folder_at(out).names() if name.startswith(("driver", "clock"))] == []
-
-
-def test_what_is_not_there_is_told(bucket: fs.S3FileSystem) -> None:
-    done = said_by(["evaluate", "s3://quality/none/*.parquet", "--on", "local:1", "--out", "s3://quality/run-4/"])
-
-    assert (done.code, done.err) == (2, "ragtriage: s3://quality/none/*.parquet: no file fits this pattern\n")

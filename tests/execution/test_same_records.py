@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripted_judges import (
@@ -20,6 +21,7 @@ from scripted_judges import (
 
 from ragtriage.core.errors import NotStoredError
 from ragtriage.runs.case_row import digest
+from ragtriage.runs.run import Run
 from ragtriage.runs.tally import tally_of
 from ragtriage.store import open_store
 from ragtriage.store.folder import open_folder
@@ -45,18 +47,24 @@ def without_ids(found: list[object]) -> list[object]:
     return [{k: v for k, v in one.items() if k != "id"} if isinstance(one, dict) else one for one in found]
 
 
+def expect_the_same(found: Run, path: Path, store: Path, **reading: Any) -> None:
+    """What one process says of the same rows, and which it rejects."""
+    with open_store(store) as opened:
+        one = by_one_process(path, opened, **reading)
+        assert timeless(found.records()) == timeless(one.records())
+        assert found.rejected() == numberless(one)
+
+
 @pytest.mark.parametrize("ids", [True, False])
 def test_json_lines_by_two_processes_and_by_one(tmp_path: Path, ids: bool) -> None:
-    given = rows(100) if ids else without_ids(rows(100))
-    path = written(tmp_path / "rows.jsonl", given)
+    path = written(tmp_path / "rows.jsonl", rows(100) if ids else without_ids(rows(100)))
     result = evaluated([path], tmp_path / "run", pool=two_processes)
 
     assert result.complete
     assert len(place_of(result.run).manifest.plan) >= 4
+    expect_the_same(result.run, path, tmp_path / "first")
     with open_store(tmp_path / "store") as store:
         one = by_one_process(path, store)
-        assert timeless(result.run.records()) == timeless(one.records())
-        assert result.run.rejected() == numberless(one)
         assert as_json(result.run) == as_json(one)
         assert list(result.run.rows()) == list(one.rows())
         places = [result.run.place.position(case.id_digest) for case in result.run.facts()]
@@ -64,25 +72,27 @@ def test_json_lines_by_two_processes_and_by_one(tmp_path: Path, ids: bool) -> No
         assert [*result.run.place.scores("groundedness")] == [*one.place.scores("groundedness")]
         only_here = {"row": None, "id_digest": b"", "content": None}
         assert [replace(case, **only_here) for case in result.run.facts()] == [*one.facts()]
-        info, other = result.run.info, one.info
-        assert (info.rows, info.done, info.failed, info.rejected) == (
-            other.rows,
-            other.done,
-            other.failed,
-            other.rejected,
-        )
+        counts = [(info.rows, info.done, info.failed, info.rejected) for info in (result.run.info, one.info)]
+        assert counts[0] == counts[1]
 
 
-def test_it_is_the_same_with_its_texts_and_without_its_input(tmp_path: Path) -> None:
+@pytest.mark.parametrize("texts", [True, False])
+def test_without_its_input_it_is_the_same_with_its_texts_and_keeps_its_scores_without(
+    tmp_path: Path, texts: bool
+) -> None:
     path = written(tmp_path / "rows.jsonl", rows(100))
-    evaluated([path], tmp_path / "run", texts=True)
+    before = list(evaluated([path], tmp_path / "run", texts=texts).run.rows())
     with open_store(tmp_path / "store") as store:
         one = timeless(by_one_process(path, store).records())
     path.unlink()
     found = open_folder(str(tmp_path / "run"))
 
-    assert timeless(found.records()) == one
-    assert found.texts_deleted() == 0
+    assert list(found.rows()) == before
+    assert found.texts_deleted() == (0 if texts else len(one))
+    if texts:
+        assert timeless(found.records()) == one
+    else:
+        assert {record.case.query for record in found.records()} == {"[text deleted]"}
 
 
 @pytest.mark.parametrize("group", [7, 1000])
@@ -93,10 +103,7 @@ def test_parquet_by_row_groups_and_by_rows(tmp_path: Path, group: int) -> None:
     result = evaluated([path], tmp_path / "run", pool=two_processes)
 
     assert len(place_of(result.run).manifest.plan) >= 4
-    with open_store(tmp_path / "store") as store:
-        one = by_one_process(path, store)
-        assert timeless(result.run.records()) == timeless(one.records())
-        assert result.run.rejected() == numberless(one)
+    expect_the_same(result.run, path, tmp_path / "store")
 
 
 def test_a_csv_file_is_one_part(tmp_path: Path) -> None:
@@ -106,10 +113,7 @@ def test_a_csv_file_is_one_part(tmp_path: Path) -> None:
     result = evaluated([path], tmp_path / "run")
 
     assert len(place_of(result.run).manifest.plan) == 1
-    with open_store(tmp_path / "store") as store:
-        one = by_one_process(path, store)
-        assert timeless(result.run.records()) == timeless(one.records())
-        assert result.run.rejected() == numberless(one)
+    expect_the_same(result.run, path, tmp_path / "store")
 
 
 def test_several_files_are_one_run_and_ids_are_unique_in_all(tmp_path: Path) -> None:
@@ -166,14 +170,3 @@ def test_sums_in_the_place_of_scores_give_the_same_mean(tmp_path: Path) -> None:
             assert other.mean == pytest.approx(one.mean, abs=1e-12)
             assert other.low == pytest.approx(one.low, abs=0.02)
             assert other.high == pytest.approx(one.high, abs=0.02)
-
-
-def test_a_run_without_its_input_keeps_its_scores(tmp_path: Path) -> None:
-    path = written(tmp_path / "rows.jsonl", [row(i) for i in range(40)])
-    before = list(evaluated([path], tmp_path / "run").run.rows())
-    path.unlink()
-    found = open_folder(str(tmp_path / "run"))
-
-    assert list(found.rows()) == before
-    assert found.texts_deleted() == 40
-    assert {record.case.query for record in found.records()} == {"[text deleted]"}

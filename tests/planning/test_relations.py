@@ -5,22 +5,11 @@ from dataclasses import replace
 from itertools import product
 from typing import get_args
 
-from ragtriage import (
-    Case,
-    Component,
-    ConfigError,
-    Decompose,
-    FakeJudge,
-    Match,
-    OnlyWhere,
-    Source,
-    Verdict,
-    evaluate_sync,
-)
+from ragtriage import Case, Component, ConfigError, FakeJudge, Source, Verdict, evaluate_sync
 from ragtriage.core.case import Turn
 from ragtriage.core.metric import ORDER
 from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.steps import Condition, Field, Relation, Step, Target, Unit
+from ragtriage.core.steps import Condition, Decompose, Field, Match, OnlyWhere, Relation, Step, Target, Unit
 from ragtriage.core.verdicts import Answer, Missing
 from ragtriage.metrics.aggregate import CLAIMS, FACTS, SOURCES
 from ragtriage.metrics.citations import ROUND_ONE
@@ -85,14 +74,12 @@ def test_every_word_has_a_row() -> None:
 
 
 def test_every_row_says_how_it_is_found_out() -> None:
-    unread = {name for name, row in UNITS.items() if row.question is None and not row.read(CASE, "response")}
-    targets = {name for name, row in TARGETS.items() if row.shared is None} - {
-        "cited sources", "each citation", "other citations"
-    }  # fmt: skip
+    one = (Component("a"),)
+    own = {"cited sources", "each citation", "other citations"}
 
-    assert unread == set()
-    assert [r for r, row in RELATIONS.items() if row.question is None and not row.read(CASE, (Component("a"),))] == []
-    assert targets == set()
+    assert [u for u, row in UNITS.items() if row.question is None and not row.read(CASE, "response")] == []
+    assert [r for r, row in RELATIONS.items() if row.question is None and not row.read(CASE, one)] == []
+    assert {target for target, row in TARGETS.items() if row.shared is None} <= own
 
 
 def test_every_reason_has_its_place_in_the_order_of_reasons() -> None:
@@ -147,15 +134,16 @@ def test_a_conversation_that_says_nothing_is_none() -> None:
 def test_a_fact_is_asked_about_with_the_source_that_it_was_taken_from() -> None:
     def facts(question: Question) -> Answer:
         whole = question.subject
-        return (Component(whole[:8], (0, 8)),) if whole == "It costs 5 euros." else answer(question)
+        begun = question.kind == "facts" and whole == "It costs 5 euros."
+        return (Component(whole[:8], (0, 8)),) if begun else answer(question)
 
-    judge = FakeJudge(lambda question: facts(question) if question.kind == "facts" else answer(question))
+    judge = FakeJudge(facts)
     steps = [Match(components, "essential", "query") for components in (FACTS, SOURCES, CLAIMS)]
 
     list(evaluate_sync([CASE], judge, metrics=(), also=steps))
 
     essential = {(q.subject, q.evidence) for q in judge.asked if q.kind == "essential"}
-    assert ("It costs", ("It costs 5 euros.",)) in essential
-    assert ("It costs 5 euros.", ()) in essential
-    assert ("It floats.", ()) in essential  # a fact that is all of its source is the same question as the source
-    assert (prepared(CASE).text, ()) in essential
+    # a fact that is all of its source is the same question as the source
+    assert essential >= {
+        ("It costs", ("It costs 5 euros.",)), ("It costs 5 euros.", ()), ("It floats.", ()), (prepared(CASE).text, ())
+    }  # fmt: skip

@@ -4,27 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from ragtriage import (
-    METRICS,
-    RULES,
-    Case,
-    Component,
-    Decompose,
-    FakeJudge,
-    Match,
-    Metric,
-    Record,
-    Score,
-    Source,
-    Undefined,
-    Verdict,
-    evaluate_sync,
-    needs_of,
-)
+from ragtriage import METRICS, RULES, Case, Decompose, FakeJudge, Match, Metric, Record, Source, evaluate_sync, needs_of
 from ragtriage.core import questions as ask
 from ragtriage.core.case import Turn
 from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.verdicts import Answer, Failure, Missing
+from ragtriage.core.steps import Target
+from ragtriage.core.verdicts import Answer, Component, Failure, Missing, Score, Undefined, Verdict
 from ragtriage.metrics import GROUPS, THELMA
 from ragtriage.planning.levels import as_read, dependencies, inputs, plan
 from ragtriage.planning.relations import REPLACING, UNITS, needs_judge
@@ -59,19 +44,12 @@ def evaluated(case: Case, judge: FakeJudge, *metrics: Metric) -> Record:
     return record
 
 
-def test_the_only_such_step_is_the_query_without_its_conversation() -> None:
-    assert set(REPLACING) == {STANDALONE}
-
-
-@pytest.mark.parametrize("step", REPLACING, ids=str)
-def test_it_depends_on_nothing_and_finds_exactly_one_text(step: Decompose) -> None:
-    assert dependencies(step) == ()
-    assert UNITS[step.into].exactly_one
-
-
-def test_every_other_step_depends_on_it() -> None:
+def test_the_only_such_step_depends_on_nothing_and_finds_exactly_one_text_and_all_others_depend_on_it() -> None:
     steps = set(plan(METRICS, needs_of(RULES)).steps) - {STANDALONE}
 
+    assert set(REPLACING) == {STANDALONE}
+    assert dependencies(STANDALONE) == ()
+    assert UNITS[STANDALONE.into].exactly_one
     assert {dependencies(step) for step in steps} == {(STANDALONE, *inputs(step)) for step in steps}
 
 
@@ -96,24 +74,20 @@ def test_with_a_conversation_every_step_reads_what_it_found() -> None:
     assert as_read(record.case, record.steps) == replace(CASE, query=UNDERSTOOD)
 
 
-@pytest.mark.parametrize("history", [(), (Turn("user", " "),)])
-def test_without_turns_the_query_is_read_as_it_is(history: tuple[Turn, ...]) -> None:
-    judge = FakeJudge(answer)
+@pytest.mark.parametrize(
+    ("history", "cannot"),
+    [((), {}), ((Turn("user", " "),), {}), (CASE.history, {"standalone": "it writes nothing"})],
+)
+def test_without_turns_or_a_judge_that_supports_it_the_query_is_read_as_it_is(
+    history: tuple[Turn, ...], cannot: dict[str, str]
+) -> None:
+    judge = FakeJudge(answer, cannot=cannot)
     record = evaluated(replace(CASE, history=history), judge, ANSWERED)
 
     assert judge.asked == [ask.answered(CASE.query, (CASE.sources[0].text,), CASE.query)]
     assert record.outcomes["answered"] == Score(1.0, 1)
     assert str(STANDALONE) not in record.steps
     assert as_read(record.case, record.steps) == record.case
-
-
-def test_a_judge_that_does_not_support_it_reads_the_query_as_it_is() -> None:
-    judge = FakeJudge(answer, cannot={"standalone": "it writes nothing"})
-    record = evaluated(CASE, judge, ANSWERED)
-
-    assert judge.asked == [ask.answered(CASE.query, (CASE.sources[0].text,), CASE.query)]
-    assert record.outcomes["answered"] == Score(1.0, 1)
-    assert str(STANDALONE) not in record.steps
 
 
 @pytest.mark.parametrize(
@@ -138,9 +112,13 @@ def test_it_is_not_asked_where_the_case_allows_no_metric_that_asks_a_judge() -> 
     assert isinstance(record.outcomes["retrieval_recall"], Score)
 
 
+def similar_to(target: Target) -> Metric:
+    """A metric that needs the query without its conversation."""
+    return Metric("own", "Own", {"of": Match(STANDALONE, "similar", target)}, lambda of: Score(1.0, len(of.cells)))
+
+
 def test_a_metric_may_need_it() -> None:
-    own = Metric("own", "Own", {"of": Match(STANDALONE, "similar", "response")}, lambda of: Score(1.0, len(of.cells)))
-    judge = FakeJudge(answer)
+    judge, own = FakeJudge(answer), similar_to("response")
 
     assert evaluated(CASE, judge, own).outcomes["own"] == Score(1.0, 1)
     assert evaluated(replace(CASE, history=()), judge, own).outcomes["own"] == Undefined(
@@ -150,15 +128,8 @@ def test_a_metric_may_need_it() -> None:
 
 
 def test_a_metric_that_needs_it_and_lacks_a_text_keeps_it_from_no_other() -> None:
-    own = Metric("own", "Own", {"of": Match(STANDALONE, "similar", "reference")}, lambda of: Score(1.0, len(of.cells)))
-    judge = FakeJudge(answer)
-    record = evaluated(CASE, judge, own, ANSWERED)
+    judge, own = FakeJudge(answer), similar_to("reference")
 
+    assert evaluated(CASE, judge, own, ANSWERED).outcomes["own"] == Undefined("the case has no reference")
     assert judge.asked == [REWRITE, ask.answered(UNDERSTOOD, (CASE.sources[0].text,), UNDERSTOOD)]
-    assert record.outcomes["own"] == Undefined("the case has no reference")
-
-
-def test_a_metric_that_needs_it_alone_says_what_the_case_lacks() -> None:
-    own = Metric("own", "Own", {"of": Match(STANDALONE, "similar", "reference")}, lambda of: Score(1.0, len(of.cells)))
-
     assert evaluated(CASE, FakeJudge(answer), own).outcomes["own"] == Undefined("the case has no reference")

@@ -1,18 +1,25 @@
 """What is said of a run: kept with it, shown with it, and found out quickly or not at all."""
 
 import subprocess
+from dataclasses import asdict, replace
 from pathlib import Path
+
+import pytest
 
 from cli_rows import row, written
 from compared_runs import ScriptedJudge
-from ragtriage import FakeJudge, open_cases, open_store, thresholds_with
+from ragtriage import RULES, FakeJudge, open_cases, open_store, thresholds_with
 from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer
+from ragtriage.diagnosis.rules import COSTS, Costs
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.metrics import metrics_named
-from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.run import ABOUT, NOTHING_SAID, About, commit_in
+from ragtriage.runs.claim_rows import quotes_in
+from ragtriage.runs.evaluation_config import EvaluationConfig, config_of, to_stored
+from ragtriage.runs.manifest import RunIdentity
+from ragtriage.runs.run import ABOUT, NOTHING_SAID, About, RunInfo, commit_in
+from ragtriage.runs.selection import ALL_ROWS
 
 CONFIG = EvaluationConfig(metrics_named(["groundedness"]), thresholds_with({}))
 
@@ -23,7 +30,9 @@ def git(folder: Path, *command: str) -> None:
     )
 
 
-def test_the_commit_is_that_of_the_folder_and_says_whether_files_changed(tmp_path: Path) -> None:
+def test_the_commit_is_that_of_the_folder_and_says_whether_files_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert commit_in(tmp_path) == ""
     git(tmp_path, "init", "-q")
     assert commit_in(tmp_path) == ""  # no commit yet
@@ -37,12 +46,8 @@ def test_the_commit_is_that_of_the_folder_and_says_whether_files_changed(tmp_pat
     assert set(clean) <= set("0123456789abcdef")
     (tmp_path / "app.py").write_text("22")
     assert commit_in(tmp_path) == f"{clean}+"
-
-
-def test_without_git_there_is_no_commit(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert commit_in(tmp_path) == ""
-    assert commit_in(tmp_path / "none") == ""
+    monkeypatch.setenv("PATH", str(tmp_path))  # there is no git
+    assert commit_in(tmp_path) == commit_in(tmp_path / "none") == ""
 
 
 def test_what_a_later_version_says_is_passed_over() -> None:
@@ -69,3 +74,40 @@ def test_a_run_keeps_its_name_when_it_is_continued_and_a_new_one_goes_first(tmp_
         assert ended.first.stored.number == begun.first.stored.number
         assert ended.first.stored.info.about == About("second", "a note", "1a2b3c4d5e")
         assert ended.first.stored.info.identity == begun.first.stored.info.identity
+
+
+OWN = replace(RULES[0], name="own", origin="yours")
+
+
+def stored(folder: Path, configuration: dict[str, object]) -> RunInfo:
+    with open_store(folder) as store:
+        identity = RunIdentity("rows", ("groundedness",))
+        store.begin(identity, input="rows.jsonl", rows=0, judge="fake", configuration=configuration).finish()
+        return store.run().info
+
+
+def test_rules_and_costs_of_ones_own_come_back_and_fields_that_an_older_version_stored_are_passed_over(
+    tmp_path: Path,
+) -> None:
+    given = EvaluationConfig(metrics_named(["groundedness"]), thresholds_with({}), (*RULES, OWN), Costs(4.0, 1.0))
+    found = config_of(stored(tmp_path / "now", to_stored(given, ALL_ROWS, {})))
+    assert (found.rules[-1].name, found.rules[-1].when, found.costs) == ("own", OWN.when, Costs(4.0, 1.0))
+
+    older = asdict(OWN) | {"confidence": [0.0, 1.0], "sure_from": 0.9}
+    del older["likely"]
+    found = config_of(stored(tmp_path / "before", {"thresholds": {}, "rules": [older]}))
+    assert (found.rules[-1].name, found.rules[-1].when, found.costs) == ("own", OWN.when, COSTS)
+
+
+@pytest.mark.parametrize(
+    ("explanation", "quotes"),
+    [
+        ("closest passage: “The fee is 5 euros.”", ["The fee is 5 euros."]),
+        ("closest passage: “… of 5 euros …”, 6 ≠ 5; most in doubt: “6 euros”", ["of 5 euros", "6 euros"]),
+        ("closest passage: “The sign says “Mind the step” in red.”", ["The sign says “Mind the step” in red."]),
+        ("closest passage: “The sign says “Mind …”", ["The sign says “Mind"]),
+        ("no passage is about it", []),
+    ],
+)
+def test_what_an_explanation_quotes_is_read_back_whole(explanation: str, quotes: list[str]) -> None:
+    assert list(quotes_in(explanation)) == quotes

@@ -1,10 +1,11 @@
 """A file is evaluated from Python, without the command line: what a listener is told, and how a run ends."""
 
-import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from cli_rows import written
 from ragtriage import Component, FakeJudge, InputError, Verdict, metrics_named, open_cases, open_store, thresholds_with
 from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import DECOMPOSITIONS, Question
@@ -21,6 +22,7 @@ from ragtriage.execution.evaluating import (
     RunStopped,
 )
 from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.store import Store
 
 CONFIG = EvaluationConfig(metrics_named(["groundedness"]), thresholds_with({}), ())
 
@@ -33,20 +35,23 @@ def agreeable(question: Question) -> Answer:
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
-    path = tmp_path / "rows.jsonl"
     lines = [{"id": f"r{i}", "question": "q?", "contexts": ["s"], "answer": f"It costs {i}."} for i in range(4)]
-    path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, {"id": "bad"}]), encoding="utf-8")
-    return path
+    return written(tmp_path / "rows.jsonl", [*lines, {"id": "bad"}])
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path / "store") as opened:
+        yield opened
 
 
 def kinds(events: list[Event]) -> list[str]:
     return [type(event).__name__ for event in events]
 
 
-def test_a_listener_is_told_everything_in_its_order(tmp_path: Path, rows: Path) -> None:
+def test_a_listener_is_told_everything_in_its_order(store: Store, rows: Path) -> None:
     events: list[Event] = []
-    with open_store(tmp_path / "store") as store:
-        result = evaluate_file(open_cases(rows), FakeJudge(agreeable), store, CONFIG, notify=events.append)
+    result = evaluate_file(open_cases(rows), FakeJudge(agreeable), store, CONFIG, notify=events.append)
 
     assert kinds(events) == ["RowsRead", "RunStarted", *["CaseDone"] * 4, "RunFinished"]
     assert isinstance(events[0], RowsRead)
@@ -58,7 +63,7 @@ def test_a_listener_is_told_everything_in_its_order(tmp_path: Path, rows: Path) 
     assert result.first.tally.summary().cases == 4
 
 
-def test_what_a_judge_stopped_is_kept_and_continued(tmp_path: Path, rows: Path) -> None:
+def test_what_a_judge_stopped_is_kept_and_continued(store: Store, rows: Path) -> None:
     class Limited(FakeJudge):
         def _answer(self, question: Question) -> Answer:
             if len(self.asked) > 5:
@@ -66,9 +71,8 @@ def test_what_a_judge_stopped_is_kept_and_continued(tmp_path: Path, rows: Path) 
             return super()._answer(question)
 
     events: list[Event] = []
-    with open_store(tmp_path / "store") as store:
-        stopped = evaluate_file(open_cases(rows), Limited(agreeable), store, CONFIG, trials=3, notify=events.append)
-        again = evaluate_file(open_cases(rows), FakeJudge(agreeable), store, CONFIG, notify=events.append)
+    stopped = evaluate_file(open_cases(rows), Limited(agreeable), store, CONFIG, trials=3, notify=events.append)
+    again = evaluate_file(open_cases(rows), FakeJudge(agreeable), store, CONFIG, notify=events.append)
 
     assert [trial.stopped for trial in stopped.trials] == ["the budget is spent"]
     assert RunStopped(1, "the budget is spent") in events
@@ -78,23 +82,21 @@ def test_what_a_judge_stopped_is_kept_and_continued(tmp_path: Path, rows: Path) 
     assert again.first.tally.summary().cases == 4
 
 
-def test_after_ctrl_c_there_is_a_result(tmp_path: Path, rows: Path) -> None:
+def test_after_ctrl_c_there_is_a_result(store: Store, rows: Path) -> None:
     def leave(event: Event) -> None:
         if isinstance(event, CaseDone):
             raise KeyboardInterrupt
 
-    with open_store(tmp_path / "store") as store:
-        result = evaluate_file(open_cases(rows), FakeJudge(agreeable), store, CONFIG, notify=leave)
-        state = store.run(1).info.state
+    result = evaluate_file(open_cases(rows), FakeJudge(agreeable), store, CONFIG, notify=leave)
 
-    assert (result.first.stopped, result.unfinished, state) == (INTERRUPTED, True, "interrupted")
+    assert (result.first.stopped, result.unfinished) == (INTERRUPTED, True)
+    assert store.run(1).info.state == "interrupted"
     assert result.first.tally.summary().cases == result.first.stored.info.done
 
 
-def test_trials_are_runs_of_their_own(tmp_path: Path, rows: Path) -> None:
+def test_trials_are_runs_of_their_own(store: Store, rows: Path) -> None:
     events: list[Event] = []
-    with open_store(tmp_path / "store") as store:
-        result = evaluate_file(open_cases(rows), FakeJudge(agreeable), store, CONFIG, trials=2, notify=events.append)
+    result = evaluate_file(open_cases(rows), FakeJudge(agreeable), store, CONFIG, trials=2, notify=events.append)
 
     started = [event for event in events if isinstance(event, RunStarted)]
     assert [(event.number, event.trial) for event in started] == [(1, 0), (2, 1)]
@@ -104,12 +106,10 @@ def test_trials_are_runs_of_their_own(tmp_path: Path, rows: Path) -> None:
     assert kinds(events).count("RowsRead") == 1
 
 
-def test_a_file_without_a_usable_row_begins_no_run(tmp_path: Path, rows: Path) -> None:
-    rows.write_text('{"id": "a", "question": "q?", "contexts": ["s"], "answer": "x"}\n', encoding="utf-8")
+def test_a_file_without_a_usable_row_begins_no_run(store: Store, rows: Path) -> None:
     cases = open_cases(rows)
     rows.write_text('{"id": "bad"}\n', encoding="utf-8")
-    with open_store(tmp_path / "store") as store:
-        with pytest.raises(InputError, match="its only row can't be used"):
-            evaluate_file(cases, FakeJudge(agreeable), store, CONFIG)
+    with pytest.raises(InputError, match="its only row can't be used"):
+        evaluate_file(cases, FakeJudge(agreeable), store, CONFIG)
 
-        assert store.runs() == []
+    assert store.runs() == []

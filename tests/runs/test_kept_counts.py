@@ -100,29 +100,25 @@ def test_other_criteria_and_slices_are_counted_by_records(tmp_path: Path) -> Non
 
 
 def test_what_is_written_since_makes_it_worthless(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store") as store:
-        run = evaluated(store, written(tmp_path / "rows.jsonl", rows(2)), 2)
-        assert kept_counts(run.place) is not None
-
-        store.forget_texts(1, ["c3"])
-        assert kept_counts(store.run(1).place) is None
-        assert tally_of(store.run(1), CONFIG).summary() == by_records(store.run(1))
-
-        store.forget_texts(1)
-        assert kept_counts(store.run(1).place) is None
-
-
-def test_a_run_that_is_judged_anew_keeps_its_own_counts(tmp_path: Path) -> None:
     path = written(tmp_path / "rows.jsonl", rows(4))
     with open_store(tmp_path / "store") as store:
-        evaluated(store, path, 4)
-        with store.resume(1) as run:
+        run = evaluated(store, path, 4)
+        assert kept_counts(run.place) is not None
+        with store.resume(1) as writer:
             assert kept_counts(store.run(1).place) is None  # it is being written
             case = next(store.run(1).records())
-            run.keep(replace(case, outcomes={}))
-            run.finish()
+            writer.keep(replace(case, outcomes={}))
+            writer.finish()
         assert kept_counts(store.run(1).place) is None
         assert tally_of(store.run(1), CONFIG).summary() == by_records(store.run(1))
+
+        forgotten = evaluated(store, written(tmp_path / "rows.jsonl", rows(2)), 2)
+        assert kept_counts(forgotten.place) is not None
+        for cases in (["c3"], None):
+            store.forget_texts(forgotten.number, cases)
+            found = store.run(forgotten.number)
+            assert kept_counts(found.place) is None
+            assert tally_of(found, CONFIG).summary() == by_records(found)
 
 
 def test_a_run_with_a_failure_keeps_nothing_until_it_is_complete(tmp_path: Path) -> None:

@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ragtriage import METRICS, Case, Component, ConfigError, Failure, Record, Score, Undefined, Verdict, metrics_named
-from ragtriage.core.verdicts import Cell, Known, Outcome, Part, Verdicts
+from ragtriage import METRICS, Component, ConfigError, Failure, Score, Undefined, Verdict, metrics_named
+from ragtriage.core.case import Case, Record
+from ragtriage.core.verdicts import Cell, Known, Outcome, Part, Verdicts, with_chance
+from ragtriage.diagnosis.rules import Rule, thresholds_with
+from ragtriage.metrics.aggregate import share
 from ragtriage.report.run_document import ALIKE, ALWAYS, repeats_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.repeats import REACH, WORST, MetricRepeat, Repeats, RepeatSummary
@@ -77,36 +80,28 @@ def test_noise_alone_makes_a_difference_that_can_not_be_seen() -> None:
     assert found.smallest == found.floor == pytest.approx(REACH * sqrt(2 * 1 / 2 / 100))
 
 
-def test_more_cases_see_smaller_differences() -> None:
-    few, many = (scores(*([float(i % 2)] * 2 for i in range(n))) for n in (10, 1000))
-
-    assert few.smallest is not None
-    assert many.smallest == pytest.approx(few.smallest / 10, rel=0.06)
-
-
-def test_verdicts_are_compared_by_the_text_of_their_component() -> None:
-    first = [part("It floats.", YES), part("It sinks.", NO), part("Only here.", NO)]
-    second = [part("It sinks.", NO), part("It floats.", NO), part("Elsewhere.", YES)]
+@pytest.mark.parametrize(
+    ("first", "second", "share"),
+    [
+        ([part("It floats.", YES), part("It sinks.", NO), part("Only here.", NO)],
+         [part("It sinks.", NO), part("It floats.", NO), part("Elsewhere.", YES)], 1 / 2),
+        # said twice, or in two sources, it is two components
+        ([part("Same.", YES), part("Same.", NO), part("Same.", YES, source=1)],
+         [part("Same.", YES), part("Same.", NO), part("Same.", NO, source=1)], 1 / 3),
+        # only the value of a verdict counts
+        ([part("It floats.", YES)], [part("It floats.", UNKNOWN)], 1.0),
+        ([part("It floats.", YES)], [part("It floats.", Failure("time-out"))], 1.0),
+        ([part("It floats.", YES)], [part("It floats.", Verdict("yes", 0.6))], 0.0),
+    ],
+)  # fmt: skip
+def test_verdicts_are_compared_by_the_text_of_their_component(
+    first: list[Part], second: list[Part], share: float
+) -> None:
     (found,) = repeated([record("c", 0.5, *first)], [record("c", 0.5, *second)]).metrics
 
-    assert found.verdict_flips == 0.5
+    assert found.verdict_flips == pytest.approx(share)
     assert (found.spread, found.flips) == (0, 0)
-    assert [(c.case, c.spread, c.verdict_flips) for c in found.worst] == [("c", 0, 1)]
-
-
-def test_a_text_said_twice_or_in_two_sources_is_two_components() -> None:
-    first = [part("Same.", YES), part("Same.", NO), part("Same.", YES, source=1)]
-    second = [part("Same.", YES), part("Same.", NO), part("Same.", NO, source=1)]
-    (found,) = repeated([record("c", 0.5, *first)], [record("c", 0.5, *second)]).metrics
-
-    assert found.verdict_flips == pytest.approx(1 / 3)
-
-
-@pytest.mark.parametrize(("other", "share"), [(UNKNOWN, 1.0), (Failure("time-out"), 1.0), (Verdict("yes", 0.6), 0.0)])
-def test_only_the_value_of_a_verdict_counts(other: Cell, share: float) -> None:
-    trials = ([record("c", 1.0, part("It floats.", cell))] for cell in (YES, other))
-
-    assert repeated(*trials).metrics[0].verdict_flips == share
+    assert [(c.case, c.spread, c.verdict_flips) for c in found.worst] == ([("c", 0, 1)] if share else [])
 
 
 def test_the_same_text_in_another_case_is_another_verdict() -> None:
@@ -140,25 +135,28 @@ def test_weights_count_in_the_mean_as_they_do_in_a_run() -> None:
     assert found.smallest == pytest.approx(REACH * sqrt((3 / 16) / (16 / 10 - 1)))
 
 
-def test_a_single_trial_has_no_spread() -> None:
-    found = scores([1.0], [0.0])
-
-    assert (found.mean, found.spread, found.case_spread, found.flips, found.verdict_flips) == (0.5, *[None] * 4)
-    assert (found.smallest, found.floor) == (None, None)  # nothing is known of the judge's noise
-    assert found.worst == ()
-
-
-def test_nothing_is_nothing() -> None:
+def test_nothing_is_nothing_and_a_single_trial_has_no_spread() -> None:
     assert repeated().metrics[0].mean is None
     (found,) = repeated([record("a", Undefined("no"))], [record("a", Undefined("no"))]).metrics
     assert (found.mean, found.spread, found.flips, found.smallest, found.cases) == (None, None, None, None, 0)
 
+    one = scores([1.0], [0.0])
+    assert (one.mean, one.spread, one.case_spread, one.flips, one.verdict_flips) == (0.5, *[None] * 4)
+    assert (one.smallest, one.floor, one.worst) == (None, None, ())  # nothing is known of the judge's noise
 
-def test_a_metric_without_a_threshold_does_not_flip() -> None:
+
+def test_a_flip_is_across_the_threshold_of_a_metric_that_has_one() -> None:
     (found,) = repeated([record("a", 0.0)], [record("a", 1.0)], thresholds={}).metrics
-
     assert found.flips is None
     assert found.worst[0].flipped is False
+
+    # where lower is better, a score at the threshold is good: 0.2 and 0.1 are both low, 0.2 and 0.3 are not
+    lower = [replace(GROUNDEDNESS[0], better="lower")]
+    for second, flips in ((0.1, 0.0), (0.3, 1.0)):
+        repeats = Repeats(lower, {"groundedness": 0.2})
+        for trial, value in enumerate((0.2, second)):
+            repeats.add(trial, record("a", value))
+        assert repeats.summary().metrics[0].flips == flips
 
 
 def test_a_case_counts_once_in_a_trial() -> None:
@@ -210,22 +208,6 @@ def test_the_order_of_records_does_not_matter(grid: list[list[float]], chance) -
     assert 0 <= one.verdict_flips <= 1
 
 
-def test_where_lower_is_better_a_flip_is_across_the_threshold_too() -> None:
-    """At the threshold a score is good, so that 0.2 and 0.1 are both low, and 0.2 and 0.3 are not."""
-    lower = [replace(GROUNDEDNESS[0], better="lower")]
-    for second, flips in ((0.1, 0.0), (0.3, 1.0)):
-        repeats = Repeats(lower, {"groundedness": 0.2})
-        for trial, value in enumerate((0.2, second)):
-            repeats.add(trial, record("a", value))
-        assert repeats.summary().metrics[0].flips == flips
-
-
-def test_what_no_judge_is_asked_is_no_kind_of_question() -> None:
-    seen = {"retrieved(ids(relevant ids), each source)": Verdicts((Component("a"),), ((YES,),))}
-
-    assert repeated([record("a", 1.0, steps=seen)], [record("a", 1.0, steps=seen)]).kinds == ()
-
-
 def test_machines_get_numbers_in_a_stable_shape() -> None:
     found = json.loads(json.dumps(repeated([record("a", 1.0)], [record("a", 0.0)]).as_json(), allow_nan=False))
 
@@ -247,44 +229,50 @@ def steps(claims: Sequence[str], *cells: Cell) -> dict[str, Known]:
     }
 
 
-def test_verdicts_are_told_by_kind_of_question() -> None:
-    one = steps(["It floats.", "It sinks.", "Only here."], YES, NO, YES)
-    other = steps(["It sinks.", "It floats.", "Elsewhere."], NO, UNKNOWN, YES)
-    found = repeated([record("c", 0.5, steps=one)], [record("c", 0.5, steps=other)]).as_json()
-
-    assert found["kinds"] == {"supported": {"verdicts": 2, "flips": 0.5}}
-
-
-def test_a_verdict_that_was_not_asked_in_every_trial_is_not_compared() -> None:
-    asked, not_asked = steps(["It floats."], YES), steps(["It floats."], None)
-
-    (kind,) = repeated([record("c", 0.5, steps=asked)], [record("c", 0.5, steps=not_asked)]).kinds
-    assert (kind.verdicts, kind.flips) == (0, None)
-
-
-def test_the_same_component_against_another_source_is_another_verdict() -> None:
-    units = (Component("When?"),)
-    trials = ({"answered(questions(query), each source)": Verdicts(units, ((YES, cell),))} for cell in (YES, NO))
-    (kind,) = repeated(*([record("c", 0.5, steps=one)] for one in trials)).kinds
-
-    assert (kind.kind, kind.verdicts, kind.flips) == ("answered", 2, 0.5)
+WHEN = (Component("When?"),)
 
 
 @pytest.mark.parametrize(
-    ("other", "same"),
+    ("one", "other", "kinds"),
     [
-        (record("c", 0.5, steps=steps(["It floats."], YES)), True),
-        (record("c", 0.5, steps=steps(["It floats."], NO)), False),
-        (record("c", 0.5, steps=steps(["It is afloat."], YES)), False),
-        (record("c", 0.6, steps=steps(["It floats."], YES)), False),
-        (record("c", Undefined("none"), steps=steps(["It floats."], YES)), False),
-        (record("d", 0.5, steps=steps(["It floats."], YES)), False),
+        (steps(["It floats.", "It sinks.", "Only here."], YES, NO, YES),
+         steps(["It sinks.", "It floats.", "Elsewhere."], NO, UNKNOWN, YES), [("supported", 2, 0.5)]),
+        # what wasn't asked in every trial isn't compared
+        (steps(["It floats."], YES), steps(["It floats."], None), [("supported", 0, None)]),
+        # against another source it is another verdict
+        ({"answered(questions(query), each source)": Verdicts(WHEN, ((YES, YES),))},
+         {"answered(questions(query), each source)": Verdicts(WHEN, ((YES, NO),))}, [("answered", 2, 0.5)]),
+        # what no judge is asked is no kind of question
+        ({"retrieved(ids(relevant ids), each source)": Verdicts((Component("a"),), ((YES,),))},
+         {"retrieved(ids(relevant ids), each source)": Verdicts((Component("a"),), ((NO,),))}, []),
+    ],
+)  # fmt: skip
+def test_verdicts_are_told_by_kind_of_question(
+    one: dict[str, Known], other: dict[str, Known], kinds: list[tuple[str, int, float | None]]
+) -> None:
+    found = repeated([record("c", 0.5, steps=one)], [record("c", 0.5, steps=other)])
+
+    assert [(kind.kind, kind.verdicts, kind.flips) for kind in found.kinds] == kinds
+    assert found.as_json()["kinds"] == {name: {"verdicts": count, "flips": flips} for name, count, flips in kinds}
+
+
+@pytest.mark.parametrize(
+    ("case", "outcome", "claim", "cell", "same"),
+    [
+        ("c", 0.5, "It floats.", YES, True),
+        ("c", 0.5, "It floats.", NO, False),
+        ("c", 0.5, "It is afloat.", YES, False),
+        ("c", 0.6, "It floats.", YES, False),
+        ("c", Undefined("none"), "It floats.", YES, False),
+        ("d", 0.5, "It floats.", YES, False),
     ],
 )
-def test_trials_are_the_same_only_if_they_differ_in_nothing(other: Record, same: bool) -> None:
+def test_trials_are_the_same_only_if_they_differ_in_nothing(
+    case: str, outcome: Outcome | float, claim: str, cell: Cell, same: bool
+) -> None:
     first = record("c", 0.5, steps=steps(["It floats."], YES))
 
-    assert repeated([first], [first], [other]).same is same
+    assert repeated([first], [first], [record(case, outcome, steps=steps([claim], cell))]).same is same
 
 
 def test_a_single_trial_and_failures_are_not_called_the_same() -> None:
@@ -294,18 +282,19 @@ def test_a_single_trial_and_failures_are_not_called_the_same() -> None:
     assert repeated([broken], [broken]).same is False
 
 
-def shown(summary: RepeatSummary) -> str:
+def shown(summary: RepeatSummary, width: int = 100, judge: str = "openai:some-model") -> str:
     file = io.StringIO()
-    told = repeats_document(summary, input="rows.jsonl", judge="openai:some-model")
-    print_document(Console(file=file, width=100), told)
+    told = repeats_document(summary, input="rows.jsonl", judge=judge)
+    print_document(Console(file=file, width=width), told)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
 def test_a_person_reads_a_table_and_the_cases_that_are_least_alike() -> None:
     broken = Undefined("time-out", failed=True)
+    one, other = steps(["It floats.", "It sinks."], YES, NO), steps(["It floats.", "It sank."], NO, NO)
     trials = [
-        [record("a", v, part("x", YES if v else NO)), record("b", 0.5), record("c", w)]
-        for v, w in ((1.0, 1.0), (0.0, broken))
+        [record("a", v, part("x", YES if v else NO), steps=known), record("b", 0.5), record("c", w)]
+        for v, w, known in ((1.0, 1.0, one), (0.0, broken, other))
     ]
 
     text = shown(repeated(*trials))
@@ -314,30 +303,19 @@ def test_a_person_reads_a_table_and_the_cases_that_are_least_alike() -> None:
     assert "\nGrounded  0.54   0.412  0.354  50.0 %  1.253  1.253         1\n" in text
     assert "they failed: Grounded 1. The same command tries these again." in text
     assert "\na     Grounded  0.50   0.707  flips, 1 verdict differs" in text
+    assert "\nsupported         1  100.0 %\n" in text
     assert "\x1b" not in text
-
-
-def test_a_table_without_anything_to_compare() -> None:
     assert "nothing to show" in shown(repeated())
-    assert "Least alike" not in shown(repeated([record("a", 1.0)]))
     everything = Repeats(METRICS)
     everything.add(0, record("a", 1.0))
     assert all(m.title in shown(everything.summary()) for m in METRICS)
-
-
-def test_verdicts_have_a_table_of_their_own() -> None:
-    one, other = steps(["It floats.", "It sinks."], YES, NO), steps(["It floats.", "It sank."], NO, NO)
-    text = shown(repeated([record("c", 0.5, steps=one)], [record("c", 0.0, steps=other)]))
-
-    assert "\nsupported         1  100.0 %\n" in text
+    assert "Least alike" not in shown(everything.summary())
 
 
 @pytest.mark.parametrize(("judge", "told"), [("embedded", ALWAYS), ("openai:x", ALIKE)])
 def test_trials_that_are_the_same_are_said_to_be_so_instead_of_zeros(judge: str, told: str) -> None:
     trial = [record("a", 1.0), record("b", 0.0)]
-    file = io.StringIO()
-    print_document(Console(file=file, width=200), repeats_document(repeated(trial, trial), judge=judge))
-    text = file.getvalue()
+    text = shown(repeated(trial, trial), 200, judge)
 
     assert told in text
     assert "Least alike" not in text
@@ -349,9 +327,56 @@ def test_a_narrow_console_cuts_names_and_no_numbers() -> None:
     found = repeated([record("a", 1.0), record("b", 0.5)], [record("a", 0.0), record("b", 0.5)])
     (metric,) = found.metrics
     wordy = replace(found, metrics=(replace(metric, title="A metric with a very long title indeed"),))
-    file = io.StringIO()
-    print_document(Console(file=file, width=72), repeats_document(wordy))
 
-    (line,) = [line for line in file.getvalue().splitlines() if line.startswith("A metric")]
+    (line,) = [line for line in shown(wordy, 72).splitlines() if line.startswith("A metric")]
     numbers = f"{metric.mean:.2f} {metric.spread:.3f} {metric.case_spread:.3f} 50.0 % {metric.smallest:.3f}"
     assert line.partition("…")[2].split() == [*numbers.split(), f"{metric.floor:.3f}"]
+
+
+LOW = Rule("ungrounded", "failure", {"groundedness": "low"}, "made up", "generator", "Try another.")
+UNSURE = Rule("unsure", "doubt", {"groundedness": "low"}, "can't tell", "the judge", "")
+
+
+def ungrounded(case: str, low: float | None) -> Record:
+    """A case that is ungrounded with a probability; None: it was told without one that it isn't."""
+    verdict = Verdict("yes") if low is None else with_chance(Verdict("no"), 1 - low)
+    return record(case, share([Component("It floats.")], [verdict]))
+
+
+def shown_in(*trials: Sequence[float | None], rules: Sequence[Rule] = (LOW,)) -> RepeatSummary:
+    """Trials by the probability with which each case is ungrounded; of a case that a trial lacks that is -1."""
+    repeats = Repeats(GROUNDEDNESS, thresholds_with({}), rules)
+    for trial, cases in enumerate(trials):
+        for case, low in enumerate(cases):
+            if low != -1:
+                repeats.add(trial, ungrounded(f"c{case}", low))
+    return repeats.summary()
+
+
+def test_how_far_trials_agree_on_the_findings_that_are_shown() -> None:
+    summary = shown_in([0.9, 0.9, 0.3, 0.2], [0.9, 0.4, 0.3, 0.2])
+    (found,) = summary.findings
+
+    # shown in 2 and in 1 of 4 cases
+    assert (found.rule, found.kind, found.shown, found.flips) == ("ungrounded", "failure", 1.5, 0.25)
+    assert found.spread == pytest.approx(0.5**0.5)
+    assert "ungrounded    1.5     0.7  25.0 %" in shown(summary)
+    told = summary.as_json()["findings"]["ungrounded"]
+    assert (told["shown"], told["flips"], told["kind"]) == (1.5, 0.25, "failure")
+    # a doubt is counted where it is shown; a case without a second trial can't flip
+    assert shown_in([0.6, 0.1], [0.4, 0.1], rules=(UNSURE,)).findings[0].shown == 0.5
+    (alone,) = shown_in([0.95, 0.95], [0.1, -1]).findings
+    assert (alone.flips, alone.shown) == (1.0, 1.0)
+
+
+@given(st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=3, max_size=3), min_size=2, max_size=4))
+def test_probabilities_of_0_and_1_count_what_is_shown(trials: list[list[float]]) -> None:
+    found = shown_in(*trials).findings
+
+    assert len(found) == any(map(any, trials))
+    assert all(one.shown == sum(map(sum, trials)) / len(trials) for one in found)
+
+
+def test_what_is_only_suspected_is_not_listed() -> None:
+    assert shown_in([0.3] * 60, [0.31] * 60).findings == ()
+    assert shown_in([0.9]).findings == shown_in().findings == shown_in([None], [None]).findings == ()

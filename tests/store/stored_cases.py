@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ragtriage.core.case import Case, Record, Source, Turn
 from ragtriage.core.metric import Metric
@@ -12,6 +13,8 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import THELMA
 from ragtriage.runs.case_row import RowsHash
 from ragtriage.runs.manifest import RunIdentity
+from ragtriage.store import Store
+from ragtriage.store.run_writer import RunWriter
 
 NAMES = tuple(metric.name for metric in THELMA)
 
@@ -80,6 +83,26 @@ def evaluated(
 ) -> Iterator[Record]:
     """The records of these cases."""
     return evaluate_sync(cases, judge or FakeJudge(answer), metrics=metrics)
+
+
+def begun(store: Store, cases: list[Case], version: str = "1", **more: Any) -> RunWriter:
+    """A run over these cases that is being written; `more` is what `begin` takes."""
+    return store.begin(
+        identity_of(cases, version), **({"input": "a.jsonl", "rows": len(cases), "judge": "fake"} | more)
+    )
+
+
+def ended(run: RunWriter, cases: list[Case], judge: FakeJudge | None = None, heading: Any = None) -> RunWriter:
+    """It, with what is left of these cases."""
+    for record in evaluated(list(run.todo(cases)), judge):
+        run.keep(record, heading)
+    run.finish()
+    return run
+
+
+def written(store: Store, cases: list[Case], version: str = "1", **more: Any) -> int:
+    """The number of a finished run over these cases."""
+    return ended(begun(store, cases, version, **more), cases).number
 
 
 CASES_FOR_THE_KILL = [case(i) for i in range(150)]

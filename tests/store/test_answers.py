@@ -19,6 +19,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.protocol import REQUEST
 from ragtriage.judges.wrappers import AnswerKeys, Cached, CachedAnswer
 from ragtriage.store import Answers, open_answers
+from ragtriage.store.database import IN_ONE_STATEMENT
 from ragtriage.store.schema import answers
 
 A_REQUEST = 4
@@ -60,12 +61,28 @@ async def gathered(judge, questions):
     return [pair async for pair in judge.ask(questions)]
 
 
-def test_a_request_is_committed_before_the_judge_goes_on(memory, place):
-    found = []
-    judge = Cached(ByRequests(lambda: found.append(kept(place))), memory, durable=True)
+def test_a_request_is_committed_with_its_cost_before_the_judge_goes_on(memory, place):
+    found, written = [], []
+
+    class Run:
+        def keep(self, connection, spent):
+            written.append((spent, len(connection.execute(select(answers)).all())))
+
+        def by_run(self, spent):
+            return {}
+
+    ledger = Ledger()
+
+    def pays() -> Amount:
+        ledger.requests += 1
+        return ledger.spent
+
+    memory.payer = Run()
+    judge = Cached(ByRequests(lambda: found.append(kept(place))), memory, durable=True, spent=pays)
     asyncio.run(gathered(judge, asked(10)))
     assert found == [4, 8]
     assert kept(place) == 10
+    assert written == [(Amount(requests=4), 4), (Amount(requests=8), 8), (Amount(requests=10), 10)]
 
 
 def writes_of(memory) -> list[int]:
@@ -81,21 +98,15 @@ def writes_of(memory) -> list[int]:
     return rows
 
 
-def test_the_answers_of_a_request_are_one_transaction(memory):
-    writes = writes_of(memory)
-    asyncio.run(gathered(Cached(ByRequests(), memory, durable=True), asked(10)))
-    assert writes == [4, 4, 2]
-
-
-def test_they_stay_one_transaction_when_nothing_was_kept_for_a_while(memory):
+def test_the_answers_of_a_request_are_one_transaction_also_when_nothing_was_kept_for_a_while(memory):
     writes, hour = writes_of(memory), [0.0]
 
     def passes():
         hour[0] += 3600.0
 
     slow = Answers(memory._database, clock=lambda: hour[0])
-    asyncio.run(gathered(Cached(ByRequests(passes), slow, durable=True), asked(8)))
-    assert writes == [4, 4]
+    asyncio.run(gathered(Cached(ByRequests(passes), slow, durable=True), asked(10)))
+    assert writes == [4, 4, 2]
 
 
 def test_requests_that_end_in_the_same_pass_of_the_event_loop_are_one_transaction(memory):
@@ -202,23 +213,54 @@ def test_a_damaged_overflow_holds_nothing_up(full, tmp_path):
     assert "lost" in refused(memory, *entries("b"))
 
 
-def test_what_answers_cost_is_committed_with_them(place):
-    written = []
+def key(i: int) -> bytes:
+    return i.to_bytes(16, "big")
 
-    class Run:
-        def keep(self, connection, spent):
-            written.append((spent, len(connection.execute(select(answers)).all())))
 
-        def by_run(self, spent):
-            return {}
+def test_tickets_that_were_put_are_there_for_the_next_command_until_they_are_dropped(memory, place):
+    tickets = memory.tickets("openai:gpt-5-mini")
+    tickets.put({key(1): "a", key(2): "a", key(3): "b"})
+    tickets.put({key(1): '{"id": "batch_1"}'})
+    tickets.drop([key(2), key(9)])
+    with open_answers(place) as later:
+        assert later.tickets().get([key(1), key(2), key(3)]) == {key(1): '{"id": "batch_1"}', key(3): "b"}
+    (fingerprint, submitted), _ = place.sql("select fingerprint, submitted from tickets order by key")
+    assert fingerprint == "openai:gpt-5-mini"
+    assert submitted > 1_700_000_000
 
-    ledger = Ledger()
-    with open_answers(place) as memory:
-        memory.payer = Run()
 
-        def pays() -> Amount:
-            ledger.requests += 1
-            return ledger.spent
+def test_nothing_is_asked_of_the_database_for_no_ticket(memory):
+    statements = []
+    event.listen(memory._database.engine, "before_cursor_execute", lambda *told: statements.append(told[2]))
+    tickets = memory.tickets()
+    tickets.put({})
+    tickets.drop([])
+    assert tickets.get([]) == {}
+    assert not [s for s in statements if "tickets" in s]
 
-        asyncio.run(gathered(Cached(ByRequests(), memory, durable=True, spent=pays), asked(6)))
-    assert written == [(Amount(requests=4), 4), (Amount(requests=6), 6)]
+
+def test_there_may_be_many_tickets(memory):
+    many = {key(i): str(i // 10) for i in range(2 * IN_ONE_STATEMENT + 3)}
+    tickets = memory.tickets()
+    tickets.put(many)
+    assert tickets.get(list(many)) == many
+    tickets.drop(list(many)[1:])
+    assert tickets.get(list(many)) == {key(0): "0"}
+
+
+FULL = {
+    False: "create trigger full_disk before insert on tickets when new.batch = 'bad' begin "
+    "select raise(abort, 'database or disk is full'); end",
+    True: "create function full_disk() returns trigger language plpgsql as $$ begin "
+    "raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$; "
+    "create trigger full_disk before insert on tickets for each row when (new.batch = 'bad') "
+    "execute function full_disk()",
+}
+"""What a full disk does to a bad ticket, in a file and on a server."""
+
+
+def test_a_store_that_cannot_be_written_says_so_and_keeps_no_tickets_by_halves(memory, place):
+    place.sql(FULL[place.on_server])
+    with pytest.raises(StoreError, match="disk is full"):
+        memory.tickets().put({key(1): "good", key(2): "bad"})
+    assert memory.tickets().get([key(1), key(2)]) == {}

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from stored_cases import answer, case, evaluated, fails, identity_of
+from stored_cases import answer, begun, case, ended, evaluated, fails, identity_of
 
 from forked import Child
 from places import Place
@@ -19,8 +19,8 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
-from ragtriage.store import Store, open_answers, open_store
-from ragtriage.store.lease import STALE, Heartbeat, Lease, LeaseLostError, here
+from ragtriage.store import open_answers, open_store
+from ragtriage.store.lease import STALE, Heartbeat, LeaseLostError, here
 from ragtriage.store.tables import InputScan
 
 CASES = [case(i) for i in range(150)]
@@ -30,10 +30,6 @@ CASES = [case(i) for i in range(150)]
 def store(place):
     with open_store(place) as opened:
         yield opened
-
-
-def begun(store: Store, cases=CASES):
-    return store.begin(identity_of(cases), input="a.jsonl", rows=len(cases), judge="fake")
 
 
 def surveyed(store, cases, file="a.jsonl"):
@@ -48,7 +44,7 @@ def changed(place, **values):
 
 
 def test_an_interrupted_run_goes_on_with_what_is_left(store):
-    with begun(store) as run:  # left without finish(), as by Ctrl-C
+    with begun(store, CASES) as run:  # left without finish(), as by Ctrl-C
         for record in islice(evaluated(run.todo(CASES)), 100):
             run.keep(record)
     info = store.run().info
@@ -69,24 +65,23 @@ def test_an_interrupted_run_goes_on_with_what_is_left(store):
 
 
 def test_a_failed_case_is_tried_again(store):
-    with begun(store, CASES[:6]) as run:
-        for record in evaluated(run.todo(CASES[:6]), FakeJudge(fails)):
-            run.keep(record)
+    run = ended(begun(store, CASES[:6]), CASES[:6], FakeJudge(fails))
     with store.resume(run.number) as run:
         assert [one.id for one in run.todo(CASES[:6])] == ["case 3"]
 
 
-def test_another_identity_is_another_run(store):
-    begun(store).interrupt()
-    assert store.unfinished(identity_of(CASES[1:])) is None
-    assert store.unfinished(identity_of(CASES[::-1])) is None
-    assert store.unfinished(identity_of(CASES, version="2")) is None
+def test_another_identity_is_another_run_and_a_number_is_never_given_twice(store, place):
+    begun(store, CASES).interrupt()
+    for other in (identity_of(CASES[1:]), identity_of(CASES[::-1]), identity_of(CASES, version="2")):
+        assert store.unfinished(other) is None
     assert store.unfinished(identity_of(CASES)) == 1
+    place.sql("delete from runs")
+    assert begun(store, CASES).number == 2
 
 
 def test_rows_that_changed_since_the_last_finished_run_are_counted(store):
     assert surveyed(store, CASES).changed_since_last() is None
-    with begun(store) as run:
+    with begun(store, CASES) as run:
         for record in evaluated(run.todo(CASES)):
             run.keep(record)
         assert surveyed(store, CASES).last_run is None
@@ -103,11 +98,9 @@ def test_rows_that_changed_since_the_last_finished_run_are_counted(store):
 def test_a_new_run_asks_nothing_that_is_remembered(store):
     for expected in (True, False):
         judge = FakeJudge(answer)
-        with begun(store, CASES[:10]) as run:
-            cases = run.todo(CASES[:10])
-            with open_answers(store.database) as answers:
-                for _ in evaluate_sync(cases, Cached(judge, answers), metrics=THELMA, sink=run):
-                    pass
+        with begun(store, CASES[:10]) as run, open_answers(store.database) as answers:
+            for _ in evaluate_sync(run.todo(CASES[:10]), Cached(judge, answers), metrics=THELMA, sink=run):
+                pass
             run.finish()
         assert bool(judge.asked) is expected
     one, two = (list(store.run(number).records()) for number in (1, 2))
@@ -148,33 +141,27 @@ WRITER = textwrap.dedent(
 )
 
 
-def killed_writer(place: Place) -> int:
-    """Begin a run in another process, kill it after 120 records, and return its process id."""
+def killed_writer(place: Place) -> None:
+    """Begin a run in another process, and kill it after 120 records."""
     with Child(place, folder=Path(__file__).parent, code=WRITER) as process:
-        for line in process.stdout:
-            if int(line) >= 120:
-                break
+        next(line for line in process.stdout if int(line) >= 120)
         process.kill()
         assert process.wait() == -signal.SIGKILL
-        return process.pid
 
 
 def test_after_kill_9_the_same_command_goes_on(place):
     killed_writer(place)
     with open_store(place) as store:
         number = store.unfinished(identity_of(CASES))
-        assert number == 1
         info = store.run(number).info
-        assert info.state == "running"
+        assert (number, info.state) == (1, "running")
         assert 70 <= info.done < 150  # of 120, at most one transaction's fifty are lost
         judge = FakeJudge(answer)
-        with store.resume(number) as run:
+        with store.resume(number) as run, open_answers(store.database) as answers:
             left = list(run.todo(CASES))
             assert len(left) == 150 - info.done
-            cases = run.todo(CASES)
-            with open_answers(store.database) as answers:
-                for _ in evaluate_sync(cases, Cached(judge, answers), metrics=THELMA, sink=run):
-                    pass
+            for _ in evaluate_sync(run.todo(CASES), Cached(judge, answers), metrics=THELMA, sink=run):
+                pass
             run.finish()
         assert [record.case for record in store.run().records()] == CASES
         expected = {record.case.id: record.outcomes for record in evaluated(CASES)}
@@ -185,8 +172,10 @@ def test_after_kill_9_the_same_command_goes_on(place):
         assert len(judge.asked) < len(set(every.asked))
 
 
-def test_a_run_that_another_process_writes_is_refused(store, place):
-    run = begun(store)
+def test_a_run_that_another_writer_has_is_refused(store, place):
+    run = begun(store, CASES)
+    with pytest.raises(StoreError, match=f"by process {os.getpid()} on"):
+        store.resume(1)
     changed(place, owner="other", owner_host="elsewhere", owner_pid=4711)
     with pytest.raises(StoreError, match=r"run 1 is being written by process 4711 on elsewhere \(last sign of life \d"):
         store.resume(1)
@@ -194,14 +183,8 @@ def test_a_run_that_another_process_writes_is_refused(store, place):
         run.finish()
 
 
-def test_two_writers_of_this_process_are_refused_too(store):
-    begun(store)
-    with pytest.raises(StoreError, match=f"by process {os.getpid()} on"):
-        store.resume(1)
-
-
 def test_a_writer_without_a_sign_of_life_is_replaced_and_notices(store, place):
-    run = begun(store)
+    run = begun(store, CASES)
     record = next(evaluated(CASES[:1]))
     changed(place, owner="other", owner_host="elsewhere", owner_pid=4711, heartbeat=time.time() - STALE - 1)
     with store.resume(1) as other:
@@ -215,26 +198,16 @@ def test_a_writer_without_a_sign_of_life_is_replaced_and_notices(store, place):
         run.interrupt()
 
 
-def test_a_dead_process_of_this_host_is_replaced_at_once(store, place):
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
-    run = begun(store)
-    changed(place, owner="other", owner_pid=process.pid, heartbeat=time.time())
-    with store.resume(1):
-        pass
-    with pytest.raises(StoreError, match="taken over"):
-        run.interrupt()
-
-
-@pytest.mark.parametrize("other", ["{name}", "{name} another-start", "elsewhere {mark}"])
-def test_a_process_of_another_machine_or_start_is_not_taken_for_dead(store, place, other):
+def test_a_dead_process_of_this_host_is_replaced_at_once_and_one_of_another_machine_or_start_is_not(store, place):
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()  # nobody has its number here
-    run, (name, _, mark) = begun(store), here().partition(" ")
-    other = other.format(name=name, mark=mark)
-    changed(place, owner="other", owner_host=other, owner_pid=process.pid, heartbeat=time.time())
-    with pytest.raises(StoreError, match=f"run 1 is being written by process {process.pid} on "):
-        store.resume(1)
+    run, (name, _, mark) = begun(store, CASES), here().partition(" ")
+    for other in (name, f"{name} another-start", f"elsewhere {mark}"):
+        changed(place, owner="other", owner_host=other, owner_pid=process.pid, heartbeat=time.time())
+        with pytest.raises(StoreError, match=f"run 1 is being written by process {process.pid} on "):
+            store.resume(1)
+    changed(place, owner_host=here())
+    store.resume(1).interrupt()
     with pytest.raises(StoreError, match="taken over"):
         run.interrupt()
 
@@ -265,23 +238,10 @@ def test_a_heart_beats_until_it_is_stopped_and_tells_of_an_error():
     heart.stop()
 
 
-def test_a_lease_names_host_and_process():
-    lease = Lease(1)
-    assert lease.pid == os.getpid()
-    assert lease.host
-    assert lease.owner != Lease(1).owner
-
-
 def test_closing_the_store_marks_what_was_not_finished(place):
     with open_store(place) as store:
-        run = begun(store)
+        run = begun(store, CASES)
         run.keep(next(evaluated(CASES[:1])))
     with open_store(place) as store:
         info = store.run().info
     assert (info.state, info.done) == ("interrupted", 1)
-
-
-def test_a_number_is_never_given_twice(store, place):
-    begun(store).finish()
-    place.sql("delete from runs")
-    assert begun(store).number == 2

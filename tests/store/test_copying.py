@@ -3,18 +3,18 @@
 import os
 import re
 import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event
-from stored_cases import FULL, answer, case, evaluated, fails, identity_of
+from stored_cases import FULL, answer, begun, case, ended, fails, identity_of, written
 
 from forked import Child
 from places import Place
 from poolers import until
 from postgresql_server import new_schema, waits
-from ragtriage.core.case import Case
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.runs.case_row import CaseHeading
@@ -23,6 +23,7 @@ from ragtriage.store import CopiedRun, RunBusyError, Store, open_store
 from ragtriage.store.checking import check_store
 from ragtriage.store.copying import UnfinishedRunError, copy_stored
 from ragtriage.store.forgetting import delete_unheld_texts
+from ragtriage.store.lease import here
 from ragtriage.store.tables import InputScan
 
 CASES = [case(0), FULL, case(3), case(4, response=None, sources=None)]
@@ -46,17 +47,12 @@ def filled(place: Place) -> None:
             identity = identity_of(CASES)
             identity = type(identity)(identity.rows, identity.metrics, identity.fingerprints, trial)
             said = About("smaller chunks", "200 tokens", "1a2b3c4d5e+").stored()
-            with store.begin(identity, input="a", rows=4, judge="f", repeats=repeats, configuration=said) as run:
-                for record in evaluated(run.todo(CASES), FakeJudge(fails if trial else answer)):
-                    run.keep(record, READ)
-                run.reject(RejectedRow(9, None, "it is no object"))
-                run.cost = 0.5
-                run.finish()
+            run = store.begin(identity, input="a", rows=4, judge="f", repeats=repeats, configuration=said)
+            run.reject(RejectedRow(9, None, "it is no object"))
+            run.cost = 0.5
+            ended(run, CASES, FakeJudge(fails if trial else answer), READ)
         for rows, version in ((2, "small"), (3, "forgotten")):
-            with store.begin(identity_of(CASES, version=version), input="b", rows=rows, judge="f") as run:
-                for record in list(evaluated(list(run.todo(CASES))))[:rows]:
-                    run.keep(record)
-                run.finish()
+            ended(begun(store, CASES, version, input="b", rows=rows), CASES[:rows])
         store.forget_texts(4)
 
 
@@ -87,47 +83,22 @@ def test_copied_runs_are_the_same_there_under_new_numbers(two):
         store.begin(identity_of([]), input="x", rows=0, judge="f").finish()
     found = copied(two, [1, 2, 3, 4])
     assert [(run.number, run.there, run.before, run.cases) for run in found] == [
-        (1, 2, False, 4),
-        (2, 3, False, 4),
-        (3, 4, False, 2),
-        (4, 5, False, 3),
-    ]
+        (1, 2, False, 4), (2, 3, False, 4), (3, 4, False, 2), (4, 5, False, 3)
+    ]  # fmt: skip
     there = {run.number: run.there for run in found}
     assert everything_in(two[1], there) == everything_in(two[0], {number: number for number in there})
     with open_store(two[1]) as store:
         assert store.run(3).info.repeats == 2
         assert check_store(store.database).sound
         assert store.run(5).texts_deleted() == 3
-
-
-def test_the_same_run_is_there_already(two):
-    filled(two[0])
-    copied(two, [3])
-    assert [(run.number, run.there, run.before) for run in copied(two, [1, 3])] == [(1, 2, False), (3, 1, True)]
-    with open_store(two[1]) as store:
-        assert len(store.runs()) == 2
-
-
-def test_back_again_it_is_there_already(two):
-    filled(two[0])
-    (there,) = copied(two, [1])
-    assert copied((two[1], two[0]), [there.there]) == [CopiedRun(there.there, 1, before=True)]
+    assert [run.before for run in copied(two, [1, 3])] == [True, True]
+    assert copied((two[1], two[0]), [2]) == [CopiedRun(2, 1, before=True)]  # back again
 
 
 def test_a_run_that_cannot_be_copied_whole_is_not_there_at_all(two):
     filled(two[0])
     open_store(two[1]).close()
-    if two[1].on_server:
-        two[1].sql(
-            "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION "
-            "'could not extend file: No space left on device' USING errcode = '53100'; END $$"
-        )
-        two[1].sql("CREATE TRIGGER full_disk BEFORE INSERT ON readings FOR EACH ROW EXECUTE FUNCTION full_disk()")
-    else:
-        two[1].sql(
-            "CREATE TRIGGER full_disk BEFORE INSERT ON readings BEGIN "
-            "SELECT raise(abort, 'database or disk is full'); END"
-        )
+    two[1].sql(FULL_DISK[two[1].on_server])
     with pytest.raises(StoreError, match="disk is full"):
         copied(two, [3, 1])
     with open_store(two[1]) as store:
@@ -137,33 +108,36 @@ def test_a_run_that_cannot_be_copied_whole_is_not_there_at_all(two):
     assert [run.before for run in copied(two, [3, 1])] == [True, False]
 
 
-def test_a_run_that_is_being_written_waits(two):
+FULL_DISK = {
+    False: "CREATE TRIGGER full_disk BEFORE INSERT ON readings BEGIN SELECT raise(abort, 'disk is full'); END",
+    True: (
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'No space left' "
+        "USING errcode = '53100'; END $$;"
+        "CREATE TRIGGER full_disk BEFORE INSERT ON readings FOR EACH ROW EXECUTE FUNCTION full_disk()"
+    ),
+}
+"""What makes a disk full when readings are written, in a file and on a server."""
+
+
+def test_a_run_that_is_being_written_or_was_never_finished_waits(two):
     with open_store(two[0]) as store, store.begin(identity_of(CASES), input="a", rows=4, judge="f"):
         with pytest.raises(RunBusyError, match=f"run 1 is being written by process {os.getpid()}"):
             copied(two, [1])
+        two[0].sql("UPDATE runs SET heartbeat = heartbeat - 61, owner_host = 'elsewhere'")  # its process is dead
+        with pytest.raises(UnfinishedRunError, match="run 1 isn't finished: give its evaluation again"):
+            copied(two, [1])
+        two[0].sql("UPDATE runs SET heartbeat = heartbeat + 61, owner_host = ?", here())
         with open_store(two[1]) as target:
             assert target.runs() == []
 
 
-def test_the_run_of_a_dead_process_is_not_copied_before_it_is_finished(two):
-    code = (
-        "import os, sys; from ragtriage.runs.manifest import RunIdentity\n"
-        "from ragtriage.store import open_store; store = open_store(sys.argv[1])\n"
-        "store.begin(RunIdentity('r', ()), input='a', rows=0, judge='f'); os.kill(os.getpid(), 9)"
-    )
-    with Child(two[0], code=code) as child:
-        child.communicate()
-    with pytest.raises(UnfinishedRunError, match="run 1 isn't finished: give its evaluation again"):
-        copied(two, [1])
-    with open_store(two[1]) as target:
-        assert target.runs() == []
-
-
-def test_a_run_may_get_another_project(two):
+def test_a_run_may_get_another_project_and_an_unknown_one_is_named(two):
     filled(two[0])
     copied(two, [1], project="search")
     with open_store(two[1], project="search") as store:
         assert store.run("last").number == 1
+    with pytest.raises(NotStoredError, match="there is no run 7 in"):
+        copied(two, [7])
 
 
 def test_runs_of_one_moment_are_told_apart(two):
@@ -174,12 +148,6 @@ def test_runs_of_one_moment_are_told_apart(two):
     assert len({info.created for info in infos}) == 4
     assert all(info.created <= str(info.finished) <= datetime.now(UTC).isoformat() for info in infos)
     assert [run.before for run in copied(two, [1, 2, 3, 4])] == [False] * 4
-
-
-def test_an_unknown_run_is_named(two):
-    open_store(two[0]).close()
-    with pytest.raises(NotStoredError, match="there is no run 7 in"):
-        copied(two, [7])
 
 
 KILLED = """
@@ -254,69 +222,47 @@ def to_file(tmp_path) -> tuple[Place, Place]:
     return Place(*new_schema()), Place(str(tmp_path / "file"))
 
 
-def many(store: Store, cases: list[Case], version: str = "1") -> None:
-    with store.begin(identity_of(cases, version), input="a", rows=len(cases), judge="f") as run:
-        for record in evaluated(run.todo(cases)):
-            run.keep(record)
-        run.finish()
-
-
-def test_texts_are_inserted_in_the_order_of_their_keys(to_server):
-    shared = [case(i) for i in range(300)]  # several transactions
-    with open_store(to_server[0]) as source, open_store(to_server[1]) as target:
-        many(source, shared)
-        seen: list[list[str]] = []
-
-        @event.listens_for(target.database.engine, "begin")
-        def begin(_):
-            seen.append([])
-
-        @event.listens_for(target.database.engine, "before_cursor_execute")
-        def note(connection, cursor, statement, parameters, *_):
-            if re.search(r"INSERT INTO \S*\btexts\b", statement):
-                seen[-1].extend(re.findall(r"[0-9a-f]{32}", parameters["hash_"]))
-
-        copy_stored(source, 1, target)
-        written = [hashes for hashes in seen if hashes]
-        assert len(written) > 1
-        assert len(set().union(*written)) > 600
-        assert written == [sorted(hashes) for hashes in written]  # so that no two writers wait for each other
-
-
-def test_nobody_waits_for_the_texts_of_a_copy(to_server):
+@pytest.fixture
+def meeting(to_server) -> Iterator[tuple[Store, Store, Store]]:
+    """A store in a file with a run of several transactions; one on a server, opened twice."""
     with open_store(to_server[0]) as source, open_store(to_server[1]) as target, open_store(to_server[1]) as other:
-        many(source, CASES)
-        held, found = Held(target, "case_texts"), []
-        thread = in_a_thread(lambda: copy_stored(source, 1, target), found)
-        assert held.reached.wait(30)
-        to_server[1].sql("ALTER DATABASE ragtriage SET lock_timeout = '5s'")
-        try:
-            many(other, CASES, "2")
-        finally:
-            to_server[1].sql("ALTER DATABASE ragtriage RESET lock_timeout")
-            held.go_on.set()
-            thread.join()
-        assert found == [CopiedRun(1, 1, before=False, cases=4)]
-        assert check_store(target.database).sound
+        written(source, [case(i) for i in range(300)])
+        yield source, target, other
 
 
-def test_texts_of_a_copy_stay_though_others_forget_theirs_meanwhile(to_server):
-    with open_store(to_server[0]) as source, open_store(to_server[1]) as target, open_store(to_server[1]) as other:
-        many(source, [case(i) for i in range(300)])
+def test_texts_are_inserted_in_the_order_of_their_keys(meeting):
+    source, target, _ = meeting
+    seen: list[list[str]] = []
+    event.listen(target.database.engine, "begin", lambda _: seen.append([]))
 
-        @event.listens_for(target.database.engine, "before_cursor_execute")
-        def forget(connection, *_):
-            if not connection.get_execution_options().get("writes"):  # between two transactions
-                delete_unheld_texts(other.database)
+    @event.listens_for(target.database.engine, "before_cursor_execute")
+    def note(connection, cursor, statement, parameters, *_):
+        if re.search(r"INSERT INTO \S*\btexts\b", statement):
+            seen[-1].extend(re.findall(r"[0-9a-f]{32}", parameters["hash_"]))
 
-        assert copy_stored(source, 1, target) == CopiedRun(1, 1, before=False, cases=300)
-        assert check_store(target.database).lacking["missing"] == {}
+    copy_stored(source, 1, target)
+    written = [hashes for hashes in seen if hashes]
+    assert len(written) > 1
+    assert len(set().union(*written)) > 600
+    assert written == [sorted(hashes) for hashes in written]  # so that no two writers wait for each other
+
+
+def test_texts_of_a_copy_stay_though_others_forget_theirs_meanwhile(meeting):
+    source, target, other = meeting
+
+    @event.listens_for(target.database.engine, "before_cursor_execute")
+    def forget(connection, *_):
+        if not connection.get_execution_options().get("writes"):  # between two transactions
+            delete_unheld_texts(other.database)
+
+    assert copy_stored(source, 1, target) == CopiedRun(1, 1, before=False, cases=300)
+    assert check_store(target.database).lacking["missing"] == {}
 
 
 def test_half_a_copy_is_nowhere_to_be_seen_and_the_next_one_goes_on_with_it(to_server):
     all_of_them = [case(i) for i in range(300)]
     with open_store(to_server[0], project="shop") as source:
-        many(source, all_of_them)
+        written(source, all_of_them)
     open_store(to_server[1]).close()
     with Child(to_server[0], to_server[1], folder=Path(__file__).parent, code=KILLED) as child:
         assert child.communicate() == ("", "")
@@ -344,25 +290,9 @@ def test_half_a_copy_is_nowhere_to_be_seen_and_the_next_one_goes_on_with_it(to_s
         assert target.run().texts_deleted() == 1
 
 
-def test_half_a_copy_can_be_deleted(to_file):
-    with open_store(to_file[0]) as source:
-        many(source, [case(i) for i in range(300)])
-    open_store(to_file[1]).close()
-    with Child(to_file[0], to_file[1], folder=Path(__file__).parent, code=KILLED) as child:
-        child.communicate()
-    with open_store(to_file[1]) as target:
-        target.delete(1)
-        assert check_store(target.database).half_copied == []
-    assert [to_file[1].sql(f"SELECT count(*) FROM {table}") for table in ("cases", "texts")] == [[(0,)], [(0,)]]
-
-
-def test_a_run_that_is_changed_while_it_is_copied_is_not_listed(to_file):
-    with (
-        open_store(to_file[0]) as source,
-        open_store(to_file[1]) as target,
-        open_store(to_file[0]) as other,
-    ):
-        many(source, [case(i) for i in range(300)])
+def test_a_run_that_is_changed_while_it_is_copied_is_not_listed_and_can_be_deleted(to_file):
+    with open_store(to_file[0]) as source, open_store(to_file[1]) as target, open_store(to_file[0]) as other:
+        written(source, [case(i) for i in range(300)])
         seen: list[int] = []
 
         @event.listens_for(target.database.engine, "commit")
@@ -374,40 +304,35 @@ def test_a_run_that_is_changed_while_it_is_copied_is_not_listed(to_file):
         with pytest.raises(StoreError, match="run 1 was changed while it was copied: give the same command again"):
             copy_stored(source, 1, target)
         assert target.runs() == []
-        assert copy_stored(source, 1, target) == CopiedRun(1, 1, before=False, cases=300)
+        assert check_store(target.database).half_copied == [1]
+        target.delete(1)
+        assert check_store(target.database).half_copied == []
+        assert [to_file[1].sql(f"SELECT count(*) FROM {table}") for table in ("cases", "texts")] == [[(0,)], [(0,)]]
+        assert copy_stored(source, 1, target).cases == 300
         assert target.run().texts_deleted() == 1
 
 
-def test_whoever_forgets_waits_for_the_end_of_a_copy(to_server):
+@pytest.mark.parametrize("what", ["forgets", "copies too"])
+def test_whoever_forgets_or_copies_too_waits_for_the_end_of_a_copy(to_server, what):
     with open_store(to_server[0]) as source, open_store(to_server[1]) as target, open_store(to_server[1]) as other:
-        many(source, CASES)
-        held, found = Held(target, "case_texts"), []
+        written(source, CASES)
+        held, found, copies = Held(target, "readings|case_texts"), [], what == "copies too"
         thread = in_a_thread(lambda: copy_stored(source, 1, target), found)
         assert held.reached.wait(30)
-        second = in_a_thread(lambda: delete_unheld_texts(other.database), found)
+        work = (lambda: copy_stored(source, 1, other)) if copies else (lambda: delete_unheld_texts(other.database))
+        second = in_a_thread(work, found)
         try:
-            until(waits)
+            if copies:
+                second.join(0.5)
+                assert second.is_alive()
+            else:
+                until(waits)
         finally:
             held.go_on.set()
             thread.join()
             second.join()
-        assert check_store(target.database).lacking["missing"] == {}
         assert len(found) == 2
-
-
-def test_two_copies_of_a_run_at_once_copy_it_once(to_server):
-    with open_store(to_server[0]) as source, open_store(to_server[1]) as target, open_store(to_server[1]) as other:
-        many(source, CASES)
-        held, found = Held(target, "readings|case_texts"), []
-        thread = in_a_thread(lambda: copy_stored(source, 1, target), found)
-        assert held.reached.wait(30)
-        second = in_a_thread(lambda: copy_stored(source, 1, other), found)
-        try:
-            second.join(0.5)
-            assert second.is_alive()
-        finally:
-            held.go_on.set()
-            thread.join()
-            second.join()
-        assert sorted(run.before for run in found) == [False, True]
+        assert check_store(target.database).lacking["missing"] == {}
         assert len(target.runs()) == 1
+        if copies:
+            assert sorted(run.before for run in found) == [False, True]

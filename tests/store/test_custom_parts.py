@@ -1,29 +1,13 @@
 """Metrics of one's own in the store: what their scores rest on comes back, and is deleted with the texts."""
 
-import pytest
 from stored_cases import answer, case, identity_of
 from test_forgetting import held
 
 from places import Place
-from ragtriage import (
-    Case,
-    Decompose,
-    FakeJudge,
-    Match,
-    Metric,
-    Outcome,
-    Score,
-    Undefined,
-    Verdict,
-    Verdicts,
-    evaluate_sync,
-    metric,
-    open_store,
-    share,
-)
+from ragtriage import Case, Decompose, FakeJudge, Match, Metric, Outcome, evaluate_sync, metric, open_store, share
 from ragtriage.core.case import Record
 from ragtriage.core.questions import Question
-from ragtriage.core.verdicts import Answer, Component, Failure, Part
+from ragtriage.core.verdicts import Answer, Component, Failure, Part, Score, Undefined, Verdict, Verdicts
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics.custom_metrics import definition_of
 from ragtriage.runs.codec import custom_parts, with_custom_parts
@@ -54,13 +38,12 @@ def told(question: Question) -> Answer:
 
 def stored(place: Place, cases: list[Case], metrics: list[Metric]) -> list[Record]:
     """Evaluate into a store, as a command does."""
-    definitions = {"metrics": [definition_of(m) for m in metrics]}
-    identity = identity_of(cases)
-    identity = type(identity)(identity.rows, tuple(m.name for m in metrics), identity.fingerprints)
+    identity = identity_of(cases, names=tuple(m.name for m in metrics))
+    given = {"input": "a", "rows": len(cases), "judge": "f"}
     with (
         open_store(place) as store,
         open_answers(store.database) as answers,
-        store.begin(identity, input="a", rows=len(cases), judge="f", configuration=definitions) as run,
+        store.begin(identity, configuration={"metrics": [definition_of(m) for m in metrics]}, **given) as run,
     ):
         judge = Cached(FakeJudge(told), answers)
         records = list(evaluate_sync(run.todo(cases), judge, metrics=metrics, sink=run))
@@ -74,8 +57,8 @@ def test_a_record_comes_back_with_all_that_its_scores_rest_on(place: Place) -> N
     with open_store(place) as store:
         back = {record.case.id: record for record in store.run().records()}
     for record in records:
-        assert back[record.case.id].outcomes == record.outcomes
-        assert back[record.case.id].steps == record.steps
+        found = back[record.case.id]
+        assert (found.outcomes, found.steps) == (record.outcomes, record.steps)
     outcome = back["case 1"].outcomes["plainness"]
     assert isinstance(outcome, Score)
     assert outcome.parts[0].good is False
@@ -98,9 +81,8 @@ def test_deleting_a_text_deletes_it_there_and_in_the_memory_of_answers(place: Pl
     assert (found.value, [p.good for p in found.parts]) == (before.value, [p.good for p in before.parts])
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
+def test_every_part_comes_back() -> None:
+    parts = (
         Part(Component("yes"), Verdict("yes", 0.9, 0.8, "why", flag="odd"), True),
         Part(Component("no", (0, 2), 1), Verdict("no", sure=False), False),
         Part(Component("a repeat"), Verdict("yes"), False),
@@ -108,16 +90,10 @@ def test_deleting_a_text_deletes_it_there_and_in_the_memory_of_answers(place: Pl
         Part(Component("unknown"), Verdict("unknown"), None),
         Part(Component("failed"), Failure("time-out"), None),
         Part(Component("not asked"), None, None),
-    ],
-)
-def test_every_part_comes_back(part: Part) -> None:
-    outcomes: dict[str, Outcome] = {"mine": Score(0.5, 1, 0, (part,)), "other": Undefined("none")}
+    )
+    outcomes: dict[str, Outcome] = {"mine": Score(0.5, 1, 0, parts), "other": Undefined("none")}
     bare: dict[str, Outcome] = {"mine": Score(0.5, 1, 0), "other": Undefined("none")}
 
     assert with_custom_parts(bare, custom_parts(outcomes)) == outcomes
-
-
-def test_parts_of_a_built_in_metric_are_not_kept_twice() -> None:
-    outcomes: dict[str, Outcome] = {"groundedness": Score(1.0, 1, 0, (Part(Component("x"), Verdict("yes"), True),))}
-
-    assert custom_parts(outcomes) == {}
+    # those of a built-in metric aren't kept twice
+    assert custom_parts({"groundedness": Score(1.0, 1, 0, parts[:1])}) == {}

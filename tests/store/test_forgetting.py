@@ -52,25 +52,29 @@ def kept(place):
 
 
 def filled(place):
-    with (
-        open_store(place) as store,
-        open_answers(store.database) as answers,
-        store.begin(identity_of([SECRET, OTHER]), input="a", rows=2, judge="f") as run,
-    ):
-        judge = Cached(FakeJudge(explained), answers)
-        for _ in evaluate_sync(run.todo([SECRET, OTHER]), judge, metrics=THELMA, sink=run):
-            pass
-        run.finish()
+    with open_store(place) as store, open_answers(store.database) as answers:
+        evaluated_into(store, SECRET, OTHER, judge=Cached(FakeJudge(explained), answers)).finish()
     return place
 
 
+def evaluated_into(store, *cases, judge=None, also=()):
+    """A run with these cases, which isn't finished."""
+    run = store.begin(identity_of([*cases]), input="a", rows=len(cases), judge="f")
+    for _ in evaluate_sync(run.todo(cases), judge or FakeJudge(answer), metrics=THELMA, also=also, sink=run):
+        pass
+    return run
+
+
 def test_scores_stay_and_texts_are_gone(kept):
+    assert kept.holds("Zebulon")
     with open_store(kept) as store:
-        before = store.run().record("case 1")
-        untouched = store.run().record("case 2")
-        assert store.forget_texts("last", ["case 1"]) == 1
-        after = store.run().record("case 1")
-        assert store.run().record("case 2") == untouched
+        before, untouched = (store.run().record(f"case {i}") for i in (1, 2))
+        for _ in range(2):
+            assert store.forget_texts("last", ["case 1"]) == 1
+            after = store.run().record("case 1")
+            assert store.run().record("case 2") == untouched
+            assert not kept.holds("Zebulon")
+            assert kept.holds("place for a bicycle")
     assert "Zebulon" not in repr(after)
     assert (after.case.query, after.case.response, after.case.reference) == (DELETED, DELETED, DELETED)
     assert [(source.text, source.id) for source in after.case.sources] == [(DELETED, "pins"), (DELETED, "bikes")]
@@ -87,32 +91,14 @@ def test_scores_stay_and_texts_are_gone(kept):
             found = after.steps[name]
             assert isinstance(found, Verdicts)
             assert [c.span for c in found.components] == [c.span for c in known.components]
-            assert [[getattr(cell, "score", None) for cell in row] for row in found.cells] == [
-                [getattr(cell, "score", None) for cell in row] for row in known.cells
-            ]
-
-
-def test_no_file_and_no_table_of_the_store_holds_the_text_any_more(kept):
-    assert kept.holds("Zebulon")
+            assert scores_in(found) == scores_in(known)
     with open_store(kept) as store:
-        store.forget_texts(1, ["case 1"])
-        assert not kept.holds("Zebulon")
-        assert kept.holds("place for a bicycle")
-    assert not kept.holds("Zebulon")
-
-
-def test_a_text_goes_with_the_last_case_that_holds_it(kept):
-    with open_store(kept) as store:
-        store.forget_texts(1, ["case 1", "case 2"])
+        store.forget_texts(1, ["case 2"])  # a text goes with the last case that holds it
     assert not kept.holds("place for a bicycle")
 
 
-def test_forgetting_twice_is_harmless(kept):
-    with open_store(kept) as store:
-        store.forget_texts(1, ["case 1"])
-        once = list(store.run().records())
-        store.forget_texts(1, ["case 1"])
-        assert list(store.run().records()) == once
+def scores_in(grid: Verdicts) -> list[list[float | None]]:
+    return [[getattr(cell, "score", None) for cell in row] for row in grid.cells]
 
 
 def test_what_lies_in_free_parts_of_the_file_goes_too(folder):
@@ -130,12 +116,8 @@ def test_what_lies_in_free_parts_of_the_file_goes_too(folder):
 
 
 def test_what_is_said_of_rows_and_failures_quotes_nothing_afterwards(place):
-    def failing(question):
-        return Failure(f"too long: {question.subject}")
-
-    with open_store(place) as store, store.begin(identity_of([SECRET]), input="a", rows=1, judge="f") as run:
-        for _ in evaluate_sync(run.todo([SECRET]), FakeJudge(failing), metrics=THELMA, sink=run):
-            pass
+    with open_store(place) as store:
+        run = evaluated_into(store, SECRET, judge=FakeJudge(lambda question: Failure(f"too long: {question.subject}")))
         run.reject(RejectedRow(7, "query", "is a list (['Zebulon'])"))
         run.finish()
         before = store.run().record("case 1")
@@ -146,19 +128,15 @@ def test_what_is_said_of_rows_and_failures_quotes_nothing_afterwards(place):
 
         after = store.run().record("case 1")
         assert "Zebulon" not in repr(after)
-        assert [outcome.failed for outcome in after.outcomes.values() if isinstance(outcome, Undefined)] == [
-            outcome.failed for outcome in before.outcomes.values() if isinstance(outcome, Undefined)
-        ]
+        failed = [[o.failed for o in one.outcomes.values() if isinstance(o, Undefined)] for one in (before, after)]
+        assert failed[0] == failed[1]
         assert store.run().rejected() == [RejectedRow(7, "query", DELETED)]
     assert not place.holds("Zebulon")
 
 
 def test_several_runs_lose_the_cases_that_they_have(kept):
     with open_store(kept) as store:
-        with store.begin(identity_of([OTHER]), input="b", rows=1, judge="f") as run:
-            for _ in evaluate_sync(run.todo([OTHER]), FakeJudge(answer), metrics=THELMA, sink=run):
-                pass
-            run.finish()
+        evaluated_into(store, OTHER).finish()
         assert held_elsewhere(store.database, {1: ["case 2"]}) == {2: 1}
         assert held_elsewhere(store.database, {1: ["case 1", "case 2"], 2: ["case 2"]}) == {}
 
@@ -171,9 +149,8 @@ def test_several_runs_lose_the_cases_that_they_have(kept):
 
 
 def test_a_run_that_is_being_written_is_refused(place):
-    with open_store(place) as store, store.begin(identity_of([SECRET]), input="a", rows=1, judge="f") as run:
-        for _ in evaluate_sync(run.todo([SECRET]), FakeJudge(answer), metrics=THELMA, sink=run):
-            pass
+    with open_store(place) as store:
+        run = evaluated_into(store, SECRET)
         run.flush()
         with pytest.raises(StoreError, match="run 1 is being written by process"):
             store.forget_texts(1)
@@ -196,11 +173,6 @@ def test_a_reader_that_keeps_the_log_full_is_told_and_the_same_call_ends_it_late
     assert not any(b"Zebulon" in path.read_bytes() for path in folder.iterdir())
 
 
-def test_an_unknown_case_is_named(kept):
-    with open_store(kept) as store, pytest.raises(StoreError, match="run 1 holds no case 'x'"):
-        store.forget_texts(1, ["x"])
-
-
 def test_what_a_judge_made_of_a_conversation_goes_too(place):
     spoken = replace(SECRET, query="And the pin of Zebulon?", history=(Turn("user", "I am Zebulon."),))
     also = needs_of(RULES)
@@ -210,15 +182,8 @@ def test_what_a_judge_made_of_a_conversation_goes_too(place):
             return (Component("What is the pin of Zebulon, the user?"),)
         return Verdict("no", explanation=question.subject) if question.kind == "supported" else explained(question)
 
-    with (
-        open_store(place) as store,
-        open_answers(store.database) as answers,
-        store.begin(identity_of([spoken]), input="a", rows=1, judge="f") as run,
-    ):
-        judge = Cached(FakeJudge(understanding), answers)
-        for _ in evaluate_sync(run.todo([spoken]), judge, metrics=THELMA, also=also, sink=run):
-            pass
-        run.finish()
+    with open_store(place) as store, open_answers(store.database) as answers:
+        evaluated_into(store, spoken, judge=Cached(FakeJudge(understanding), answers), also=also).finish()
         answers.flush()
         assert "Zebulon" in held(place)
         store.forget_texts("last", ["case 1"], also=also)

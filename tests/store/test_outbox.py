@@ -1,6 +1,6 @@
 """What became of scores that were sent: kept by run and destination, without a text, and gone with the run."""
 
-from stored_cases import case, evaluated, identity_of
+from stored_cases import case, written
 
 from ragtriage.store import Store, open_store
 from ragtriage.store.watch_tables import (
@@ -20,12 +20,7 @@ BODY = b"b" * 16
 
 
 def a_run(store: Store, i: int = 0) -> int:
-    cases = [case(i)]
-    with store.begin(identity_of(cases), input="a.jsonl", rows=1, judge="fake") as run:
-        for record in evaluated(cases):
-            run.keep(record)
-        run.finish()
-    return run.number
+    return written(store, [case(i)])
 
 
 def test_entries_are_found_as_they_were_kept_last(place):
@@ -39,11 +34,13 @@ def test_entries_are_found_as_they_were_kept_last(place):
             KEYS[0]: OutboxEntry(BODY, SENT, "a-1\x00\ud800"),
             KEYS[1]: OutboxEntry(BODY, WAITING, None, "HTTP 503"),
         }
-        assert outbox.find([]) == {}
-        assert outbox.find(KEYS[2:]) == {}
+        assert outbox.find([]) == outbox.find(KEYS[2:]) == {}
+        many = {i.to_bytes(16, "big"): OutboxEntry(BODY, SENT, f"a-{i}") for i in range(1000)}
+        outbox.keep(many)
+        assert outbox.find([*many]) == many
 
 
-def test_each_run_and_destination_has_its_own(place):
+def test_each_run_and_destination_has_its_own_which_go_with_the_run(place):
     with open_store(place) as store:
         first, second = a_run(store), a_run(store, 1)
         places = [(first, "phoenix http://a"), (second, "phoenix http://a"), (first, "phoenix http://b")]
@@ -52,15 +49,8 @@ def test_each_run_and_destination_has_its_own(place):
 
         for number, (run, to) in enumerate(places):
             assert Outbox(store.database, run, to).find(KEYS)[KEYS[0]].body == bytes([number]) * 16
-
-
-def test_many_entries_are_kept_at_once(place):
-    many = {i.to_bytes(16, "big"): OutboxEntry(BODY, SENT, f"a-{i}") for i in range(1000)}
-    with open_store(place) as store:
-        outbox = Outbox(store.database, a_run(store), "mlflow http://a")
-        outbox.keep(many)
-
-        assert outbox.find([*many]) == many
+        store.delete(first)
+        assert [row["run"] for row in place.rows("outbox")] == [second]
 
 
 def test_what_waits_is_told_for_a_day(place):
@@ -77,12 +67,3 @@ def test_what_waits_is_told_for_a_day(place):
         assert waiting_entries(store.database, 1000.0 + LIFETIME) == both
         assert waiting_entries(store.database, 2000.0 + LIFETIME) == [both[0], Waiting(run, "opik http://a", 1, 2000.0)]
         assert waiting_entries(store.database, 3001.0 + LIFETIME) == []
-
-
-def test_the_entries_of_a_run_go_with_it(place):
-    with open_store(place) as store:
-        run = a_run(store)
-        Outbox(store.database, run, "opik http://a").keep({KEYS[0]: OutboxEntry(BODY, WAITING)})
-        store.delete(run)
-
-        assert place.rows("outbox") == []

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from stored_cases import answer, case, evaluated, identity_of
+import stored_cases
+from stored_cases import answer, begun, case, evaluated, identity_of
 
 from places import Place
 from ragtriage.core.errors import NotStoredError
@@ -11,19 +12,16 @@ from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached, CachedAnswer, InMemory
 from ragtriage.runs.case_row import CaseHeading
+from ragtriage.runs.run import MADE_BY, TESTS
 from ragtriage.store import Store, open_answers, open_store, project_meant
 from ragtriage.store.tables import InputScan
 
 CASES = [case(0), case(1)]
 
 
-def written(place: Place, project: str | None, input: str = "a.jsonl") -> int:  # noqa: A002  # the store's word
+def written(place: Place, project: str | None) -> int:
     with open_store(place, project=project) as store:
-        with store.begin(identity_of(CASES), input=input, rows=2, judge="fake") as run:
-            for record in evaluated(run.todo(CASES)):
-                run.keep(record)
-            run.finish()
-        return run.number
+        return stored_cases.written(store, CASES)
 
 
 def numbers(store: Store) -> list[int]:
@@ -62,12 +60,17 @@ def test_a_project_without_a_run_says_of_which_there_are(place):
             store.run(9)
 
 
-def test_without_a_name_a_run_belongs_to_the_folder(place, tmp_path, monkeypatch):
+def test_without_a_name_a_run_belongs_to_the_folder_and_a_name_may_be_anything(place, tmp_path, monkeypatch):
     (tmp_path / "checkout").mkdir()
-    monkeypatch.chdir(tmp_path / "checkout")
-    written(place, None)
-    with open_store(place) as store:
-        assert store.run().info.project == "checkout"
+    for folder, given, project in (
+        (tmp_path / "checkout", None, "checkout"),
+        (Path("/"), None, "root"),
+        (tmp_path, "ü\\'\"%", "ü\\'\"%"),
+    ):
+        monkeypatch.chdir(folder)
+        written(place, given)
+        with open_store(place, project=given) as store:
+            assert store.run().info.project == project
 
 
 def test_a_server_is_shared_by_many_folders_and_a_file_belongs_to_one(tmp_path, monkeypatch):
@@ -77,12 +80,6 @@ def test_a_server_is_shared_by_many_folders_and_a_file_belongs_to_one(tmp_path, 
     assert project_meant(None, ".ragtriage") is None
     assert project_meant("shop", ".ragtriage") == "shop"
     assert project_meant("*", "postgresql://db/quality") is None
-
-
-def test_names_may_hold_anything(place):
-    written(place, "ü\\'\"%")
-    with open_store(place, project="ü\\'\"%") as store:
-        assert store.run("last").info.project == "ü\\'\"%"
 
 
 def test_who_began_a_run_is_known_on_a_server(place):
@@ -138,8 +135,15 @@ def test_a_process_remembers_so_many_answers_and_no_more():
     assert list(memory.recall([entry.key for entry in entries])) == [entries[2].key, entries[3].key]
 
 
-def test_the_folder_at_the_top_has_a_name(monkeypatch, place):
-    monkeypatch.chdir(Path("/"))
-    written(place, None)
+def test_a_run_that_tests_made_is_never_the_last(place: Place) -> None:
+    identity, by_tests = identity_of(CASES), {MADE_BY: TESTS}
     with open_store(place) as store:
-        assert store.run().info.project == "root"
+        begun(store, CASES, configuration=by_tests).finish()
+        with pytest.raises(NotStoredError, match="no run yet"):
+            store.run("last")
+        begun(store, CASES, "2", configuration={"mapping": {"id": f'"{MADE_BY}": "pytest"'}}).finish()
+        begun(store, CASES, configuration=by_tests).finish()
+
+        assert store.run("last").number == 2
+        assert store.run(3).info.by_tests
+        assert store.newest(identity) == 3

@@ -1,17 +1,18 @@
 """Several processes on one server: none gets in another's way, and nothing is lost or there twice."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from stored_cases import case, evaluated, identity_of
+from stored_cases import begun, case, evaluated, written
 
 from forked import Child
 from places import Place, older
 from poolers import until
-from postgresql_server import new_schema, run_sql, waits
+from postgresql_server import run_sql, waits
 from ragtriage.core.case import Source
 from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Verdict
@@ -44,37 +45,47 @@ def at_once(*works: Callable[[], Any]) -> list[Any]:
     return found
 
 
-def begun(store: Store, cases=CASES):
-    return store.begin(identity_of(cases), input="a.jsonl", rows=len(cases), judge="fake")
+def met(store: Store, first: Callable[[Any], object], work: Callable[[], Any], then: Any = lambda _: None) -> Any:
+    """What a piece of work gives that waits for a transaction of a store.
+
+    Args:
+        store: whose transaction it is.
+        first: what that does before the work begins.
+        work: the other piece of work.
+        then: what it does when the work waits.
+    """
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.extend(at_once(work)))
+    with store.database.writing() as connection:
+        first(connection)
+        thread.start()
+        until(waits)
+        then(connection)
+    thread.join()
+    (result,) = found
+    return result
 
 
-def written(store: Store, cases) -> int:
-    with begun(store, cases) as run:
-        for record in evaluated(run.todo(cases)):
-            run.keep(record)
-        run.finish()
-    return run.number
-
-
-def test_of_two_that_take_a_run_at_the_same_moment_one_gets_it(server_place):
+@pytest.fixture
+def both(server_place: Place) -> Iterator[tuple[Store, Store]]:
+    """A store on a server, opened twice."""
     with open_store(server_place) as one, open_store(server_place) as other:
-        begun(one).interrupt()
-        mine, theirs = Lease(1, host="here"), Lease(1, host="there")
+        yield one, other
 
-        def second():
-            with other.database.writing() as connection:
-                theirs.take(connection, other.database)
 
-        with one.database.writing() as connection:
-            mine.take(connection, one.database)
-            found: list[Any] = []
-            thread = threading.Thread(target=lambda: found.extend(at_once(second)))
-            thread.start()
-            until(waits)
-        thread.join()
-        assert isinstance(found[0], StoreError)
-        assert "is being written by process" in str(found[0])
-        assert "on here" in str(found[0])
+def test_of_two_that_take_a_run_at_the_same_moment_one_gets_it(both):
+    one, other = both
+    begun(one, CASES).interrupt()
+    mine, theirs = Lease(1, host="here"), Lease(1, host="there")
+
+    def second():
+        with other.database.writing() as connection:
+            theirs.take(connection, other.database)
+
+    found = met(one, lambda connection: mine.take(connection, one.database), second)
+    assert isinstance(found, StoreError)
+    assert "is being written by process" in str(found)
+    assert "on here" in str(found)
 
 
 def test_the_time_of_the_server_counts_and_not_that_of_a_machine_a_day_ahead(server_place):
@@ -145,51 +156,40 @@ def test_two_ways_to_the_same_tables_meet_at_the_same_locks(server_place):
             with other.database.writing() as connection:
                 other.database.lock(connection, "texts")
 
-        with one.database.writing() as connection:
-            one.database.lock(connection, "texts", shared=True)
-            thread = threading.Thread(target=forget)
-            thread.start()
-            until(waits)
-        thread.join()
+        assert met(one, lambda connection: one.database.lock(connection, "texts", shared=True), forget) is None
 
 
-def test_two_runs_that_begin_at_once_have_moments_of_their_own(server_place):
-    with open_store(server_place) as one, open_store(server_place) as other:
-        server_place.sql(
-            "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.5); "
-            "RETURN NEW; END $$"
-        )
-        server_place.sql("CREATE TRIGGER slow BEFORE INSERT ON runs FOR EACH ROW EXECUTE FUNCTION slow()")
-        for run in at_once(lambda: begun(one), lambda: begun(other)):
-            run.finish()
-        assert len({info.created for info in one.runs()}) == 2
+def test_two_runs_that_begin_at_once_have_moments_of_their_own(both, server_place):
+    one, other = both
+    server_place.sql(
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.5); RETURN NEW; END $$"
+    )
+    server_place.sql("CREATE TRIGGER slow BEFORE INSERT ON runs FOR EACH ROW EXECUTE FUNCTION slow()")
+    for run in at_once(lambda: begun(one, CASES), lambda: begun(other, CASES)):
+        run.finish()
+    assert len({info.created for info in one.runs()}) == 2
 
 
-def test_rows_are_inserted_in_the_order_of_their_keys(server_place):
+def test_rows_are_inserted_in_the_order_of_their_keys(both, server_place):
     """Whoever meets another one's first key must not hold his next one already: the two would wait for each other."""
+    one, other = both
     low, high = ({"hash": bytes([i]) * 16, "text": str(i)} for i in (1, 2))
-    with open_store(server_place) as one, open_store(server_place) as other:
 
-        def write():
-            with other.database.writing() as connection:
-                other.database.insert(connection, texts, [high, low], replace=False)
+    def insert(*rows):
+        return lambda connection: one.database.insert(connection, texts, [*rows], replace=False)
 
-        with one.database.writing() as connection:
-            one.database.insert(connection, texts, [low], replace=False)
-            found: list[Any] = []
-            thread = threading.Thread(target=lambda: found.extend(at_once(write)))
-            thread.start()
-            until(waits)
-            one.database.insert(connection, texts, [high], replace=False)
-        thread.join()
-    assert found == [None]
+    def write():
+        with other.database.writing() as connection:
+            other.database.insert(connection, texts, [high, low], replace=False)
+
+    assert met(one, insert(low), write, insert(high)) is None
     assert server_place.sql("SELECT count(*) FROM texts") == [(2,)]
 
 
 @pytest.mark.parametrize("state", ["40P01", "40001"])
 def test_a_deadlock_is_tried_again_five_times(server_place, state):
     with open_store(server_place) as store:
-        run = begun(store)
+        run = begun(store, CASES)
         server_place.sql("CREATE SEQUENCE tries")  # counts on, whatever is rolled back
         server_place.sql(
             "CREATE FUNCTION meet() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF "
@@ -209,42 +209,32 @@ def test_a_deadlock_is_tried_again_five_times(server_place, state):
         assert store.run().info.done == 2
 
 
-def test_a_text_that_is_forgotten_while_somebody_writes_it_stays_for_him(server_place):
-    with open_store(server_place) as one, open_store(server_place) as other:
-        written(one, CASES[:1])
-        second = begun(other, CASES[1:2])  # its cases say some of the same
-        second.keep(next(evaluated([case(0, id="the same")])))
-        with other.database.writing() as connection:
-            second._write(connection)
-            found: list[Any] = []
-            thread = threading.Thread(target=lambda: found.extend(at_once(lambda: one.forget_texts(1))))
-            thread.start()
-            until(waits)
-        thread.join()
-        assert found == [1]
-        assert next(iter(other.run(2).records())).case.query == case(0).query
-        assert check_store(other.database).lacking["missing"] == {}
+def test_a_text_that_is_forgotten_while_somebody_writes_it_stays_for_him(both):
+    one, other = both
+    written(one, CASES[:1])
+    second = begun(other, CASES[1:2])  # its cases say some of the same
+    second.keep(next(evaluated([case(0, id="the same")])))
+
+    assert met(other, second._write, lambda: one.forget_texts(1)) == 1
+    assert next(iter(other.run(2).records())).case.query == case(0).query
+    assert check_store(other.database).lacking["missing"] == {}
 
 
-def test_a_question_whose_answer_is_just_being_kept_is_not_claimed(server_place):
+def test_a_question_whose_answer_is_just_being_kept_is_not_claimed(both):
+    one, other = both
     key = b"k" * 16
-    with open_store(server_place) as one, open_store(server_place) as other:
-        mine, theirs = Answers(one.database), QuestionLocks(other.database)
-        assert mine.claim([key])
-        mine.remember([CachedAnswer(key, "declines", "1", Verdict("yes"))])
+    mine, theirs = Answers(one.database), QuestionLocks(other.database)
+    assert mine.claim([key])
+    mine.remember([CachedAnswer(key, "declines", "1", Verdict("yes"))])
 
-        def claim():
-            return other.database.write(lambda connection: theirs._claim(connection, [key], []))
+    def answer(connection):
+        connection.execute(one.database.upsert(answers, replace=False), [ANSWER | {"key": key}])
+        mine._locks.answered(connection, [key])
 
-        with one.database.writing() as connection:
-            connection.execute(one.database.upsert(answers, replace=False), [ANSWER | {"key": key}])
-            mine._locks.answered(connection, [key])
-            found: list[Any] = []
-            thread = threading.Thread(target=lambda: found.extend(at_once(claim)))
-            thread.start()
-            until(waits)
-        thread.join()
-        assert found == [set()]
+    def claim():
+        return other.database.write(lambda connection: theirs._claim(connection, [key], []))
+
+    assert met(one, answer, claim) == set()
 
 
 ANSWER = {"kind": "declines", "fingerprint": "1", "trial": 0, "body": "[]", "created": 0.0}
@@ -271,30 +261,18 @@ with open_store(sys.argv[1]) as store:
 """
 
 
-def test_four_processes_write_two_runs_each_with_the_same_texts():
-    place = Place(*new_schema())
-    children = [Child(place, i, folder=Path(__file__).parent, code=WRITER) for i in range(4)]
-    try:
-        for child in children:
+def test_four_processes_write_two_runs_each_with_the_same_texts(server_place):
+    with ExitStack() as running:
+        writers = [Child(server_place, i, folder=Path(__file__).parent, code=WRITER) for i in range(4)]
+        for child in [running.enter_context(writer) for writer in writers]:
             out, err = child.communicate()
             assert (out, err, child.returncode) == ("", "", 0)
-    finally:
-        for child in children:
-            child.__exit__()
     expected = {record.case.id: record.outcomes for record in evaluated([case(i) for i in range(15)])}
-    with open_store(place) as store:
+    with open_store(server_place) as store:
         assert len(store.runs()) == 8
         for info in store.runs():
             assert info.complete
             found = list(store.run(info.number).records())
             assert {record.case.id: record.outcomes for record in found} == expected
         assert check_store(store.database).sound
-    assert place.sql("SELECT count(*) FROM claims") == [(0,)]
-
-
-def test_a_second_evaluator_of_a_run_is_told_who_writes_it(server_place):
-    with open_store(server_place) as one, open_store(server_place) as other:
-        begun(one)
-        server_place.sql("UPDATE runs SET owner_host = 'build-7', owner_pid = 4711")
-        with pytest.raises(StoreError, match=r"run 1 is being written by process 4711 on build-7 \(last sign of life"):
-            other.resume(1)
+    assert server_place.sql("SELECT count(*) FROM claims") == [(0,)]

@@ -43,11 +43,16 @@ def shared(server_place: Place) -> Place:
     return server_place
 
 
-def as_one_of(role: str, place: Place) -> tuple[str, str]:
-    """A new user with a role: the address by which he opens the store, and his name."""
+def new_user(place: Place, rights: str = "") -> tuple[str, str]:
+    """A new user: the address by which he opens the store, and his name."""
     user = f"user_{next(_users)}"
-    run_sql(f"CREATE USER {user} IN ROLE {role}")
+    run_sql(f"CREATE USER {user} {rights}")
     return str(place).replace("postgres:@", f"{user}@"), user
+
+
+def as_one_of(role: str, place: Place) -> tuple[str, str]:
+    """A new user with a role, and his address."""
+    return new_user(place, f"IN ROLE {role}")
 
 
 def may(place: Place, user: str, statement: str) -> bool:
@@ -118,7 +123,9 @@ def test_writer_evaluates_continues_and_forgets_and_deletes_nothing_else(shared)
     assert not may(shared, user, "DROP FUNCTION forget_texts(bytea[], boolean)")
 
 
-def test_the_owner_deletes_runs(shared):
+def test_the_owner_deletes_runs_and_somebody_without_a_role_sees_nothing(shared):
+    with pytest.raises(StoreError, match="doesn't let you do this"):
+        open_store(new_user(shared)[0])
     with open_store(shared) as store:
         store.delete(1)
         assert store.runs() == []
@@ -126,34 +133,24 @@ def test_the_owner_deletes_runs(shared):
         assert shared.sql(f"SELECT count(*) FROM {table}") == [(0,)]
 
 
-def test_somebody_without_a_role_sees_nothing(shared):
-    run_sql("DROP USER IF EXISTS nobody")
-    run_sql("CREATE USER nobody")
-    with pytest.raises(StoreError, match="doesn't let you do this"):
-        open_store(str(shared).replace("postgres:@", "nobody@"))
-
-
 def test_only_the_owner_brings_tables_up_to_date(version_2):
     version_2.sql(f"GRANT USAGE ON SCHEMA {version_2.schema} TO PUBLIC")
     version_2.sql(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {version_2.schema} TO PUBLIC")
-    user = f"user_{next(_users)}"
-    run_sql(f"CREATE USER {user}")
+    address, user = new_user(version_2)
     told = (
         f"has tables of version 2, this program needs version {SCHEMA_VERSION}, and {user} may not change them: ask "
         "the owner: ragtriage store migrate"
     )
     with pytest.raises(StoreError, match=told):
-        open_store(str(version_2).replace("postgres:@", f"{user}@"))
+        open_store(address)
     assert version_2.sql("SELECT value FROM meta WHERE key = 'version'") == [("2",)]
 
 
-def test_who_may_not_make_tables_is_told_to_ask():
-    place = Place(*new_schema())
-    user = f"user_{next(_users)}"
-    run_sql(f"CREATE USER {user}")
-    run_sql(f"GRANT USAGE ON SCHEMA {place.schema} TO {user}")
+def test_who_may_not_make_tables_is_told_to_ask(server_place):
+    address, user = new_user(server_place)
+    run_sql(f"GRANT USAGE ON SCHEMA {server_place.schema} TO {user}")
     with pytest.raises(StoreError, match=f"has no tables yet, and {user} may not make them: ask the owner"):
-        open_store(str(place).replace("postgres:@", f"{user}@"))
+        open_store(address)
 
 
 def test_a_schema_is_made_by_initialising_alone():
@@ -165,21 +162,28 @@ def test_a_schema_is_made_by_initialising_alone():
     evaluated(place)
 
 
-def test_a_database_that_cannot_hold_every_text_is_refused():
-    run_sql("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
-    with pytest.raises(ConfigError, match="has the encoding LATIN1, which can't hold every text: make one with"):
-        initialise_store(server().get_uri("latin"))
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_database_that_cannot_hold_every_text_is_refused(encoding):
+    name = encoding.lower()
+    run_sql(f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
+    with pytest.raises(ConfigError, match=f"has the encoding {encoding}, which can't hold every text: make one with"):
+        initialise_store(server().get_uri(name))
 
 
-def test_an_ascii_database_is_refused_too_and_another_encoding_of_the_client_does_not_matter(monkeypatch):
-    run_sql("CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
-    with pytest.raises(ConfigError, match="has the encoding SQL_ASCII, which can't hold every text"):
-        initialise_store(server().get_uri("ascii"))
-    place = Place(*new_schema())
+def test_another_encoding_of_the_client_does_not_matter(monkeypatch, server_place):
     monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
-    evaluated(place, [case(0, query="What does ł cost in 日本?")])
-    with open_store(place) as store:
+    evaluated(server_place, [case(0, query="What does ł cost in 日本?")])
+    with open_store(server_place) as store:
         assert store.run().record("case 0").case.query == "What does ł cost in 日本?"
+
+
+def evaluated_and_deleted(address: str) -> None:
+    """Evaluate, forget and delete there."""
+    evaluated(address)
+    with open_store(address) as store:
+        assert store.run().info.complete
+        assert store.forget_texts(1) == 3
+        store.delete(1)
 
 
 @pytest.mark.parametrize("name", ["a%b", "a :b", 'a"b', "Ärger"])
@@ -187,22 +191,13 @@ def test_any_name_of_a_schema_does(name):
     address = f"{server().get_uri('ragtriage')}&schema={quote(name)}"
     assert initialise_store(address) == ""
     run_sql(roles_sql(name))
-    evaluated(address)
-    with open_store(address) as store:
-        assert store.run().info.complete
-        assert store.forget_texts(1) == 3
-        store.delete(1)
+    evaluated_and_deleted(address)
     assert run_sql("SELECT 1 FROM pg_tables WHERE schemaname = %s", (name,))
     assert schema_in_use(address) == name
 
 
 def test_a_store_needs_no_schema_of_its_own():
-    address = new_database()
-    evaluated(address)
-    with open_store(address) as store:
-        assert store.run().info.complete
-        assert store.forget_texts(1) == 3
-        store.delete(1)
+    evaluated_and_deleted(new_database())
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,10 @@ NOT_SUPPORTED = 0.16
 in ten are unsupported, where one in ten is (.91; .95 in domains that nothing was fitted on)."""
 
 
+MOST_ODDS = 700.0
+"""Of larger log odds the exponential isn't a number any more."""
+
+
 def log_odds(chance: float) -> float:
     """Of a chance in (0, 1)."""
     return math.log(chance / (1.0 - chance))
@@ -203,7 +207,8 @@ def shifted(chance: float, by: float) -> float:
     """A chance whose log odds are moved; 0 and 1 stay, whatever moves them."""
     if chance in (0.0, 1.0):
         return chance
-    return 1.0 / (1.0 + math.exp(-(log_odds(chance) + by)))
+    against = min(-(log_odds(chance) + by), MOST_ODDS)
+    return 1.0 / (1.0 + math.exp(against))
 
 
 def chance_of(cell: Cell) -> float | None:

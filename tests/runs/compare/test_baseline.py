@@ -91,18 +91,13 @@ def test_a_baseline_and_its_run_are_compared_alike(folder: Path, name: str) -> N
     assert other.base.runs == (1,)
 
 
-def test_hashed_ids_pair_and_show_the_ids_of_the_new_side(folder: Path) -> None:
+def test_hashed_ids_pair_and_without_digests_nothing_is_known_of_what_changed(folder: Path) -> None:
     path = written(folder, hash_ids=True)
-
     assert "q11" not in path.read_text()
     alike(compared(folder, "1"), compared(folder, path))
 
-
-def test_without_digests_nothing_is_known_of_what_changed(folder: Path) -> None:
     found = compared(folder, written(folder, digests=False))
-
-    assert found.pairs.paired == 24
-    assert found.changes.unknown == 24
+    assert (found.pairs.paired, found.changes.unknown) == (24, 24)
     assert all(row.verdict != "not touched" for row in found.metrics)
 
 

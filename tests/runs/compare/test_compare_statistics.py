@@ -58,20 +58,17 @@ def agrees(found: MeanDifference | None, expected: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "weights", "groups"),
-    [("A_small", None, None), ("B_groups", None, [place // 2 for place in range(12)]),
-     ("B_weights", WORKED["B_weights"]["weights"], None)],
-)  # fmt: skip
-def test_a_dozen_cases_by_hand(name: str, weights: Any, groups: Any) -> None:
-    pairs = paired(A["base_scores"], A["new_scores"], weights, groups)
-
-    agrees(difference(pairs), WORKED[name])
-    assert swap_p(pairs.sums()) == (WORKED[name]["p"], "exact")
-
-
-@pytest.mark.parametrize(("name", "first"), [("C_none_changed", 1.0), ("C_one_changed", 0.0)])
-def test_no_change_and_one_change_of_forty(name: str, first: float) -> None:
-    pairs = paired([1.0] * 40, [first] + [1.0] * 39)
+    ("name", "scores", "weights", "groups"),
+    [
+        ("A_small", (A["base_scores"], A["new_scores"]), None, None),
+        ("B_groups", (A["base_scores"], A["new_scores"]), None, [place // 2 for place in range(12)]),
+        ("B_weights", (A["base_scores"], A["new_scores"]), WORKED["B_weights"]["weights"], None),
+        ("C_none_changed", ([1.0] * 40, [1.0] * 40), None, None),
+        ("C_one_changed", ([1.0] * 40, [0.0] + [1.0] * 39), None, None),
+    ],
+)
+def test_a_dozen_cases_and_forty_by_hand(name: str, scores: Any, weights: Any, groups: Any) -> None:
+    pairs = paired(*scores, weights, groups)
 
     agrees(difference(pairs), WORKED[name])
     assert swap_p(pairs.sums()) == (WORKED[name]["p"], "exact")
@@ -79,7 +76,7 @@ def test_no_change_and_one_change_of_forty(name: str, first: float) -> None:
 
 @pytest.mark.parametrize(("name", "kept", "none"), [("D_finding", 5, 218), ("D_finding_200", 6, 177)])
 def test_a_finding_is_mcnemars_test(name: str, kept: int, none: int) -> None:
-    expected = WORKED[name]
+    expected, few = WORKED[name], WORKED["D_few"]
     fixed, broken = expected["fixed"], expected["broken"]
     base = [1.0] * (fixed + kept) + [0.0] * (broken + none)
     new = [0.0] * fixed + [1.0] * (kept + broken) + [0.0] * none
@@ -88,11 +85,7 @@ def test_a_finding_is_mcnemars_test(name: str, kept: int, none: int) -> None:
     agrees(difference(pairs), expected)
     assert swap_p(pairs.sums())[0] == pytest.approx(expected["p"], **HERE)
     assert binomial_p(fixed, broken) == pytest.approx(expected["p"], **HERE)
-
-
-def test_too_few_changes_to_show_anything() -> None:
-    few = WORKED["D_few"]
-
+    # too few changes to show anything
     assert binomial_p(few["fixed"], few["broken"]) == pytest.approx(few["p"], **HERE)
     assert binomial_p(few["fewest_that_can_show"], 0) == pytest.approx(few["p6"], **HERE)
 
@@ -112,14 +105,6 @@ def test_seven_metrics_in_forty_groups(name: str) -> None:
     assert how == expected["how"]
     assert abs(p - expected["p"]) <= 4 * math.sqrt(expected["p"] * (1 - expected["p"]) / FLIPS) + 1e-9
     assert binomial_p(expected["lost"], expected["gained"]) == pytest.approx(expected["p_defined"], **HERE)
-
-
-def test_three_gates_share_the_level() -> None:
-    vector, expected = SEVEN["vectors"]["groundedness"], WORKED["E_three_gates"]
-    found = difference(paired(vector["base"], vector["new"], groups=SEVEN["groups"]), level=expected["level"])
-
-    assert found is not None
-    assert (found.low, found.high) == (pytest.approx(expected["low"], **HERE), pytest.approx(expected["high"], **HERE))
 
 
 def test_repeated_trials() -> None:
@@ -147,13 +132,17 @@ def test_holm_wilson_mover_and_the_cases_that_are_needed() -> None:
     assert cases_needed(168, 0.02, 0) is None
 
 
-def test_holm_of_the_metrics_that_were_touched() -> None:
+def test_holm_of_the_metrics_that_were_touched_and_three_gates_that_share_the_level() -> None:
     found = SEVEN["found"]
     touched = [name for name in found if "p_holm_of_the_touched" in found[name]]
 
     assert holm([found[name]["p"] for name in touched]) == pytest.approx(
         [found[name]["p_holm_of_the_touched"] for name in touched]
     )
+    vector, expected = SEVEN["vectors"]["groundedness"], WORKED["E_three_gates"]
+    gate = difference(paired(vector["base"], vector["new"], groups=SEVEN["groups"]), level=expected["level"])
+    assert gate is not None
+    assert (gate.low, gate.high) == (pytest.approx(expected["low"], **HERE), pytest.approx(expected["high"], **HERE))
 
 
 def test_one_group_and_no_case_have_no_interval() -> None:
@@ -192,28 +181,24 @@ def _pairs(rows: list[tuple[float, float, float, int]]) -> Paired:
 
 
 @given(cases, st.randoms())
-def test_the_order_of_the_cases_makes_no_difference(rows: list[Any], random: Any) -> None:
+def test_the_order_of_the_cases_makes_no_difference_and_swapping_the_sides_mirrors_everything(
+    rows: list[Any], random: Any
+) -> None:
     other = [*rows]
     random.shuffle(other)
-    one, shuffled = difference(_pairs(rows)), difference(_pairs(other))
+    pairs, shuffled_pairs, swapped_pairs = map(_pairs, (rows, other, [(b, a, w, g) for a, b, w, g in rows]))
+    one, shuffled, swapped = map(difference, (pairs, shuffled_pairs, swapped_pairs))
 
-    assert (one is None) == (shuffled is None)
-    if one and shuffled:
+    assert (one is None) == (shuffled is None) == (swapped is None)
+    if one and shuffled and swapped:
         for name in ("difference", "se", "low", "high", "sees"):
             assert getattr(one, name) == pytest.approx(getattr(shuffled, name), abs=1e-9)
-    assert swap_p(_pairs(rows).sums())[0] == pytest.approx(swap_p(_pairs(other).sums())[0], abs=1e-9)
-
-
-@given(cases)
-def test_swapping_the_sides_mirrors_everything(rows: list[Any]) -> None:
-    one, other = difference(_pairs(rows)), difference(_pairs([(b, a, w, g) for a, b, w, g in rows]))
-
-    if one and other:
-        assert one.difference == pytest.approx(-other.difference, abs=1e-12)
-        assert one.sees == pytest.approx(other.sees, abs=1e-9)
+        assert one.difference == pytest.approx(-swapped.difference, abs=1e-12)
+        assert one.sees == pytest.approx(swapped.sees, abs=1e-9)
         if one.low is not None:
-            assert one.low == pytest.approx(-(other.high or 0.0), abs=1e-9)
-    assert swap_p(_pairs(rows).sums())[0] == swap_p(-_pairs(rows).sums())[0]
+            assert one.low == pytest.approx(-(swapped.high or 0.0), abs=1e-9)
+    assert swap_p(pairs.sums())[0] == pytest.approx(swap_p(shuffled_pairs.sums())[0], abs=1e-9)
+    assert swap_p(pairs.sums())[0] == swap_p(-pairs.sums())[0]
 
 
 @given(cases)
