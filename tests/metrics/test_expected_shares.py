@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage.core.verdicts import (
+    Answered,
     Cell,
     Component,
     Failure,
@@ -21,7 +22,16 @@ from ragtriage.core.verdicts import (
     highest,
     with_chance,
 )
-from ragtriage.metrics.aggregate import UNLIKELY_TOGETHER, conjunction, negated, share, share_of_faults
+from ragtriage.metrics.aggregate import (
+    CONTRADICTED,
+    UNLIKELY_TOGETHER,
+    UNSUPPORTED,
+    conjunction,
+    negated,
+    parts,
+    share,
+    share_of_faults,
+)
 from ragtriage.metrics.generator import self_consistency
 
 Good = Literal["yes", "no"]
@@ -122,14 +132,27 @@ def test_the_opposite_has_the_other_chance(chance: float) -> None:
     assert negated(Verdict("yes")) == Verdict("no")
 
 
-@pytest.mark.parametrize(("chances", "expected"), [((0.9, 0.8), 0.72), ((1.0, 0.9), 0.9), ((0.9, 0.0), 0.0)])
-def test_samples_are_consistent_if_all_agree(chances: Sequence[float], expected: float) -> None:
-    samples = Verdicts(tuple(Component(f"{i}") for i in range(len(chances))), tuple((decided(c),) for c in chances))
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ([decided(0.9), decided(0.8)], 0.72),
+        ([decided(1.0), decided(0.9)], 0.9),
+        ([decided(0.9), decided(0.0)], 0.0),
+        ([Verdict("yes"), Verdict("yes")], 1.0),
+        ([Verdict("yes"), Verdict("no")], 0.0),
+        ([Verdict("yes"), Verdict("unknown")], 1.0),
+        ([Verdict("no"), Verdict("unknown")], 0.0),
+    ],
+)
+def test_samples_are_consistent_if_all_agree(cells: Sequence[Cell], expected: float) -> None:
+    samples = Verdicts(tuple(Component(f"{i}") for i in range(len(cells))), tuple((cell,) for cell in cells))
 
     outcome = self_consistency.compute(samples)
 
     assert isinstance(outcome, Score)
     assert outcome.value == pytest.approx(expected)
+    good = {"yes": True, "no": False, "unknown": None}
+    assert [part.good for part in outcome.parts] == [good[c.value] for c in cells if isinstance(c, Verdict)]
 
 
 def test_the_likeliest_of_several_decides_whatever_the_judge_measured() -> None:
@@ -146,3 +169,41 @@ def test_a_conjunction_that_is_a_no_by_several_doubts_says_so() -> None:
     assert isinstance(whole, Verdict)
     assert (whole.value, whole.explanation) == ("no", UNLIKELY_TOGETHER)
     assert whole.chance == pytest.approx(0.36)
+
+
+# -- components with their verdicts: which are good, and in which way the others are bad
+
+ONE = (Component("It costs 5 euros."),)
+
+
+@pytest.mark.parametrize(
+    ("value", "sure", "contradicted", "kind"),
+    [
+        ("no", True, True, CONTRADICTED),
+        ("no", False, True, CONTRADICTED),
+        ("no", True, False, UNSUPPORTED),
+        ("no", False, False, ""),
+        ("unknown", True, False, ""),
+        ("yes", True, False, ""),
+    ],
+)
+def test_a_bad_component_is_contradicted_or_surely_unsupported_or_only_doubtful(
+    value: Answered, sure: bool, contradicted: bool, kind: str
+) -> None:
+    (part,) = parts(ONE, (Verdict(value, sure=sure, contradicted=contradicted),), "yes")
+
+    assert part.kind == kind
+    assert part.good is {"yes": True, "no": False, "unknown": None}[value]
+
+
+@pytest.mark.parametrize("good", ["yes", "no"])
+def test_a_failure_is_neither_good_nor_of_a_kind(good: Literal["yes", "no"]) -> None:
+    (part,) = parts(ONE, (Failure("too long"),), good)
+
+    assert (part.good, part.kind) == (None, "")
+
+
+def test_where_no_is_good_a_no_is_not_bad_in_any_way() -> None:
+    (part,) = parts(ONE, (Verdict("no", contradicted=True),), "no")
+
+    assert (part.good, part.kind) == (True, "")

@@ -1,12 +1,20 @@
-"""Names, groups and values of metrics: what `--metrics` understands."""
+"""What `--metrics` understands: names, groups and values; other tools' names are answered with what differs."""
 
 import pytest
 
-from ragtriage import METRICS, Case, ConfigError, Score, Source, metrics_named
-from ragtriage.core.verdicts import Component, Verdict, Verdicts
+from examples import examples
+from ragtriage import METRICS, Case, ConfigError, Source, metrics_named
 from ragtriage.metrics import GROUPS, OTHER_NAMES, THELMA, metric_named
-from ragtriage.metrics.generator import self_consistency
-from ragtriage.metrics.names import OPTIONAL_DATA, VARIANTS, default_groups, metrics_note, optional_data_of
+from ragtriage.metrics.names import (
+    OPTIONAL_DATA,
+    VARIANTS,
+    default_groups,
+    metrics_note,
+    named_elsewhere,
+    normalized_name,
+    optional_data_of,
+    other_metrics,
+)
 
 
 def names(*given: str) -> list[str]:
@@ -102,13 +110,57 @@ def test_what_is_offered_can_be_typed() -> None:
     assert metrics_named(line.rpartition(" ")[2].split(","))
 
 
-@pytest.mark.parametrize(("values", "expected"), [("yy", 1.0), ("yn", 0.0), ("yu", 1.0), ("nu", 0.0)])
-def test_one_sample_that_differs_makes_it_inconsistent(values: str, expected: float) -> None:
-    said = {"y": "yes", "n": "no", "u": "unknown"}
-    cells = tuple((Verdict(said[value]),) for value in values)  # type: ignore[arg-type]
+# -- names of other tools
 
-    outcome = self_consistency.compute(Verdicts(tuple(Component(v) for v in values), cells))
 
-    assert isinstance(outcome, Score)
-    assert outcome.value == expected
-    assert [part.good for part in outcome.parts] == [{"y": True, "n": False, "u": None}[value] for value in values]
+def said(name: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        metrics_named([name])
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("row", examples("names_of_other_tools"))
+def test_a_name_of_another_tool_is_answered_with_what_differs(row: dict[str, str]) -> None:
+    text = said(row["name"])
+
+    assert row["says"] in text
+    assert row["table"] == "answered" or text.count("In ") == 1  # with a tool's name in front it is asked alone
+
+
+def test_each_tool_that_has_the_name_is_told() -> None:
+    text = said("context_precision")
+
+    assert "In RAGAs " in text
+    assert "In RAGChecker " in text
+    assert text.endswith(".")
+
+
+def test_a_name_that_nobody_has_is_answered_as_ever() -> None:
+    assert said("groundednes").startswith("no metric is called 'groundednes': did you mean groundedness")
+    assert said("xyz").startswith("no metric is called 'xyz': there are: source_precision, fact_precision")
+
+
+def test_only_metrics_that_there_are_are_pointed_to() -> None:
+    row = next(other for other in other_metrics() if "claim_recall" in other.names)
+
+    assert row.nearest == ("context_recall", "source_query_coverage")
+    assert "nearest here: source_query_coverage." in named_elsewhere("claim_recall", {"source_query_coverage"})
+    assert "nearest" not in named_elsewhere("claim_recall", {"groundedness"})
+    assert {name for other in other_metrics() for name in other.nearest} <= {m.name for m in METRICS}
+
+
+@pytest.mark.parametrize("other", other_metrics(), ids=lambda other: f"{other.tool} {other.names[0]}")
+def test_every_row_is_told_by_all_of_its_names(other) -> None:
+    answers = {named_elsewhere(name, other.nearest) for name in other.names}
+
+    assert all(other.tool in answer and other.differs in answer for answer in answers)
+    assert not set(map(normalized_name, other.names)) & set(map(normalized_name, GROUPS))
+
+
+def test_a_name_stands_once_for_a_tool() -> None:
+    found = [(other.tool, normalized_name(name)) for other in other_metrics() for name in other.names]
+
+    assert sorted(found) == sorted(set(found))
+    assert (
+        len({*map(normalized_name, ("ContextRecallMetric", "context_recall", "context-recall", "Context Recall"))}) == 1
+    )

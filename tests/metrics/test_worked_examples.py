@@ -1,22 +1,15 @@
 """The worked examples of the paper and of the article, and every undefined case of the specification."""
 
-import json
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from examples import examples
 from ragtriage import Case, Component, EmbeddedJudge, FakeJudge, Score, Source, Undefined, Verdict, evaluate_sync
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Outcome
 from ragtriage.metrics import METRICS, metrics_named
-
-WORKED = Path(__file__).parent.parent / "worked"
-
-
-def rows(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (WORKED / name).read_text(encoding="utf-8").splitlines()]
 
 
 def case_of(row: dict[str, Any]) -> Case:
@@ -38,7 +31,7 @@ def outcomes(case: Case, judge: FakeJudge | EmbeddedJudge, names: list[str]) -> 
     return dict(record.outcomes)
 
 
-@pytest.mark.parametrize("row", rows("thelma_appendix_a.jsonl"), ids=lambda row: row["example"])
+@pytest.mark.parametrize("row", examples("../worked/thelma_appendix_a"))
 def test_appendix_a_comes_out(row: dict[str, Any]) -> None:
     def answer(question: Question) -> Answer:
         if question.kind in DECOMPOSITIONS:
@@ -51,7 +44,7 @@ def test_appendix_a_comes_out(row: dict[str, Any]) -> None:
     assert outcome.value == pytest.approx(float(Fraction(row["score"])))
 
 
-@pytest.mark.parametrize("row", rows("generator_metrics.jsonl"), ids=lambda row: row["example"])
+@pytest.mark.parametrize("row", examples("../worked/generator_metrics"))
 def test_the_articles_examples_come_out(row: dict[str, Any]) -> None:
     components = {f"{kind}: {text}": of for kind, by in row["components"].items() for text, of in by.items()}
     verdicts = {
@@ -69,10 +62,10 @@ def test_the_articles_examples_come_out(row: dict[str, Any]) -> None:
     assert outcome.value == pytest.approx(float(Fraction(row["score"])))
 
 
-UNDEFINED = [*rows("undefined.jsonl"), *rows("undefined_further.jsonl")]
+UNDEFINED = [*examples("../worked/undefined"), *examples("../worked/undefined_further")]
 
 
-@pytest.mark.parametrize("row", UNDEFINED, ids=lambda row: f"{row['what']}-{len(row['expected'])}")
+@pytest.mark.parametrize("row", UNDEFINED)
 def test_undefined_scores_say_why(row: dict[str, Any]) -> None:
     def answer(question: Question) -> Answer:
         if question.kind == "questions" and question.subject == "Thanks!":
@@ -90,4 +83,4 @@ def test_undefined_scores_say_why(row: dict[str, Any]) -> None:
 
 
 def test_the_undefined_cases_are_about_every_metric() -> None:
-    assert {name for row in UNDEFINED for name in row["expected"]} == {m.name for m in METRICS}
+    assert {name for one in UNDEFINED for row in one.values for name in row["expected"]} == {m.name for m in METRICS}
