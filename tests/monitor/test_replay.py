@@ -236,12 +236,15 @@ def test_another_judge_stops_the_detectors_until_there_is_a_new_baseline(store, 
     assert result.watch.baseline == f"run {new}"
 
 
-def test_other_flags_need_a_new_baseline_too(store, tmp_path):
+def test_other_flags_need_a_new_baseline_too_and_one_of_other_judgement_is_refused(store, tmp_path):
     path = written(tmp_path / "t.jsonl", STEADY[:60])
     watched(store, path, options=OF_50)
     with pytest.raises(ConfigError, match=r"begun with --tolerance 0\.02 and not 0\.1: give that, a new baseline"):
         watched(store, path, options=replace(OF_50, tolerance=0.1))
     watched(store, path, options=replace(OF_50, tolerance=0.1, name="other"))
+    run = judged_as_baseline(store, path, fake("2"))
+    with pytest.raises(ConfigError, match=f"run {run} was judged differently"):
+        watched(store, path, options=replace(OF_50, baseline=(run,), name="third"))
 
 
 def test_an_alarm_stays_open_until_it_is_acknowledged_then_its_detector_starts_at_0(store, tmp_path):
@@ -256,22 +259,16 @@ def test_an_alarm_stays_open_until_it_is_acknowledged_then_its_detector_starts_a
     assert close_alarm(store, numbers["groundedness"]).row.metric == "groundedness"
     close_alarm(store, numbers["groundedness"])  # once more is harmless
     assert numbers["groundedness"] not in [alarm.row.number for alarm in open_alarms(store)]
-    with watching(store, "traffic"), pytest.raises(StoreError, match="the watch 'traffic' is being done by process"):
-        close_alarm(store, 1)
+    with watching(store, "traffic"):
+        for work in (lambda: close_alarm(store, 1), lambda: watched(store, tmp_path / "u.jsonl", options=options)):
+            with pytest.raises(StoreError, match="the watch 'traffic' is being done by process"):
+                work()
     with pytest.raises(NotStoredError, match="there is no alarm 99"):
         close_alarm(store, 99)
     path = written(tmp_path / "v.jsonl", [row(i, "yyyy") for i in range(280, 283)])
     anew = watched(store, path, options=options).watch.detectors["groundedness", ""]
     assert anew.cases == moved + 3
     assert anew.value < 3
-
-
-def test_a_baseline_of_other_judgement_is_refused(store, tmp_path):
-    path = written(tmp_path / "t.jsonl", STEADY[:60])
-    run = judged_as_baseline(store, path, fake("2"))
-    with pytest.raises(ConfigError, match=f"run {run} was judged differently"):
-        watched(store, path, options=replace(OF_50, baseline=(run,)))
-    assert [info.number for info in store.runs()] == [int(run)]
 
 
 def test_texts_and_windows_are_kept_as_long_as_is_said(store, tmp_path):
@@ -304,15 +301,6 @@ def test_what_a_deleted_window_held_isnt_judged_again(store, tmp_path, size):
     assert asked == {row(i)["question"] for i in (*range(60, 70), 400)}
     assert result.watch.gathered is not None
     assert len(result.watch.gathered) == 71
-
-
-def test_another_process_on_the_same_watch_is_named(store, tmp_path):
-    path = written(tmp_path / "t.jsonl", STEADY[:10])
-    with (
-        watching(store, "traffic"),
-        pytest.raises(StoreError, match="the watch 'traffic' is being done by process"),
-    ):
-        watched(store, path)
 
 
 WRITER = textwrap.dedent(

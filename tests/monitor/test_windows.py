@@ -117,7 +117,7 @@ def test_versions_stand_in_the_order_in_which_they_came(tmp_path):
     assert list(window.versions) == ["1.4", "1.5"]
 
 
-@pytest.mark.parametrize("text", ["", "0", "1y", "1.5h", "-3", "h"])
-def test_other_sizes_are_refused(text: str):
-    with pytest.raises(ConfigError, match="write 30m, 1h, 1d or 1w, or a number of cases"):
-        WindowSize.parse(text)
+def test_other_sizes_are_refused():
+    for text in ("", "0", "1y", "1.5h", "-3", "h"):
+        with pytest.raises(ConfigError, match="write 30m, 1h, 1d or 1w, or a number of cases"):
+            WindowSize.parse(text)
