@@ -23,9 +23,7 @@ from ragtriage.core.verdicts import Answer
 METRICS = ["groundedness"]
 
 
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 @pytest.fixture
@@ -53,24 +51,22 @@ def test_a_row_is_told_what_it_rests_on(harness: Harness) -> None:
     assert judged[3].reason.startswith("failed: ")
 
 
-def test_a_row_without_a_query_is_undefined_with_the_reason(harness: Harness) -> None:
+def test_a_row_without_a_query_or_known_sources_is_undefined_with_the_reason(harness: Harness) -> None:
     judged = harness.judged({"answer": GOOD, "contexts": []})
 
     assert value(judged) is None
     assert 'fields={"query": "COLUMN"}' in judged.reason
     assert "--map" not in judged.reason
-
-
-def test_a_row_whose_sources_nobody_recorded_is_no_row_without_sources(harness: Harness) -> None:
     assert "weren't recorded" in harness.judged({"question": "Why?", "answer": GOOD}).reason
 
 
-def test_fields_name_where_texts_stand(judge: FakeJudge) -> None:
+def test_fields_name_where_texts_stand_and_nothing_is_kept_without_a_store(own_folder: Path, judge: FakeJudge) -> None:
     named = Harness("test", METRICS, {"judge": judge, "fields": {"sources": "docs[*].body"}, "store": None})
 
     row = {"question": "Why?", "answer": GOOD, "docs": [{"body": "Parcels take two days."}]}
 
     assert value(named.judged(row)) == 1.0
+    assert [*own_folder.iterdir()] == []
 
 
 def test_one_row_twice_is_judged_once_and_both_get_it(harness: Harness, judge: FakeJudge) -> None:
@@ -153,24 +149,25 @@ def test_open_rows_fail_with_the_sentence_where_the_budget_is_reached() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "named"),
+    ("metric", "options", "told"),
     [
-        ({"judge": "nobody"}, "nobody"),
-        ({"judge": "openai:gpt-5-mini"}, r"OPENAI_API_KEY|\[openai\]"),
-    ],  # without the extra, what to install
+        ("groundedness", {"judge": "nobody"}, "nobody"),
+        (
+            "groundedness",
+            {"judge": "openai:gpt-5-mini"},
+            r"OPENAI_API_KEY|\[openai\]",
+        ),  # without the extra, what to install
+        ("groundednes", {}, "did you mean groundedness"),
+        ("groundedness", {"bugdet": 1}, "no option 'bugdet': take one of judge, budget"),
+    ],
 )
-def test_a_judge_that_cannot_be_used_is_told_when_the_evaluator_is_made(
-    options: Any, named: str, monkeypatch: pytest.MonkeyPatch
+def test_what_cannot_be_used_is_told_when_the_evaluator_is_made(
+    metric: str, options: Any, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
-    with pytest.raises(ConfigError, match=named):
-        Harness("test", METRICS, options)
-
-
-def test_a_misspelt_metric_is_told_when_the_evaluator_is_made() -> None:
-    with pytest.raises(ConfigError, match="did you mean groundedness"):
-        Harness("test", ["groundednes"])
+    with pytest.raises(ConfigError, match=told):
+        Harness("test", [metric], options)
 
 
 def test_what_is_evaluated_is_a_stored_run_for_each_name(harness: Harness) -> None:
@@ -187,6 +184,9 @@ def test_what_is_evaluated_is_a_stored_run_for_each_name(harness: Harness) -> No
         ]
         texts = {record.case.response for record in store.run(before.number).records()}
     assert texts == {row["answer"] for row in ROWS}
+    with pytest.raises(ragtriage.NotStoredError):
+        ragtriage.open_run("last")  # which is never one of a harness
+    assert ragtriage.open_run(1).number == 1
 
 
 def test_a_run_is_readable_while_nothing_is_in_flight_and_goes_on(
@@ -222,21 +222,6 @@ def test_rows_that_cannot_be_used_are_told_with_the_run(harness: Harness) -> Non
         assert [row.row for row in store.run(1).rejected()] == [2, 3]
 
 
-def test_last_is_never_the_run_of_a_harness(harness: Harness) -> None:
-    harness.judged(ROWS[0])
-    harness.close()
-
-    with pytest.raises(ragtriage.NotStoredError):
-        ragtriage.open_run("last")
-    assert ragtriage.open_run(1).number == 1
-
-
-def test_nothing_is_kept_without_a_store(tmp_path: Path, judge: FakeJudge) -> None:
-    Harness("test", METRICS, {"judge": judge, "store": None}).judged(ROWS[0])
-
-    assert [*tmp_path.iterdir()] == []
-
-
 def test_known_answers_are_judged_first_and_kept_when_they_are_asked_for(judge: FakeJudge) -> None:
     known = Harness("test", METRICS, {"judge": judge, "before": ROWS})
     asked = len(judge.asked)
@@ -265,11 +250,6 @@ def test_a_store_that_cannot_be_written_fails_rows_and_asks_no_more(
     assert len(judge.asked) == asked
     with pytest.raises(ragtriage.StoreError):
         harness.close()
-
-
-def test_a_misspelt_option_is_told(judge: FakeJudge) -> None:
-    with pytest.raises(ConfigError, match="no option 'bugdet': take one of judge, budget"):
-        Harness("test", METRICS, {"judge": judge, "bugdet": 1})  # type: ignore[typeddict-unknown-key]
 
 
 class Waiting(FakeJudge):

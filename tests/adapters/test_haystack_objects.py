@@ -163,17 +163,13 @@ def state_agent(**tool: Any) -> Agent:
     )
 
 
-class TestAgent(AdapterContract):
+class TestAgent(TestPipeline):
     """An agent that keeps the documents in its state."""
 
-    tells_searches = False
     keeps_sources = False
 
     def made(self) -> Any:
         return state_agent()
-
-    def found(self, question: str) -> Seen:
-        return [(one.content, one.id, one.score) for one in retriever().run(query=question)["documents"]]
 
     def twice(self) -> Any:
         return self.watched([], 2)
@@ -210,22 +206,18 @@ def test_of_components_with_documents_the_last_tells_what_the_model_was_given() 
     assert case.tags["retrievals"] == 1
 
 
-def test_a_pipeline_that_only_retrieves_gives_no_response() -> None:
-    made = Pipeline()
-    made.add_component("retriever", retriever())
-    [case] = asked(made, QUESTIONS[:1])
-
-    assert (case.response, seen(case)) == (None, TestPipeline().found(QUESTIONS[0]))
-    assert "failure" not in case.tags
-
-
-def test_an_answer_builder_gives_the_answer() -> None:
+def test_a_response_is_the_answer_builders_or_none_where_only_documents_are_found() -> None:
     made = pipeline(answers=AnswerBuilder())
     made.connect("retriever.documents", "prompt.documents")
     made.connect("retriever.documents", "answers.documents")
     made.connect("llm.replies", "answers.replies")
-
     assert asked(made, QUESTIONS[:1])[0].response == answer_to(QUESTIONS[0])
+
+    alone = Pipeline()
+    alone.add_component("retriever", retriever())
+    [case] = asked(alone, QUESTIONS[:1])
+    assert (case.response, seen(case)) == (None, TestPipeline().found(QUESTIONS[0]))
+    assert "failure" not in case.tags
 
 
 def test_of_a_component_in_a_loop_all_documents_are_kept_or_the_loss_is_told() -> None:

@@ -40,7 +40,7 @@ def test_a_function_stays_what_it_is_and_gives_cases_in_order() -> None:
     assert application_of("respond", respond).name == "respond"
 
 
-def test_a_failure_is_a_case_without_a_response() -> None:
+def test_a_failure_is_a_case_without_a_response_and_no_answer_at_all_is_said() -> None:
     def fails(query: str) -> str:
         if query == "b":
             raise KeyError(query)
@@ -50,14 +50,8 @@ def test_a_failure_is_a_case_without_a_response() -> None:
 
     assert [case.response for case in cases] == ["a", None]
     assert cases[1].tags["failure"] == "exception KeyError"
-
-
-def test_where_nothing_is_answered_it_says_so() -> None:
     with pytest.raises(ApplicationError, match="no query was answered: the reply is a number"):
         collect(lambda query: 1, ["a"])
-
-
-def test_no_questions_are_no_cases_and_ids_are_unique() -> None:
     assert collect(respond, []) == []
     with pytest.raises(InputError, match="several have one id"):
         collect(respond, [Case("1", "a"), Case("1", "b")])
@@ -122,37 +116,25 @@ class Thing: ...
 """
 
 
-@pytest.mark.parametrize(
-    ("app", "told"),
-    [
-        ("app.py:broken()", "can't be built: ValueError: no index"),
-        ("app.py:number()", "which can't be called: leave out the ()"),
-        ("app.py:number", "not a function"),
-        ("app.py:Thing", "not a function"),
-        ("app.py:nothing()", "has no 'nothing'"),
-    ],
-)
-def test_what_can_not_be_asked_is_told(tmp_path: Path, monkeypatch: Any, app: str, told: str) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("app.py").write_text(APP, encoding="utf-8")
-
-    with pytest.raises(ConfigError) as raised:
-        open_application(ApplicationSpec(app), (), 1)
-
-    assert told in str(raised.value)
-
-
-def test_what_a_function_builds_is_asked(tmp_path: Path, monkeypatch: Any) -> None:
+def test_what_a_function_builds_is_asked_and_what_can_not_be_asked_is_told(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     Path("app.py").write_text(APP, encoding="utf-8")
     application = open_application(ApplicationSpec("app.py:build()"), (), 1)
 
     assert asyncio.run(application.ask(Case("1", "Q"))).response == "Q"
     assert application.name == "app.py:build()"
-    with pytest.raises(ConfigError, match="--app-input is for objects of a framework"):
-        open_application(ApplicationSpec("app.py:build()", input="question"), (), 1)
-    with pytest.raises(ConfigError, match="--app-input is for objects of a framework"):
-        open_application(ApplicationSpec("http://127.0.0.1:1/", input="question"), (), 1)
+    for app, told in {
+        "broken()": r"can't be built: ValueError: no index",
+        "number()": r"which can't be called: leave out the \(\)",
+        "number": "not a function",
+        "Thing": "not a function",
+        "nothing()": "has no 'nothing'",
+    }.items():
+        with pytest.raises(ConfigError, match=told):
+            open_application(ApplicationSpec(f"app.py:{app}"), (), 1)
+    for app in ("app.py:build()", "http://127.0.0.1:1/"):
+        with pytest.raises(ConfigError, match="--app-input is for objects of a framework"):
+            open_application(ApplicationSpec(app, input="question"), (), 1)
 
 
 def having(**methods: Any) -> Any:

@@ -1,6 +1,5 @@
 """A data frame or a data set, as given, with its scores."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +14,7 @@ from ragtriage import InputError, open_store
 METRICS = ["groundedness"]
 
 
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def evaluate(table: Any, **given: Any) -> Any:
