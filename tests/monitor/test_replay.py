@@ -72,27 +72,24 @@ def test_windows_are_runs_with_their_bounds_beside_them(store, tmp_path):
 
 def test_a_fall_opens_an_alarm_that_says_what_fell_since_when_and_why(store, tmp_path):
     run = judged_as_baseline(store, written(tmp_path / "b.jsonl", STEADY))
+    unchanged = [row(i, steady(i)) for i in range(104, 204)]
+    options = replace(OF_50, baseline=(run,), name="unchanged")
+    result = watched(store, written(tmp_path / "u.jsonl", unchanged), options=options)
+    assert result.alarms == ()
+    assert {one.cases for one in result.watch.detectors.values()} == {100}
     result = watched(store, written(tmp_path / "t.jsonl", FALLEN), options=replace(OF_50, baseline=(run,)))
     assert result.watch.threshold == 3000
     alarm = next(alarm for alarm in result.alarms if alarm.row.metric == "groundedness")
     assert row(95)["time"] < str(alarm.since) < row(106)["time"]
     # the third window has 4 steady cases, and then those with .25
     steady_ones = sum(steady(i).count("y") / 4 for i in range(100, 104))
-    assert alarm.row.run == 4
+    assert alarm.row.run == 6
     assert alarm.mean == pytest.approx((steady_ones + 0.25 * (alarm.n - 4)) / alarm.n)
     assert alarm.low < alarm.mean < alarm.high
     assert alarm.baseline == pytest.approx(0.875)
     assert alarm.baseline_low < alarm.baseline < alarm.baseline_high
     assert set(alarm.worst) <= {f"r{i}" for i in range(104, 144)}
     assert alarm.as_json()["worst"] == alarm.worst
-
-
-def test_unchanged_traffic_opens_none(store, tmp_path):
-    run = judged_as_baseline(store, written(tmp_path / "b.jsonl", STEADY))
-    later = [row(i, steady(i)) for i in range(104, 204)]
-    result = watched(store, written(tmp_path / "t.jsonl", later), options=replace(OF_50, baseline=(run,)))
-    assert result.alarms == ()
-    assert {one.cases for one in result.watch.detectors.values()} == {100}
 
 
 def test_without_a_named_baseline_the_first_cases_are_it(store, tmp_path):
@@ -106,30 +103,24 @@ def test_without_a_named_baseline_the_first_cases_are_it(store, tmp_path):
     assert result.watch.detectors["failing", ""].cases + 60 <= 144
 
 
-def test_the_same_file_again_judges_nothing(store, tmp_path):
-    path = written(tmp_path / "t.jsonl", FALLEN[:60])
+def test_the_same_file_again_judges_nothing_and_one_that_has_grown_goes_on(store, tmp_path):
+    path = written(tmp_path / "a.jsonl", STEADY[:70])
     first = watched(store, path, options=OF_50)
     before = kept_in(Path(store.where).parent)
     judge = fake()
     again = watched(store, path, judge=judge, options=OF_50)
     assert judge.asked == []
-    assert [one.before for one in again.windows] == [True] * 2
-    assert [one.row for one in again.windows] == [one.row for one in first.windows]
+    assert [(one.before, one.row) for one in again.windows] == [(True, one.row) for one in first.windows]
     assert kept_in(Path(store.where).parent) == before
 
-
-def test_a_file_that_has_grown_goes_on_with_the_watch(tmp_path):
-    with open_store(tmp_path / "one") as store:
-        watched(store, written(tmp_path / "a.jsonl", STEADY[:70]), options=OF_50)
-        judge = fake()
-        result = watched(store, written(tmp_path / "a.jsonl", STEADY[:104]), judge=judge, options=OF_50)
-        assert [(one.row.run, one.info.rows, one.before) for one in result.windows] == [
-            (1, 50, True), (3, 30, False), (4, 4, False),
-        ]  # fmt: skip
-        asked = {question.query for question in judge.asked if question.query}
-        assert asked == {STEADY[i]["question"] for i in range(70, 104)}
-        assert result.watch.gathered is not None
-        assert [one.case for one in result.watch.gathered] == [f"r{i}" for i in range(104)]
+    result = watched(store, written(path, STEADY[:104]), judge=judge, options=OF_50)
+    assert [(one.row.run, one.info.rows, one.before) for one in result.windows] == [
+        (1, 50, True), (3, 30, False), (4, 4, False),
+    ]  # fmt: skip
+    asked = {question.query for question in judge.asked if question.query}
+    assert asked == {STEADY[i]["question"] for i in range(70, 104)}
+    assert result.watch.gathered is not None
+    assert [one.case for one in result.watch.gathered] == [f"r{i}" for i in range(104)]
 
 
 def test_one_file_a_day_is_one_watch(store, tmp_path):

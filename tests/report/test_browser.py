@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
 from shown import HEADER, THRESHOLDS, Found, Many, summary_of
 
 from ragtriage import Case, Metric, Score, metrics_named
@@ -21,22 +19,9 @@ from ragtriage.report.run_report import run_report
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on this machine: the report isn't looked at in a browser"
-)
 CASES = 5000
 QUICK = 500
 """Milliseconds; several times what it takes, since the machine may be busy."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright isn't installed")
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 def report(folder: Path, cases: Callable[[], Iterator[Found]], metrics: Sequence[Metric] = THELMA) -> Path:

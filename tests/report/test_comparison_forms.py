@@ -92,21 +92,7 @@ def test_titles_and_test_cases_say_what_the_gates_say(
     found = made_comparison(**changed)
     cases = list(checked(comparison_junit(found)).iter("testcase"))
     assert [case[0].tag if len(case) else None for case in cases] == tags
-    assert comparison_markdown(found).splitlines()[1] == f"### ragtriage: {title}"
-
-
-def test_markdown_begins_with_its_mark_and_what_it_comes_to() -> None:
-    lines = comparison_markdown(made_comparison()).splitlines()
-
-    assert lines[0] == MARK == "<!-- ragtriage compare -->"
-    assert lines[2].startswith(
-        "run 8 against run 7 (2026-11-20) · 200 cases paired · 40 groups · same judge · 123 resp"
-    )
-    assert "| ▼ Grounded | 0.79 | 0.69 | −0.096 | −0.136 to −0.056 | &#60;.001 | 0.055 |" in lines
-    assert "&#33; Grounded is undefined on 24 cases that had it (8 the other way, p .007)" in lines
-    assert "gate failed: groundedness is worse: −0.096, 95 % interval −0.136 to −0.056, wholly below −0.03" in lines
-    assert "<summary>Findings and worst cases</summary>" in lines
-    assert lines[-1] == "</details>"
+    assert comparison_markdown(found).splitlines()[:2] == [MARK, f"### ragtriage: {title}"]
 
 
 def test_the_page_holds_every_part(tmp_path: Path) -> None:

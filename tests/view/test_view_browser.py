@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import http.server
 import re
-import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
     from starlette.requests import Request
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on this machine: the viewer isn't looked at in a browser"
-)
 LIST = "/runs/1/cases?sort=input"
 PAGES = ("/", "/help", "/runs/1?by=tenant", LIST, "/runs/1/cases/0?sort=input", "/runs/1/cases/7", "/waiting",
          "/runs/1/cases?groundedness=..abc")  # fmt: skip
@@ -73,15 +68,6 @@ def served(store: Store) -> Iterator[Served]:
         server.should_exit = True
         thread.join()
     runs.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright isn't installed")
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @contextmanager
