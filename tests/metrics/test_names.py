@@ -21,27 +21,21 @@ def names(*given: str) -> list[str]:
     return [m.name for m in metrics_named(given)]
 
 
-def test_faithfulness_is_groundedness_and_one_row() -> None:
-    assert names("faithfulness") == names("groundedness", "faithfulness") == ["groundedness"]
-    assert "groundedness" not in names("generator", "-faithfulness")
-
-
-def test_another_name_is_no_name_of_its_own() -> None:
+def test_another_tools_name_is_one_of_ours() -> None:
     own = {m.name for m in METRICS}
 
+    assert names("faithfulness") == names("groundedness", "faithfulness") == ["groundedness"]
+    assert "groundedness" not in names("generator", "-faithfulness")
     assert set(OTHER_NAMES.values()) <= own
     assert not own & (set(OTHER_NAMES) | set(GROUPS))
 
 
-def test_groups_are_made_of_metrics_in_the_order_of_all() -> None:
+def test_groups_are_made_of_metrics_in_the_order_of_all_and_can_be_taken_out() -> None:
     assert names("all") == [m.name for m in METRICS]
     assert names() == names("thelma") == [m.name for m in THELMA]
     for group, members in GROUPS.items():
         assert set(names(group)) == {m.name for m in members}
     assert names("ragas", "retrieval") == names("retrieval", "ragas")
-
-
-def test_groups_and_names_can_be_taken_out() -> None:
     assert names("all", "-ragas", "-retrieval", "-samples", "-reference", "-citations", "-generator") == names(
         "thelma", "-faithfulness"
     )
@@ -54,6 +48,9 @@ def test_a_name_that_carries_a_value_is_a_metric_beside_the_plain_one() -> None:
     assert [m.name for m in found] == [*names("retrieval"), "retrieval_recall(k=5)", "query_similarity(n=5)"]
     assert found[-1].range == (-1.0, 1.0)
     assert found[-1].needs["likeness"].components.count == 5  # type: ignore[union-attr]
+    assert names("query_similarity(n=5)", "query_similarity( n=5 )") == ["query_similarity(n=5)"]
+    with pytest.raises(ConfigError, match="no metric is called 'groundedness\\(k=5\\)'"):
+        metrics_named(["groundedness(k=5)"])
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -66,15 +63,6 @@ def test_every_example_of_a_value_is_one(name: str) -> None:
     assert found.name == f"{name}({word}={example})"
     with pytest.raises(ConfigError, match="write it as"):
         metric_named(f"{name}({word}=many)")
-
-
-def test_a_name_with_a_value_may_be_given_twice() -> None:
-    assert names("query_similarity(n=5)", "query_similarity( n=5 )") == ["query_similarity(n=5)"]
-
-
-def test_a_value_for_a_metric_that_takes_none_is_refused() -> None:
-    with pytest.raises(ConfigError, match="no metric is called 'groundedness\\(k=5\\)'"):
-        metrics_named(["groundedness(k=5)"])
 
 
 def test_what_rows_carry_is_offered_with_what_to_type() -> None:
@@ -94,6 +82,8 @@ def test_what_rows_carry_is_offered_with_what_to_type() -> None:
     assert metrics_note({"ids of relevant sources": 1}, ["thelma", "retrieval"], ["retrieval_mrr"]) == (
         "computed too, where a row has what they need: retrieval_mrr (not with --metrics thelma)"
     )
+    line = metrics_note({data.words: 1 for data in OPTIONAL_DATA}, ["thelma"], [])
+    assert metrics_named(line.rpartition(" ")[2].split(","))  # what is offered can be typed
 
 
 def test_what_costs_nothing_is_computed_unasked() -> None:
@@ -102,12 +92,6 @@ def test_what_costs_nothing_is_computed_unasked() -> None:
     assert default_groups(fields, paid=False) == ("reference", "samples", "retrieval")
     assert default_groups(fields, paid=True) == ("retrieval",)
     assert default_groups(["query", "sources", "response"], paid=False) == ()
-
-
-def test_what_is_offered_can_be_typed() -> None:
-    line = metrics_note({data.words: 1 for data in OPTIONAL_DATA}, ["thelma"], [])
-
-    assert metrics_named(line.rpartition(" ")[2].split(","))
 
 
 # -- names of other tools

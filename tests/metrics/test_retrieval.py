@@ -30,36 +30,27 @@ def values(retrieved: Sequence[str], relevant: Sequence[str], *names: str) -> li
     return [outcome.value for outcome in found.values() if isinstance(outcome, Score)]
 
 
-def test_a_ranking_worked_out_by_hand() -> None:
-    # relevant at ranks 2 and 4 of 5; one of three relevant sources isn't retrieved
-    gain, ideal = 1 / log2(3) + 1 / log2(5), 1 + 1 / log2(3) + 1 / log2(4)
-
-    assert values("vawbx", "abc") == pytest.approx([2 / 5, 2 / 3, 1 / 2, gain / ideal])
+GAIN, IDEAL = 1 / log2(3) + 1 / log2(5), 1 + 1 / log2(3) + 1 / log2(4)
 
 
-def test_at_k_only_the_first_sources_count() -> None:
-    names = [f"{name}(k=3)" for name in NAMES]
-    gain, ideal = 1 / log2(3), 1 + 1 / log2(3) + 1 / log2(4)
-
-    assert values("vawbx", "abc", *names) == pytest.approx([1 / 3, 1 / 3, 1 / 2, gain / ideal])
-
-
-def test_fewer_sources_than_k_count_as_if_irrelevant_ones_had_followed() -> None:
-    names = [f"{name}(k=4)" for name in NAMES]
-
-    assert values("ab", "ab", *names) == [0.5, 1.0, 1.0, 1.0]
-
-
-def test_no_relevant_source_among_the_first_is_zero() -> None:
-    assert values("vwa", "a", "retrieval_mrr(k=2)", "retrieval_ndcg(k=2)", "retrieval_recall(k=2)") == [0.0, 0.0, 0.0]
-
-
-def test_a_second_source_with_the_same_id_is_passed_over() -> None:
-    assert values("aavb", "ab") == values("avb", "ab")
+@pytest.mark.parametrize(
+    ("retrieved", "relevant", "value", "expected"),
+    [
+        # relevant at ranks 2 and 4 of 5; one of three relevant sources isn't retrieved
+        ("vawbx", "abc", "", [2 / 5, 2 / 3, 1 / 2, GAIN / IDEAL]),
+        # only the first sources count
+        ("vawbx", "abc", "(k=3)", [1 / 3, 1 / 3, 1 / 2, (1 / log2(3)) / IDEAL]),
+        # as if irrelevant ones had followed
+        ("ab", "ab", "(k=4)", [0.5, 1.0, 1.0, 1.0]),
+        ("vwa", "a", "(k=2)", [0.0, 0.0, 0.0, 0.0]),
+    ],
+)
+def test_rankings_worked_out_by_hand(retrieved: str, relevant: str, value: str, expected: list[float]) -> None:
+    assert values(retrieved, relevant, *(f"{name}{value}" for name in NAMES)) == pytest.approx(expected)
 
 
-def test_an_id_that_is_named_twice_is_one() -> None:
-    assert values("avb", "abab") == values("avb", "ab")
+def test_what_comes_twice_counts_once() -> None:
+    assert values("aavb", "ab") == values("avb", "ab") == values("avb", "abab")
 
 
 def test_parts_say_which_relevant_sources_were_missed() -> None:
@@ -98,7 +89,7 @@ def test_trec_eval_gives_the_same_numbers(retrieved: list[str], relevant: set[st
     assert values(retrieved, sorted(relevant), *(f"{name}(k={k})" for name in NAMES)) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", ["retrieval_recall(k=0)", "retrieval_recall(k=x)", "retrieval_mrr(n=5)"])
-def test_another_value_is_refused_with_an_example(name: str) -> None:
-    with pytest.raises(ConfigError, match=r"write it as retrieval_\w+\(k=5\)"):
-        metrics_named([name])
+def test_another_value_is_refused_with_an_example() -> None:
+    for name in ("retrieval_recall(k=0)", "retrieval_recall(k=x)", "retrieval_mrr(n=5)"):
+        with pytest.raises(ConfigError, match=r"write it as retrieval_\w+\(k=5\)"):
+            metrics_named([name])

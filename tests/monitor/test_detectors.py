@@ -24,6 +24,10 @@ def test_the_worked_example():
         taken(detector, [score])
         found.append(round(detector.value, 4))
     assert found == WORKED["values"]
+    scores, values = [1, 0.75, 0.5, 0, 0.25, 0.9], np.zeros((len(STEPS), 3))
+    for score in scores:  # the function for many series is the detector's own
+        values = moved(values, stakes(0.81)[:, None], 0.81, np.full(3, score))
+    assert values[:, 1].tolist() == taken(Detector(BASELINE, 0.81), scores).values
 
 
 def test_no_stake_takes_all_with_one_case():
@@ -41,14 +45,6 @@ def test_at_the_least_mean_the_value_minus_the_cases_stays_at_zero_on_average():
         values = moved(values, staked, least, random.binomial(1, least, 40_000).astype(float))
     # the standard error of a mean of the values of 20 cases is below .1 for each stake
     assert values.mean(1) == pytest.approx(20, abs=1.0)
-
-
-def test_the_function_for_many_series_is_the_detectors_own():
-    scores = [1, 0.75, 0.5, 0, 0.25, 0.9]
-    values = np.zeros((len(STEPS), 3))
-    for score in scores:
-        values = moved(values, stakes(0.81)[:, None], 0.81, np.full(3, score))
-    assert values[:, 1].tolist() == taken(Detector(BASELINE, 0.81), scores).values
 
 
 def test_a_state_comes_back_bit_for_bit():

@@ -34,16 +34,25 @@ def test_windows_are_slots_of_utc(tmp_path):
     assert ids(traffic) == [["r0", "r5"], ["r6"], ["r30", "r31"]]
 
 
-def test_times_in_other_zones_are_those_of_utc(tmp_path):
+def test_times_in_other_zones_are_those_of_utc_and_cases_without_a_time_stand_where_they_arrived(tmp_path):
     late = row(0, time="2026-11-02T01:30:00+02:00")
     traffic = looked("1d", written(tmp_path / "a.jsonl", [late, row(1, time="2026-11-02T00:00:00")]))
     assert [one.starts for one in traffic.windows] == ["2026-11-01T00:00:00+00:00", "2026-11-02T00:00:00+00:00"]
+    rows = [row(0, time=None), row(1), row(20, time=None), row(12), row(3)]
+    assert ids(looked("1h", written(tmp_path / "b.jsonl", rows))) == [["r0", "r1", "r20", "r3"], ["r12"]]
 
 
 def test_windows_of_so_many_judged_cases(tmp_path):
     traffic = looked("3", written(tmp_path / "a.jsonl", [row(i) for i in range(7)]))
     assert ids(traffic) == [["r0", "r1", "r2"], ["r3", "r4", "r5"], ["r6"]]
     assert (traffic.windows[0].starts, traffic.windows[0].ends) == (row(0)["time"], row(2)["time"])
+    # what is passed over doesn't move the next window
+    assert [next(cases).id for _, cases in traffic.read()] == ["r0", "r3", "r6"]
+
+    path = written(tmp_path / "b.jsonl", [row(i, time=None) for i in range(5)])
+    assert [len(one) for one in ids(looked("2", path))] == [2, 2, 1]
+    with pytest.raises(ConfigError, match="no case has a time: give windows of so many cases"):
+        looked("1d", path)
 
 
 def test_the_order_of_a_file_doesnt_matter(tmp_path):
@@ -54,24 +63,6 @@ def test_the_order_of_a_file_doesnt_matter(tmp_path):
     assert ids(shuffled) == ids(ordered)
     assert [one.identity("w") for one in shuffled.windows] == [one.identity("w") for one in ordered.windows]
     assert ordered.windows[0].identity("w") != ordered.windows[0].identity("v")
-
-
-def test_cases_without_a_time_stand_where_they_arrived(tmp_path):
-    rows = [row(0, time=None), row(1), row(20, time=None), row(12), row(3)]
-    assert ids(looked("1h", written(tmp_path / "a.jsonl", rows))) == [["r0", "r1", "r20", "r3"], ["r12"]]
-
-
-def test_without_any_time_windows_count_cases(tmp_path):
-    path = written(tmp_path / "a.jsonl", [row(i, time=None) for i in range(5)])
-    assert [len(one) for one in ids(looked("2", path))] == [2, 2, 1]
-    with pytest.raises(ConfigError, match="no case has a time: give windows of so many cases"):
-        looked("1d", path)
-
-
-def test_what_is_passed_over_doesnt_move_the_next_window(tmp_path):
-    traffic = looked("2", written(tmp_path / "a.jsonl", [row(i) for i in range(6)]))
-    found = [next(cases).id for _, cases in traffic.read()]
-    assert found == ["r0", "r2", "r4"]
 
 
 def test_the_same_id_in_a_later_file_counts_once(tmp_path):
@@ -109,12 +100,9 @@ def test_detectors_look_at_the_first_drawn_case_of_a_conversation_that_was_recor
     kept = Lots(0.0, keep=[KeepRule.parse("conversation=a")])
     (window,) = looked("1d", tmp_path / "a.jsonl", lots=kept).windows
     assert (list(window.marks), window.arrivals, window.judged) == ([0, 0], 5, 2)
-
-
-def test_versions_stand_in_the_order_in_which_they_came(tmp_path):
-    rows = [row(0, version="1.4"), row(1, version="1.4"), row(2, version="1.5")]
-    (window,) = looked("1d", written(tmp_path / "a.jsonl", rows)).windows
-    assert list(window.versions) == ["1.4", "1.5"]
+    versions = [row(i, version=version) for i, version in enumerate(("1.4", "1.4", "1.5"))]
+    (window,) = looked("1d", written(tmp_path / "b.jsonl", versions)).windows
+    assert list(window.versions) == ["1.4", "1.5"]  # in the order in which they came
 
 
 def test_other_sizes_are_refused():

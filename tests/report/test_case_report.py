@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from shown import THRESHOLDS, Many, case_shown, page_of, summary_of
 
 from ragtriage.core.case import Case, Record, Source
@@ -12,7 +11,7 @@ from ragtriage.diagnosis.headline import rank_of
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.thelma import ANSWERED_BY_ONE
-from ragtriage.report.case_parts import MOST_COLUMNS, Look, coverage_of
+from ragtriage.report.case_parts import MOST_COLUMNS, coverage_of
 from ragtriage.report.case_report import (
     LISTED_SOURCES,
     PartReport,
@@ -41,35 +40,34 @@ def test_every_claim_is_shown_as_what_was_found_out_about_it(rich_record: Record
     assert [c.number for c in view.claims if c.repeated] == [3]
     assert [c.number for c in view.claims if c.notable] == [2, 4, 6, 7]
     assert legend_of(view.claims) == ["unsupported", "check", "unknown", "extraneous", "supported", "remark"]
-
-
-@pytest.mark.parametrize(
-    ("support", "needed", "look"),
-    [
-        ("no", "yes", "unsupported"),
-        ("no", "no", "unsupported"),
-        ("check", "no", "check"),
-        ("unknown", "yes", "unknown"),
-        ("failed", "yes", "unknown"),
-        ("yes", "no", "extraneous"),
-        ("yes", "not asked", "supported"),
-        ("not asked", "no", "extraneous"),
-        ("not asked", "not asked", "plain"),
-    ],
-)
-def test_red_is_only_for_a_sure_no(support: str, needed: str, look: Look) -> None:
-    assert look_of(support, needed) == look  # type: ignore[arg-type]
-
-
-def test_nested_claims_lie_over_each_other_in_the_response(rich_record: Record) -> None:
-    view = case_report(rich_record, (), THRESHOLDS)
-
+    # nested claims lie over each other in the response
     assert "".join(p.text for p in view.response) == rich_record.case.response
     assert [(p.look, p.numbers) for p in view.response[:3]] == [
         ("supported", (1,)),
         ("unsupported", (1, 2)),
         ("supported", (1,)),
     ]
+    first, second = view.sources
+    assert (first.name, first.needed.state, first.facts, first.essential) == ("fees-1", "yes", 2, 1)
+    assert [p.text for p in first.pieces if p.look == "essential"] == ["The fee is 20 euros."]
+    assert (second.name, second.needed.state, second.essential) == ("", "no", 0)
+
+
+LOOKS = {
+    ("no", "yes"): "unsupported",
+    ("no", "no"): "unsupported",
+    ("check", "no"): "check",
+    ("unknown", "yes"): "unknown",
+    ("failed", "yes"): "unknown",
+    ("yes", "no"): "extraneous",
+    ("yes", "not asked"): "supported",
+    ("not asked", "no"): "extraneous",
+    ("not asked", "not asked"): "plain",
+}
+
+
+def test_red_is_only_for_a_sure_no() -> None:
+    assert {said: look_of(*said) for said in LOOKS} == LOOKS  # type: ignore[arg-type]
 
 
 def test_the_matrix_has_every_state(rich_record: Record) -> None:
@@ -95,14 +93,6 @@ def test_of_many_sources_those_that_answer_are_shown_first(rich_record: Record) 
     assert 501 in coverage.sources
     assert len(coverage.sources) == MOST_COLUMNS
     assert coverage.left_out == 1000 - MOST_COLUMNS
-
-
-def test_sources_tell_whether_and_which_part_was_needed(rich_record: Record) -> None:
-    first, second = case_report(rich_record, (), THRESHOLDS).sources
-
-    assert (first.name, first.needed.state, first.facts, first.essential) == ("fees-1", "yes", 2, 1)
-    assert [p.text for p in first.pieces if p.look == "essential"] == ["The fee is 20 euros."]
-    assert (second.name, second.needed.state, second.essential) == ("", "no", 0)
 
 
 def test_ten_thousand_sources_are_counted_and_not_shown() -> None:
