@@ -120,6 +120,14 @@ class Viewer:
         """The same without entities and places to break a line."""
         return unescape(self.text(path, status).replace("<wbr>", ""))
 
+    def shows(self, row: dict[str, Any]) -> str:
+        """The page at the address of an example, when it answers and says what that tells."""
+        page = self.page(row["address"], row["status"])
+        assert [said for said in row["says"] if said not in page] == []
+        assert [said for said in row.get("never", ()) if said in page] == []
+        assert [said for said in row.get("once", ()) if page.count(said) != 1] == []
+        return page
+
     def ids(self, path: str) -> list[str]:
         """The positions that a list shows, in its order."""
         return re.findall(r'<td class="id"><a href="/runs/\w+/cases/(\d+)', self.text(path))
