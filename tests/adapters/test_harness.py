@@ -252,16 +252,8 @@ def test_a_store_that_cannot_be_written_fails_rows_and_asks_no_more(
         harness.close()
 
 
-class Waiting(FakeJudge):
-    """Never answers."""
-
-    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        await asyncio.sleep(3600)
-        yield 0, Verdict("yes")
-
-
 def test_rows_that_are_interrupted_leave_a_run_that_is_no_whole_one() -> None:
-    interrupted = Harness("test", METRICS, {"judge": Waiting({})}, made_by=None)
+    interrupted = Harness("test", METRICS, {"judge": Slow()}, made_by=None)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 

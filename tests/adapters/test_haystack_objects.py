@@ -191,6 +191,7 @@ def test_an_agent_without_documents_in_its_state_is_read_by_what_its_tools_gave(
     claims = TestAgent()
     [case] = asked(claims.watched([]), QUESTIONS[:1])
 
+    assert application_of("app:agent", state_agent()).name == "app:agent (Haystack agent)"
     assert (case.response, seen(case)) == (answer_to(QUESTIONS[0]), claims.found(QUESTIONS[0]))
 
 
@@ -212,6 +213,8 @@ def test_a_response_is_the_answer_builders_or_none_where_only_documents_are_foun
     made.connect("retriever.documents", "answers.documents")
     made.connect("llm.replies", "answers.replies")
     assert asked(made, QUESTIONS[:1])[0].response == answer_to(QUESTIONS[0])
+
+    assert application_of("app:rag", made).name == "app:rag (Haystack pipeline)"
 
     alone = Pipeline()
     alone.add_component("retriever", retriever())
@@ -288,8 +291,3 @@ def test_the_conversation_goes_into_chat_history() -> None:
         [case] = collect(made, [Case("a", "Q", history=(Turn("user", "Hello"), Turn("assistant", "Hi")))])
 
     assert case.response == answer_to("Hello Hi Q")
-
-
-def test_it_is_told_what_it_is() -> None:
-    assert application_of("app:rag", simple()).name == "app:rag (Haystack pipeline)"
-    assert application_of("app:agent", state_agent()).name == "app:agent (Haystack agent)"
