@@ -77,13 +77,10 @@ def test_one_row_twice_is_judged_once_and_both_get_it(harness: Harness, judge: F
     assert len(judge.asked) == len(set(judge.asked))
 
 
-def test_the_same_question_with_another_answer_is_another_row(harness: Harness) -> None:
+def test_another_answer_is_another_row_also_where_a_loop_runs_already(harness: Harness) -> None:
     first, second = {**ROWS[0], "id": "a"}, {**ROWS[1], "id": "a"}
-
     assert [value(harness.judged(row)) for row in (first, second)] == [1.0, 0.0]
 
-
-def test_it_works_where_a_loop_runs_already(harness: Harness) -> None:
     async def notebook() -> list[Any]:
         blocking = harness.judged(ROWS[0])
         return [blocking, *(await asyncio.gather(*(harness.judged_beside(row) for row in ROWS[:2])))]

@@ -75,19 +75,15 @@ def test_of_nested_retrievers_the_outermost_counts() -> None:
     assert case.tags["retrievals"] == 1
 
 
-def test_a_search_that_no_callback_tells_of_is_not_recorded_and_reported() -> None:
+def test_of_a_search_that_no_callback_tells_of_documents_in_the_result_count() -> None:
     hidden = RunnableLambda(STORE.similarity_search)
     with pytest.warns(UserWarning, match="no retriever told what it found for 2 of 2"):
         cases = collect(chain(hidden), QUESTIONS[:2])
-
     assert [case.sources for case in cases] == [None, None]
     assert cases[0].response == answer_to(QUESTIONS[0])
 
-
-def test_documents_in_the_result_stand_for_a_retriever_that_is_silent() -> None:
     silent = RunnableLambda(lambda question: {"answer": "Yes.", "context": STORE.similarity_search(question, k=1)})
     [case] = asked(silent, QUESTIONS[:1])
-
     assert case.response == "Yes."
     assert [source.id for source in case.known_sources] == [found(QUESTIONS[0])[0][1]]
 

@@ -182,26 +182,22 @@ def test_the_question_goes_into_the_one_input_that_is_so_named() -> None:
         refuse_further("app", {"query", "context"}, "query")
 
 
-def test_each_text_of_an_id_counts_once_at_its_first_rank() -> None:
+def test_each_text_of_an_id_counts_once_and_what_was_not_told_is_not_recorded() -> None:
     notes = RetrievalNotes()
     first, second, failed = notes.begin("a"), notes.begin("b"), notes.begin("c")
     second.documents = [document("Two.", "2", 0.2), document(" ", "image", None), document("One.", "1", float("nan"))]
     first.documents = [document("One.", "1", 0.5), document("One.", "other", None)]
     reply = notes.reply("R")
-
     assert [(one.text, one.id) for one in reply.sources or ()] == [("One.", "1"), ("One.", "other"), ("Two.", "2")]
     assert reply.scores == (0.5, None, 0.2)
     assert reply.tags == {"retrievals": 2, "searched": ["a", "b"], "sources_left_out": 1}
     assert failed.documents is None
 
-
-def test_nothing_told_is_not_recorded_and_nothing_found_is_empty() -> None:
     silent, empty, lost = RetrievalNotes(), RetrievalNotes(), RetrievalNotes()
     empty.begin("a").documents = []
     lost.begin("a").documents = []
     with lost.noting():
         raise TypeError("a note that can't be taken")
-
     assert (silent.reply("R").sources, empty.reply("R").sources, lost.reply("R").sources) == (None, (), None)
 
 

@@ -51,9 +51,11 @@ def test_worked_examples_come_out(row: dict[str, Any]) -> None:
     assert ([part.kind for part in first.parts] if isinstance(first, Score) else None) == row.get("kinds")
 
 
-def test_every_kind_of_false_segment_occurs_in_the_worked_examples() -> None:
+def test_every_kind_of_false_segment_occurs_in_the_worked_examples_of_the_group() -> None:
     rows = rows_of(Path(__file__).parents[1] / "worked" / "citations.jsonl")
     assert {kind for row in rows for kind in row.get("kinds", ()) if kind} == set(FALSE)
+
+    assert metrics_named(["citations"]) == CITATIONS == GROUPS["citations"]
 
 
 @pytest.mark.parametrize("response", [None, " ", "Apples are red.", "I don't know [1].", "Apples are red [9]."])
@@ -85,7 +87,7 @@ def rounds(yes: list[str]) -> list[list[str]]:
     return [[named(question) for question in batch] for batch in judge.batches]
 
 
-def test_a_sound_answer_is_asked_about_in_two_rounds() -> None:
+def test_a_sound_answer_takes_two_rounds_and_only_false_segments_are_held_against_all_sources() -> None:
     said = [
         "1: Apples are red.",
         "2: Pears are green.",
@@ -93,31 +95,24 @@ def test_a_sound_answer_is_asked_about_in_two_rounds() -> None:
         "4: Figs are soft.",
         "15: Nuts are hard.",
     ]
-
     found = rounds([*said, "1: Nuts are hard.", "*: In short, fruit has colours."])
-
     assert found == [[*said, "1: Nuts are hard.", "5: Nuts are hard."], ["*: In short, fruit has colours."]]
 
-
-def test_only_false_segments_are_held_against_all_sources() -> None:
     found = rounds(["1: Apples are red.", "2: Pears are green.", "15: Nuts are hard."])
-
     assert found[1:] == [
         ["*: In short, fruit has colours."],
         ["12345: Plums are blue.", "12345: Figs are soft.", "12345: In short, fruit has colours."],
     ]
 
 
-def test_a_metric_of_its_own_asks_for_no_more_than_it_needs() -> None:
+def test_no_more_is_asked_than_a_metric_needs_nor_of_what_cites_what_does_not_exist() -> None:
     judge = judge_of(SOURCES, [])
-
     list(evaluate_sync([case_of(RESPONSE, SOURCES)], judge, metrics=metrics_named(["citation_recall"])))
-
     assert len(judge.asked) == 5
 
-
-def test_the_group_is_the_three_metrics() -> None:
-    assert metrics_named(["citations"]) == CITATIONS == GROUPS["citations"]
+    judge = judge_of(SOURCES, [])
+    record_of("Apples are red [9]. Pears are green [1].", SOURCES, judge)
+    assert [q.subject for q in judge.asked if len(q.evidence) == 5] == ["Pears are green."]
 
 
 def test_a_failure_in_round_one_makes_the_score_failed_and_one_elsewhere_only_its_reason_unknown() -> None:
@@ -162,14 +157,6 @@ def test_a_citation_counts_if_it_supports_alone_or_is_needed(row: dict[str, Any]
     outcome = citation_precision.compute(*(Verdicts(segment, (tuple(some),)) for some in (together, alone, others)))
 
     assert (outcome.value if isinstance(outcome, Score) else None) == row["score"]
-
-
-def test_what_cites_what_does_not_exist_is_not_held_against_all_sources() -> None:
-    judge = judge_of(SOURCES, [])
-
-    record_of("Apples are red [9]. Pears are green [1].", SOURCES, judge)
-
-    assert [q.subject for q in judge.asked if len(q.evidence) == 5] == ["Pears are green."]
 
 
 @pytest.mark.parametrize("row", examples("citation_metrics", "quoted words"))

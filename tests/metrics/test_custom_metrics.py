@@ -73,17 +73,13 @@ def refused(*given: str) -> str:
     return str(caught.value)
 
 
-def test_a_file_is_named_with_the_metric_in_it(write: Writing) -> None:
+def test_a_file_is_named_with_the_metric_in_it_and_mixed_with_names_groups_and_exclusions(write: Writing) -> None:
     write(GOOD)
     (found,) = metrics_named(["mine.py:one"])
-
     assert (found.name, found.title, found.fault, found.about) == ("one", "One", "not one", "The first.")
     assert found.origin == "mine.py:one"
 
-
-def test_several_are_mixed_with_names_groups_and_exclusions(write: Writing) -> None:
     write(GOOD)
-
     assert names("mine.py:one", "groundedness", "mine.py:second") == ["groundedness", "one", "second"]
     assert names("thelma", "-groundedness", "mine.py:one")[-2:] == ["self_distinctness", "one"]
     assert names("groundedness", "mine.py:one", "mine.py:one") == ["groundedness", "one"]
@@ -91,24 +87,17 @@ def test_several_are_mixed_with_names_groups_and_exclusions(write: Writing) -> N
     assert names("groundedness", "mine.py:one", "-mine.py:one") == ["groundedness"]
 
 
-def test_what_is_taken_out_is_not_run(write: Writing) -> None:
+def test_what_lies_beside_is_found_and_hides_nothing_and_what_is_taken_out_is_not_run(write: Writing) -> None:
     write("raise SystemExit('it was run')")
-
     assert names("groundedness", "-mine.py:one") == ["groundedness"]
 
-
-def test_a_module_of_the_present_folder_is_found(write: Writing) -> None:
     write(GOOD, "own_package_a/metrics.py")
-
     assert names("own_package_a.metrics:one") == ["one"]
     assert str(Path.cwd()) not in sys.path
 
-
-def test_a_file_may_import_what_lies_beside_it_and_hides_nothing(write: Writing) -> None:
     write("WORD = 'beside'", "folder/helper_beside.py")
     write("raise ImportError('this hides the installed one')", "folder/json.py")
     write("import json\nfrom helper_beside import WORD\n" + GOOD.replace('"One"', "WORD"), "folder/mine.py")
-
     assert metrics_named(["folder/mine.py:one"])[0].title == "beside"
 
 
@@ -129,24 +118,18 @@ def test_what_is_wrong_is_said_with_its_place(write: Writing, row: dict[str, str
     assert row["says"] in refused(row["named"])
 
 
-def test_a_module_that_raises_is_told_with_its_line(write: Writing) -> None:
+def test_a_module_that_raises_and_two_metrics_of_one_name_are_told(write: Writing) -> None:
     write("import json\n\nraise ValueError('odd')", "own_module_b.py")
-
     assert "own_module_b:one can't be loaded: own_module_b.py, line 3: ValueError: odd" in refused("own_module_b:one")
 
-
-def test_two_metrics_of_one_name_are_refused(write: Writing) -> None:
     write(GOOD)
     write(GOOD.replace("not one", "other"), "other.py")
-
     assert "mine.py:one and other.py:one: two metrics have one name" in refused("mine.py:one", "other.py:one")
 
 
-def test_names_are_known_without_loading() -> None:
+def test_names_and_places_are_known_without_loading() -> None:
     assert names_in(["thelma", "-fact_precision", "nowhere.py:a", "package.module:b"]) == {"a", "b"}
 
-
-def test_a_file_in_the_settings_is_meant_beside_them() -> None:
     for given, meant in {
         "mine.py:one": "/settings/mine.py:one",
         "-mine.py:one": "-/settings/mine.py:one",
@@ -194,7 +177,9 @@ def test_two_packages_with_one_name_are_refused(package: Callable[..., None]) ->
     assert "two installed packages offer a metric 'one'" in refused("one")
 
 
-def test_an_installed_metric_that_is_none_is_refused() -> None:
+def test_an_installed_metric_that_is_none_or_is_called_otherwise_is_refused(
+    write: Writing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for value, told in (
         ("json:dumps", r"the installed metric 'one' \(json:dumps\) is <function dumps"),
         ("no_such_package_d:one", "can't be loaded: ModuleNotFoundError: No module named 'no_such_package_d'"),
@@ -202,11 +187,8 @@ def test_an_installed_metric_that_is_none_is_refused() -> None:
         with pytest.raises(ConfigError, match=told):
             installed_metric(EntryPoint("one", value, "ragtriage.metrics"), ())
 
-
-def test_an_entry_point_has_the_name_of_its_metric(write: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
     write(GOOD, "own_module_e.py")
     monkeypatch.syspath_prepend(str(Path.cwd()))
-
     with pytest.raises(
         ConfigError, match="is called 'second': its package must give the entry point the metric's name"
     ):
@@ -245,15 +227,11 @@ def test_steps_with_conditions_come_back_too(step: Match) -> None:
     assert needs_in(json.loads(json.dumps(definition_of(one)))) == {"step": step}
 
 
-def test_a_metric_that_was_read_back_does_not_compute() -> None:
+def test_a_metric_that_is_not_loaded_shows_its_name_and_does_not_compute() -> None:
     back = metric_from(definition_of(groundedness))
-
     assert isinstance(back.compute(support=None), Undefined)
 
-
-def test_a_metric_of_which_only_the_name_is_known_shows_its_name() -> None:
     found = metric_by_name_alone("forgotten")
-
     assert (found.name, found.title, found.better, found.range) == ("forgotten", "forgotten", "higher", (0.0, 1.0))
     assert found({}) == Undefined("forgotten isn't loaded here: evaluate with --metrics to compute it")
 

@@ -53,14 +53,11 @@ def values(outcomes: tuple[Outcome, Outcome]) -> list[float]:
     return [outcome.value for outcome in outcomes if isinstance(outcome, Score)]
 
 
-def test_four_claims_have_the_mean_of_their_chances() -> None:
+def test_a_share_is_the_mean_of_the_chances_of_what_is_known() -> None:
     # (.9 + .8 + .6 + .3) / 4 = 2.6 / 4 = .65
     assert values(shares([decided(p) for p in (0.9, 0.8, 0.6, 0.3)])) == pytest.approx([0.65, 0.35])
 
-
-def test_unknown_verdicts_leave_numerator_and_denominator() -> None:
     (found, _) = shares([decided(0.9), Verdict("unknown", 0.4), decided(0.4), Verdict("yes")])
-
     assert isinstance(found, Score)
     assert (found.judged, found.unknown) == (3, 1)
     assert found.value == pytest.approx(2.3 / 3)  # .9 + .4 + 1
@@ -106,22 +103,23 @@ def test_without_a_verdict_a_share_is_undefined(cells: list[Cell], failed: bool)
     assert [isinstance(o, Undefined) and o.failed == failed for o in shares(cells)] == [True, True]
 
 
-def test_the_chance_that_all_hold_is_the_product() -> None:
+def test_the_chance_that_all_hold_is_the_product_else_the_deciding_cell_stays_as_it_was() -> None:
     both = conjunction(decided(0.9), decided(0.8))
     mixed = conjunction(Verdict("yes"), decided(0.6), decided(0.7))
-
     assert chance_of(both) == pytest.approx(0.72)
     assert (both.value, mixed.value) == ("yes", "no")  # type: ignore[union-attr]  # verdicts
     assert chance_of(mixed) == pytest.approx(0.42)
 
-
-def test_without_a_chance_the_deciding_cell_stays_as_it_was() -> None:
     yes, no = Verdict("yes", 0.9, 0.9, "because"), Verdict("no", 0.1, 0.9, sure=False)
-
     assert conjunction(yes, no) is no
     assert conjunction(yes, yes) is yes
     assert conjunction(decided(0.9), Failure("too long")) == Failure("too long")
     assert conjunction(decided(0.9), Verdict("unknown", 0.5)) == Verdict("unknown", 0.5)
+
+    whole = conjunction(decided(0.6), replace(decided(0.6), explanation="it says so"))
+    assert isinstance(whole, Verdict)
+    assert (whole.value, whole.explanation) == ("no", UNLIKELY_TOGETHER)
+    assert whole.chance == pytest.approx(0.36)
 
 
 @pytest.mark.parametrize("chance", [0.0, 0.25, 0.75, 1.0])
@@ -161,14 +159,6 @@ def test_the_likeliest_of_several_decides_whatever_the_judge_measured() -> None:
     assert highest([measured, likely]) is likely
     assert highest([decided(0.9), Verdict("yes")]) == Verdict("yes")
     assert highest([Verdict("no"), decided(0.3)]) == decided(0.3)
-
-
-def test_a_conjunction_that_is_a_no_by_several_doubts_says_so() -> None:
-    whole = conjunction(decided(0.6), replace(decided(0.6), explanation="it says so"))
-
-    assert isinstance(whole, Verdict)
-    assert (whole.value, whole.explanation) == ("no", UNLIKELY_TOGETHER)
-    assert whole.chance == pytest.approx(0.36)
 
 
 # -- components with their verdicts: which are good, and in which way the others are bad

@@ -32,29 +32,20 @@ def relevance(*picked: Component) -> Outcome:
     return ragas_context_relevance.compute(SENTENCES, picked)
 
 
-def test_the_share_of_sentences_that_were_picked() -> None:
+def test_the_share_of_sentences_that_were_picked_each_in_its_own_source() -> None:
     outcome = relevance(SENTENCES[1])
-
     assert isinstance(outcome, Score)
     assert outcome.value == 0.25
     assert [part.good for part in outcome.parts] == [False, True, False, False]
 
-
-def test_a_text_that_covers_two_sentences_picks_both_and_only_in_its_own_source() -> None:
     both = Component("Sentence 0. Sentence 1.", (0, 23), 0)
-
     assert relevance(both) == relevance(*SENTENCES[:2])
     assert relevance(both, SENTENCES[0]) == relevance(both)
 
-
-def test_what_stands_nowhere_in_the_source_counts_for_nothing() -> None:
     outcome = relevance(Component("Made up.", None, 0))
-
     assert isinstance(outcome, Score)
     assert outcome.value == 0.0
 
-
-def test_sources_without_a_sentence_leave_it_undefined() -> None:
     assert ragas_context_relevance.compute((), ()) == Undefined("the sources have no sentence")
 
 

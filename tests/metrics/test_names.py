@@ -111,26 +111,28 @@ def test_a_name_of_another_tool_is_answered_with_what_differs(row: dict[str, str
     assert row["table"] == "answered" or text.count("In ") == 1  # with a tool's name in front it is asked alone
 
 
-def test_each_tool_that_has_the_name_is_told() -> None:
+def test_each_tool_that_has_the_name_is_told_and_one_that_nobody_has_is_answered_as_ever() -> None:
     text = said("context_precision")
-
     assert "In RAGAs " in text
     assert "In RAGChecker " in text
     assert text.endswith(".")
 
-
-def test_a_name_that_nobody_has_is_answered_as_ever() -> None:
     assert said("groundednes").startswith("no metric is called 'groundednes': did you mean groundedness")
     assert said("xyz").startswith("no metric is called 'xyz': there are: source_precision, fact_precision")
 
 
-def test_only_metrics_that_there_are_are_pointed_to() -> None:
+def test_other_names_point_to_metrics_that_there_are_and_stand_once_a_tool() -> None:
     row = next(other for other in other_metrics() if "claim_recall" in other.names)
-
     assert row.nearest == ("context_recall", "source_query_coverage")
     assert "nearest here: source_query_coverage." in named_elsewhere("claim_recall", {"source_query_coverage"})
     assert "nearest" not in named_elsewhere("claim_recall", {"groundedness"})
     assert {name for other in other_metrics() for name in other.nearest} <= {m.name for m in METRICS}
+
+    found = [(other.tool, normalized_name(name)) for other in other_metrics() for name in other.names]
+    assert sorted(found) == sorted(set(found))
+    assert (
+        len({*map(normalized_name, ("ContextRecallMetric", "context_recall", "context-recall", "Context Recall"))}) == 1
+    )
 
 
 @pytest.mark.parametrize("other", other_metrics(), ids=lambda other: f"{other.tool} {other.names[0]}")
@@ -139,12 +141,3 @@ def test_every_row_is_told_by_all_of_its_names(other) -> None:
 
     assert all(other.tool in answer and other.differs in answer for answer in answers)
     assert not set(map(normalized_name, other.names)) & set(map(normalized_name, GROUPS))
-
-
-def test_a_name_stands_once_for_a_tool() -> None:
-    found = [(other.tool, normalized_name(name)) for other in other_metrics() for name in other.names]
-
-    assert sorted(found) == sorted(set(found))
-    assert (
-        len({*map(normalized_name, ("ContextRecallMetric", "context_recall", "context-recall", "Context Recall"))}) == 1
-    )

@@ -73,13 +73,10 @@ def test_a_failure_that_may_decide_makes_the_score_failed(correct: str, told: st
     assert "time-out after 30 s" in relevant.reason
 
 
-def test_a_failure_that_decides_nothing_does_no_harm() -> None:
+def test_a_failure_that_decides_nothing_does_no_harm_and_a_part_says_which_source_misled() -> None:
     assert values("n", ["nf"], ["yn"])[0] == 0.0
 
-
-def test_a_part_says_which_source_misled() -> None:
     relevant, _ = scores("ny", ["ny", "--"], ["ny"])
-
     assert isinstance(relevant, Score)
     assert [part.good for part in relevant.parts] == [False, True]
     assert isinstance(cell := relevant.parts[0].cell, Verdict)

@@ -47,7 +47,7 @@ def test_at_the_least_mean_the_value_minus_the_cases_stays_at_zero_on_average():
     assert values.mean(1) == pytest.approx(20, abs=1.0)
 
 
-def test_a_state_comes_back_bit_for_bit():
+def test_a_state_comes_back_bit_for_bit_and_starts_at_0_when_it_is_acknowledged():
     random = np.random.default_rng(1)
     scores = [float(one) for one in random.beta(4, 1, 300)]
     whole = taken(Detector(BASELINE, 0.81), scores)
@@ -56,6 +56,11 @@ def test_a_state_comes_back_bit_for_bit():
         detector = Detector.from_json(json.loads(json.dumps(detector.as_json())))
         detector.take(score, "c", None, "", 1)
     assert (detector.values, detector.evidence, detector.window) == (whole.values, whole.evidence, whole.window)
+
+    used = taken(Detector(BASELINE, 0.81), [0.0] * 10)
+    anew = Detector.from_json({**used.as_json(), **AT_START})
+    assert (anew.value, anew.since, anew.below, anew.worst, anew.blamed) == (0.0, None, 0, [], {})
+    assert (anew.baseline, anew.least, anew.cases) == (used.baseline, used.least, 10)
 
 
 def test_since_when_is_where_the_fall_began_though_the_value_was_above_1_before():
@@ -81,10 +86,3 @@ def test_an_interval_is_students_but_wilsons_for_shares_and_where_nothing_differ
     share = interval([1.0, 0.0, 1.0, 1.0], share=True)
     assert (share.low, share.high) == (pytest.approx(0.3006, abs=0.0001), pytest.approx(0.9544, abs=0.0001))
     assert interval([]).value is None
-
-
-def test_an_acknowledged_detector_starts_at_0_with_the_same_baseline():
-    used = taken(Detector(BASELINE, 0.81), [0.0] * 10)
-    anew = Detector.from_json({**used.as_json(), **AT_START})
-    assert (anew.value, anew.since, anew.below, anew.worst, anew.blamed) == (0.0, None, 0, [], {})
-    assert (anew.baseline, anew.least, anew.cases) == (used.baseline, used.least, 10)

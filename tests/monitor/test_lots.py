@@ -46,14 +46,12 @@ def test_conversations_stay_whole():
     assert {frozenset(found) for found in drawn.values()} == {frozenset({True}), frozenset({False})}
 
 
-def test_all_or_none_are_drawn_at_the_ends():
+def test_all_or_none_are_drawn_at_the_ends_and_upstream_weights_multiply():
     assert all(Lots(1.0).choose(case(i)) == case(i) for i in range(100))
     assert not any(Lots(0.0).choose(case(i)) for i in range(100))
     with pytest.raises(ConfigError, match=r"--sample 1\.5: give a share from 0 to 1"):
         Lots(1.5)
 
-
-def test_upstream_weights_multiply():
     chosen = next(one for i in range(100) if (one := Lots(0.5).choose(case(i, weight=4.0))))
     assert chosen.weight == 8.0
 
@@ -90,15 +88,13 @@ def test_rules_hold_and_others_are_refused():
             KeepRule.parse(rule)
 
 
-def test_parts_of_the_traffic():
+def test_parts_and_moments_of_the_traffic():
     assert stratum_of({"tenant": "a"}, None, None) == ""
     assert stratum_of({"tenant": "a"}, None, "tenant") == "a"
     assert stratum_of({}, None, "tenant") == "(none)"
     assert stratum_of({}, "2026-11-01T23:30:00-02:00", "hour") == "01"
     assert stratum_of({"hour": "late"}, "2026-11-01T23:30:00", "hour") == "late"
 
-
-def test_times_without_a_zone_are_utc():
     assert moment_of("2026-11-01T10:00:00") == moment_of("2026-11-01T12:00:00+02:00")
     assert moment_of("soon") is None
     assert moment_of(None) is None
@@ -183,8 +179,8 @@ def test_neither_what_was_drawn_nor_what_comes_later_changes_a_share():
     assert drawn(cases, lots())[: len(half)] == half
 
 
-def test_conversations_stay_whole_though_shares_change():
-    """Each goes on for twenty minutes; the traffic of its tenant grows tenfold."""
+def test_conversations_and_traces_stay_whole_though_shares_change():
+    # Each goes on for twenty minutes; the traffic of its tenant grows tenfold.
     cases = [
         (
             Case(f"{minute} {i}", "What?", tags={"tenant": "a", "conversation": f"talk {minute // 20} {i % 80}"}),
@@ -201,8 +197,6 @@ def test_conversations_stay_whole_though_shares_change():
     assert {len(found) for found in weights.values()} == {1}
     assert len({weight for found in weights.values() for weight in found} - {0.0, 1.0}) == 2
 
-
-def test_cases_of_one_trace_are_drawn_together():
     made = [Case(f"t/{i}", "What?", trace_id="t", tags={"tenant": "a"}) for i in range(2)]
     others = [(Case(f"o{i}", "What?", tags={"tenant": "a"}), 1.0) for i in range(50)]
     shares = Shares(lots())

@@ -55,7 +55,7 @@ def test_windows_of_so_many_judged_cases(tmp_path):
         looked("1d", path)
 
 
-def test_the_order_of_a_file_doesnt_matter(tmp_path):
+def test_neither_the_order_of_a_file_nor_a_row_that_comes_again_matters(tmp_path):
     rows = [row(i) for i in range(40)]
     ordered = looked("1h", written(tmp_path / "a.jsonl", rows))
     random.Random(1).shuffle(rows)
@@ -64,8 +64,6 @@ def test_the_order_of_a_file_doesnt_matter(tmp_path):
     assert [one.identity("w") for one in shuffled.windows] == [one.identity("w") for one in ordered.windows]
     assert ordered.windows[0].identity("w") != ordered.windows[0].identity("v")
 
-
-def test_the_same_id_in_a_later_file_counts_once(tmp_path):
     one = written(tmp_path / "a.jsonl", [row(i) for i in range(4)])
     other = written(tmp_path / "b.jsonl", [row(i) for i in range(2, 6)])
     traffic = looked("1d", one, other)

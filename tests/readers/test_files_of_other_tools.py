@@ -56,24 +56,29 @@ def test_a_frame_of_spans_is_read_as_traces() -> None:
     assert (second.query, len(second.known_sources)) == ("Can I pay on board by card?", 1)
 
 
-def test_every_file_is_known_with_the_version_of_its_tool() -> None:
+def test_every_file_has_its_version_and_one_shape_by_what_only_that_has() -> None:
     versions = json.loads((FOLDER / "versions.json").read_text("utf-8"))
     assert set(versions) == {path.name for path in FOLDER.iterdir()} - {"cases.json", "versions.json"}
 
-
-def test_shapes_are_told_apart_by_what_only_they_have() -> None:
     for path in FOLDER.iterdir():
         if path.name in {"cases.json", "versions.json"} | set(REFUSED) | TRACES or path.suffix == ".parquet":
             continue
         assert sum(line.startswith("the rows are ") for line in open_cases(path).describe()) == 1, path.name
 
+    assert {field for shape in SHAPES for field in shape.places} <= set(ALIASES)
 
-def test_texts_that_stand_twice_and_workings_of_the_tool_become_no_tags() -> None:
+
+def test_of_promptfoo_no_working_becomes_a_tag_and_what_the_user_names_comes_first() -> None:
     file = open_cases(FOLDER / "promptfoo.json")
     [case, *_] = (row for row in file.rows() if isinstance(row, Case))
     assert not {"response", "testCase", "prompt", "gradingResult", "tokenUsage"} & set(case.tags)
     assert case.tags["success"] is True
     assert any(note.startswith("5 columns repeat texts") and "testCase" in note for note in file.notes)
+
+    file = open_cases(FOLDER / "promptfoo.json", mapping={"query": "prompt.raw", "reference": ""})
+    [case, *_] = (row for row in file.rows() if isinstance(row, Case))
+    assert case.query.endswith(CASES[0]["query"])
+    assert case.reference is None
 
 
 def test_conversations_of_a_deepeval_run_are_rejected_and_counted(read: Any) -> None:
@@ -92,13 +97,6 @@ def test_the_answer_of_a_langchain_result_may_be_a_message(read: Any) -> None:
     file, cases, _ = read(json.dumps(rows), "c.json")
     assert file.mapping["response"] == "answer.kwargs.content"
     assert [case.response for case in cases] == [case["response"] for case in CASES]
-
-
-def test_what_the_user_names_comes_before_a_shape() -> None:
-    file = open_cases(FOLDER / "promptfoo.json", mapping={"query": "prompt.raw", "reference": ""})
-    [case, *_] = (row for row in file.rows() if isinstance(row, Case))
-    assert case.query.endswith(CASES[0]["query"])
-    assert case.reference is None
 
 
 def test_variables_of_promptfoo_with_other_names_are_told(make: Any) -> None:
@@ -134,7 +132,3 @@ def test_a_numbered_column_that_comes_up_late_is_not_lost_in_silence(read: Any) 
     assert "--map sources=context_1,context_2" in rejected.reason
     _, cases, _ = read(rows, mapping={"sources": "context_1"})  # one that the user names is no series
     assert len(cases) == 121
-
-
-def test_every_shape_names_fields_that_there_are() -> None:
-    assert {field for shape in SHAPES for field in shape.places} <= set(ALIASES)

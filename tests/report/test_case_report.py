@@ -95,21 +95,15 @@ def test_of_many_sources_those_that_answer_are_shown_first(rich_record: Record) 
     assert coverage.left_out == 1000 - MOST_COLUMNS
 
 
-def test_ten_thousand_sources_are_counted_and_not_shown() -> None:
+def test_ten_thousand_sources_are_counted_and_a_bare_case_shows_why_there_is_nothing() -> None:
     record = Record(Case("a", "Why?", tuple(Source("text " * 500) for _ in range(10_000)), "Because."))
-
     view = case_report(record, (), THRESHOLDS)
-
     assert len(view.sources) == LISTED_SOURCES
     assert view.sources_left_out == 10_000 - LISTED_SOURCES
     assert sum(len(p.text) for s in view.sources for p in s.pieces) <= 25_000
 
-
-def test_a_bare_case_shows_why_there_is_nothing() -> None:
     record = Record(Case("a", "Why?"), outcomes={"groundedness": Undefined("no response was given")})
-
     view = case_report(record, (), THRESHOLDS)
-
     assert view.response_note == "no response was given"
     assert (view.claims, view.sources, view.coverage) == ((), (), None)
     assert [(s.title, s.value, s.reason) for s in view.scores] == [("Grounded", None, "no response was given")]

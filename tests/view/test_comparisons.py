@@ -53,14 +53,6 @@ def test_a_page_shows_what_the_example_says(looked: Viewer, row: dict[str, Any])
     looked.shows(row)
 
 
-def test_a_folder_has_nothing_to_compare_with(store: Store) -> None:
-    viewer = viewer_of(FolderRun(store.run(1)))
-    page = viewer.page("/compare/folder/folder", 400)
-    viewer.runs.close()
-
-    assert "two runs of a store can be compared, and only run 1 is looked at" in page
-
-
 class Unread(OpenedRuns):
     """Runs that nobody has read yet."""
 
@@ -69,17 +61,20 @@ class Unread(OpenedRuns):
         raise NotReadYetError(0, 0)
 
 
-def test_a_page_that_is_not_ready_renews_itself(store: Store) -> None:
-    viewer = viewer_of(StoreRuns(store), opened=Unread)
+def test_a_folder_has_nothing_to_compare_with_and_a_page_that_is_not_ready_renews_itself(store: Store) -> None:
+    viewer = viewer_of(FolderRun(store.run(1)))
+    page = viewer.page("/compare/folder/folder", 400)
+    viewer.runs.close()
+    assert "two runs of a store can be compared, and only run 1 is looked at" in page
 
+    viewer = viewer_of(StoreRuns(store), opened=Unread)
     for path in ("/compare/1/2", "/compare/1/2/cases", "/compare/1/2/cases/3"):
         assert '<meta http-equiv="refresh" content="2">' in viewer.get(path).text
     viewer.runs.close()
 
 
-def test_broken_pairs_come_first_then_fixed_ones(looked: Viewer) -> None:
+def test_broken_pairs_come_first_then_fixed_ones_and_a_component_is_that_of_the_new_side(looked: Viewer) -> None:
     ids = looked.pairs("/compare/1/2/cases")
-
     assert (set(ids[:2]), ids[2]) == ({"q7", "q8"}, "q50")
     assert ids[3] == "q3", "its scores changed, its faults didn't"
     assert len(ids) == len(looked.pairs("/compare/2/3/cases?across_judges=1")) == 50
@@ -87,6 +82,10 @@ def test_broken_pairs_come_first_then_fixed_ones(looked: Viewer) -> None:
     assert looked.pairs("/compare/1/2/cases?sort=-groundedness")[0] == "q50"
     other = looked.page("/compare/1/2/cases/11")
     assert re.search(r'>Another one</th><td class="num">–<[^/]*</span></td><td class="num">2</td>', other)
+
+    (choices,) = re.findall(r'<select name="component">(.*?)</select>', looked.page("/compare/1/2/cases"))
+    found = re.findall(r'<option value="([^"]+)">\1 \((\d+)\)', choices)
+    assert found == [("none", "56"), ("prompt or generator", "3")]
 
 
 def test_the_list_has_a_second_page(looked: Viewer) -> None:
@@ -105,21 +104,11 @@ def test_filters_choose_pairs(looked: Viewer, row: dict[str, Any]) -> None:
     assert sorted(looked.pairs(f"/compare/1/2/cases?{row['filters']}")) == row["pairs"]
 
 
-def test_a_pair_is_found_by_its_id(looked: Viewer) -> None:
+def test_a_pair_is_found_by_its_id_and_knows_its_neighbours_in_the_list(looked: Viewer) -> None:
     found = looked.ready("/compare/1/2/cases?id=q50")
     assert (found.status_code, found.headers["location"]) == (303, "/compare/1/2/cases/49")
 
-
-def test_a_component_is_that_of_the_new_side(looked: Viewer) -> None:
-    (choices,) = re.findall(r'<select name="component">(.*?)</select>', looked.page("/compare/1/2/cases"))
-
-    found = re.findall(r'<option value="([^"]+)">\1 \((\d+)\)', choices)
-    assert found == [("none", "56"), ("prompt or generator", "3")]
-
-
-def test_a_pair_knows_its_neighbours_in_the_list(looked: Viewer) -> None:
     page = looked.page("/compare/1/2/cases/49?sort=-groundedness&groundedness=..0.5")
-
     assert "1 of 59" in page
     assert 'id="before"' not in page
     (after,) = re.findall(r'id="after" rel="next" href="([^"]+)"', page)

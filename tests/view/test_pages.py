@@ -96,30 +96,35 @@ def test_an_address_is_answered_or_says_what_is_wrong_with_it(viewer: Viewer, ro
     viewer.shows(row)
 
 
-def test_a_case_is_found_by_its_id_whatever_that_holds(viewer: Viewer) -> None:
+def test_a_case_is_found_by_its_id_and_two_ticked_runs_lead_nowhere_but_to_their_comparison(viewer: Viewer) -> None:
     for position, record in enumerate(some_records()[:5]):
         answer = viewer.get(f"/runs/1/cases?{urlencode({'id': record.case.id})}")
         assert answer.status_code == 303
         assert answer.headers["location"] == f"/runs/1/cases/{position}"
 
+    assert viewer.get("/compare?run=2&run=1").headers["location"] == "/compare/1/2"
+    evil = viewer.get(f"/compare?{urlencode([('run', '//evil.example'), ('run', '/evil.example')])}")
+    assert evil.status_code != 303 or evil.headers["location"].startswith("/compare/")
 
-def test_a_list_is_read_by_other_thresholds(viewer: Viewer) -> None:
+
+def test_lists_and_exports_are_read_by_the_thresholds_of_the_address(viewer: Viewer) -> None:
     usual, strict = (viewer.text(f"/runs/1/cases?sort=input{more}") for more in ("", "&threshold=groundedness:1"))
     low = 'class="num bad"'
-
     assert strict.count(low) > usual.count(low)
 
+    strict = "kind=no-fault&threshold=groundedness:1,response_precision:1,source_precision:1"
+    few, all_ = (len(viewer.get(f"/runs/1/export.jsonl?{one}").text.splitlines()) for one in (strict, "kind=no-fault"))
+    assert f"{few} of {CASES}" in viewer.text(f"/runs/1/cases?{strict}")
+    assert all_ > few
 
-def test_a_list_by_probability_shows_the_likeliest_first(viewer: Viewer) -> None:
+
+def test_a_list_is_ordered_by_probability_and_searched_for_words(viewer: Viewer) -> None:
     page = viewer.text("/runs/1/cases?sort=unsupported_claims")
-
     shown = [int(one) for one in re.findall(r"<strong>(\d+) %</strong>", page)]
     assert len(shown) == 50
     assert shown == sorted(shown, reverse=True)
     assert shown[0] > shown[-1]
 
-
-def test_words_are_looked_for_in_ids_queries_and_responses(viewer: Viewer) -> None:
     assert viewer.ids("/runs/1/cases?q=case-042") == ["42"]
     assert viewer.ids("/runs/1/cases?q=42%20question&sort=input") == ["42"]
     assert viewer.ids(f"/runs/1/cases?q={quote('フェリー')}") == ["3"]
@@ -161,14 +166,6 @@ def test_an_export_can_leave_out_texts_and_leaves_nothing_open(viewer: Viewer) -
     assert len(list(Path("/dev/fd").iterdir())) == before
 
 
-def test_an_export_is_read_by_the_thresholds_of_the_list(viewer: Viewer) -> None:
-    strict = "kind=no-fault&threshold=groundedness:1,response_precision:1,source_precision:1"
-    few, all_ = (len(viewer.get(f"/runs/1/export.jsonl?{one}").text.splitlines()) for one in (strict, "kind=no-fault"))
-
-    assert f"{few} of {CASES}" in viewer.text(f"/runs/1/cases?{strict}")
-    assert all_ > few
-
-
 def test_one_case_is_saved_as_a_page_that_loads_nothing(viewer: Viewer) -> None:
     answer = viewer.get("/runs/1/cases/6.html")
 
@@ -176,12 +173,6 @@ def test_one_case_is_saved_as_a_page_that_loads_nothing(viewer: Viewer) -> None:
     assert "Question 6:" in answer.text
     assert re.findall(r'(?:src|href)="(?!#)([^"]+)"', answer.text) in ([], ["data:,"])
     assert EVIL not in viewer.get("/runs/1/cases/0.html").text
-
-
-def test_two_ticked_runs_lead_to_their_comparison_and_nowhere_else(viewer: Viewer) -> None:
-    assert viewer.get("/compare?run=2&run=1").headers["location"] == "/compare/1/2"
-    evil = viewer.get(f"/compare?{urlencode([('run', '//evil.example'), ('run', '/evil.example')])}")
-    assert evil.status_code != 303 or evil.headers["location"].startswith("/compare/")
 
 
 def test_script_and_style_are_small_and_of_their_types_and_the_state_is_told(viewer: Viewer) -> None:

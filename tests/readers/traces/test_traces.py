@@ -77,19 +77,15 @@ def test_a_trace_is_a_case_with_all_that_it_says(path: Path) -> None:
     }  # fmt: skip
 
 
-def test_the_order_of_spans_and_lines_means_nothing(path: Path) -> None:
+def test_traces_come_by_their_start_then_their_id_in_whatever_order_spans_stand(path: Path) -> None:
     spans = chain()
     first = read(file_of(path, *spans))
     path.write_text(line(*reversed(spans)) + "\n", encoding="utf-8")
-
     assert read(path) == first
 
-
-def test_traces_come_by_their_start_then_their_id(path: Path) -> None:
     later = [span(9, kind="CHAIN", trace="b" * 32, input="Later?", output="x")]
     later.append(span("a", 9, kind="RETRIEVER", trace="b" * 32, documents=["x"]))
     file_of(path, *later, *chain())
-
     assert [case.query for case in read(path)] == [QUERY, "Later?"]
 
 
@@ -118,20 +114,20 @@ def test_of_how_many_traces_spans_have_two_conventions_is_told(path: Path) -> No
     ]
 
 
-def test_parents_in_a_circle_end(path: Path) -> None:
+def test_traces_that_cannot_be_used_cost_themselves(path: Path) -> None:
     spans = [span(1, 2, input=QUERY, output=ANSWER), span(2, 1, kind="RETRIEVER", documents=TEXTS)]
     file_of(path, *spans, *[{**one, "traceId": "d" * 32} for one in chain()])
-
     assert [case.trace_id for case in read(path)] == ["d" * 32]
     assert len(rejected(path)) == 1
 
-
-def test_a_text_beyond_the_limit_costs_its_case_alone(path: Path) -> None:
     long = [{**one, "traceId": "e" * 32} for one in chain(output="x" * 1_000_001)]
     file_of(path, *long, *chain())
-
     assert [case.trace_id for case in read(path)] == [TRACE]
     assert "1,000,001 characters" in rejected(path)[0]
+
+    health = [span(at + 16, kind="", name="GET /health", trace=f"{at + 1:032x}") for at in range(100)]
+    late = [{**one, "startTimeUnixNano": str(START + 10**12)} for one in chain()]
+    assert [case.query for case in read(file_of(path, *health, *late))] == [QUERY]
 
 
 def test_texts_of_one_length_were_probably_cut(path: Path) -> None:
@@ -142,13 +138,6 @@ def test_texts_of_one_length_were_probably_cut(path: Path) -> None:
     file = open_cases(file_of(path, *spans))
 
     assert any("5 texts have 128 characters and none has more: probably cut by" in one for one in file.describe())
-
-
-def test_a_hundred_traces_that_cannot_be_used_cost_themselves(path: Path) -> None:
-    health = [span(at + 16, kind="", name="GET /health", trace=f"{at + 1:032x}") for at in range(100)]
-    late = [{**one, "startTimeUnixNano": str(START + 10**12)} for one in chain()]
-
-    assert [case.query for case in read(file_of(path, *health, *late))] == [QUERY]
 
 
 @pytest.mark.parametrize(
