@@ -50,7 +50,6 @@ class ToolUser(BaseChatModel):
     """Calls the tool `search` with the question, then answers."""
 
     def bind_tools(self, tools: Any, **_: Any) -> Any:
-        """It knows them."""
         return self
 
     def _generate(self, messages: Any, *_: Any, **__: Any) -> ChatResult:
@@ -73,7 +72,6 @@ class Noting(BaseCallbackHandler):
         self._notes = notes
 
     def on_retriever_end(self, documents: Any, **_: Any) -> None:
-        """Note them."""
         self._notes.append(documents)
 
 

@@ -96,7 +96,6 @@ class Slow(FakeJudge):
         self.given_up = threading.Event()
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `ragtriage.judges.protocol.Judge`."""
         if any(question.subject == BAD for question in questions):
             try:
                 await asyncio.sleep(60)

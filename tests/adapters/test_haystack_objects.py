@@ -39,7 +39,6 @@ class Answering:
 
     @component.output_types(replies=list[str])
     def run(self, prompt: str) -> dict[str, Any]:
-        """The one reply."""
         if self.streaming_callback:
             self.streaming_callback(prompt)
         return {"replies": [answer_to(prompt.splitlines()[-1])]}
@@ -51,7 +50,6 @@ class Again:
 
     @component.output_types(query=str)
     def run(self, query: str) -> dict[str, Any]:
-        """Of the question."""
         return {"query": again(query)}
 
 
@@ -61,7 +59,6 @@ class Check:
 
     @component.output_types(retry=str, prompt=str)
     def run(self, documents: list[Document], question: str, query: str) -> dict[str, Any]:
-        """Once."""
         return {"prompt": question} if query == again(question) else {"retry": again(question)}
 
 
@@ -71,7 +68,6 @@ class Best:
 
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document], query: str) -> dict[str, Any]:
-        """The first."""
         return {"documents": documents[:1]}
 
 
@@ -84,7 +80,6 @@ class Chatting:
 
     @component.output_types(replies=list[ChatMessage])
     def run(self, messages: list[ChatMessage], tools: Any = None, **_: Any) -> dict[str, Any]:
-        """One step."""
         question = next(one.text for one in messages if one.role == "user")
         looked = sum(bool(one.tool_call_results) for one in messages)
         if looked == self.searches:
@@ -252,7 +247,6 @@ class Images:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str) -> dict[str, Any]:
-        """Both."""
         return {"documents": [Document(id="image", content=None), Document(id="t", content="A text.")]}
 
 

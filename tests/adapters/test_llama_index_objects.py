@@ -126,7 +126,6 @@ class Flow(Workflow):
 
     @step
     async def respond(self, ev: StartEvent) -> StopEvent:
-        """All in one step."""
         for search in range(self.searches):
             await RETRIEVER.aretrieve(again(ev.user_msg) if search else ev.user_msg)
         return StopEvent(result=answer_to(ev.user_msg))
@@ -155,7 +154,6 @@ class Named(Workflow):
 
     @step
     async def respond(self, ev: Begin) -> StopEvent:
-        """With its nodes."""
         return StopEvent(result=Response(answer_to(ev.question), source_nodes=RETRIEVER.retrieve(ev.question)))
 
 
@@ -183,7 +181,6 @@ class Around(CustomQueryEngine):
     retriever: Any
 
     def custom_query(self, query_str: str) -> Any:
-        """The number of nodes."""
         return f"{len(self.retriever.retrieve(query_str))} nodes"
 
 

@@ -4,8 +4,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from html import unescape
 from itertools import count
 from pathlib import Path
@@ -20,7 +20,7 @@ from ragtriage.core.case import Record
 from ragtriage.core.errors import NotPermittedError
 from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.runs.case_row import CaseRow, Columns
-from ragtriage.runs.run import Run, RunInfo
+from ragtriage.runs.run import Run
 from ragtriage.runs.tally import MAX_SLICES, keep_counts, kept_counts, tally_of
 from ragtriage.store import Store, open_store
 from ragtriage.store.migrations import NUMBERS, READER, roles_sql
@@ -60,23 +60,15 @@ class HiddenTexts:
         raise self._no()
 
 
-class HiddenRuns:
+@dataclass(frozen=True)
+class HiddenRuns(StoreRuns):
     """The runs of a store to such a user."""
 
-    def __init__(self, store: Store) -> None:
-        self.store, self.refused = store, list[str]()
-
-    def runs(self) -> Sequence[RunInfo]:
-        """See `RunSource`."""
-        return self.store.runs()
+    refused: list[str] = field(default_factory=list)
 
     def run(self, key: str) -> Run:
         """See `RunSource`."""
         return Run(HiddenTexts(self.store.run(key).place, self.refused))
-
-    def key(self, info: RunInfo) -> str:
-        """See `RunSource`."""
-        return str(info.number)
 
 
 def secret_records() -> list[Record]:
