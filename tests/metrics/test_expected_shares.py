@@ -53,14 +53,18 @@ def values(outcomes: tuple[Outcome, Outcome]) -> list[float]:
     return [outcome.value for outcome in outcomes if isinstance(outcome, Score)]
 
 
-def test_a_share_is_the_mean_of_the_chances_of_what_is_known() -> None:
+def test_a_share_is_the_mean_of_the_chances_of_what_is_known_and_the_likeliest_of_several_decides() -> None:
     # (.9 + .8 + .6 + .3) / 4 = 2.6 / 4 = .65
     assert values(shares([decided(p) for p in (0.9, 0.8, 0.6, 0.3)])) == pytest.approx([0.65, 0.35])
-
     (found, _) = shares([decided(0.9), Verdict("unknown", 0.4), decided(0.4), Verdict("yes")])
     assert isinstance(found, Score)
     assert (found.judged, found.unknown) == (3, 1)
     assert found.value == pytest.approx(2.3 / 3)  # .9 + .4 + 1
+
+    likely, measured = replace(decided(0.9), score=0.6), replace(decided(0.6), score=0.95)
+    assert highest([measured, likely]) is likely
+    assert highest([decided(0.9), Verdict("yes")]) == Verdict("yes")
+    assert highest([Verdict("no"), decided(0.3)]) == decided(0.3)
 
 
 @given(st.lists(PLAIN, min_size=1, max_size=12), GOOD)
@@ -151,14 +155,6 @@ def test_samples_are_consistent_if_all_agree(cells: Sequence[Cell], expected: fl
     assert outcome.value == pytest.approx(expected)
     good = {"yes": True, "no": False, "unknown": None}
     assert [part.good for part in outcome.parts] == [good[c.value] for c in cells if isinstance(c, Verdict)]
-
-
-def test_the_likeliest_of_several_decides_whatever_the_judge_measured() -> None:
-    likely, measured = replace(decided(0.9), score=0.6), replace(decided(0.6), score=0.95)
-
-    assert highest([measured, likely]) is likely
-    assert highest([decided(0.9), Verdict("yes")]) == Verdict("yes")
-    assert highest([Verdict("no"), decided(0.3)]) == decided(0.3)
 
 
 # -- components with their verdicts: which are good, and in which way the others are bad

@@ -123,7 +123,7 @@ def test_no_permission(make: Any) -> None:
         open_cases(path)
 
 
-def test_a_quote_that_is_not_closed_and_a_long_cell(read: Any) -> None:
+def test_a_quote_that_is_not_closed_a_long_cell_and_a_document_that_is_too_large(read: Any, make: Any) -> None:
     content = 'query,sources,response\nq,[],r\nq2,[],"open\n' + "x,[],y\n" * 100
     before = csv.field_size_limit()
     _, cases, rejected = read(content, "c.csv", limits=RowLimits(max_row=300))
@@ -134,8 +134,6 @@ def test_a_quote_that_is_not_closed_and_a_long_cell(read: Any) -> None:
     _, [case], _ = read(f'query,sources\nq,"{"x" * 300_000}"\n', "c.csv")
     assert len(case.sources[0].text) == 300_000
 
-
-def test_a_document_that_is_too_large_names_what_is_read_as_a_stream(make: Any) -> None:
     with pytest.raises(InputError, match=r"a JSON document of more than 20 bytes: write an object a line, as  jq -c"):
         open_cases(make(json.dumps(ROWS), "c.json"), limits=RowLimits(max_document=20))
 

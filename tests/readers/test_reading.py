@@ -92,10 +92,16 @@ def test_spellings_of_a_name_are_one() -> None:
     assert {field_named(name) for name in ("context", "source", "gold", "retrieval", "")} == {None}
 
 
-def test_a_field_that_comes_up_late(read: Any) -> None:
+def test_a_field_that_comes_up_late_is_read_and_notes_count_the_head_first(read: Any, make: Any) -> None:
     rows: list[Any] = [{"query": f"q{n}", "sources": ["s"]} for n in range(150)]
     _, cases, _ = read([*rows, {"query": "q", "sources": ["s"], "answer": "late", "lang": "en"}])
     assert (cases[-1].response, cases[-1].tags) == ("late", {"lang": "en"})
+
+    file = open_cases(make([{"query": f"q{n}", "sources": "one text", "response": "r"} for n in range(300)]))
+    assert any(note.startswith("in the first 100 rows, 100 rows: the sources are one text") for note in file.notes)
+    assert "one text, 1 a row in the first 100 rows" in "\n".join(file.describe())
+    list(file.rows())
+    assert any(note.startswith("300 rows: the sources are one text") for note in file.notes)
 
 
 def test_what_is_described_of_a_file(read: Any, make: Any) -> None:
@@ -116,14 +122,6 @@ def test_what_is_described_of_a_file(read: Any, make: Any) -> None:
     large = open_cases(make([{"query": f"q{n}", "sources": ["x" * 900_000] * 10} for n in range(6)]))
     assert "10 a row in the first 4 rows" in "\n".join(large.describe())
     assert len(list(large.rows())) == 6
-
-
-def test_notes_count_the_head_first(make: Any) -> None:
-    file = open_cases(make([{"query": f"q{n}", "sources": "one text", "response": "r"} for n in range(300)]))
-    assert any(note.startswith("in the first 100 rows, 100 rows: the sources are one text") for note in file.notes)
-    assert "one text, 1 a row in the first 100 rows" in "\n".join(file.describe())
-    list(file.rows())
-    assert any(note.startswith("300 rows: the sources are one text") for note in file.notes)
 
 
 @pytest.mark.parametrize("row", examples("values", "wrong types"))

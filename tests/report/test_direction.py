@@ -56,15 +56,20 @@ def test_the_terminal_says_on_which_side_of_its_threshold_a_score_lies() -> None
     assert not {"▲", "▼"} & set(good)
 
 
-def test_the_list_of_cases_and_what_further_scores_found_show_the_direction(tmp_path: Path) -> None:
+def test_the_list_of_cases_what_further_scores_found_and_repetitions_show_the_direction(tmp_path: Path) -> None:
     part = Part(Component("It is blue."), Verdict("yes"), good=False)
     outcomes = {"hallucination": Score(1.0, 1), "irrelevant_noise_sensitivity": Score(1.0, 1, 0, (part,))}
     record = Record(Case("c", "What?"), {}, outcomes)
     page = page_of(tmp_path, [(record, ())], summary_of([record], BOTH))
-
     assert re.search(r"^case +finding +made up ↓ +misled i ↓", cases_shown([listed_case(record, ())], 120))
     assert "What further scores found\n  Misled by irrelevant sources ↓: " in case_shown(record, 120)
     assert "<strong>Misled by irrelevant sources ↓</strong>" in page
+
+    repeats = Repeats(BOTH, THRESHOLDS)
+    for trial, value in enumerate((0.1, 0.3)):
+        repeats.add(trial, record_of(value))
+    assert "Made up ↓" in printed(repeats_document(repeats.summary()), 120)
+    assert [m.flips for m in repeats.summary().metrics] == [1.0, 1.0]
 
 
 def test_a_bar_is_as_long_as_its_place_in_the_range(tmp_path: Path) -> None:
@@ -77,15 +82,6 @@ def test_a_bar_is_as_long_as_its_place_in_the_range(tmp_path: Path) -> None:
     assert " █████░░░░░ " in case_shown(record, 120, thresholds=header.thresholds)
     assert '<rect class="fill" width="50.0"' in page
     assert '<line x1="75.0" x2="75.0"' in page
-
-
-def test_repetitions_show_the_direction() -> None:
-    repeats = Repeats(BOTH, THRESHOLDS)
-    for trial, value in enumerate((0.1, 0.3)):
-        repeats.add(trial, record_of(value))
-
-    assert "Made up ↓" in printed(repeats_document(repeats.summary()), 120)
-    assert [m.flips for m in repeats.summary().metrics] == [1.0, 1.0]
 
 
 def test_the_page_colours_what_is_high_where_lower_is_better(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_terminal_and_markdown_show_every_text_and_always_the_same(rich_record: 
             assert squeezed(text) in written
 
 
-def test_blocks_are_laid_out_by_width_and_value() -> None:
+def test_blocks_are_laid_out_by_width_and_value_and_markdown_escapes_what_would_end_a_cell() -> None:
     rows = [("a", "1"), (StyledText("longer", "failure"), "1,000"), ("none",)]
     assert printed([table((*text_columns("name"), *number_columns("count")), rows)], 100).splitlines() == [
         "name    count",
@@ -66,8 +66,6 @@ def test_blocks_are_laid_out_by_width_and_value() -> None:
     plain = printed([title_line("Run 1", "", "a → b"), line("Made up ↓")], 100, "ascii")
     assert plain == "Run 1 - a -> b\nMade up (lower is better)\n"
 
-
-def test_markdown_escapes_what_would_end_a_cell() -> None:
     assert markdown([table(text_columns("a"), [("x|y",)])], "Title") == "# Title\n\n| a |\n| --- |\n| x\\|y |\n"
 
 

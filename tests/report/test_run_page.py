@@ -163,19 +163,14 @@ def test_the_worst_stand_in_full_as_far_as_the_file_is_small_and_all_as_rows(
     assert len(rows_of(text)) == 50
 
 
-def test_long_texts_are_cut_and_say_so(tmp_path: Path) -> None:
+def test_long_texts_are_cut_and_an_empty_or_unfinished_run_is_told(tmp_path: Path) -> None:
     case = Case("long", "q" * 1_000_000, (Source("s" * 10_000_000),) * 50, "r" * 10_000_000, reference="x" * 1_000_000)
-
     text = page(tmp_path, [(Record(case), ())])
-
     assert len(text) < 300_000
     assert "characters left out" in text
     assert "30 more sources not listed" in text
 
-
-def test_an_empty_and_an_unfinished_run(tmp_path: Path) -> None:
     text = page_of(tmp_path, [], header=replace(HEADER, state="open", of=500))
-
     outline(text)
     assert "No case was evaluated" in text
     assert "0 of 500 cases so far (open)" in text

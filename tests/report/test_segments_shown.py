@@ -96,14 +96,19 @@ def test_the_terminal_shows_segments_in_words(record: Record) -> None:
     assert "07 Dates are brown." in plain
 
 
-def test_what_was_not_read_is_told_also_where_no_segment_was_found() -> None:
+def test_what_was_not_read_is_told_and_a_long_response_is_listed_in_part(record: Record) -> None:
     case = Case("c1", "What about fruit?", SOURCES, "Apples are red (1). Pears are green (2).")
     (found,) = evaluate_sync([case], FakeJudge(answer), metrics=CITATIONS)
     shown = case_shown(found, 100)
-
     assert "not read as citation marks: (1), (2)" in shown
     assert "say so with --citation-mark" in " ".join(shown.split())
     assert case_report(found, (), THRESHOLDS).unread == "(1), (2)"
+
+    many = Case("c", "What?", SOURCES, "\n\n".join(f"Apples are red, for the {i}th time [1]." for i in range(200)))
+    (found,) = evaluate_sync([many], FakeJudge(answer), metrics=CITATIONS)
+    view = case_report(found, (), THRESHOLDS)
+    assert len(view.segments) + view.segments_left_out == 200
+    assert view.segments_left_out > 0
 
 
 def test_the_share_of_responses_that_cite_stands_beside_the_mean(record: Record) -> None:
@@ -130,16 +135,6 @@ def test_the_report_shows_segments_and_leads_to_their_sources(record: Record, tm
     assert "“8”, which names no source" in html
     assert "&lt;b&gt;wood&lt;/b&gt;" in html
     assert "<b>wood" not in html
-
-
-def test_a_long_response_is_listed_in_part(record: Record) -> None:
-    many = Case("c", "What?", SOURCES, "\n\n".join(f"Apples are red, for the {i}th time [1]." for i in range(200)))
-    (found,) = evaluate_sync([many], FakeJudge(answer), metrics=CITATIONS)
-
-    view = case_report(found, (), THRESHOLDS)
-
-    assert len(view.segments) + view.segments_left_out == 200
-    assert view.segments_left_out > 0
 
 
 def test_an_export_holds_the_segments(record: Record) -> None:

@@ -98,16 +98,9 @@ def viewer(store: Store, tmp_path: Path) -> Labeller:
 ANA = "/runs/1/label?metric=groundedness&n=5&by=Ana"
 
 
-def test_the_form_offers_what_a_person_can_label_and_nothing_is_written_by_looking(viewer: Labeller) -> None:
-    form = viewer.text("/runs/1/label")
-
-    assert f"Grounded: {QUESTION}" in form
-    assert 'value="source_precision">' in form
-    viewer.text(ANA)
-    assert viewer.labels == []
-
-
-def test_a_page_shows_the_item_and_nothing_that_the_judge_said(viewer: Labeller, store: Store) -> None:
+def test_a_page_shows_the_item_and_nothing_that_the_judge_said_and_looking_writes_nothing(
+    viewer: Labeller, store: Store
+) -> None:
     run = store.run(1)
     items = items_of_run(run, ["groundedness"])
     for at, one in enumerate(drawn_of(items, ["groundedness"], 5, 0).sample):
@@ -124,6 +117,12 @@ def test_a_page_shows_the_item_and_nothing_that_the_judge_said(viewer: Labeller,
         assert "\x00" not in page
         assert "\u202e" not in page
         assert "style=" not in page
+
+    form = viewer.text("/runs/1/label")
+    assert f"Grounded: {QUESTION}" in form
+    assert 'value="source_precision">' in form
+    viewer.text(ANA)
+    assert viewer.labels == []
 
 
 def test_two_verdicts_of_one_text_make_the_same_page(tmp_path: Path) -> None:

@@ -28,40 +28,32 @@ def conversation(*inputs: str, documents: Mapping[int, list[str]] | None = None)
 BY_SESSION = TraceOptions(history="session")
 
 
-def test_at_most_20_turns_of_a_conversation_are_kept_and_a_lost_beginning_is_told(path: Path) -> None:
+def test_at_most_20_turns_are_kept_and_a_lost_beginning_is_told(path: Path) -> None:
     cases = read(file_of(path, *conversation(*(f"Question {at}?" for at in range(12)))), traces=BY_SESSION)
-
     assert [len(case.history) for case in cases] == [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 20]
     assert [turn.text for turn in cases[11].history][:2] == ["Question 1?", "Answer 1."]
     assert [case.tags.get("history") for case in cases] == [None] * 11 + ["cut"]
     assert case_row(cases[11])["metadata.history"] == "cut"
     assert len(case_row(cases[11])["history"]) == 20
 
+    said = [{"role": "user", "content": f"Question {at}?"} for at in range(21)]
+    tools = [{"role": "tool", "content": "x"}] * 30
+    case = alone(file_of(path, *chain(input=json.dumps([*said, *tools, {"role": "user", "content": QUERY}]))))
+    assert [turn.text for turn in case.history] == [f"Question {at}?" for at in range(1, 21)]
+    assert case.tags["history"] == "cut"
 
-def test_a_conversation_that_began_before_the_file_is_cut(path: Path) -> None:
+
+def test_a_conversation_that_began_before_the_file_is_cut_and_unusable_traces_are_part_of_it(path: Path) -> None:
     earlier = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi!"}]
     asked = json.dumps([*earlier, {"role": "user", "content": QUERY}])
     file_of(path, *conversation(asked, "And long?"))
-
     assert [case.tags.get("history") for case in read(path, traces=BY_SESSION)] == ["cut", "cut"]
     assert [case.tags.get("history") for case in read(path)] == [None, None]
     file_of(path, *conversation("__REDACTED__", "And long?"))
     assert [case.tags.get("history") for case in read(path, traces=BY_SESSION)] == ["cut"]
 
-
-def test_of_messages_before_a_question_the_last_20_are_the_history(path: Path) -> None:
-    said = [{"role": "user", "content": f"Question {at}?"} for at in range(21)]
-    tools = [{"role": "tool", "content": "x"}] * 30
-    case = alone(file_of(path, *chain(input=json.dumps([*said, *tools, {"role": "user", "content": QUERY}]))))
-
-    assert [turn.text for turn in case.history] == [f"Question {at}?" for at in range(1, 21)]
-    assert case.tags["history"] == "cut"
-
-
-def test_what_was_said_in_a_trace_that_cannot_be_used_stays_in_the_history(path: Path) -> None:
     file_of(path, *conversation(QUERY, "And long?", "And wide?", documents={1: []}))
     cases = read(path, traces=BY_SESSION)
-
     assert [case.query for case in cases] == [QUERY, "And wide?"]
     assert [turn.text for turn in cases[1].history] == [QUERY, "Answer 0.", "And long?", "Answer 1."]
     assert "history" not in cases[1].tags
