@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from watched import BEGIN, row, written
+from watched import BEGIN, row
 
+from cli_rows import written
 from ragtriage.core.case import LEAST_WEIGHT, Case
 from ragtriage.core.errors import ConfigError
 from ragtriage.monitor.lots import MOST_PARTS, AtLeast, KeepRule, Lots, Shares, is_drawn, lot_of, moment_of, stratum_of

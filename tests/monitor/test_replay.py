@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from watched import CONFIG, answer, fake, row, steady, watched, written
+from watched import CONFIG, answer, fake, row, steady, watched
 
+from cli_rows import written
 from forked import Child
 from places import Place
 from ragtriage.cli.watch_output import detector_lines
@@ -31,12 +32,6 @@ from ragtriage.store.forgetting import cases_with_texts
 STEADY = [row(i, steady(i)) for i in range(104)]
 FALLEN = [*STEADY, *(row(i, "ynnn") for i in range(104, 144))]
 OF_50 = WatchOptions(size=WindowSize(cases=50), apart=1000)
-
-
-@pytest.fixture
-def store(tmp_path: Path):
-    with open_store(tmp_path / "store") as opened:
-        yield opened
 
 
 def judged_as_baseline(store: Store, path: Path, judge: Any = None) -> str:

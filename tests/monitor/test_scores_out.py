@@ -15,13 +15,7 @@ from ragtriage.monitor.outputs.scores import (
     SourceVerdict,
 )
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.store import Store, open_store
-
-
-@pytest.fixture
-def store(tmp_path):
-    with open_store(tmp_path / "store") as opened:
-        yield opened
+from ragtriage.store import Store
 
 
 def scores_of(store: Store, number: int, **more: bool) -> RunScores:

@@ -5,7 +5,7 @@ import re
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,12 +36,6 @@ FAULTS = [Said("down", 500), Said("", reset=True), Said("slow down", 429, {"Retr
 
 async def no_pause(_: float) -> None:
     """Waits for nothing."""
-
-
-@pytest.fixture
-def store(tmp_path) -> Iterator[Store]:
-    with open_store(tmp_path / "store") as opened:
-        yield opened
 
 
 def run_for(tool: str, store: Store, cases: Sequence[Case] = ()) -> int:

@@ -4,8 +4,9 @@ import random
 from pathlib import Path
 
 import pytest
-from watched import row, written
+from watched import row
 
+from cli_rows import written
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.monitor.lots import KeepRule, Lots
 from ragtriage.monitor.windows import COUNTS, DRAWN, Traffic, WindowSize
