@@ -1,8 +1,10 @@
 """What holds for all tests."""
 
 import gc
+import shutil
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -26,3 +28,16 @@ def _state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 # What a shell starts in the background ignores Ctrl-C, and so would every command that the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A headless chromium; no longer than a module, since an event loop runs in this thread as long as it does."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no chromium on this machine: pages aren't looked at in a browser")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright isn't installed")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()

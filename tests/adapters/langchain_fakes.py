@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from adapters_contract import DOCUMENTS, Seen, answer_to
+from adapters_contract import DOCUMENTS, AdapterContract, Seen, answer_to
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
@@ -50,7 +50,6 @@ class ToolUser(BaseChatModel):
     """Calls the tool `search` with the question, then answers."""
 
     def bind_tools(self, tools: Any, **_: Any) -> Any:
-        """It knows them."""
         return self
 
     def _generate(self, messages: Any, *_: Any, **__: Any) -> ChatResult:
@@ -73,8 +72,20 @@ class Noting(BaseCallbackHandler):
         self._notes = notes
 
     def on_retriever_end(self, documents: Any, **_: Any) -> None:
-        """Note them."""
         self._notes.append(documents)
+
+
+class LangChainContract(AdapterContract):
+    """What its kinds have in common."""
+
+    def found(self, question: str) -> Seen:
+        return found(question)
+
+    def watched(self, notes: list[Any]) -> Any:
+        return self.made().with_config(callbacks=[Noting(notes)])
+
+    def handlers(self, app: Any) -> int:
+        return len(app.config["callbacks"])
 
 
 def pieces(*, breaks: bool) -> Iterator[str]:

@@ -44,16 +44,13 @@ class Answering(CustomLLM):
 
     @property
     def metadata(self) -> LLMMetadata:
-        """The usual."""
         return LLMMetadata()
 
     def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
-        """The whole answer."""
         asked = re.findall(r"^(?:Question|user): (.*)$", prompt, re.MULTILINE)
         return CompletionResponse(text=answer_to(asked[-1]))
 
     def stream_complete(self, prompt: str, *_: Any, **__: Any) -> Any:
-        """In one piece."""
         yield CompletionResponse(text=(whole := self.complete(prompt).text), delta=whole)
 
 
@@ -63,7 +60,6 @@ class Streaming(Answering):
     breaks: bool
 
     def stream_complete(self, prompt: str, *_: Any, **__: Any) -> Any:
-        """Three pieces, or one and an error."""
         for piece in ("One ", "two ", "three"):
             yield CompletionResponse(text=piece, delta=piece)
             if self.breaks:
@@ -76,7 +72,6 @@ class Reasoning(Answering):
     searches: int = 1
 
     def chat(self, messages: Any, **_: Any) -> ChatResponse:
-        """One step."""
         asked = next(one.content for one in messages if one.role == "user")
         looked = sum(str(one.content).startswith("Observation:") for one in messages)
         if looked < self.searches:
@@ -87,7 +82,6 @@ class Reasoning(Answering):
         return ChatResponse(message=ChatMessage(role="assistant", content=said), delta=said)
 
     def stream_chat(self, messages: Any, **_: Any) -> Any:
-        """In one piece."""
         yield self.chat(messages)
 
 
@@ -104,7 +98,6 @@ class NotingEvents(BaseEventHandler):
     notes: Any
 
     def handle(self, event: Any, **_: Any) -> None:
-        """Note retrievals."""
         if event.class_name() == "RetrievalEndEvent":
             self.notes.append(event)
 

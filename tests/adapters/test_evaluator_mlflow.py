@@ -19,12 +19,11 @@ METRICS = ["groundedness", "source_precision"]
 
 
 @pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(tmp_path)
+def tracked(own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     before = mlflow.get_tracking_uri()
-    mlflow.set_tracking_uri((tmp_path / "mlruns").as_uri())
+    mlflow.set_tracking_uri((own_folder / "mlruns").as_uri())
     mlflow.set_experiment("shop")
     yield
     mlflow.set_tracking_uri(before)
@@ -107,39 +106,24 @@ def harnesses_end() -> None:
     threading.Event().wait(1.5)
 
 
-def test_known_answers_have_their_sources_in_the_row() -> None:
-    data = [{"inputs": {"question": QUERY, "contexts": list(SOURCES)}, "outputs": text} for text in (GOOD, BAD)]
-
-    result = mlflow.genai.evaluate(
-        data=data, scorers=ragtriage.mlflow.scorers(["groundedness"], judge=scripted(), store=None)
-    )
-
-    assert result.metrics["groundedness/mean"] == 0.5
+KNOWN = {"inputs": {"question": QUERY, "contexts": list(SOURCES)}, "outputs": GOOD}
 
 
-def test_fields_name_where_sources_stand() -> None:
-    (scorer,) = ragtriage.mlflow.scorers(
-        ["groundedness"], judge=scripted(), store=None, fields={"sources": "outputs.found[*].body"}
-    )
+def test_known_answers_have_their_sources_in_the_row_or_where_fields_name_them() -> None:
+    data = [KNOWN, {**KNOWN, "outputs": BAD}]
+    named = {"sources": "outputs.found[*].body"}
+    scorers = ragtriage.mlflow.scorers(["groundedness"], judge=scripted(), store=None)
+    (scorer,) = ragtriage.mlflow.scorers(["groundedness"], judge=scripted(), store=None, fields=named)
 
+    assert mlflow.genai.evaluate(data=data, scorers=scorers).metrics["groundedness/mean"] == 0.5
     told = scorer(inputs={"question": QUERY}, outputs={"answer": GOOD, "found": [{"body": SOURCES[0]}]})
-
     assert next(one for one in told if one.name == "groundedness").feedback.value == 1.0
+    with pytest.raises(mlflow.exceptions.MlflowException):
+        scorer.register()  # which MLflow refuses
 
 
 def test_a_call_that_takes_too_long_is_given_up_and_the_rest_goes_on() -> None:
     (scorer,) = ragtriage.mlflow.scorers(["groundedness"], judge=FakeJudge(lambda _: None, delay=30), store=None)  # type: ignore[arg-type, return-value]
     scorer.timeout = 0.2
 
-    result = mlflow.genai.evaluate(
-        data=[{"inputs": {"question": QUERY, "contexts": list(SOURCES)}, "outputs": GOOD}], scorers=[scorer]
-    )
-
-    assert "groundedness/mean" not in result.metrics
-
-
-def test_registering_the_scorer_is_refused_by_mlflow() -> None:
-    (scorer,) = ragtriage.mlflow.scorers(["groundedness"], judge=scripted(), store=None)
-
-    with pytest.raises(mlflow.exceptions.MlflowException):
-        scorer.register()
+    assert "groundedness/mean" not in mlflow.genai.evaluate(data=[KNOWN], scorers=[scorer]).metrics

@@ -14,15 +14,15 @@ FOLDER = EXAMPLES / "frameworks"
 NEEDS = {"mlflow": ("mlflow", "pandas"), "langsmith": ("langsmith",), "pandas": ("pandas",), "inspect": ("inspect_ai",)}
 
 
-@pytest.fixture(
-    params=[
-        ("langchain_core", "langchain_app.py", "chain", "LangChain runnable"),
-        ("langgraph", "langgraph_app.py", "graph", "LangGraph graph"),
-        ("llama_index", "llama_index_app.py", "engine", "LlamaIndex query engine"),
-        ("haystack", "haystack_app.py", "rag", "Haystack pipeline"),
-    ],
-    ids=lambda one: one[0],
-)
+OBJECTS = [
+    ("langchain_core", "langchain_app.py", "chain", "LangChain runnable"),
+    ("langgraph", "langgraph_app.py", "graph", "LangGraph graph"),
+    ("llama_index", "llama_index_app.py", "engine", "LlamaIndex query engine"),
+    ("haystack", "haystack_app.py", "rag", "Haystack pipeline"),
+]
+
+
+@pytest.fixture(params=OBJECTS, ids=lambda one: one[0])
 def example(request: Any) -> tuple[str, str, str]:
     """File, object and kind of one whose framework is installed."""
     package, file, name, kind = request.param
@@ -74,14 +74,6 @@ def test_what_needs_more_than_the_question_is_refused_before_anything_is_asked(t
     assert not (tmp_path / "cases.jsonl").exists()
 
 
-def test_it_is_short(example: tuple[str, str, str]) -> None:
-    assert len((EXAMPLES / example[0]).read_text(encoding="utf-8").splitlines()) < 60
-
-
-def test_every_example_is_run() -> None:
-    assert {path.stem for path in FOLDER.glob("with_*.py")} == {f"with_{name}" for name in NEEDS}
-
-
 @pytest.mark.parametrize("name", NEEDS)
 def test_an_example_runs_as_it_is_and_finds_the_wrong_promise(name: str, tmp_path: Path) -> None:
     for package in NEEDS[name]:
@@ -97,5 +89,7 @@ def test_an_example_runs_as_it_is_and_finds_the_wrong_promise(name: str, tmp_pat
     assert (tmp_path / ".ragtriage" / "runs.sqlite").is_file()
 
 
-def test_examples_are_short() -> None:
-    assert {path.name: n for path in FOLDER.glob("*.py") if (n := len(path.read_text().splitlines())) >= 60} == {}
+def test_every_example_is_run_and_short() -> None:
+    assert {path.stem for path in FOLDER.glob("with_*.py")} == {f"with_{name}" for name in NEEDS}
+    files = [*FOLDER.glob("*.py"), *(EXAMPLES / file for _, file, _, _ in OBJECTS)]
+    assert {path.name: n for path in files if (n := len(path.read_text("utf-8").splitlines())) >= 60} == {}

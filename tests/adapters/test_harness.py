@@ -1,4 +1,4 @@
-"""The one evaluation that rows join: from threads, from coroutines, all at once; and the run that keeps it."""
+"""The one evaluation that rows join, from threads, from coroutines, all at once; the run that keeps and shows it."""
 
 import asyncio
 import os
@@ -17,15 +17,14 @@ import ragtriage
 from ragtriage import ConfigError, FakeJudge, Stopped, Verdict, open_store
 from ragtriage.adapters import harness as harness_module
 from ragtriage.adapters.harness import Harness
+from ragtriage.adapters.run_view import _printed
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer
 
 METRICS = ["groundedness"]
 
 
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 @pytest.fixture
@@ -53,24 +52,22 @@ def test_a_row_is_told_what_it_rests_on(harness: Harness) -> None:
     assert judged[3].reason.startswith("failed: ")
 
 
-def test_a_row_without_a_query_is_undefined_with_the_reason(harness: Harness) -> None:
+def test_a_row_without_a_query_or_known_sources_is_undefined_with_the_reason(harness: Harness) -> None:
     judged = harness.judged({"answer": GOOD, "contexts": []})
 
     assert value(judged) is None
     assert 'fields={"query": "COLUMN"}' in judged.reason
     assert "--map" not in judged.reason
-
-
-def test_a_row_whose_sources_nobody_recorded_is_no_row_without_sources(harness: Harness) -> None:
     assert "weren't recorded" in harness.judged({"question": "Why?", "answer": GOOD}).reason
 
 
-def test_fields_name_where_texts_stand(judge: FakeJudge) -> None:
+def test_fields_name_where_texts_stand_and_nothing_is_kept_without_a_store(own_folder: Path, judge: FakeJudge) -> None:
     named = Harness("test", METRICS, {"judge": judge, "fields": {"sources": "docs[*].body"}, "store": None})
 
     row = {"question": "Why?", "answer": GOOD, "docs": [{"body": "Parcels take two days."}]}
 
     assert value(named.judged(row)) == 1.0
+    assert [*own_folder.iterdir()] == []
 
 
 def test_one_row_twice_is_judged_once_and_both_get_it(harness: Harness, judge: FakeJudge) -> None:
@@ -81,13 +78,10 @@ def test_one_row_twice_is_judged_once_and_both_get_it(harness: Harness, judge: F
     assert len(judge.asked) == len(set(judge.asked))
 
 
-def test_the_same_question_with_another_answer_is_another_row(harness: Harness) -> None:
+def test_another_answer_is_another_row_also_where_a_loop_runs_already(harness: Harness) -> None:
     first, second = {**ROWS[0], "id": "a"}, {**ROWS[1], "id": "a"}
-
     assert [value(harness.judged(row)) for row in (first, second)] == [1.0, 0.0]
 
-
-def test_it_works_where_a_loop_runs_already(harness: Harness) -> None:
     async def notebook() -> list[Any]:
         blocking = harness.judged(ROWS[0])
         return [blocking, *(await asyncio.gather(*(harness.judged_beside(row) for row in ROWS[:2])))]
@@ -103,7 +97,6 @@ class Slow(FakeJudge):
         self.given_up = threading.Event()
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `ragtriage.judges.protocol.Judge`."""
         if any(question.subject == BAD for question in questions):
             try:
                 await asyncio.sleep(60)
@@ -153,24 +146,25 @@ def test_open_rows_fail_with_the_sentence_where_the_budget_is_reached() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "named"),
+    ("metric", "options", "told"),
     [
-        ({"judge": "nobody"}, "nobody"),
-        ({"judge": "openai:gpt-5-mini"}, r"OPENAI_API_KEY|\[openai\]"),
-    ],  # without the extra, what to install
+        ("groundedness", {"judge": "nobody"}, "nobody"),
+        (
+            "groundedness",
+            {"judge": "openai:gpt-5-mini"},
+            r"OPENAI_API_KEY|\[openai\]",
+        ),  # without the extra, what to install
+        ("groundednes", {}, "did you mean groundedness"),
+        ("groundedness", {"bugdet": 1}, "no option 'bugdet': take one of judge, budget"),
+    ],
 )
-def test_a_judge_that_cannot_be_used_is_told_when_the_evaluator_is_made(
-    options: Any, named: str, monkeypatch: pytest.MonkeyPatch
+def test_what_cannot_be_used_is_told_when_the_evaluator_is_made(
+    metric: str, options: Any, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
-    with pytest.raises(ConfigError, match=named):
-        Harness("test", METRICS, options)
-
-
-def test_a_misspelt_metric_is_told_when_the_evaluator_is_made() -> None:
-    with pytest.raises(ConfigError, match="did you mean groundedness"):
-        Harness("test", ["groundednes"])
+    with pytest.raises(ConfigError, match=told):
+        Harness("test", [metric], options)
 
 
 def test_what_is_evaluated_is_a_stored_run_for_each_name(harness: Harness) -> None:
@@ -187,6 +181,9 @@ def test_what_is_evaluated_is_a_stored_run_for_each_name(harness: Harness) -> No
         ]
         texts = {record.case.response for record in store.run(before.number).records()}
     assert texts == {row["answer"] for row in ROWS}
+    with pytest.raises(ragtriage.NotStoredError):
+        ragtriage.open_run("last")  # which is never one of a harness
+    assert ragtriage.open_run(1).number == 1
 
 
 def test_a_run_is_readable_while_nothing_is_in_flight_and_goes_on(
@@ -222,21 +219,6 @@ def test_rows_that_cannot_be_used_are_told_with_the_run(harness: Harness) -> Non
         assert [row.row for row in store.run(1).rejected()] == [2, 3]
 
 
-def test_last_is_never_the_run_of_a_harness(harness: Harness) -> None:
-    harness.judged(ROWS[0])
-    harness.close()
-
-    with pytest.raises(ragtriage.NotStoredError):
-        ragtriage.open_run("last")
-    assert ragtriage.open_run(1).number == 1
-
-
-def test_nothing_is_kept_without_a_store(tmp_path: Path, judge: FakeJudge) -> None:
-    Harness("test", METRICS, {"judge": judge, "store": None}).judged(ROWS[0])
-
-    assert [*tmp_path.iterdir()] == []
-
-
 def test_known_answers_are_judged_first_and_kept_when_they_are_asked_for(judge: FakeJudge) -> None:
     known = Harness("test", METRICS, {"judge": judge, "before": ROWS})
     asked = len(judge.asked)
@@ -267,21 +249,8 @@ def test_a_store_that_cannot_be_written_fails_rows_and_asks_no_more(
         harness.close()
 
 
-def test_a_misspelt_option_is_told(judge: FakeJudge) -> None:
-    with pytest.raises(ConfigError, match="no option 'bugdet': take one of judge, budget"):
-        Harness("test", METRICS, {"judge": judge, "bugdet": 1})  # type: ignore[typeddict-unknown-key]
-
-
-class Waiting(FakeJudge):
-    """Never answers."""
-
-    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        await asyncio.sleep(3600)
-        yield 0, Verdict("yes")
-
-
 def test_rows_that_are_interrupted_leave_a_run_that_is_no_whole_one() -> None:
-    interrupted = Harness("test", METRICS, {"judge": Waiting({})}, made_by=None)
+    interrupted = Harness("test", METRICS, {"judge": Slow()}, made_by=None)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 
@@ -301,3 +270,53 @@ def test_a_judge_is_let_go_of_where_nothing_is_kept(judge: FakeJudge, monkeypatc
     unkept.close()
 
     assert closed == ["judge"]
+
+
+# -- a stored run, a case and a comparison, as a notebook shows them
+
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def runs(own_folder: Path) -> tuple[int, int]:
+    for answers in (("Parcels take two days.", HOSTILE), ("Parcels take a year.", HOSTILE)):
+        harness = Harness("test", ["groundedness"], {"judge": scripted()}, made_by=None)
+        harness.judge_rows([{**ROWS[0], "question": f"Q{at}?", "answer": text} for at, text in enumerate(answers)])
+        harness.close()
+    return 1, 2
+
+
+def test_a_run_shows_its_numbers_and_worst_cases(runs: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    run = ragtriage.open_run()
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)  # where it would display what it prints
+    shown = run._repr_html_()
+
+    assert not _printed([]).is_jupyter
+    assert run.number == runs[1]
+    assert "2 cases" in repr(run)
+    assert "Grounded" in shown
+    assert shown.startswith("<pre")
+    assert "<script" not in shown
+    compared = run.compare(runs[0])
+    assert "Grounded" in compared._repr_html_()
+    assert "Grounded" in repr(compared)
+
+
+def test_a_case_shows_its_texts_and_none_of_them_as_html(runs: tuple[int, int]) -> None:
+    run = ragtriage.open_run(runs[0])
+    case_id = next(record.case.id for record in run.stored.records() if record.case.response == HOSTILE)
+
+    shown = run.case(case_id)._repr_html_()
+
+    assert "&lt;img src=x" in shown
+    assert "<img" not in shown
+    assert case_id in repr(run.case(case_id))
+    with pytest.raises(ragtriage.NotStoredError, match="holds no case"):
+        run.case("nope")
+
+
+def test_a_run_that_is_not_there_is_told(own_folder: Path) -> None:
+    with pytest.raises(ragtriage.NotStoredError):
+        ragtriage.open_run()
+    assert [*own_folder.iterdir()] == []

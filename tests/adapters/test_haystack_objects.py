@@ -39,7 +39,6 @@ class Answering:
 
     @component.output_types(replies=list[str])
     def run(self, prompt: str) -> dict[str, Any]:
-        """The one reply."""
         if self.streaming_callback:
             self.streaming_callback(prompt)
         return {"replies": [answer_to(prompt.splitlines()[-1])]}
@@ -51,7 +50,6 @@ class Again:
 
     @component.output_types(query=str)
     def run(self, query: str) -> dict[str, Any]:
-        """Of the question."""
         return {"query": again(query)}
 
 
@@ -61,7 +59,6 @@ class Check:
 
     @component.output_types(retry=str, prompt=str)
     def run(self, documents: list[Document], question: str, query: str) -> dict[str, Any]:
-        """Once."""
         return {"prompt": question} if query == again(question) else {"retry": again(question)}
 
 
@@ -71,7 +68,6 @@ class Best:
 
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document], query: str) -> dict[str, Any]:
-        """The first."""
         return {"documents": documents[:1]}
 
 
@@ -84,7 +80,6 @@ class Chatting:
 
     @component.output_types(replies=list[ChatMessage])
     def run(self, messages: list[ChatMessage], tools: Any = None, **_: Any) -> dict[str, Any]:
-        """One step."""
         question = next(one.text for one in messages if one.role == "user")
         looked = sum(bool(one.tool_call_results) for one in messages)
         if looked == self.searches:
@@ -163,17 +158,13 @@ def state_agent(**tool: Any) -> Agent:
     )
 
 
-class TestAgent(AdapterContract):
+class TestAgent(TestPipeline):
     """An agent that keeps the documents in its state."""
 
-    tells_searches = False
     keeps_sources = False
 
     def made(self) -> Any:
         return state_agent()
-
-    def found(self, question: str) -> Seen:
-        return [(one.content, one.id, one.score) for one in retriever().run(query=question)["documents"]]
 
     def twice(self) -> Any:
         return self.watched([], 2)
@@ -195,6 +186,7 @@ def test_an_agent_without_documents_in_its_state_is_read_by_what_its_tools_gave(
     claims = TestAgent()
     [case] = asked(claims.watched([]), QUESTIONS[:1])
 
+    assert application_of("app:agent", state_agent()).name == "app:agent (Haystack agent)"
     assert (case.response, seen(case)) == (answer_to(QUESTIONS[0]), claims.found(QUESTIONS[0]))
 
 
@@ -210,22 +202,20 @@ def test_of_components_with_documents_the_last_tells_what_the_model_was_given() 
     assert case.tags["retrievals"] == 1
 
 
-def test_a_pipeline_that_only_retrieves_gives_no_response() -> None:
-    made = Pipeline()
-    made.add_component("retriever", retriever())
-    [case] = asked(made, QUESTIONS[:1])
-
-    assert (case.response, seen(case)) == (None, TestPipeline().found(QUESTIONS[0]))
-    assert "failure" not in case.tags
-
-
-def test_an_answer_builder_gives_the_answer() -> None:
+def test_a_response_is_the_answer_builders_or_none_where_only_documents_are_found() -> None:
     made = pipeline(answers=AnswerBuilder())
     made.connect("retriever.documents", "prompt.documents")
     made.connect("retriever.documents", "answers.documents")
     made.connect("llm.replies", "answers.replies")
-
     assert asked(made, QUESTIONS[:1])[0].response == answer_to(QUESTIONS[0])
+
+    assert application_of("app:rag", made).name == "app:rag (Haystack pipeline)"
+
+    alone = Pipeline()
+    alone.add_component("retriever", retriever())
+    [case] = asked(alone, QUESTIONS[:1])
+    assert (case.response, seen(case)) == (None, TestPipeline().found(QUESTIONS[0]))
+    assert "failure" not in case.tags
 
 
 def test_of_a_component_in_a_loop_all_documents_are_kept_or_the_loss_is_told() -> None:
@@ -257,7 +247,6 @@ class Images:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str) -> dict[str, Any]:
-        """Both."""
         return {"documents": [Document(id="image", content=None), Document(id="t", content="A text.")]}
 
 
@@ -296,8 +285,3 @@ def test_the_conversation_goes_into_chat_history() -> None:
         [case] = collect(made, [Case("a", "Q", history=(Turn("user", "Hello"), Turn("assistant", "Hi")))])
 
     assert case.response == answer_to("Hello Hi Q")
-
-
-def test_it_is_told_what_it_is() -> None:
-    assert application_of("app:rag", simple()).name == "app:rag (Haystack pipeline)"
-    assert application_of("app:agent", state_agent()).name == "app:agent (Haystack agent)"

@@ -8,13 +8,13 @@ import pytest
 
 pytest.importorskip("langchain_core", reason="LangChain isn't installed: make test-frameworks")
 
-from adapters_contract import QUESTIONS, AdapterContract, Seen, StreamContract, again, answer_to, asked, seen
+from adapters_contract import QUESTIONS, StreamContract, again, answer_to, asked, seen
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableGenerator, RunnableLambda, RunnablePassthrough
-from langchain_fakes import RETRIEVER, STORE, Answering, Noting, found, pieces
+from langchain_fakes import RETRIEVER, STORE, Answering, LangChainContract, found, pieces
 
 from ragtriage import Case, ConfigError
 from ragtriage.adapters.opening import application_of
@@ -28,14 +28,11 @@ def chain(retriever: Any = RETRIEVER, model: Any = None) -> Any:
     return {"context": retriever, "question": RunnablePassthrough()} | PROMPT | (model or Answering())
 
 
-class TestChain(AdapterContract, StreamContract):
+class TestChain(LangChainContract, StreamContract):
     """A chain of retriever, prompt and model."""
 
     def made(self) -> Any:
         return chain()
-
-    def found(self, question: str) -> Seen:
-        return found(question)
 
     def twice(self) -> Any:
         further = RunnableLambda(again) | RETRIEVER
@@ -44,17 +41,11 @@ class TestChain(AdapterContract, StreamContract):
             parts | RunnablePassthrough.assign(more=lambda one: further.invoke(one["question"])) | PROMPT | Answering()
         )
 
-    def watched(self, notes: list[Any]) -> Any:
-        return chain().with_config(callbacks=[Noting(notes)])
-
-    def handlers(self, app: Any) -> int:
-        return len(app.config["callbacks"])
-
     def streaming(self, *, breaks: bool) -> Any:
         return {"context": RETRIEVER} | RunnableLambda(lambda _: list(pieces(breaks=breaks)) and pieces(breaks=breaks))
 
 
-class TestRetriever(AdapterContract):
+class TestRetriever(LangChainContract):
     """A retriever alone."""
 
     answers = False
@@ -62,20 +53,11 @@ class TestRetriever(AdapterContract):
     def made(self) -> Any:
         return RETRIEVER
 
-    def found(self, question: str) -> Seen:
-        return found(question)
-
     def twice(self) -> Any:
         def joined(two: Any) -> Any:
             return [*two["one"], *two["two"]]
 
         return {"one": RETRIEVER, "two": RunnableLambda(again) | RETRIEVER} | RunnableLambda(joined)
-
-    def watched(self, notes: list[Any]) -> Any:
-        return RETRIEVER.with_config(callbacks=[Noting(notes)])
-
-    def handlers(self, app: Any) -> int:
-        return len(app.config["callbacks"])
 
 
 class Outer(BaseRetriever):
@@ -88,30 +70,22 @@ class Outer(BaseRetriever):
 def test_of_nested_retrievers_the_outermost_counts() -> None:
     [case] = asked(chain(Outer()), QUESTIONS[:1])
 
+    assert application_of("app:chain", chain()).name == "app:chain (LangChain runnable)"
     assert seen(case) == found(QUESTIONS[0])[:1]
     assert case.tags["retrievals"] == 1
 
 
-def test_a_search_that_no_callback_tells_of_is_not_recorded_and_reported() -> None:
+def test_of_a_search_that_no_callback_tells_of_documents_in_the_result_count() -> None:
     hidden = RunnableLambda(STORE.similarity_search)
     with pytest.warns(UserWarning, match="no retriever told what it found for 2 of 2"):
         cases = collect(chain(hidden), QUESTIONS[:2])
-
     assert [case.sources for case in cases] == [None, None]
     assert cases[0].response == answer_to(QUESTIONS[0])
 
-
-def test_documents_in_the_result_stand_for_a_retriever_that_is_silent() -> None:
     silent = RunnableLambda(lambda question: {"answer": "Yes.", "context": STORE.similarity_search(question, k=1)})
     [case] = asked(silent, QUESTIONS[:1])
-
     assert case.response == "Yes."
     assert [source.id for source in case.known_sources] == [found(QUESTIONS[0])[0][1]]
-
-
-def test_a_chain_that_wants_context_and_question_is_refused_before_anything_is_asked() -> None:
-    with pytest.raises(ConfigError, match="needs context, question: only the question can be given"):
-        collect(PROMPT | Answering(), QUESTIONS)
 
 
 def test_the_input_is_the_one_key_that_is_known_or_that_is_named() -> None:
@@ -123,6 +97,8 @@ def test_the_input_is_the_one_key_that_is_known_or_that_is_named() -> None:
         with pytest.warns(UserWarning, match="no retriever"):
             [case] = collect(app, ["Q"], input=key)
         assert case.response == answer_to("Q")
+    with pytest.raises(ConfigError, match="needs context, question: only the question can be given"):
+        collect(PROMPT | Answering(), ["Q"])
     with pytest.raises(ConfigError, match="takes question, query: say with --app-input"):
         collect(two, ["Q"])
     with pytest.raises(ConfigError, match="needs topic: name the one that takes the question"):
@@ -148,34 +124,32 @@ def test_of_a_content_in_blocks_the_text_counts() -> None:
     assert case.response == "It opens."
 
 
-class Images(BaseRetriever):
-    """Finds an image, a text whose id stands in its metadata, and one without any."""
+class Finding(BaseRetriever):
+    """Finds what it is told; `None` stands for what isn't documents."""
 
-    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        named = Document(page_content="A text.", metadata={"source": "a.md", "score": 2})
-        return [Document(page_content="", id="image"), named, Document(page_content="Another.")]
+    documents: Any
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> Any:
+        return ["no document"] if self.documents is None else self.documents
 
 
 def test_a_document_without_a_text_is_left_out_and_counted() -> None:
-    [case] = asked(chain(Images()), QUESTIONS[:1])
+    named = Document(page_content="A text.", metadata={"source": "a.md", "score": 2})
+    found = [Document(page_content="", id="image"), named, Document(page_content="Another.")]
+    [case] = asked(chain(Finding(documents=found)), QUESTIONS[:1])
 
     assert seen(case) == [("A text.", "a.md", 2.0), ("Another.", None, None)]
     assert case.tags["sources_left_out"] == 1
     assert "retrieved" not in case.tags
 
 
-class Broken(BaseRetriever):
-    """Hands over what isn't documents."""
-
-    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> Any:
-        return ["no document"]
-
-
-def test_what_our_handler_can_not_read_is_not_recorded_and_the_application_goes_on() -> None:
+def test_what_can_not_be_read_is_not_recorded_and_where_nothing_is_found_nothing_was() -> None:
     with pytest.warns(UserWarning, match="no retriever told"):
-        [case] = collect(chain(Broken()), QUESTIONS[:1])
-
+        [case] = collect(chain(Finding(documents=None)), QUESTIONS[:1])
     assert (case.response, case.sources) == (answer_to(QUESTIONS[0]), None)
+
+    [none] = collect(Finding(documents=[]), QUESTIONS[:1])
+    assert (none.sources, "failure" in none.tags) == ((), False)
 
 
 def test_a_streaming_step_of_a_chain_is_whole() -> None:
@@ -193,20 +167,6 @@ def test_a_streaming_step_of_a_chain_is_whole() -> None:
     assert (case.response, case.tags["failure"]) == (None, "exception ModelDown")
 
 
-def test_one_that_takes_too_long_is_a_failure() -> None:
-    async def slow(_: Any) -> str:
-        await asyncio.sleep(30)
-        return "late"
-
-    [case] = asked(chain(model=RunnableLambda(slow)), QUESTIONS[:1], timeout=0.3)
-
-    assert case.tags["failure"] == "time-out"
-
-
-def test_it_is_told_what_it_is() -> None:
-    assert application_of("app:chain", chain()).name == "app:chain (LangChain runnable)"
-
-
 def test_more_questions_than_threads_wait_for_no_other() -> None:
     begun = time.monotonic()
     cases = collect(RunnableLambda(lambda query: time.sleep(0.5) or query), QUESTIONS * 3, concurrency=24)
@@ -215,24 +175,17 @@ def test_more_questions_than_threads_wait_for_no_other() -> None:
     assert time.monotonic() - begun < 4  # one by one 12 s
 
 
-def test_of_one_that_takes_too_long_what_was_retrieved_before_is_kept() -> None:
-    slow = chain(model=RunnableLambda(lambda _: time.sleep(5)))
-    both = RunnableLambda(lambda query: slow if query == QUESTIONS[0] else "at once")
-    begun = time.monotonic()
-    late, quick = collect(both, [QUESTIONS[0], QUESTIONS[1]], timeout=1)
+def test_one_that_takes_too_long_is_a_failure_which_keeps_what_was_retrieved_before() -> None:
+    async def forever(_: Any) -> None:
+        await asyncio.sleep(30)
 
-    assert time.monotonic() - begun < 4
-    assert late.tags["failure"] == "time-out"
-    assert [one.text for one in late.known_sources] == [text for text, *_ in found(QUESTIONS[0])]
-    assert quick.response == "at once"
+    for model in (lambda _: time.sleep(5), forever):
+        slow = chain(model=RunnableLambda(model))
+        both = RunnableLambda(lambda query, slow=slow: slow if query == QUESTIONS[0] else "at once")
+        begun = time.monotonic()
+        late, quick = collect(both, [QUESTIONS[0], QUESTIONS[1]], timeout=0.5)
 
-
-def test_a_retriever_that_finds_nothing_has_found_nothing() -> None:
-    class Finding(BaseRetriever):
-        def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
-            return [Document(page_content=query)] if query == QUESTIONS[0] else []
-
-    some, none = collect(Finding(), [QUESTIONS[0], QUESTIONS[1]])
-
-    assert len(some.known_sources) == 1
-    assert (none.sources, "failure" in none.tags) == ((), False)
+        assert time.monotonic() - begun < 4
+        assert late.tags["failure"] == "time-out"
+        assert [one.text for one in late.known_sources] == [text for text, *_ in found(QUESTIONS[0])]
+        assert quick.response == "at once"

@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("langgraph", reason="LangGraph isn't installed: make test-frameworks")
 
-from adapters_contract import FAILING, QUESTIONS, AdapterContract, Seen, again, answer_to, asked, seen
+from adapters_contract import FAILING, QUESTIONS, again, answer_to, asked, seen
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
-from langchain_fakes import RETRIEVER, STORE, Noting, ToolUser, found
+from langchain_fakes import RETRIEVER, STORE, LangChainContract, ToolUser, found
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
@@ -51,13 +51,13 @@ def graph(*nodes: Any, state: Any = State, **how: Any) -> Any:
     return built.compile(**how)
 
 
-def agent(**how: Any) -> Any:
+def agent(searched: Any = RETRIEVER.invoke, **how: Any) -> Any:
     """An agent as the newest packages that are installed make it."""
 
     @tool(response_format="content_and_artifact")
     def search(query: str) -> Any:
         """Search the documents."""
-        documents = RETRIEVER.invoke(query)
+        documents = searched(query)
         return "\n".join(one.page_content for one in documents), documents
 
     if importlib.util.find_spec("langchain"):
@@ -69,33 +69,21 @@ def agent(**how: Any) -> Any:
     return create_react_agent(ToolUser(), [search], **how)
 
 
-class TestGraph(AdapterContract):
+class TestGraph(LangChainContract):
     """A graph with a state of its own."""
 
     def made(self) -> Any:
         return graph(retrieve, generate)
 
-    def found(self, question: str) -> Seen:
-        return found(question)
-
     def twice(self) -> Any:
         return graph(retrieve, retrieve_again, generate)
 
-    def watched(self, notes: list[Any]) -> Any:
-        return self.made().with_config(callbacks=[Noting(notes)])
 
-    def handlers(self, app: Any) -> int:
-        return len(app.config["callbacks"])
-
-
-class TestAgent(AdapterContract):
+class TestAgent(LangChainContract):
     """An agent that searches with a tool."""
 
     def made(self) -> Any:
         return agent()
-
-    def found(self, question: str) -> Seen:
-        return found(question)
 
     def twice(self) -> Any:
         async def respond(state: Any) -> Any:
@@ -108,25 +96,9 @@ class TestAgent(AdapterContract):
 
         return graph(look, respond, state=MessagesState)
 
-    def watched(self, notes: list[Any]) -> Any:
-        return self.made().with_config(callbacks=[Noting(notes)])
-
-    def handlers(self, app: Any) -> int:
-        return len(app.config["callbacks"])
-
 
 def test_the_artifact_of_a_tool_stands_for_a_search_that_no_callback_tells_of() -> None:
-    @tool(response_format="content_and_artifact")
-    def search(query: str) -> Any:
-        """Search the documents."""
-        documents = STORE.similarity_search(query, k=1)
-        return documents[0].page_content, documents
-
-    if importlib.util.find_spec("langchain"):
-        from langchain.agents import create_agent as create  # as above
-    else:
-        from langgraph.prebuilt import create_react_agent as create  # as above
-    [case] = asked(create(ToolUser(), [search]), QUESTIONS[:1])
+    [case] = asked(agent(lambda query: STORE.similarity_search(query, k=1)), QUESTIONS[:1])
 
     assert case.response == answer_to(QUESTIONS[0])
     assert [one[:2] for one in seen(case)] == [one[:2] for one in found(QUESTIONS[0])][:1]

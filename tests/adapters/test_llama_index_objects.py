@@ -68,19 +68,21 @@ class TestQueryEngine(LlamaIndexContract, StreamContract):
         return engine(Streaming(breaks=breaks), streaming=True)
 
 
+def chat_engine(llm: Any = None, *further: Any) -> Any:
+    memory = ChatMemoryBuffer(token_limit=9999)
+    return ContextChatEngine.from_defaults(
+        retriever=RETRIEVER, llm=llm or Answering(), memory=memory, node_postprocessors=further
+    )
+
+
 class TestChatEngine(LlamaIndexContract):
     """A chat engine, which has one memory."""
 
     def made(self) -> Any:
-        return self._engine()
+        return chat_engine()
 
     def twice(self) -> Any:
-        return self._engine(Looking())
-
-    def _engine(self, *further: Any) -> Any:
-        return ContextChatEngine.from_defaults(
-            retriever=RETRIEVER, llm=Answering(), memory=ChatMemoryBuffer(token_limit=9999), node_postprocessors=further
-        )
+        return chat_engine(None, Looking())
 
 
 class TestRetriever(LlamaIndexContract):
@@ -124,7 +126,6 @@ class Flow(Workflow):
 
     @step
     async def respond(self, ev: StartEvent) -> StopEvent:
-        """All in one step."""
         for search in range(self.searches):
             await RETRIEVER.aretrieve(again(ev.user_msg) if search else ev.user_msg)
         return StopEvent(result=answer_to(ev.user_msg))
@@ -153,7 +154,6 @@ class Named(Workflow):
 
     @step
     async def respond(self, ev: Begin) -> StopEvent:
-        """With its nodes."""
         return StopEvent(result=Response(answer_to(ev.question), source_nodes=RETRIEVER.retrieve(ev.question)))
 
 
@@ -181,39 +181,33 @@ class Around(CustomQueryEngine):
     retriever: Any
 
     def custom_query(self, query_str: str) -> Any:
-        """The number of nodes."""
         return f"{len(self.retriever.retrieve(query_str))} nodes"
 
 
-def test_what_postprocessors_took_away_was_not_given_to_the_model() -> None:
-    class Best(Looking):
-        def _postprocess_nodes(self, nodes: Any, query_bundle: Any = None) -> Any:
-            return nodes[:1]
+class Best(Looking):
+    """Keeps the best of what was found."""
 
-    [case] = asked(engine(node_postprocessors=[Best()]), QUESTIONS[:1])
-
-    assert seen(case) == found(QUESTIONS[0])[:1]
+    def _postprocess_nodes(self, nodes: Any, query_bundle: Any = None) -> Any:
+        return nodes[:1]
 
 
-def test_of_nested_retrievers_the_outermost_counts() -> None:
-    [case] = asked(Around(retriever=Outer()), QUESTIONS[:1])
+def test_what_the_model_was_given_counts_whoever_took_the_rest_away() -> None:
+    for app in (engine(node_postprocessors=[Best()]), Around(retriever=Outer())):
+        [case] = asked(app, QUESTIONS[:1])
+        assert seen(case) == found(QUESTIONS[0])[:1]
+        assert case.tags["retrievals"] == 1
+    assert case.response == "1 nodes"
+    assert application_of("app:engine", engine()).name == "app:engine (LlamaIndex query engine)"
 
-    assert (case.response, case.tags["retrievals"]) == ("1 nodes", 1)
-    assert seen(case) == found(QUESTIONS[0])[:1]
 
-
-def test_where_no_node_is_found_its_own_answer_is_kept_and_marked() -> None:
+def test_where_no_node_is_found_its_own_answer_is_marked_and_one_without_a_text_is_counted() -> None:
     empty = engine().__class__(Fixed(), response_synthesizer=engine()._response_synthesizer)
     [case] = asked(empty, QUESTIONS[:1])
-
     assert (case.response, case.sources) == ("Empty Response", ())
     assert case.tags["canned"] is True
 
-
-def test_a_node_without_a_text_is_left_out_and_counted() -> None:
     nodes = (ImageNode(image="aGk=", metadata={"file": "i.png"}), TextNode(text="A text.", id_="t"))
     [case] = asked(Fixed(*nodes), QUESTIONS[:1])
-
     assert seen(case) == [("A text.", "t", 0.5)]
     assert case.tags["sources_left_out"] == 1
 
@@ -238,9 +232,7 @@ def test_a_chat_engine_is_asked_one_at_a_time_unless_several_are_built() -> None
             return self.complete(prompt)
 
     def build() -> Any:
-        return ContextChatEngine.from_defaults(
-            retriever=RETRIEVER, llm=Counting(), memory=ChatMemoryBuffer(token_limit=9999)
-        )
+        return chat_engine(Counting())
 
     good = [one for one in QUESTIONS if one != FAILING]
     with pytest.warns(UserWarning, match="one memory, so it is asked one question at a time"):
@@ -258,10 +250,7 @@ def test_the_conversation_is_given_to_a_chat_engine() -> None:
 
     history = (Turn("user", "Hello"), Turn("assistant", "Hi"))
     with pytest.warns(UserWarning, match="one memory"):
-        cases = collect(
-            ContextChatEngine.from_defaults(retriever=RETRIEVER, llm=Told(), memory=ChatMemoryBuffer(token_limit=9999)),
-            [Case("a", "Q", history=history), "P"],
-        )
+        cases = collect(chat_engine(Told()), [Case("a", "Q", history=history), "P"])
 
     assert [case.response for case in cases] == [answer_to("history"), answer_to("none")]
 
@@ -271,7 +260,3 @@ def test_a_workflow_takes_the_question_under_the_name_that_its_start_event_has()
     assert (case.response, seen(case)) == (answer_to(QUESTIONS[0]), found(QUESTIONS[0]))
     with pytest.raises(ConfigError, match="has no input 'nope'"):
         collect(Named(), QUESTIONS, input="nope")
-
-
-def test_it_is_told_what_it_is() -> None:
-    assert application_of("app:engine", engine()).name == "app:engine (LlamaIndex query engine)"

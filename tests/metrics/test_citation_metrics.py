@@ -7,17 +7,13 @@ from typing import Any
 
 import pytest
 
+from examples import examples, rows_of
 from ragtriage import Case, FakeJudge, Record, Score, Source, Undefined, Verdict, evaluate_sync
 from ragtriage.core.questions import Question
-from ragtriage.core.verdicts import Answer, Component, Failure, Verdicts
+from ragtriage.core.verdicts import Answer, Cell, Component, Failure, Verdicts
 from ragtriage.metrics import CITATIONS, GROUPS, metrics_named
 from ragtriage.metrics.citations import FALSE, checked_segments, citation_precision
 from ragtriage.runs.export import ExportedFields, json_row
-
-ROWS = [
-    json.loads(line)
-    for line in (Path(__file__).parent.parent / "worked" / "citations.jsonl").read_text(encoding="utf-8").splitlines()
-]
 
 
 def case_of(response: str | None, sources: list[str]) -> Case:
@@ -41,7 +37,7 @@ def record_of(response: str | None, sources: list[str], judge: FakeJudge) -> Rec
     return record
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["what"])
+@pytest.mark.parametrize("row", examples("../worked/citations"))
 def test_worked_examples_come_out(row: dict[str, Any]) -> None:
     record = record_of(row["response"], row["sources"], judge_of(row["sources"], row["yes"]))
 
@@ -55,8 +51,11 @@ def test_worked_examples_come_out(row: dict[str, Any]) -> None:
     assert ([part.kind for part in first.parts] if isinstance(first, Score) else None) == row.get("kinds")
 
 
-def test_every_kind_of_false_segment_occurs_in_the_worked_examples() -> None:
-    assert {kind for row in ROWS for kind in row.get("kinds", ()) if kind} == set(FALSE)
+def test_every_kind_of_false_segment_occurs_in_the_worked_examples_of_the_group() -> None:
+    rows = rows_of(Path(__file__).parents[1] / "worked" / "citations.jsonl")
+    assert {kind for row in rows for kind in row.get("kinds", ()) if kind} == set(FALSE)
+
+    assert metrics_named(["citations"]) == CITATIONS == GROUPS["citations"]
 
 
 @pytest.mark.parametrize("response", [None, " ", "Apples are red.", "I don't know [1].", "Apples are red [9]."])
@@ -88,7 +87,7 @@ def rounds(yes: list[str]) -> list[list[str]]:
     return [[named(question) for question in batch] for batch in judge.batches]
 
 
-def test_a_sound_answer_is_asked_about_in_two_rounds() -> None:
+def test_a_sound_answer_takes_two_rounds_and_only_false_segments_are_held_against_all_sources() -> None:
     said = [
         "1: Apples are red.",
         "2: Pears are green.",
@@ -96,31 +95,24 @@ def test_a_sound_answer_is_asked_about_in_two_rounds() -> None:
         "4: Figs are soft.",
         "15: Nuts are hard.",
     ]
-
     found = rounds([*said, "1: Nuts are hard.", "*: In short, fruit has colours."])
-
     assert found == [[*said, "1: Nuts are hard.", "5: Nuts are hard."], ["*: In short, fruit has colours."]]
 
-
-def test_only_false_segments_are_held_against_all_sources() -> None:
     found = rounds(["1: Apples are red.", "2: Pears are green.", "15: Nuts are hard."])
-
     assert found[1:] == [
         ["*: In short, fruit has colours."],
         ["12345: Plums are blue.", "12345: Figs are soft.", "12345: In short, fruit has colours."],
     ]
 
 
-def test_a_metric_of_its_own_asks_for_no_more_than_it_needs() -> None:
+def test_no_more_is_asked_than_a_metric_needs_nor_of_what_cites_what_does_not_exist() -> None:
     judge = judge_of(SOURCES, [])
-
     list(evaluate_sync([case_of(RESPONSE, SOURCES)], judge, metrics=metrics_named(["citation_recall"])))
-
     assert len(judge.asked) == 5
 
-
-def test_the_group_is_the_three_metrics() -> None:
-    assert metrics_named(["citations"]) == CITATIONS == GROUPS["citations"]
+    judge = judge_of(SOURCES, [])
+    record_of("Apples are red [9]. Pears are green [1].", SOURCES, judge)
+    assert [q.subject for q in judge.asked if len(q.evidence) == 5] == ["Pears are green."]
 
 
 def test_a_failure_in_round_one_makes_the_score_failed_and_one_elsewhere_only_its_reason_unknown() -> None:
@@ -152,63 +144,31 @@ def test_unknown_segments_leave_the_score_and_bear_nothing_out() -> None:
     assert "Pears are green." in second.evidence
 
 
-YES, NO, UNKNOWN, FAILED = Verdict("yes"), Verdict("no"), Verdict("unknown"), Failure("no reply")
+def cell(said: str | None) -> Cell:
+    """A verdict, a failure, or None for what wasn't asked."""
+    return Failure("no reply") if said == "failed" else said and Verdict(said)  # type: ignore[arg-type, return-value]
 
 
-@pytest.mark.parametrize(
-    ("together", "alone", "others", "expected"),
-    [
-        (YES, (YES, YES), (None, None), 1.0),
-        (YES, (YES, NO), (None, None), 0.5),
-        (YES, (NO, NO), (NO, NO), 1.0),
-        (YES, (NO, NO), (NO, YES), 0.5),
-        (NO, (NO, NO), (None, None), 0.0),
-        (NO, (YES, NO), (None, None), 0.5),
-        (YES, (YES, UNKNOWN), (None, None), 1.0),
-        (YES, (NO, NO), (NO, UNKNOWN), 1.0),
-        (UNKNOWN, (YES, NO), (None, None), 1.0),
-        (UNKNOWN, (UNKNOWN, NO), (None, None), None),
-        (YES, (YES, FAILED), (None, None), None),
-        (FAILED, (NO, NO), (None, None), None),
-    ],
-)
-def test_a_citation_counts_if_it_supports_alone_or_is_needed(together, alone, others, expected) -> None:
+@pytest.mark.parametrize("row", examples("citation_metrics", "citations"))
+def test_a_citation_counts_if_it_supports_alone_or_is_needed(row: dict[str, Any]) -> None:
     segment = (Component("Nuts are hard."),)
+    together, alone, others = ([cell(one) for one in some] for some in ([row["together"]], row["alone"], row["others"]))
 
-    outcome = citation_precision.compute(
-        Verdicts(segment, ((together,),)), Verdicts(segment, (alone,)), Verdicts(segment, (others,))
-    )
+    outcome = citation_precision.compute(*(Verdicts(segment, (tuple(some),)) for some in (together, alone, others)))
 
-    assert (outcome.value if isinstance(outcome, Score) else None) == expected
-
-
-def test_what_cites_what_does_not_exist_is_not_held_against_all_sources() -> None:
-    judge = judge_of(SOURCES, [])
-
-    record_of("Apples are red [9]. Pears are green [1].", SOURCES, judge)
-
-    assert [q.subject for q in judge.asked if len(q.evidence) == 5] == ["Pears are green."]
+    assert (outcome.value if isinstance(outcome, Score) else None) == row["score"]
 
 
-@pytest.mark.parametrize(
-    ("explanation", "supported_by"),
-    [
-        ("it says so (“the text of source 2.”)", 1),
-        ("closest passage: “The text of source 3 …”", 2),
-        ("“The text of source”", None),
-        ("“The text of source 1.” and “The text of source 4.”", None),
-        ("it says so", None),
-    ],
-)
-def test_the_source_is_named_in_which_alone_the_quoted_words_stand(explanation: str, supported_by: int | None) -> None:
+@pytest.mark.parametrize("row", examples("citation_metrics", "quoted words"))
+def test_the_source_is_named_in_which_alone_the_quoted_words_stand(row: dict[str, Any]) -> None:
     def answer(question: Question) -> Answer:
-        return Verdict("yes", explanation=explanation) if len(question.evidence) == 5 else Verdict("no")
+        return Verdict("yes", explanation=row["explanation"]) if len(question.evidence) == 5 else Verdict("no")
 
-    (checked,) = checked_segments(record_of("Pears are green [5].", SOURCES, FakeJudge(answer)))
+    record = record_of("Pears are green [5].", SOURCES, FakeJudge(answer))
+    (checked,) = checked_segments(record)
+    by = row["supported by"]
 
-    assert (checked.kind, checked.supported_by) == ("misattributed", supported_by)
-    row = json.loads(
-        json_row(record_of("Pears are green [5].", SOURCES, FakeJudge(answer)), (), ExportedFields([], {}, ()))
-    )
-    assert row["segments"][0]["checked_against"] == [5]
-    assert row["segments"][0]["elsewhere"]["source"] == (None if supported_by is None else supported_by + 1)
+    assert (checked.kind, checked.supported_by) == ("misattributed", by)
+    (segment,) = json.loads(json_row(record, (), ExportedFields([], {}, ())))["segments"]
+    assert segment["checked_against"] == [5]
+    assert segment["elsewhere"]["source"] == (None if by is None else by + 1)

@@ -1,5 +1,6 @@
-"""Metrics of one's own are found where they are named, and what is wrong with them is said in full."""
+"""Metrics of one's own are found where they are named; definitions survive being stored and tell what has changed."""
 
+import json
 import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
@@ -7,8 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from ragtriage import ConfigError, metrics_named
-from ragtriage.metrics.custom_metrics import installed_metric, names_in, resolved_in
+from examples import examples
+from ragtriage import METRICS, ConfigError, Metric, Undefined, metrics_named
+from ragtriage.core.steps import Decompose, Match
+from ragtriage.diagnosis.rules import RULES, needs_of
+from ragtriage.metrics.custom_metrics import (
+    definition_of,
+    installed_metric,
+    metric_by_name_alone,
+    metric_from,
+    names_in,
+    needs_in,
+    resolved_in,
+    version_of,
+)
 from ragtriage.metrics.thelma import groundedness
 
 GOOD = '''
@@ -60,17 +73,13 @@ def refused(*given: str) -> str:
     return str(caught.value)
 
 
-def test_a_file_is_named_with_the_metric_in_it(write: Writing) -> None:
+def test_a_file_is_named_with_the_metric_in_it_and_mixed_with_names_groups_and_exclusions(write: Writing) -> None:
     write(GOOD)
     (found,) = metrics_named(["mine.py:one"])
-
     assert (found.name, found.title, found.fault, found.about) == ("one", "One", "not one", "The first.")
     assert found.origin == "mine.py:one"
 
-
-def test_several_are_mixed_with_names_groups_and_exclusions(write: Writing) -> None:
     write(GOOD)
-
     assert names("mine.py:one", "groundedness", "mine.py:second") == ["groundedness", "one", "second"]
     assert names("thelma", "-groundedness", "mine.py:one")[-2:] == ["self_distinctness", "one"]
     assert names("groundedness", "mine.py:one", "mine.py:one") == ["groundedness", "one"]
@@ -78,24 +87,17 @@ def test_several_are_mixed_with_names_groups_and_exclusions(write: Writing) -> N
     assert names("groundedness", "mine.py:one", "-mine.py:one") == ["groundedness"]
 
 
-def test_what_is_taken_out_is_not_run(write: Writing) -> None:
+def test_what_lies_beside_is_found_and_hides_nothing_and_what_is_taken_out_is_not_run(write: Writing) -> None:
     write("raise SystemExit('it was run')")
-
     assert names("groundedness", "-mine.py:one") == ["groundedness"]
 
-
-def test_a_module_of_the_present_folder_is_found(write: Writing) -> None:
     write(GOOD, "own_package_a/metrics.py")
-
     assert names("own_package_a.metrics:one") == ["one"]
     assert str(Path.cwd()) not in sys.path
 
-
-def test_a_file_may_import_what_lies_beside_it_and_hides_nothing(write: Writing) -> None:
     write("WORD = 'beside'", "folder/helper_beside.py")
     write("raise ImportError('this hides the installed one')", "folder/json.py")
     write("import json\nfrom helper_beside import WORD\n" + GOOD.replace('"One"', "WORD"), "folder/mine.py")
-
     assert metrics_named(["folder/mine.py:one"])[0].title == "beside"
 
 
@@ -109,66 +111,33 @@ def test_the_same_file_is_run_once_and_a_changed_one_again(write: Writing) -> No
     assert changed.fault == "changed"
 
 
-@pytest.mark.parametrize(
-    ("text", "place", "told"),
-    [
-        (GOOD, "none.py:one", "none.py:one: none.py can't be read: No such file or directory; give the path from"),
-        (GOOD, "mine.py:four", "mine.py has no metric 'four'; its metrics are: one, second"),
-        ("x = 1", "mine.py:four", "mine.py has no metric 'four'; it has none: put @metric(title=…) above a function"),
-        (GOOD, "mine.py:two", "mine.py: the metric 'two' calls itself 'second': write mine.py:second"),
-        (GOOD, "mine.py:three", "mine.py: 'three' is <function three at"),
-        (GOOD, "mine.py:", "'mine.py:' names no metric: write my_metrics.py:name or my_package.module:name"),
-        (GOOD, ":one", "':one' names no metric"),
-        (GOOD, "no_such_package.x:one", "there is no module 'no_such_package', installed or in the present folder"),
-        (GOOD, "json.nothing:one", "there is no module 'json.nothing'"),
-        (GOOD, "json:dumps", "json: 'dumps' is <function dumps"),
-        ("\n\n1 / 0", "mine.py:one", "can't be loaded: mine.py, line 3: ZeroDivisionError: division by zero"),
-        ("\ndef f(:", "mine.py:one", "can't be loaded: mine.py, line 2: SyntaxError: "),
-        ("import no_such_module", "mine.py:one", "mine.py, line 1: ModuleNotFoundError: No module named 'no_such_"),
-        ("raise SystemExit(3)", "mine.py:one", "mine.py, line 1: SystemExit: 3"),
-        (GOOD.replace("def one(support)", "def one(other)"), "mine.py:one", "line 7: metric 'one' takes ['other'] but"),
-        (GOOD.replace('fault="not one"', "range=(1, 5)"), "mine.py:one", "metric 'one' has the range (1, 5): give"),
-        (GOOD.replace('fault="not one"', 'name="groundedness"'), "mine.py:groundedness", "the name of a built-in"),
-        (GOOD.replace('fault="not one"', 'name="faithfulness"'), "mine.py:faithfulness", "the name of a built-in"),
-        (GOOD.replace('fault="not one"', 'name="thelma"'), "mine.py:thelma", "rename yours, or its name with @metric"),
-        (GOOD.replace('fault="not one"', 'name="a-b"'), "mine.py:a-b", "'a-b' can't be a metric's name: use letters"),
-    ],
-)
-def test_what_is_wrong_is_said_with_its_place(write: Writing, text: str, place: str, told: str) -> None:
-    write(text)
+@pytest.mark.parametrize("row", examples("custom_metrics"))
+def test_what_is_wrong_is_said_with_its_place(write: Writing, row: dict[str, str]) -> None:
+    write(row.get("file", GOOD.replace(row.get("instead of", ""), row.get("stands", ""))))
 
-    assert told in refused(place)
+    assert row["says"] in refused(row["named"])
 
 
-def test_a_module_that_raises_is_told_with_its_line(write: Writing) -> None:
+def test_a_module_that_raises_and_two_metrics_of_one_name_are_told(write: Writing) -> None:
     write("import json\n\nraise ValueError('odd')", "own_module_b.py")
-
     assert "own_module_b:one can't be loaded: own_module_b.py, line 3: ValueError: odd" in refused("own_module_b:one")
 
-
-def test_two_metrics_of_one_name_are_refused(write: Writing) -> None:
     write(GOOD)
     write(GOOD.replace("not one", "other"), "other.py")
-
     assert "mine.py:one and other.py:one: two metrics have one name" in refused("mine.py:one", "other.py:one")
 
 
-def test_names_are_known_without_loading() -> None:
+def test_names_and_places_are_known_without_loading() -> None:
     assert names_in(["thelma", "-fact_precision", "nowhere.py:a", "package.module:b"]) == {"a", "b"}
 
-
-@pytest.mark.parametrize(
-    ("given", "meant"),
-    [
-        ("mine.py:one", "/settings/mine.py:one"),
-        ("-mine.py:one", "-/settings/mine.py:one"),
-        ("/else/mine.py:one", "/else/mine.py:one"),
-        ("package.module:one", "package.module:one"),
-        ("groundedness", "groundedness"),
-    ],
-)
-def test_a_file_in_the_settings_is_meant_beside_them(given: str, meant: str) -> None:
-    assert resolved_in(given, Path("/settings")) == meant
+    for given, meant in {
+        "mine.py:one": "/settings/mine.py:one",
+        "-mine.py:one": "-/settings/mine.py:one",
+        "/else/mine.py:one": "/else/mine.py:one",
+        "package.module:one": "package.module:one",
+        "groundedness": "groundedness",
+    }.items():
+        assert resolved_in(given, Path("/settings")) == meant
 
 
 @pytest.fixture
@@ -208,25 +177,86 @@ def test_two_packages_with_one_name_are_refused(package: Callable[..., None]) ->
     assert "two installed packages offer a metric 'one'" in refused("one")
 
 
-@pytest.mark.parametrize(
-    ("value", "told"),
-    [
-        ("json:dumps", "the installed metric 'one' (json:dumps) is <function dumps"),
+def test_an_installed_metric_that_is_none_or_is_called_otherwise_is_refused(
+    write: Writing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value, told in (
+        ("json:dumps", r"the installed metric 'one' \(json:dumps\) is <function dumps"),
         ("no_such_package_d:one", "can't be loaded: ModuleNotFoundError: No module named 'no_such_package_d'"),
-    ],
-)
-def test_an_installed_metric_that_is_none_is_refused(value: str, told: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        installed_metric(EntryPoint("one", value, "ragtriage.metrics"), ())
+    ):
+        with pytest.raises(ConfigError, match=told):
+            installed_metric(EntryPoint("one", value, "ragtriage.metrics"), ())
 
-    assert told in str(caught.value)
-
-
-def test_an_entry_point_has_the_name_of_its_metric(write: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
     write(GOOD, "own_module_e.py")
     monkeypatch.syspath_prepend(str(Path.cwd()))
-
     with pytest.raises(
         ConfigError, match="is called 'second': its package must give the entry point the metric's name"
     ):
         installed_metric(EntryPoint("two", "own_module_e:two", "ragtriage.metrics"), ())
+
+
+# -- definitions
+
+FILE = '''
+from ragtriage import Decompose, Match, metric, share
+
+POLITE = Match(Decompose("response", "whole"), "holds", "criterion", criterion="It is polite.")
+
+
+@metric(title="Polite", better="lower", range=(-1, 1), fault="rude", polite=POLITE)
+def politeness(polite):
+    """Whether it is polite."""
+    return share(polite.components, polite.best())
+'''
+
+
+@pytest.mark.parametrize("m", METRICS, ids=lambda m: m.name)
+def test_a_definition_comes_back_as_it_was(m: Metric) -> None:
+    stored = json.loads(json.dumps(definition_of(m)))
+    back = metric_from(stored)
+
+    assert (back.name, back.title, back.better, back.range) == (m.name, m.title, m.better, m.range)
+    assert (back.fault, back.kinds, back.about, back.origin) == (m.fault, m.kinds, m.about, m.origin)
+    assert back.needs == needs_in(stored) == m.needs
+
+
+@pytest.mark.parametrize("step", needs_of(RULES), ids=str)
+def test_steps_with_conditions_come_back_too(step: Match) -> None:
+    one = Metric("x", "X", {"step": step}, groundedness.compute)
+
+    assert needs_in(json.loads(json.dumps(definition_of(one)))) == {"step": step}
+
+
+def test_a_metric_that_is_not_loaded_shows_its_name_and_does_not_compute() -> None:
+    back = metric_from(definition_of(groundedness))
+    assert isinstance(back.compute(support=None), Undefined)
+
+    found = metric_by_name_alone("forgotten")
+    assert (found.name, found.title, found.better, found.range) == ("forgotten", "forgotten", "higher", (0.0, 1.0))
+    assert found({}) == Undefined("forgotten isn't loaded here: evaluate with --metrics to compute it")
+
+
+def loaded(path: Path, text: str) -> Metric:
+    path.write_text(text, encoding="utf-8")
+    return metrics_named([f"{path}:politeness"])[0]
+
+
+def test_the_version_is_that_of_the_file(tmp_path: Path) -> None:
+    first = loaded(tmp_path / "a.py", FILE)
+    here = version_of(first)
+    moved = version_of(loaded(tmp_path / "b.py", FILE))
+    changed = version_of(loaded(tmp_path / "a.py", FILE.replace("best()", "best()[:1]")))
+    criterion = version_of(loaded(tmp_path / "a.py", FILE.replace("It is polite.", "It is rude.")))
+
+    assert moved == here
+    assert len({here, changed, criterion}) == 3
+
+
+def test_a_metric_without_a_file_has_a_version_too() -> None:
+    names: dict = {"Decompose": Decompose}
+    versions = set()
+    for body in ("return 1", "return 2", "return 1"):
+        exec(compile(f"def f(x):\n    {body}", "<notebook>", "exec"), names)  # as a notebook does it
+        versions.add(version_of(Metric("f", "F", {"x": Decompose("response", "claims")}, names["f"])))
+
+    assert len(versions) == 2

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage.core.verdicts import (
+    Answered,
     Cell,
     Component,
     Failure,
@@ -21,7 +22,16 @@ from ragtriage.core.verdicts import (
     highest,
     with_chance,
 )
-from ragtriage.metrics.aggregate import UNLIKELY_TOGETHER, conjunction, negated, share, share_of_faults
+from ragtriage.metrics.aggregate import (
+    CONTRADICTED,
+    UNLIKELY_TOGETHER,
+    UNSUPPORTED,
+    conjunction,
+    negated,
+    parts,
+    share,
+    share_of_faults,
+)
 from ragtriage.metrics.generator import self_consistency
 
 Good = Literal["yes", "no"]
@@ -43,17 +53,18 @@ def values(outcomes: tuple[Outcome, Outcome]) -> list[float]:
     return [outcome.value for outcome in outcomes if isinstance(outcome, Score)]
 
 
-def test_four_claims_have_the_mean_of_their_chances() -> None:
+def test_a_share_is_the_mean_of_the_chances_of_what_is_known_and_the_likeliest_of_several_decides() -> None:
     # (.9 + .8 + .6 + .3) / 4 = 2.6 / 4 = .65
     assert values(shares([decided(p) for p in (0.9, 0.8, 0.6, 0.3)])) == pytest.approx([0.65, 0.35])
-
-
-def test_unknown_verdicts_leave_numerator_and_denominator() -> None:
     (found, _) = shares([decided(0.9), Verdict("unknown", 0.4), decided(0.4), Verdict("yes")])
-
     assert isinstance(found, Score)
     assert (found.judged, found.unknown) == (3, 1)
     assert found.value == pytest.approx(2.3 / 3)  # .9 + .4 + 1
+
+    likely, measured = replace(decided(0.9), score=0.6), replace(decided(0.6), score=0.95)
+    assert highest([measured, likely]) is likely
+    assert highest([decided(0.9), Verdict("yes")]) == Verdict("yes")
+    assert highest([Verdict("no"), decided(0.3)]) == decided(0.3)
 
 
 @given(st.lists(PLAIN, min_size=1, max_size=12), GOOD)
@@ -96,22 +107,23 @@ def test_without_a_verdict_a_share_is_undefined(cells: list[Cell], failed: bool)
     assert [isinstance(o, Undefined) and o.failed == failed for o in shares(cells)] == [True, True]
 
 
-def test_the_chance_that_all_hold_is_the_product() -> None:
+def test_the_chance_that_all_hold_is_the_product_else_the_deciding_cell_stays_as_it_was() -> None:
     both = conjunction(decided(0.9), decided(0.8))
     mixed = conjunction(Verdict("yes"), decided(0.6), decided(0.7))
-
     assert chance_of(both) == pytest.approx(0.72)
     assert (both.value, mixed.value) == ("yes", "no")  # type: ignore[union-attr]  # verdicts
     assert chance_of(mixed) == pytest.approx(0.42)
 
-
-def test_without_a_chance_the_deciding_cell_stays_as_it_was() -> None:
     yes, no = Verdict("yes", 0.9, 0.9, "because"), Verdict("no", 0.1, 0.9, sure=False)
-
     assert conjunction(yes, no) is no
     assert conjunction(yes, yes) is yes
     assert conjunction(decided(0.9), Failure("too long")) == Failure("too long")
     assert conjunction(decided(0.9), Verdict("unknown", 0.5)) == Verdict("unknown", 0.5)
+
+    whole = conjunction(decided(0.6), replace(decided(0.6), explanation="it says so"))
+    assert isinstance(whole, Verdict)
+    assert (whole.value, whole.explanation) == ("no", UNLIKELY_TOGETHER)
+    assert whole.chance == pytest.approx(0.36)
 
 
 @pytest.mark.parametrize("chance", [0.0, 0.25, 0.75, 1.0])
@@ -122,27 +134,62 @@ def test_the_opposite_has_the_other_chance(chance: float) -> None:
     assert negated(Verdict("yes")) == Verdict("no")
 
 
-@pytest.mark.parametrize(("chances", "expected"), [((0.9, 0.8), 0.72), ((1.0, 0.9), 0.9), ((0.9, 0.0), 0.0)])
-def test_samples_are_consistent_if_all_agree(chances: Sequence[float], expected: float) -> None:
-    samples = Verdicts(tuple(Component(f"{i}") for i in range(len(chances))), tuple((decided(c),) for c in chances))
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ([decided(0.9), decided(0.8)], 0.72),
+        ([decided(1.0), decided(0.9)], 0.9),
+        ([decided(0.9), decided(0.0)], 0.0),
+        ([Verdict("yes"), Verdict("yes")], 1.0),
+        ([Verdict("yes"), Verdict("no")], 0.0),
+        ([Verdict("yes"), Verdict("unknown")], 1.0),
+        ([Verdict("no"), Verdict("unknown")], 0.0),
+    ],
+)
+def test_samples_are_consistent_if_all_agree(cells: Sequence[Cell], expected: float) -> None:
+    samples = Verdicts(tuple(Component(f"{i}") for i in range(len(cells))), tuple((cell,) for cell in cells))
 
     outcome = self_consistency.compute(samples)
 
     assert isinstance(outcome, Score)
     assert outcome.value == pytest.approx(expected)
+    good = {"yes": True, "no": False, "unknown": None}
+    assert [part.good for part in outcome.parts] == [good[c.value] for c in cells if isinstance(c, Verdict)]
 
 
-def test_the_likeliest_of_several_decides_whatever_the_judge_measured() -> None:
-    likely, measured = replace(decided(0.9), score=0.6), replace(decided(0.6), score=0.95)
+# -- components with their verdicts: which are good, and in which way the others are bad
 
-    assert highest([measured, likely]) is likely
-    assert highest([decided(0.9), Verdict("yes")]) == Verdict("yes")
-    assert highest([Verdict("no"), decided(0.3)]) == decided(0.3)
+ONE = (Component("It costs 5 euros."),)
 
 
-def test_a_conjunction_that_is_a_no_by_several_doubts_says_so() -> None:
-    whole = conjunction(decided(0.6), replace(decided(0.6), explanation="it says so"))
+@pytest.mark.parametrize(
+    ("value", "sure", "contradicted", "kind"),
+    [
+        ("no", True, True, CONTRADICTED),
+        ("no", False, True, CONTRADICTED),
+        ("no", True, False, UNSUPPORTED),
+        ("no", False, False, ""),
+        ("unknown", True, False, ""),
+        ("yes", True, False, ""),
+    ],
+)
+def test_a_bad_component_is_contradicted_or_surely_unsupported_or_only_doubtful(
+    value: Answered, sure: bool, contradicted: bool, kind: str
+) -> None:
+    (part,) = parts(ONE, (Verdict(value, sure=sure, contradicted=contradicted),), "yes")
 
-    assert isinstance(whole, Verdict)
-    assert (whole.value, whole.explanation) == ("no", UNLIKELY_TOGETHER)
-    assert whole.chance == pytest.approx(0.36)
+    assert part.kind == kind
+    assert part.good is {"yes": True, "no": False, "unknown": None}[value]
+
+
+@pytest.mark.parametrize("good", ["yes", "no"])
+def test_a_failure_is_neither_good_nor_of_a_kind(good: Literal["yes", "no"]) -> None:
+    (part,) = parts(ONE, (Failure("too long"),), good)
+
+    assert (part.good, part.kind) == (None, "")
+
+
+def test_where_no_is_good_a_no_is_not_bad_in_any_way() -> None:
+    (part,) = parts(ONE, (Verdict("no", contradicted=True),), "no")
+
+    assert (part.good, part.kind) == (True, "")

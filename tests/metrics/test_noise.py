@@ -35,21 +35,20 @@ def values(correct: str, told: Sequence[str], held: Sequence[str]) -> list[float
     return [o.value if isinstance(o, Score) else o.reason for o in scores(correct, told, held)]
 
 
-def test_a_wrong_claim_counts_where_its_source_belongs() -> None:
-    # the first source holds a claim of the reference, the second holds none
-    assert values("nnny", ["yn", "ny", "nn", "--"], ["yn", "nn"]) == [0.25, 0.25]
-
-
-def test_a_wrong_claim_that_both_kinds_of_source_support_counts_twice() -> None:
-    assert values("n", ["yy"], ["yn"]) == [1.0, 1.0]
-
-
-def test_what_only_the_generator_made_up_is_no_noise() -> None:
-    assert values("nn", ["nn", "nn"], ["yn"]) == [0.0, 0.0]
-
-
-def test_without_a_relevant_source_all_noise_is_irrelevant() -> None:
-    assert values("n", ["y"], ["n"]) == [0.0, 1.0]
+@pytest.mark.parametrize(
+    ("correct", "told", "held", "expected"),
+    [
+        # the first source holds a claim of the reference, the second holds none
+        ("nnny", ["yn", "ny", "nn", "--"], ["yn", "nn"], [0.25, 0.25]),
+        ("n", ["yy"], ["yn"], [1.0, 1.0]),  # both kinds of source support it, so it counts twice
+        ("nn", ["nn", "nn"], ["yn"], [0.0, 0.0]),  # what only the generator made up is no noise
+        ("n", ["y"], ["n"], [0.0, 1.0]),  # without a relevant source all noise is irrelevant
+    ],
+)
+def test_a_wrong_claim_counts_where_its_source_belongs(
+    correct: str, told: list[str], held: list[str], expected: list[float]
+) -> None:
+    assert values(correct, told, held) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,13 +73,10 @@ def test_a_failure_that_may_decide_makes_the_score_failed(correct: str, told: st
     assert "time-out after 30 s" in relevant.reason
 
 
-def test_a_failure_that_decides_nothing_does_no_harm() -> None:
+def test_a_failure_that_decides_nothing_does_no_harm_and_a_part_says_which_source_misled() -> None:
     assert values("n", ["nf"], ["yn"])[0] == 0.0
 
-
-def test_a_part_says_which_source_misled() -> None:
     relevant, _ = scores("ny", ["ny", "--"], ["ny"])
-
     assert isinstance(relevant, Score)
     assert [part.good for part in relevant.parts] == [False, True]
     assert isinstance(cell := relevant.parts[0].cell, Verdict)

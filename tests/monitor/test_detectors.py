@@ -24,6 +24,10 @@ def test_the_worked_example():
         taken(detector, [score])
         found.append(round(detector.value, 4))
     assert found == WORKED["values"]
+    scores, values = [1, 0.75, 0.5, 0, 0.25, 0.9], np.zeros((len(STEPS), 3))
+    for score in scores:  # the function for many series is the detector's own
+        values = moved(values, stakes(0.81)[:, None], 0.81, np.full(3, score))
+    assert values[:, 1].tolist() == taken(Detector(BASELINE, 0.81), scores).values
 
 
 def test_no_stake_takes_all_with_one_case():
@@ -43,15 +47,7 @@ def test_at_the_least_mean_the_value_minus_the_cases_stays_at_zero_on_average():
     assert values.mean(1) == pytest.approx(20, abs=1.0)
 
 
-def test_the_function_for_many_series_is_the_detectors_own():
-    scores = [1, 0.75, 0.5, 0, 0.25, 0.9]
-    values = np.zeros((len(STEPS), 3))
-    for score in scores:
-        values = moved(values, stakes(0.81)[:, None], 0.81, np.full(3, score))
-    assert values[:, 1].tolist() == taken(Detector(BASELINE, 0.81), scores).values
-
-
-def test_a_state_comes_back_bit_for_bit():
+def test_a_state_comes_back_bit_for_bit_and_starts_at_0_when_it_is_acknowledged():
     random = np.random.default_rng(1)
     scores = [float(one) for one in random.beta(4, 1, 300)]
     whole = taken(Detector(BASELINE, 0.81), scores)
@@ -60,6 +56,11 @@ def test_a_state_comes_back_bit_for_bit():
         detector = Detector.from_json(json.loads(json.dumps(detector.as_json())))
         detector.take(score, "c", None, "", 1)
     assert (detector.values, detector.evidence, detector.window) == (whole.values, whole.evidence, whole.window)
+
+    used = taken(Detector(BASELINE, 0.81), [0.0] * 10)
+    anew = Detector.from_json({**used.as_json(), **AT_START})
+    assert (anew.value, anew.since, anew.below, anew.worst, anew.blamed) == (0.0, None, 0, [], {})
+    assert (anew.baseline, anew.least, anew.cases) == (used.baseline, used.least, 10)
 
 
 def test_since_when_is_where_the_fall_began_though_the_value_was_above_1_before():
@@ -85,10 +86,3 @@ def test_an_interval_is_students_but_wilsons_for_shares_and_where_nothing_differ
     share = interval([1.0, 0.0, 1.0, 1.0], share=True)
     assert (share.low, share.high) == (pytest.approx(0.3006, abs=0.0001), pytest.approx(0.9544, abs=0.0001))
     assert interval([]).value is None
-
-
-def test_an_acknowledged_detector_starts_at_0_with_the_same_baseline():
-    used = taken(Detector(BASELINE, 0.81), [0.0] * 10)
-    anew = Detector.from_json({**used.as_json(), **AT_START})
-    assert (anew.value, anew.since, anew.below, anew.worst, anew.blamed) == (0.0, None, 0, [], {})
-    assert (anew.baseline, anew.least, anew.cases) == (used.baseline, used.least, 10)

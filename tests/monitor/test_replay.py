@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from watched import CONFIG, answer, fake, row, steady, watched, written
+from watched import CONFIG, answer, fake, row, steady, watched
 
+from cli_rows import written
 from forked import Child
 from places import Place
 from ragtriage.cli.watch_output import detector_lines
@@ -31,12 +32,6 @@ from ragtriage.store.forgetting import cases_with_texts
 STEADY = [row(i, steady(i)) for i in range(104)]
 FALLEN = [*STEADY, *(row(i, "ynnn") for i in range(104, 144))]
 OF_50 = WatchOptions(size=WindowSize(cases=50), apart=1000)
-
-
-@pytest.fixture
-def store(tmp_path: Path):
-    with open_store(tmp_path / "store") as opened:
-        yield opened
 
 
 def judged_as_baseline(store: Store, path: Path, judge: Any = None) -> str:
@@ -72,27 +67,24 @@ def test_windows_are_runs_with_their_bounds_beside_them(store, tmp_path):
 
 def test_a_fall_opens_an_alarm_that_says_what_fell_since_when_and_why(store, tmp_path):
     run = judged_as_baseline(store, written(tmp_path / "b.jsonl", STEADY))
+    unchanged = [row(i, steady(i)) for i in range(104, 204)]
+    options = replace(OF_50, baseline=(run,), name="unchanged")
+    result = watched(store, written(tmp_path / "u.jsonl", unchanged), options=options)
+    assert result.alarms == ()
+    assert {one.cases for one in result.watch.detectors.values()} == {100}
     result = watched(store, written(tmp_path / "t.jsonl", FALLEN), options=replace(OF_50, baseline=(run,)))
     assert result.watch.threshold == 3000
     alarm = next(alarm for alarm in result.alarms if alarm.row.metric == "groundedness")
     assert row(95)["time"] < str(alarm.since) < row(106)["time"]
     # the third window has 4 steady cases, and then those with .25
     steady_ones = sum(steady(i).count("y") / 4 for i in range(100, 104))
-    assert alarm.row.run == 4
+    assert alarm.row.run == 6
     assert alarm.mean == pytest.approx((steady_ones + 0.25 * (alarm.n - 4)) / alarm.n)
     assert alarm.low < alarm.mean < alarm.high
     assert alarm.baseline == pytest.approx(0.875)
     assert alarm.baseline_low < alarm.baseline < alarm.baseline_high
     assert set(alarm.worst) <= {f"r{i}" for i in range(104, 144)}
     assert alarm.as_json()["worst"] == alarm.worst
-
-
-def test_unchanged_traffic_opens_none(store, tmp_path):
-    run = judged_as_baseline(store, written(tmp_path / "b.jsonl", STEADY))
-    later = [row(i, steady(i)) for i in range(104, 204)]
-    result = watched(store, written(tmp_path / "t.jsonl", later), options=replace(OF_50, baseline=(run,)))
-    assert result.alarms == ()
-    assert {one.cases for one in result.watch.detectors.values()} == {100}
 
 
 def test_without_a_named_baseline_the_first_cases_are_it(store, tmp_path):
@@ -106,30 +98,24 @@ def test_without_a_named_baseline_the_first_cases_are_it(store, tmp_path):
     assert result.watch.detectors["failing", ""].cases + 60 <= 144
 
 
-def test_the_same_file_again_judges_nothing(store, tmp_path):
-    path = written(tmp_path / "t.jsonl", FALLEN[:60])
+def test_the_same_file_again_judges_nothing_and_one_that_has_grown_goes_on(store, tmp_path):
+    path = written(tmp_path / "a.jsonl", STEADY[:70])
     first = watched(store, path, options=OF_50)
     before = kept_in(Path(store.where).parent)
     judge = fake()
     again = watched(store, path, judge=judge, options=OF_50)
     assert judge.asked == []
-    assert [one.before for one in again.windows] == [True] * 2
-    assert [one.row for one in again.windows] == [one.row for one in first.windows]
+    assert [(one.before, one.row) for one in again.windows] == [(True, one.row) for one in first.windows]
     assert kept_in(Path(store.where).parent) == before
 
-
-def test_a_file_that_has_grown_goes_on_with_the_watch(tmp_path):
-    with open_store(tmp_path / "one") as store:
-        watched(store, written(tmp_path / "a.jsonl", STEADY[:70]), options=OF_50)
-        judge = fake()
-        result = watched(store, written(tmp_path / "a.jsonl", STEADY[:104]), judge=judge, options=OF_50)
-        assert [(one.row.run, one.info.rows, one.before) for one in result.windows] == [
-            (1, 50, True), (3, 30, False), (4, 4, False),
-        ]  # fmt: skip
-        asked = {question.query for question in judge.asked if question.query}
-        assert asked == {STEADY[i]["question"] for i in range(70, 104)}
-        assert result.watch.gathered is not None
-        assert [one.case for one in result.watch.gathered] == [f"r{i}" for i in range(104)]
+    result = watched(store, written(path, STEADY[:104]), judge=judge, options=OF_50)
+    assert [(one.row.run, one.info.rows, one.before) for one in result.windows] == [
+        (1, 50, True), (3, 30, False), (4, 4, False),
+    ]  # fmt: skip
+    asked = {question.query for question in judge.asked if question.query}
+    assert asked == {STEADY[i]["question"] for i in range(70, 104)}
+    assert result.watch.gathered is not None
+    assert [one.case for one in result.watch.gathered] == [f"r{i}" for i in range(104)]
 
 
 def test_one_file_a_day_is_one_watch(store, tmp_path):
@@ -236,12 +222,15 @@ def test_another_judge_stops_the_detectors_until_there_is_a_new_baseline(store, 
     assert result.watch.baseline == f"run {new}"
 
 
-def test_other_flags_need_a_new_baseline_too(store, tmp_path):
+def test_other_flags_need_a_new_baseline_too_and_one_of_other_judgement_is_refused(store, tmp_path):
     path = written(tmp_path / "t.jsonl", STEADY[:60])
     watched(store, path, options=OF_50)
     with pytest.raises(ConfigError, match=r"begun with --tolerance 0\.02 and not 0\.1: give that, a new baseline"):
         watched(store, path, options=replace(OF_50, tolerance=0.1))
     watched(store, path, options=replace(OF_50, tolerance=0.1, name="other"))
+    run = judged_as_baseline(store, path, fake("2"))
+    with pytest.raises(ConfigError, match=f"run {run} was judged differently"):
+        watched(store, path, options=replace(OF_50, baseline=(run,), name="third"))
 
 
 def test_an_alarm_stays_open_until_it_is_acknowledged_then_its_detector_starts_at_0(store, tmp_path):
@@ -256,22 +245,16 @@ def test_an_alarm_stays_open_until_it_is_acknowledged_then_its_detector_starts_a
     assert close_alarm(store, numbers["groundedness"]).row.metric == "groundedness"
     close_alarm(store, numbers["groundedness"])  # once more is harmless
     assert numbers["groundedness"] not in [alarm.row.number for alarm in open_alarms(store)]
-    with watching(store, "traffic"), pytest.raises(StoreError, match="the watch 'traffic' is being done by process"):
-        close_alarm(store, 1)
+    with watching(store, "traffic"):
+        for work in (lambda: close_alarm(store, 1), lambda: watched(store, tmp_path / "u.jsonl", options=options)):
+            with pytest.raises(StoreError, match="the watch 'traffic' is being done by process"):
+                work()
     with pytest.raises(NotStoredError, match="there is no alarm 99"):
         close_alarm(store, 99)
     path = written(tmp_path / "v.jsonl", [row(i, "yyyy") for i in range(280, 283)])
     anew = watched(store, path, options=options).watch.detectors["groundedness", ""]
     assert anew.cases == moved + 3
     assert anew.value < 3
-
-
-def test_a_baseline_of_other_judgement_is_refused(store, tmp_path):
-    path = written(tmp_path / "t.jsonl", STEADY[:60])
-    run = judged_as_baseline(store, path, fake("2"))
-    with pytest.raises(ConfigError, match=f"run {run} was judged differently"):
-        watched(store, path, options=replace(OF_50, baseline=(run,)))
-    assert [info.number for info in store.runs()] == [int(run)]
 
 
 def test_texts_and_windows_are_kept_as_long_as_is_said(store, tmp_path):
@@ -304,15 +287,6 @@ def test_what_a_deleted_window_held_isnt_judged_again(store, tmp_path, size):
     assert asked == {row(i)["question"] for i in (*range(60, 70), 400)}
     assert result.watch.gathered is not None
     assert len(result.watch.gathered) == 71
-
-
-def test_another_process_on_the_same_watch_is_named(store, tmp_path):
-    path = written(tmp_path / "t.jsonl", STEADY[:10])
-    with (
-        watching(store, "traffic"),
-        pytest.raises(StoreError, match="the watch 'traffic' is being done by process"),
-    ):
-        watched(store, path)
 
 
 WRITER = textwrap.dedent(

@@ -1,30 +1,24 @@
 """Runs that are sent while later ones are judged."""
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fake_tools import FakeTool
-from watched import CONFIG, fake, row, written
+from watched import CONFIG, fake, row
 
+from cli_rows import written
 from ragtriage.core.errors import StoreError
 from ragtriage.monitor.outputs.send_run import RunSender, SendOptions
 from ragtriage.monitor.replay import WatchOptions, WindowClosed, replay
 from ragtriage.monitor.windows import WindowSize
 from ragtriage.readers import open_cases
-from ragtriage.store import Store, open_store
+from ragtriage.store import Store
 from ragtriage.store.lease import exclusive
 from ragtriage.store.watch_tables import waiting_entries
 from servers import Heard, Said, Server, nobody
 
 WINDOWS = 4
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path / "store") as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -15,13 +15,7 @@ from ragtriage.monitor.outputs.scores import (
     SourceVerdict,
 )
 from ragtriage.runs.evaluation_config import config_of
-from ragtriage.store import Store, open_store
-
-
-@pytest.fixture
-def store(tmp_path):
-    with open_store(tmp_path / "store") as opened:
-        yield opened
+from ragtriage.store import Store
 
 
 def scores_of(store: Store, number: int, **more: bool) -> RunScores:
@@ -29,10 +23,9 @@ def scores_of(store: Store, number: int, **more: bool) -> RunScores:
     return RunScores(run, config_of(run.info), **more)
 
 
-def test_a_case_has_its_ids_scores_and_labels(store):
+def test_a_case_has_its_ids_scores_and_labels_and_one_without_a_trace_is_counted(store):
     case = traced_case(3)
     (trace,) = scores_of(store, keep_run(store, list(records([case]))))
-
     assert (trace.trace, trace.span) == (case.trace_id, case.tags["span_id"])
     assert (trace.conversation, trace.service, trace.case_id) == ("talk 1", "shop", "case 3")
     found = {score.metric: score for score in trace.scores}
@@ -40,6 +33,13 @@ def test_a_case_has_its_ids_scores_and_labels(store):
     assert (found["source_precision"].value, found["source_precision"].label) == (0.5, "high")
     assert (found["groundedness"].judged, found["groundedness"].unknown) == (2, 0)
     assert trace.sources == ()
+
+    number = keep_run(store, list(records([traced_case(0), traced_case(1, trace_id=None)])))
+    scores = scores_of(store, number)
+    assert [trace.case_id for trace in scores] == ["case 0"]
+    assert scores.without_trace == 1
+    assert [trace.case_id for trace in scores] == ["case 0"]
+    assert scores.without_trace == 1
 
 
 def test_without_quote_no_word_of_a_case_is_read(store):
@@ -103,16 +103,6 @@ def test_means_of_conversations_are_weighted_and_leave_out_what_is_undefined(sto
     assert (grounded.value, grounded.cases, grounded.label) == ((3 * 1.0 + 0.5) / 4, 2, "high")
     assert ("talk 2", "groundedness") not in means
     assert means["talk 2", "source_precision"].cases == 1
-
-
-def test_cases_without_a_trace_are_counted(store):
-    number = keep_run(store, list(records([traced_case(0), traced_case(1, trace_id=None)])))
-    scores = scores_of(store, number)
-
-    assert [trace.case_id for trace in scores] == ["case 0"]
-    assert scores.without_trace == 1
-    assert [trace.case_id for trace in scores] == ["case 0"]
-    assert scores.without_trace == 1
 
 
 def test_a_model_is_told_from_a_program_and_a_run_from_another(store):

@@ -1,22 +1,19 @@
 """Scores on their way: each tool gets each once, whatever happens; what can't be sent waits, is counted and said."""
 
 import asyncio
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from fake_tools import FakeTool
 from traced_runs import SECRET_TEXT, case_for, keep_run, records
 
+from forked import Child
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, StoreError
 from ragtriage.monitor.outputs.channel import ToolChannel, joined
@@ -41,12 +38,6 @@ async def no_pause(_: float) -> None:
     """Waits for nothing."""
 
 
-@pytest.fixture
-def store(tmp_path) -> Iterator[Store]:
-    with open_store(tmp_path / "store") as opened:
-        yield opened
-
-
 def run_for(tool: str, store: Store, cases: Sequence[Case] = ()) -> int:
     return keep_run(store, list(records(cases or [case_for(tool, i) for i in range(CASES)])))
 
@@ -69,43 +60,24 @@ def size(tool: str) -> int:
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_sent_twice_is_there_once(store, tool):
+def test_what_is_sent_again_is_there_once_and_what_has_changed_in_its_place(store, tool):
     number, server = run_for(tool, store), FakeTool(tool)
-    with Server(server) as there:
+    with Server(*FAULTS, server) as there:  # which are waited out
         first, second = (sent(store, number, tool, there.root) for _ in range(2))
         requests = len(there.heard)
         third = sent(store, number, tool, there.root)
+        assert len(there.heard) == requests
+        once(server, size(tool))
+        changed = sent(store, number, tool, there.root, quote=True)
 
     assert (first.complete, sum(first.sent.values()), first.before) == (True, size(tool), 0)
     assert (second.complete, sum(second.sent.values()), second.before) == (True, 0, size(tool))
     assert third.before == size(tool)
-    assert len(there.heard) == requests
-    once(server, size(tool))
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-def test_what_has_changed_is_sent_again_in_its_place(store, tool):
-    number, server = run_for(tool, store), FakeTool(tool)
-    with Server(server) as there:
-        sent(store, number, tool, there.root)
-        again = sent(store, number, tool, there.root, quote=True)
-
-    assert 0 < sum(again.sent.values()) <= size(tool)
-    assert again.complete
+    assert 0 < sum(changed.sent.values()) <= size(tool)
+    assert changed.complete
     if tool != "otlp":  # the last record counts
         once(server, size(tool))
     assert "says the heron" in str(server.kept)
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_waited_out(store, tool, fault):
-    number, server = run_for(tool, store), FakeTool(tool)
-    with Server(fault, fault, server) as there:
-        done = sent(store, number, tool, there.root)
-
-    assert done.complete
-    once(server, size(tool))
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -130,27 +102,26 @@ def test_a_reply_that_is_lost_doubles_nothing(store, tool):
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-@pytest.mark.parametrize("fault", [Said("down", 503), Said("", reset=True)])
-def test_what_cant_be_sent_is_left_and_goes_out_the_next_time(store, tool, fault):
+def test_what_cant_be_sent_is_left_and_goes_out_the_next_time(store, tool):
     number, server = run_for(tool, store), FakeTool(tool)
-    broken = [True]
+    faults = {"HTTP 503": Said("down", 503), "no connection: ": Said("", reset=True)}
+    now: list[Said] = []
 
-    with Server(lambda heard: fault if broken[0] else server(heard)) as there:
-        first = sent(store, number, tool, there.root, patience=0.0)
-        waiting = waiting_entries(store.database)
-        a_day_later = waiting_entries(store.database, time.time() + 25 * 3600)
-        broken[0] = False
-        second = sent(store, number, tool, there.root)
-        third = sent(store, number, tool, there.root)
+    with Server(lambda heard: now[0] if now else server(heard)) as there:
+        for why, fault in faults.items():
+            now[:] = [fault]
+            done = sent(store, number, tool, there.root, patience=0.0)
+            assert (done.left, sum(done.sent.values()), done.complete) == (size(tool), 0, False)
+            assert done.why.startswith(why)
+            assert [(one.run, one.destination, one.entries) for one in waiting_entries(store.database)] == [
+                (number, f"{tool} {there.root}", size(tool))
+            ]
+            assert waiting_entries(store.database, time.time() + 25 * 3600) == []
+        now.clear()
+        then, again = (sent(store, number, tool, there.root) for _ in range(2))
 
-    assert (first.left, sum(first.sent.values()), first.complete) == (size(tool), 0, False)
-    assert first.why.startswith(("HTTP 503", "no connection: "))
-    assert [(one.run, one.destination, one.entries) for one in waiting] == [
-        (number, f"{tool} {there.root}", size(tool))
-    ]
-    assert a_day_later == []
-    assert (second.left, sum(second.sent.values())) == (0, size(tool))
-    assert third.before == size(tool)
+    assert (then.left, sum(then.sent.values())) == (0, size(tool))
+    assert again.before == size(tool)
     assert waiting_entries(store.database) == []
     once(server, size(tool))
 
@@ -178,26 +149,21 @@ def test_a_dead_tool_holds_no_other_up(store):
     assert seen == [size("phoenix")]
 
 
+UNKNOWN = "it isn't known there (HTTP 404)"
 IDS = {
-    "phoenix": lambda case: case.tags["span_id"],
-    "langfuse": lambda case: case.trace_id,
-    "mlflow": lambda case: f"tr-{case.trace_id}",
-    "opik": lambda case: case.tags["span_id"],
-    "langsmith": lambda case: case.tags["span_id"],
+    "phoenix": (lambda case: case.tags["span_id"], UNKNOWN),
+    "langfuse": (lambda case: case.trace_id, "refused (HTTP 207)"),
+    "mlflow": (lambda case: f"tr-{case.trace_id}", UNKNOWN),
+    "opik": (lambda case: case.tags["span_id"], "refused (HTTP 400)"),
+    "langsmith": (lambda case: case.tags["span_id"], UNKNOWN),
 }
-REASONS = {
-    "phoenix": "it isn't known there (HTTP 404)",
-    "langfuse": "refused (HTTP 207)",
-    "mlflow": "it isn't known there (HTTP 404)",
-    "opik": "refused (HTTP 400)",
-    "langsmith": "it isn't known there (HTTP 404)",
-}
+"""A tool → its id of a case, and what is told where it doesn't know that."""
 
 
 @pytest.mark.parametrize("tool", [*IDS])
 def test_what_a_tool_doesnt_know_is_counted_by_reason_and_the_rest_goes_out(store, tool):
-    cases = [case_for(tool, i) for i in range(CASES)]
-    number, server = run_for(tool, store, cases), FakeTool(tool, (IDS[tool](cases[2]),))
+    cases, (id_of, reason) = [case_for(tool, i) for i in range(CASES)], IDS[tool]
+    number, server = run_for(tool, store, cases), FakeTool(tool, (id_of(cases[2]),))
     with Server(server) as there:
         first = sent(store, number, tool, there.root)
         heard = len(there.heard)
@@ -206,7 +172,7 @@ def test_what_a_tool_doesnt_know_is_counted_by_reason_and_the_rest_goes_out(stor
         server._unknown = ()
         third = sent(store, number, tool, there.root, retry_refused=True)
 
-    assert first.refused == Counter({REASONS[tool]: 7})
+    assert first.refused == Counter({reason: 7})
     assert (sum(first.sent.values()), first.left, first.complete) == (size(tool) - 7, 0, False)
     assert (second.refused, second.before, second.complete) == (first.refused, size(tool) - 7, False)
     assert (sum(third.sent.values()), third.complete) == (7, True)
@@ -260,15 +226,13 @@ def test_undefined_is_said_or_left_out_and_never_a_number(store, tool):
     assert done.complete
     text = str([heard.body for heard in there.heard])
     assert re.search(r"\bnan\b", text, re.IGNORECASE) is None
-    if tool == "phoenix":
-        assert text.count("'label': 'undefined'") == 4
-    if tool == "mlflow":
-        assert text.count("no response was given") == 4
-        assert text.count("'value': None") == 4
-    if tool == "langsmith":
-        assert text.count("'comment': 'no response was given'") == 4
-    if tool == "otlp":
-        assert text.count("error.type") == 4
+    for told in {
+        "phoenix": ["'label': 'undefined'"],
+        "mlflow": ["no response was given", "'value': None"],
+        "langsmith": ["'comment': 'no response was given'"],
+        "otlp": ["error.type"],
+    }.get(tool, ()):
+        assert text.count(told) == 4
 
 
 def test_a_body_is_below_the_tools_limit(store):
@@ -317,21 +281,17 @@ def test_what_is_no_address_is_refused_before_anything_is_sent(store, url):
 
 
 def test_langsmith_gets_the_id_of_the_project_that_the_environment_names(store):
-    number, server = run_for("langsmith", store), FakeTool("langsmith")
+    number, server, env = run_for("langsmith", store), FakeTool("langsmith"), {"LANGSMITH_PROJECT": "p"}
+    with Server(Said([])) as there:
+        unknown = sent(store, number, "langsmith", there.root, env)
+        assert len(there.heard) == 1
     with Server(server) as there:
-        done = sent(store, number, "langsmith", there.root, {"LANGSMITH_PROJECT": "p"})
+        done = sent(store, number, "langsmith", there.root, env)
 
+    assert unknown.why == "it knows no project 'p': see LANGSMITH_API_KEY"
+    assert unknown.left == 7 * CASES
     assert done.complete
     assert {one["session_id"] for one in server.kept.values()} == {"a400e5d7-0409-5a81-9050-3991208ceec1"}
-
-
-def test_a_project_that_langsmith_doesnt_know_is_said(store):
-    number = run_for("langsmith", store)
-    with Server(Said([])) as there:
-        done = sent(store, number, "langsmith", there.root, {"LANGSMITH_PROJECT": "p"})
-
-    assert done.why == "it knows no project 'p': see LANGSMITH_API_KEY"
-    assert (done.left, len(there.heard)) == (7 * CASES, 1)
 
 
 def test_an_assessment_that_somebody_deleted_is_made_anew(store):
@@ -356,65 +316,55 @@ def test_what_a_collector_rejects_is_counted(store):
     assert not done.complete
 
 
-@pytest.mark.parametrize(
-    ("address", "path", "whole"),
-    [
+def test_a_path_is_put_beneath_an_address():
+    for address, path, whole in (
         ("http://a:1", "/v1/logs", "http://a:1/v1/logs"),
         ("http://a:1/v1", "/v1/logs", "http://a:1/v1/logs"),
         ("http://a:1/v1/logs", "/v1/logs", "http://a:1/v1/logs"),
         ("http://a/opik/api", "/api/v1/private/spans", "http://a/opik/api/v1/private/spans"),
         ("http://a/api/v1", "/feedback", "http://a/api/v1/feedback"),
         ("http://v1", "/v1/logs", "http://v1/v1/logs"),
-    ],
-)
-def test_a_path_is_put_beneath_an_address(address, path, whole):
-    assert joined(address, path) == whole
+    ):
+        assert joined(address, path) == whole
 
 
 KILLED = """
 import sys
-sys.path[:0] = {paths!r}
 from ragtriage.monitor.outputs.send_run import SendOptions, send_run
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.store import open_store
-with open_store({store!r}) as store:
-    run = store.run({number})
-    send_run(store.database, run, config_of(run.info), {{ {tool!r}: {url!r} }}, {{}}, SendOptions())
+where, number, tool, url = sys.argv[1:]
+with open_store(where) as store:
+    run = store.run(int(number))
+    send_run(store.database, run, config_of(run.info), {tool: url}, {}, SendOptions())
 """
 
 
-@pytest.mark.parametrize("tool", ["mlflow", "langsmith", "langfuse", "phoenix"])
+@pytest.mark.parametrize("tool", ["mlflow", "phoenix"])
 def test_killed_in_the_middle_it_goes_on_and_doubles_nothing(tmp_path, tool):
-    server = FakeTool(tool)
+    where, server = tmp_path / "store", FakeTool(tool)
     enough = 10 if DESTINATIONS[tool].most == 1 else 1
-    with open_store(tmp_path / "store") as store:
+    with open_store(where) as store:
         number = run_for(tool, store)
-    process: list[subprocess.Popen[bytes]] = []
+    children: list[Child] = []
 
     def kills(heard: Heard) -> Said:
         said = server(heard)
         if len(there.heard) == enough:
-            process[0].send_signal(signal.SIGKILL)
-            process[0].wait()
+            children[0].kill()
+            children[0].wait()
         return said
 
-    with Server(kills) as there:
-        code = KILLED.format(paths=[*sys.path], store=str(tmp_path / "store"), number=number, tool=tool, url=there.root)
-        process.append(subprocess.Popen([sys.executable, "-c", code], env={**os.environ}))
-        assert process[0].wait(120) == -signal.SIGKILL
+    with Server(kills) as there, Child(where, number, tool, there.root, folder=tmp_path, code=KILLED) as child:
+        children.append(child)
+        assert child.wait() == -signal.SIGKILL
         assert server.kept
-        with open_store(tmp_path / "store") as store:
+        with open_store(where) as store:
             done = sent(store, number, tool, there.root)
 
     assert done.complete
     once(server, size(tool))
-
-
-def test_no_file_but_the_stores_is_left(tmp_path):
-    with open_store(tmp_path / "store") as store, Server(FakeTool("mlflow")) as there:
-        sent(store, run_for("mlflow", store), "mlflow", there.root)
-
-    assert {path.name for path in Path(tmp_path / "store").iterdir()} <= {".gitignore", "runs.sqlite"}
+    assert {path.name for path in where.iterdir()} <= {".gitignore", "runs.sqlite"}
 
 
 @pytest.mark.parametrize("tool", ["phoenix", "mlflow"])

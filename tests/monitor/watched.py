@@ -1,7 +1,6 @@
 """Traffic, a scripted judge and a watch of them, for the tests; processes of their own import it too."""
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -41,12 +40,6 @@ def row(i: int, claims: str = "yyyy", **changed: Any) -> dict[str, Any]:
 def steady(i: int) -> str:
     """Claims of which 7 of 8 are supported, differing from case to case."""
     return ("yyyy", "yyyn", "yyyy", "yynn", "yyyy", "yyyy", "yyyy", "yyyn")[i % 8]
-
-
-def written(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
-    """A JSONL file."""
-    path.write_text("".join(f"{json.dumps(one)}\n" for one in rows), "utf-8")
-    return path
 
 
 def answer(question: Question) -> Answer:

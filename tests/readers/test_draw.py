@@ -59,20 +59,14 @@ def test_rows_that_can_not_be_used_are_drawn_like_others_and_keep_their_numbers(
     assert {(one.row - 1) % 4 for one in rejected} == {0}
 
 
-def test_rows_that_come_again_are_counted_and_drawn_once(tmp_path: Path) -> None:
+def test_rows_that_come_again_are_drawn_once_and_those_that_are_too_long_are_rows(tmp_path: Path) -> None:
     rows = [row(i) for i in range(30)]
-
     found = drawn_of(written(tmp_path / "c.jsonl", rows * 3), 50)
-
     assert (found.rows, found.repeated) == (90, 60)
     assert sorted(ids(found)) == sorted(one["id"] for one in rows)
 
-
-def test_rows_that_are_too_long_are_rows(tmp_path: Path) -> None:
     path = written(tmp_path / "c.jsonl", [row(0), *(row(i, answer="long " * 99) for i in range(1, 4))])
-
     found = open_cases(path, limits=RowLimits(max_row=300)).draw(9)
-
     assert found is not None
     assert (found.rows, found.repeated, len(ids(found))) == (4, 0, 1)
     assert all("is longer than 300 bytes" in str(one) for one in found.drawn if isinstance(one, Rejected))

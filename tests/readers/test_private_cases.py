@@ -4,36 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from examples import examples
 from ragtriage.core.case import Case, Source, Turn
 from ragtriage.readers.private_cases import Privacy, UserDigests, hide_known_forms, redaction_named
 from ragtriage.readers.problems import RowProblem
 
 
-@pytest.mark.parametrize(
-    ("text", "hidden"),
-    [
-        ("Write to a.b+c@mail.example.org, please.", "Write to [e-mail], please."),
-        ("Paid with 4111 1111 1111 1111.", "Paid with [card]."),
-        ("Paid with 4111-1111-1111-1111.", "Paid with [card]."),
-        ("Order 4111 1111 1111 1112 came.", "Order 4111 1111 1111 1112 came."),
-        ("Call 0041 44 123 45 67.", "Call 0041 44 123 45 67."),
-        ("To DE89 3704 0044 0532 0130 00 or GB82WEST12345698765432.", "To [IBAN] or [IBAN]."),
-        ("4111 1111 1111 1111 12/27", "[card] 12/27"),
-        ("4111111111111111 123", "[card] 123"),
-        ("7 x 12 4111 1111 1111 1111 123", "7 x 12 [card] 123"),
-        ("AT61 1904 3002 3457 3201 BIC RZBAATWW", "[IBAN] BIC RZBAATWW"),
-        ("BE68539007547034 CALL, BE68 5390 0754 7034 2 x", "[IBAN] CALL, [IBAN] 2 x"),
-        ("from de89 3704 0044 0532 0130 00 to LC55HEMM000100010012001200023015.", "from [IBAN] to [IBAN]."),
-        ("RU0204452560040702810412345678901 and BE68539007547034 was paid", "[IBAN] and [IBAN] was paid"),
-        ("a@b, a@b@c.example and +a.b@c.example.", "a@b, a@[e-mail] and [e-mail]."),
-        ("Not BE6853900754703, nor BE685390075470345.", "Not BE6853900754703, nor BE685390075470345."),
-        ("Not 41111111111111112, nor 411111111111111.", "Not 41111111111111112, nor 411111111111111."),
-        ("Not DE88 3704 0044 0532 0130 00.", "Not DE88 3704 0044 0532 0130 00."),
-        ("The date is 2026-11-01, the price 1,000,000.", "The date is 2026-11-01, the price 1,000,000."),
-    ],
-)
-def test_known_forms(text: str, hidden: str):
-    assert hide_known_forms("query", text) == hidden
+@pytest.mark.parametrize("row", examples("private_cases"))
+def test_known_forms(row: dict[str, str]):
+    assert hide_known_forms("query", row["text"]) == row["hidden"]
 
 
 def test_long_words_cost_little():
@@ -67,9 +46,15 @@ def test_every_text_of_a_case_is_redacted_with_its_key():
     assert Privacy(redact=lambda *_: "").of(Case("x", "q", None)).sources is None
 
 
-def test_ids_that_redaction_leaves_are_stored_as_they_are():
+def test_ids_that_redaction_leaves_stay_and_a_case_without_a_user_needs_no_key(tmp_path):
     case = Case("x", "q", (Source("s", "doc 7"),), tags={"conversation": "c-17"}, relevant_ids=("doc 7",))
     assert Privacy(lambda _: "a digest", hide_known_forms).of(case) == case
+
+    digests = UserDigests(tmp_path / "store")
+    case = Case("x", "q", tags={"user": ""})
+    assert Privacy(digests).of(case) is case
+    assert not (tmp_path / "store").exists()
+    assert digests("u") == UserDigests(tmp_path / "store")("u") != digests("v")
 
 
 @pytest.mark.parametrize(
@@ -98,14 +83,6 @@ def test_a_case_whose_redaction_fails_is_never_let_through():
         Privacy(redact=fails).of(Case("x", "anna@example.org"))
     assert "anna" not in str(caught.value)
     assert "anna" not in Privacy(redact=fails).reason("anna@example.org is no number")
-
-
-def test_a_case_without_a_user_needs_no_key(tmp_path):
-    digests = UserDigests(tmp_path / "store")
-    case = Case("x", "q", tags={"user": ""})
-    assert Privacy(digests).of(case) is case
-    assert not (tmp_path / "store").exists()
-    assert digests("u") == UserDigests(tmp_path / "store")("u") != digests("v")
 
 
 @pytest.mark.parametrize(("body", "used"), [("time.sleep(0.11)", False), ("time.sleep(0.11 * (not calls))", True)])

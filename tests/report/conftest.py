@@ -1,16 +1,16 @@
 """Records made by hand, so that every look and state occurs, and as many of them as a test needs."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from shown import THRESHOLDS, Found, Many
 
 from made_records import CHECK, FAILED, NO, RESPONSE, UNKNOWN, YES, columns, placed, record_of, synthetic
 from ragtriage.core.case import Case, Record, Source
 from ragtriage.core.verdicts import Component, Verdicts
-from ragtriage.diagnosis.findings import Finding, diagnose
-from ragtriage.diagnosis.rules import thresholds_with
+from ragtriage.diagnosis.findings import diagnose
 from ragtriage.metrics.aggregate import CLAIMS, FACTS, QUESTIONS, SENTENCES, SOURCES
 from ragtriage.metrics.thelma import (
     ANSWERED_BY_ONE,
@@ -24,12 +24,7 @@ from ragtriage.metrics.thelma import (
 )
 
 
-@pytest.fixture
-def thresholds() -> dict[str, float]:
-    return thresholds_with({})
-
-
-@pytest.fixture
+@pytest.fixture(scope="session")
 def rich_record() -> Record:
     """One case in which every look of a claim and every state of the matrix occurs."""
     sources = (
@@ -78,15 +73,14 @@ def rich_record() -> Record:
     )
 
 
-@pytest.fixture
-def many() -> Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]:
+@pytest.fixture(scope="session")
+def many() -> Many:
     """Realistic records in any number, the same every time, made as they are asked for."""
-    limits = thresholds_with({})
     chance = random.Random(7)  # made-up texts, no secret
     made = [synthetic(chance) for _ in range(40)]
-    pool = [(record, diagnose(record, limits)) for record in made]
+    pool = [(record, diagnose(record, THRESHOLDS)) for record in made]
 
-    def records(count: int) -> Iterator[tuple[Record, tuple[Finding, ...]]]:
+    def records(count: int) -> Iterator[Found]:
         for number in range(count):
             record, findings = pool[number % len(pool)]
             case = replace(record.case, id=f"case-{number:05}", query=f"Question {number}: {record.case.query}")

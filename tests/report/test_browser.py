@@ -2,56 +2,36 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
+from shown import HEADER, THRESHOLDS, Found, Many, summary_of
 
-from ragtriage import Case, Score, metrics_named
+from ragtriage import Case, Metric, Score, metrics_named
 from ragtriage.core.case import Record
-from ragtriage.diagnosis.findings import Finding, diagnose
-from ragtriage.diagnosis.rules import thresholds_with
+from ragtriage.diagnosis.findings import diagnose
 from ragtriage.metrics import THELMA
 from ragtriage.report.run_page import write_run_page
-from ragtriage.report.run_report import Header, run_report
-from ragtriage.runs.summary import Tally
+from ragtriage.report.run_report import run_report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on this machine: the report isn't looked at in a browser"
-)
 CASES = 5000
 QUICK = 500
 """Milliseconds; several times what it takes, since the machine may be busy."""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright isn't installed")
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
+def report(folder: Path, cases: Callable[[], Iterator[Found]], metrics: Sequence[Metric] = THELMA) -> Path:
+    summary = summary_of((record for record, _ in cases()), metrics)
+    write_run_page(folder / "report.html", run_report(HEADER, summary), cases)
+    return folder / "report.html"
 
 
-def report(path: Path, cases: Callable[[], Iterator[tuple[Record, tuple[Finding, ...]]]]) -> Path:
-    thresholds = thresholds_with({})
-    tally = Tally(THELMA, thresholds)
-    for record, _ in cases():
-        tally.add(record)
-    write_run_page(path, run_report(Header("7", "rows.jsonl", "fake", thresholds=thresholds), tally.summary()), cases)
-    return path
-
-
-def opened(browser: Browser, path: Path, width: int = 1280) -> tuple[Page, list[str]]:
-    page = browser.new_page(viewport={"width": width, "height": 900})
+def opened(browser: Browser, path: Path) -> tuple[Page, list[str]]:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -73,7 +53,7 @@ def timed(page: Page, script: str) -> float:
 
 
 def test_five_thousand_cases_stay_small_and_quick(tmp_path: Path, many: Many, browser: Browser) -> None:
-    path = report(tmp_path / "report.html", lambda: many(CASES))
+    path = report(tmp_path, lambda: many(CASES))
     assert path.stat().st_size <= 20_000_000
 
     page, complaints = opened(browser, path)
@@ -92,7 +72,7 @@ def test_five_thousand_cases_stay_small_and_quick(tmp_path: Path, many: Many, br
 
 def test_the_table_filters_sorts_and_leads_to_the_case(tmp_path: Path, many: Many, browser: Browser) -> None:
     cases = list(many(120))
-    page, complaints = opened(browser, report(tmp_path / "report.html", lambda: iter(cases)))
+    page, complaints = opened(browser, report(tmp_path, lambda: iter(cases)))
     rows = page.locator("#rows tbody tr")
     heads = page.locator("#rows thead button")
 
@@ -137,32 +117,31 @@ def test_the_table_filters_sorts_and_leads_to_the_case(tmp_path: Path, many: Man
     page.close()
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_marks_tell_what_the_judge_said(
-    tmp_path: Path, rich_record: Record, thresholds: dict[str, float], browser: Browser, width: int
-) -> None:
-    findings = diagnose(rich_record, thresholds)
-    path = report(tmp_path / "report.html", lambda: iter([(rich_record, findings)]))
-    page, complaints = opened(browser, path, width)
+def test_marks_tell_what_the_judge_said_at_any_width(tmp_path: Path, rich_record: Record, browser: Browser) -> None:
+    findings = diagnose(rich_record, THRESHOLDS)
+    page, complaints = opened(browser, report(tmp_path, lambda: iter([(rich_record, findings)])))
     tip = page.get_by_role("tooltip")
 
     page.locator("details.case > summary").click()
-    assert not tip.is_visible()
-    page.locator("mark.unsupported[data-c='c1-1 c1-2']").click()
-    assert tip.is_visible()
-    assert "it isn't there" in tip.inner_text()
-    assert tip.locator("li").count() == 2
-    page.keyboard.press("Escape")
-    assert not tip.is_visible()
-    page.locator("a.ref[href='#c1-4']").focus()
-    assert "check this: perhaps not supported" in tip.inner_text()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert not tip.is_visible()
+        page.locator("mark.unsupported[data-c='c1-1 c1-2']").click()
+        assert tip.is_visible()
+        assert "it isn't there" in tip.inner_text()
+        assert tip.locator("li").count() == 2
+        page.keyboard.press("Escape")
+        assert not tip.is_visible()
+        page.locator("a.ref[href='#c1-4']").focus()
+        assert "check this: perhaps not supported" in tip.inner_text()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.keyboard.press("Escape")
     assert complaints == []
     page.close()
 
 
 def test_it_can_be_read_without_scripts_and_in_the_dark(tmp_path: Path, many: Many, browser: Browser) -> None:
-    path = report(tmp_path / "report.html", lambda: many(20))
+    path = report(tmp_path, lambda: many(20))
     context = browser.new_context(java_script_enabled=False, color_scheme="dark")
     page = context.new_page()
     page.goto(path.as_uri())
@@ -181,13 +160,7 @@ def test_a_score_sorts_the_worst_first_in_either_direction(tmp_path: Path, brows
         Record(Case(f"c{v}", "What?"), {}, {"groundedness": Score(1 - v, 5), "hallucination": Score(v, 5)})
         for v in values
     ]
-    tally = Tally(metrics_named(names), {})
-    for record in records:
-        tally.add(record)
-    path = tmp_path / "r.html"
-    write_run_page(
-        path, run_report(Header("1", "f", "j"), tally.summary()), lambda: ((record, ()) for record in records)
-    )
+    path = report(tmp_path, lambda: ((record, ()) for record in records), metrics_named(names))
     page, complaints = opened(browser, path)
     heads = page.locator("#rows thead button")
 
@@ -201,30 +174,33 @@ def test_a_score_sorts_the_worst_first_in_either_direction(tmp_path: Path, brows
     page.close()
 
 
-@pytest.mark.parametrize("width", [1300, 390])
+BROKEN = """() => {
+    const found = [];
+    for (const place of document.querySelectorAll('#rows td.id, .case-id, .worst a, .source-name')) {
+        for (const text of [...place.childNodes].flatMap((n) => n.nodeType === 3 ? [n] : [...n.childNodes])) {
+            const range = document.createRange();
+            range.selectNodeContents(text);
+            if (range.getClientRects().length > 1) found.push(text.textContent);
+        }
+    }
+    return found;
+}"""
+
+
 def test_ids_break_behind_their_separators_and_never_within_a_word(
-    width: int, tmp_path: Path, many: Many, browser: Browser
+    tmp_path: Path, many: Many, browser: Browser
 ) -> None:
     names = ["crossing_duration_and_bicycles", "a1b2c3d4-e5f6-7890-abcd-ef1234567890", "harbour.office.opening.hours"]
 
-    def cases() -> Iterator[tuple[Record, tuple[Finding, ...]]]:
+    def cases() -> Iterator[Found]:
         for name, (record, findings) in zip(names, many(3), strict=True):
             sources = tuple(replace(source, id=name) for source in record.case.sources)
             yield replace(record, case=replace(record.case, id=name, sources=sources)), findings
 
-    page, _ = opened(browser, report(tmp_path / "report.html", cases), width)
+    page, _ = opened(browser, report(tmp_path, cases))
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    broken = page.evaluate("""() => {
-        const found = [];
-        for (const place of document.querySelectorAll('#rows td.id, .case-id, .worst a, .source-name')) {
-            for (const text of [...place.childNodes].flatMap((n) => n.nodeType === 3 ? [n] : [...n.childNodes])) {
-                const range = document.createRange();
-                range.selectNodeContents(text);
-                if (range.getClientRects().length > 1) found.push(text.textContent);
-            }
-        }
-        return found;
-    }""")
-
-    assert broken == []
+    for width in (1300, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(BROKEN) == []
     assert page.locator("#rows td.id").first.text_content() in names
+    page.close()

@@ -1,13 +1,10 @@
 """A report is a value, and every renderer shows the same of it."""
 
-import io
-
 import pytest
-from rich.console import Console
+from shown import HEADER, THRESHOLDS, printed, summary_of
 
 from ragtriage.core.case import Record
 from ragtriage.diagnosis.findings import diagnose
-from ragtriage.metrics import THELMA
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report
 from ragtriage.report.document import (
@@ -24,27 +21,9 @@ from ragtriage.report.document import (
     title_line,
 )
 from ragtriage.report.run_document import run_document
-from ragtriage.report.run_report import Header, run_report
-from ragtriage.report.terminal import print_document
+from ragtriage.report.run_report import run_report
 from ragtriage.report.testset_document import difference_of
-from ragtriage.runs.summary import Tally
 from ragtriage.testset.scoring import ClusterDifference
-
-
-@pytest.fixture
-def documents(rich_record: Record, thresholds: dict[str, float]) -> list[tuple[DocumentBlock, ...]]:
-    findings = diagnose(rich_record, thresholds)
-    tally = Tally(THELMA, thresholds)
-    tally.add(rich_record)
-    run = run_report(Header("7", "rows.jsonl", thresholds=thresholds), tally.summary())
-    return [tuple(run_document(run)), tuple(case_document(case_report(rich_record, findings, thresholds)))]
-
-
-def printed(*blocks: DocumentBlock, width: int = 100, encoding: str = "utf-8") -> list[str]:
-    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    print_document(Console(file=file, width=width), blocks)
-    file.seek(0)
-    return [row.rstrip() for row in file.read().splitlines()]
 
 
 def texts_of(block: DocumentBlock) -> list[str]:
@@ -59,49 +38,34 @@ def squeezed(text: str) -> str:
     return "".join(text.split()).replace("\\", "")
 
 
-def test_the_same_run_makes_the_same_value(rich_record: Record, thresholds: dict[str, float]) -> None:
-    one, other = (tuple(case_document(case_report(rich_record, (), thresholds))) for _ in range(2))
-
-    assert one == other
-
-
-def test_terminal_and_markdown_show_every_text(documents: list[tuple[DocumentBlock, ...]]) -> None:
-    for document in documents:
-        shown = squeezed("".join(printed(*document, width=300)))
-        written = squeezed(markdown(document))
-        for text in (text for block in document for text in texts_of(block)):
+def test_terminal_and_markdown_show_every_text_and_always_the_same(rich_record: Record) -> None:
+    run = run_report(HEADER, summary_of([rich_record]))
+    case = case_report(rich_record, diagnose(rich_record, THRESHOLDS), THRESHOLDS)
+    for document, again in ((run_document(run), run_document(run)), (case_document(case), case_document(case))):
+        blocks = tuple(document)
+        assert blocks == tuple(again)
+        shown, written = squeezed(printed(blocks, 300)), squeezed(markdown(blocks))
+        for text in (text for block in blocks for text in texts_of(block)):
             assert squeezed(text) in shown
             assert squeezed(text) in written
 
 
-def test_a_table_is_laid_out_by_its_columns() -> None:
+def test_blocks_are_laid_out_by_width_and_value_and_markdown_escapes_what_would_end_a_cell() -> None:
     rows = [("a", "1"), (StyledText("longer", "failure"), "1,000"), ("none",)]
-
-    assert printed(table((*text_columns("name"), *number_columns("count")), rows)) == [
+    assert printed([table((*text_columns("name"), *number_columns("count")), rows)], 100).splitlines() == [
         "name    count",
         "a           1",
         "longer  1,000",
         "none",
     ]
+    for value, bar in ((None, ""), (0.5, "█████░░░░░"), (7.0, "██████████")):
+        cell = Bar(value, (0.0, 1.0), "bar", 10)
+        assert printed([table(text_columns(""), [(cell,)], heads=False)], 100) == f"{bar}\n"
+    long = line("one two three four five six", indent=2)
+    assert printed([long], 24) == "  one two three four\n    five six\n"
+    plain = printed([title_line("Run 1", "", "a → b"), line("Made up ↓")], 100, "ascii")
+    assert plain == "Run 1 - a -> b\nMade up (lower is better)\n"
 
-
-@pytest.mark.parametrize(("value", "bar"), [(None, ""), (0.5, "█████░░░░░"), (7.0, "██████████")])
-def test_a_bar_is_as_long_as_its_value(value: float | None, bar: str) -> None:
-    assert printed(table(text_columns(""), [(Bar(value, (0.0, 1.0), "bar", 10),)], heads=False)) == [bar]
-
-
-def test_a_terminal_without_unicode_gets_other_signs() -> None:
-    assert printed(title_line("Run 1", "", "a → b"), line("Made up ↓"), encoding="ascii") == [
-        "Run 1 - a -> b",
-        "Made up (lower is better)",
-    ]
-
-
-def test_a_long_line_hangs() -> None:
-    assert printed(line("one two three four five six", indent=2), width=24) == ["  one two three four", "    five six"]
-
-
-def test_markdown_escapes_what_would_end_a_cell() -> None:
     assert markdown([table(text_columns("a"), [("x|y",)])], "Title") == "# Title\n\n| a |\n| --- |\n| x\\|y |\n"
 
 

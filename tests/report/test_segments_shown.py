@@ -1,30 +1,22 @@
 """Segments as they are shown: with what each was checked against, in words as well as in colours, doubt as doubt."""
 
-import io
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from shown import HEADER, THRESHOLDS, case_shown, page_of, summary_of, summary_shown
 
-from ragtriage import Case, FakeJudge, Record, Source, Tally, Verdict, diagnose, evaluate_sync, thresholds_with
+from ragtriage import Case, FakeJudge, Record, Source, Verdict, diagnose, evaluate_sync
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer
-from ragtriage.diagnosis.findings import Finding
 from ragtriage.metrics import CITATIONS
 from ragtriage.metrics.aggregate import SEGMENTS
-from ragtriage.report.case_document import case_document
 from ragtriage.report.case_parts import LOOKS, segment_reports
 from ragtriage.report.case_report import case_report
-from ragtriage.report.run_document import run_document
-from ragtriage.report.run_page import write_run_page
-from ragtriage.report.run_report import Header, run_report
-from ragtriage.report.terminal import print_document
+from ragtriage.report.run_report import run_report
 from ragtriage.report.words import SEGMENT_WORDS
 from ragtriage.runs.export import ExportedFields, json_row
-from ragtriage.runs.summary import Summary
 
 SOURCES = (Source("Apples are red, fresh.", "apples"), Source("Pears are green.", "pears"), Source("Figs are soft."))
 RESPONSE = (
@@ -32,15 +24,6 @@ RESPONSE = (
     "- Plums are made of <b>wood</b> [2].\n- Figs may be soft [3].\n- Nuts are hard [2][3].\n- Dates are brown [8].\n"
     "- Limes could be sour [2].\n\nFruit is colourful. Fruit is cheap."
 )
-THRESHOLDS = thresholds_with({})
-
-
-def print_summary(shown: Console, header: Header, summary: Summary, slices: dict[str, Summary] | None = None) -> None:
-    print_document(shown, run_document(run_report(header, summary, slices), shown.width))
-
-
-def print_case(shown: Console, record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float]) -> None:
-    print_document(shown, case_document(case_report(record, findings, thresholds), shown.width))
 
 
 def answer(question: Question) -> Answer:
@@ -83,99 +66,67 @@ def test_every_segment_says_what_came_out_and_what_it_was_checked_against(record
     ]
 
 
-def test_a_citation_that_can_be_spared_is_pointed_at_on_true_segments_only(record: Record) -> None:
+def test_a_citation_that_can_be_spared_is_pointed_at_on_true_segments_that_were_asked_about(record: Record) -> None:
     needed = {s.number: [c.needed for c in s.citations] for s in segment_reports(record)}
-
     assert needed[6] == ["yes", "no"]
     assert needed[4] == ["not asked"]
-
-
-def test_every_look_has_words_and_a_place_in_the_order() -> None:
     assert set(SEGMENT_WORDS) == set(LOOKS) - {"extraneous", "essential"}
 
-
-def test_the_terminal_shows_segments_in_words(record: Record) -> None:
-    file = io.StringIO()
-
-    print_case(Console(file=file, width=200), record, diagnose(record, THRESHOLDS), THRESHOLDS)
-
-    text = file.getvalue()
-    assert "✓2 Apples are red. [1] – supported by what it cites; checked against source 1: it is plain" in text
-    assert (
-        "⇄3 Pears are green. [1] – supported by a source that it doesn't cite; checked against source 1: not in" in text
-    )
-    assert "against all sources: found at last" in text
-    assert "!5 Figs may be soft. [3] – check this: perhaps not supported by what it cites" in text
-    assert "✓6 Nuts are hard. [2] [3 ✗ not needed]" in text
-    assert "∅7 Dates are brown. [8] – cites what doesn't exist: nothing is called “8”: there are 3 sources" in text
-    assert "✗9 Fruit is colourful. Fruit is cheap. – cites nothing" in text
-    assert "prompt · quality" in text
-
-
-def test_a_segment_that_was_not_asked_about_was_checked_against_nothing(record: Record) -> None:
     unasked = replace(record, steps={str(SEGMENTS): record.steps[str(SEGMENTS)]})
-
     shown = {(s.said, s.against) for s in segment_reports(unasked)}
-
     assert shown == {("claims nothing, not checked", ""), ("not checked", "")}
 
 
-def test_what_was_not_read_is_told_also_where_no_segment_was_found(tmp_path: Path) -> None:
+def test_the_terminal_shows_segments_in_words(record: Record) -> None:
+    text = case_shown(record, 200, findings=diagnose(record, THRESHOLDS))
+
+    for line in (
+        "✓2 Apples are red. [1] – supported by what it cites; checked against source 1: it is plain",
+        "⇄3 Pears are green. [1] – supported by a source that it doesn't cite; checked against source 1: not in",
+        "against all sources: found at last",
+        "!5 Figs may be soft. [3] – check this: perhaps not supported by what it cites",
+        "✓6 Nuts are hard. [2] [3 ✗ not needed]",
+        "∅7 Dates are brown. [8] – cites what doesn't exist: nothing is called “8”: there are 3 sources",
+        "✗9 Fruit is colourful. Fruit is cheap. – cites nothing",
+        "prompt · quality",
+    ):
+        assert line in text
+    plain = case_shown(record, 200, "ascii")
+    assert "~3 Pears are green." in plain
+    assert "07 Dates are brown." in plain
+
+
+def test_what_was_not_read_is_told_and_a_long_response_is_listed_in_part(record: Record) -> None:
     case = Case("c1", "What about fruit?", SOURCES, "Apples are red (1). Pears are green (2).")
     (found,) = evaluate_sync([case], FakeJudge(answer), metrics=CITATIONS)
-    console = Console(file=io.StringIO(), width=100)
-
-    print_case(console, found, (), THRESHOLDS)
-
-    assert isinstance(console.file, io.StringIO)
-    shown = console.file.getvalue()
+    shown = case_shown(found, 100)
     assert "not read as citation marks: (1), (2)" in shown
     assert "say so with --citation-mark" in " ".join(shown.split())
     assert case_report(found, (), THRESHOLDS).unread == "(1), (2)"
 
-
-def test_a_terminal_without_unicode_shows_them_too(record: Record) -> None:
-    file = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="replace")
-
-    print_case(Console(file=file, width=200), record, (), THRESHOLDS)
-
-    file.seek(0)
-    text = file.read()
-    assert "~3 Pears are green." in text
-    assert "07 Dates are brown." in text
+    many = Case("c", "What?", SOURCES, "\n\n".join(f"Apples are red, for the {i}th time [1]." for i in range(200)))
+    (found,) = evaluate_sync([many], FakeJudge(answer), metrics=CITATIONS)
+    view = case_report(found, (), THRESHOLDS)
+    assert len(view.segments) + view.segments_left_out == 200
+    assert view.segments_left_out > 0
 
 
 def test_the_share_of_responses_that_cite_stands_beside_the_mean(record: Record) -> None:
-    tally = Tally(CITATIONS, THRESHOLDS)
     plain = Case("c2", "What about fruit?", SOURCES, "Apples are red.")
     silent = Case("c3", "What about fruit?", SOURCES)
-    for one in (record, *evaluate_sync([plain, silent], FakeJudge(answer), metrics=CITATIONS)):
-        tally.add(one)
-    summary = tally.summary()
-    header = Header("1", thresholds=THRESHOLDS)
-    file = io.StringIO()
-
-    print_summary(Console(file=file, width=120), header, summary)
+    others = evaluate_sync([plain, silent], FakeJudge(answer), metrics=CITATIONS)
+    summary = summary_of([record, *others], CITATIONS)
 
     assert summary.citing == (1, 2)
     assert summary.as_json()["citing"] == {"responses": 2, "cite": 1}
-    assert "1 of 2 responses cite something (50%): the citation metrics are about these" in file.getvalue()
-    assert {metric.citing for metric in run_report(header, summary).metrics} == {
-        "1 of 2 responses cite something (50%)"
-    }
+    told = "1 of 2 responses cite something (50%)"
+    assert f"{told}: the citation metrics are about these" in summary_shown(summary, 120)
+    assert {metric.citing for metric in run_report(HEADER, summary).metrics} == {told}
 
 
 def test_the_report_shows_segments_and_leads_to_their_sources(record: Record, tmp_path: Path) -> None:
-    findings = diagnose(record, THRESHOLDS)
-    tally = Tally(CITATIONS, THRESHOLDS)
-    tally.add(record)
-    path = tmp_path / "report.html"
+    html = page_of(tmp_path, [(record, diagnose(record, THRESHOLDS))], summary_of([record], CITATIONS))
 
-    write_run_page(
-        path, run_report(Header("1", thresholds=THRESHOLDS), tally.summary()), lambda: iter([(record, findings)])
-    )
-
-    html = path.read_text(encoding="utf-8")
     for look in ("supported", "misattributed", "unsupported", "check", "dangling", "unknown", "uncited", "remark"):
         assert f'<mark class="m {look}"' in html
         assert f'class="ink-{look}"' in html
@@ -184,16 +135,6 @@ def test_the_report_shows_segments_and_leads_to_their_sources(record: Record, tm
     assert "“8”, which names no source" in html
     assert "&lt;b&gt;wood&lt;/b&gt;" in html
     assert "<b>wood" not in html
-
-
-def test_a_long_response_is_listed_in_part(record: Record) -> None:
-    many = Case("c", "What?", SOURCES, "\n\n".join(f"Apples are red, for the {i}th time [1]." for i in range(200)))
-    (found,) = evaluate_sync([many], FakeJudge(answer), metrics=CITATIONS)
-
-    view = case_report(found, (), THRESHOLDS)
-
-    assert len(view.segments) + view.segments_left_out == 200
-    assert view.segments_left_out > 0
 
 
 def test_an_export_holds_the_segments(record: Record) -> None:

@@ -6,14 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from shown import THRESHOLDS, printed
 
 from made_records import record_of, synthetic
 from ragtriage.core.case import Record
 from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Cell, Verdict, Verdicts, with_chance
 from ragtriage.diagnosis.headline import headline
-from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.aggregate import CLAIMS, FACTS, QUESTIONS, SENTENCES, SOURCES
 from ragtriage.report.case_document import case_document
@@ -21,13 +20,11 @@ from ragtriage.report.case_report import case_report, listed_case
 from ragtriage.report.run_document import cases_document, run_document
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, run_report
-from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.tally import SlicedTally
 
 CHANCES = (0.04, 0.1, 0.16, 0.2, 0.31, 0.4, 0.5, 0.6, 0.69, 0.75, 0.8, 0.9, 0.96)
 """Many of them are complements, or lie on a threshold, so that scores tie and reach their thresholds exactly."""
-THRESHOLDS = thresholds_with({})
 CONFIG = EvaluationConfig(tuple(THELMA), THRESHOLDS, ())
 STEPS = {str(step): step for metric in THELMA for step in metric.needs.values()}
 STEPS |= {str(step): step for step in (CLAIMS, FACTS, QUESTIONS, SENTENCES, SOURCES)}
@@ -77,12 +74,7 @@ def texts(records: Sequence[Record], page: Path) -> dict[str, str]:
         "cases": cases_document(listed, width=160),
         **{r.case.id: case_document(case_report(r, findings, THRESHOLDS), 120) for r, findings in found},
     }
-    console = Console(width=120, force_terminal=False, record=False)
-    said = {}
-    for name, document in shown.items():
-        with console.capture() as capture:
-            print_document(console, document)
-        said[name] = capture.get()
+    said = {name: printed(document, 120) for name, document in shown.items()}
     heads = {f"{r.case.id} head": str(headline(r, findings, THRESHOLDS)) for r, findings in found}
     return {**said, **heads, "worst": str(tally.summary().worst), "page": page.read_text("utf-8")}
 

@@ -31,10 +31,8 @@ RECORDS = some_records(12)
 
 @pytest.fixture
 def changing(tmp_path: Path) -> Iterator[tuple[Store, Viewer]]:
-    store, viewer = looked_at(tmp_path, lambda there: stored(there, "rows", RECORDS))
-    with store:
-        yield store, viewer
-        viewer.runs.close()
+    with looked_at(tmp_path, lambda there: stored(there, "rows", RECORDS)) as found:
+        yield found
 
 
 def everywhere(viewer: Viewer) -> str:
@@ -46,27 +44,19 @@ def everywhere(viewer: Viewer) -> str:
 
 def test_texts_that_were_forgotten_are_not_shown_again(changing: tuple[Store, Viewer]) -> None:
     store, viewer = changing
-    before = everywhere(viewer)
-    assert before.count("Question 7:") >= 4
+    assert everywhere(viewer).count("Question 7:") >= 4
+
+    store.forget_texts(1, ["case-006"])
+    page = viewer.text("/runs/1/cases?sort=input")
+    assert "Question 6:" not in page
+    assert "Question 7:" in page
 
     store.forget_texts(1)
     after = everywhere(viewer)
-
     assert "Question 7:" not in after
     assert RECORDS[7].case.query not in unescape(after)
     assert viewer.ids("/runs/1/cases?q=ferry") == []
     assert "case-007" in after
-
-
-def test_one_case_can_be_forgotten_while_others_stay(changing: tuple[Store, Viewer]) -> None:
-    store, viewer = changing
-    everywhere(viewer)
-
-    store.forget_texts(1, ["case-007"])
-    page = viewer.text("/runs/1/cases?sort=input")
-
-    assert "Question 7:" not in page
-    assert "Question 8:" in page
 
 
 @pytest.mark.parametrize("state", ["running", "interrupted"])
@@ -160,10 +150,8 @@ def test_a_run_that_is_written_faster_than_it_is_read_is_shown(tmp_path: Path) -
 
 
 def test_an_empty_store_says_what_to_do(tmp_path: Path) -> None:
-    store, viewer = looked_at(tmp_path, lambda _: None)
-    with store:
-        page = viewer.text("/")
-        assert "ragtriage evaluate" in page
+    with looked_at(tmp_path, lambda _: None) as (_, viewer):
+        assert "ragtriage evaluate" in viewer.text("/")
         assert "evaluate a file first" in viewer.text("/runs/1", status=404)
 
 
@@ -188,15 +176,12 @@ def test_a_run_in_a_folder_is_shown_as_one_in_a_store(tmp_path: Path) -> None:
     viewer.runs.close()
 
 
-def test_thresholds_of_the_command_are_those_of_every_run(tmp_path: Path) -> None:
-    with open_store(tmp_path) as store:
-        stored(store, "rows", RECORDS)
-        low = 'class="num bad"'
-        usual, strict = (
-            viewer_of(StoreRuns(store), limits).text("/runs/1/cases").count(low)
-            for limits in ({}, {"groundedness": 1.0, "response_precision": 1.0})
-        )
-    assert strict > usual
+def test_thresholds_of_the_command_are_those_of_every_run(changing: tuple[Store, Viewer]) -> None:
+    strict = viewer_of(changing[1].source, {"groundedness": 1.0, "response_precision": 1.0})
+    low = [one.text("/runs/1/cases").count('class="num bad"') for one in (strict, changing[1])]
+    strict.runs.close()
+
+    assert low[0] > low[1]
 
 
 @contextlib.contextmanager
@@ -277,13 +262,10 @@ def test_large_results_are_let_go_of_and_small_ones_stay(changing: tuple[Store, 
 
 
 def test_a_line_joins_only_runs_of_one_input_and_judge(tmp_path: Path) -> None:
-    store, viewer = looked_at(
-        tmp_path, lambda there: [stored(there, rows, RECORDS) for rows in ("rows", "others", "rows", "others", "new")]
-    )
-    with store:
+    names = ("rows", "others", "rows", "others", "new")
+    with looked_at(tmp_path, lambda there: [stored(there, rows, RECORDS) for rows in names]) as (_, viewer):
         viewer.text("/")
         line = history_of(viewer.runs).lines["groundedness"]
-        viewer.runs.close()
 
     xs = [f"{x}" for x, _, _ in line.points]
     assert [[point.partition(",")[0] for point in path.split()] for path in line.paths] == [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import http.server
 import re
-import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
     from starlette.requests import Request
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on this machine: the viewer isn't looked at in a browser"
-)
 LIST = "/runs/1/cases?sort=input"
 PAGES = ("/", "/help", "/runs/1?by=tenant", LIST, "/runs/1/cases/0?sort=input", "/runs/1/cases/7", "/waiting",
          "/runs/1/cases?groundedness=..abc")  # fmt: skip
@@ -75,15 +70,6 @@ def served(store: Store) -> Iterator[Served]:
     runs.close()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright isn't installed")
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
-
-
 @contextmanager
 def watched(browser: Browser, served: Served, **context: Any) -> Iterator[Page]:
     """A page of a browser that the viewer knows; nothing may be complained of, and nothing loaded from elsewhere."""
@@ -112,19 +98,33 @@ def position(page: Page) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_any_page(browser: Browser, served: Served, scheme: str) -> None:
+def test_axe_finds_nothing_on_any_page_light_or_dark(browser: Browser, served: Served) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python isn't installed")
     found = []
-    with watched(browser, served, color_scheme=scheme, bypass_csp=True) as page:
+    with watched(browser, served, bypass_csp=True) as page:
         for path in PAGES:
             settled(page, served.at + path)
             for details in page.locator("details").all()[:6]:
                 details.evaluate("one => { one.open = true; }")
-            result = axe.Axe().run(page)
-            found += [(path, one["id"], [node["html"][:120] for node in one["nodes"]][:3])
-                      for one in result.response["violations"]]  # fmt: skip
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                result = axe.Axe().run(page)
+                found += [(path, scheme, one["id"], [node["html"][:120] for node in one["nodes"]][:3])
+                          for one in result.response["violations"]]  # fmt: skip
     assert not found, "\n".join(map(str, found))
+
+
+def test_no_page_scrolls_sideways(browser: Browser, served: Served) -> None:
+    wide = []
+    with watched(browser, served) as page:
+        for path in (*PAGES, *(f"/runs/1/cases/{at}" for at in (1, 2, 3, 4)), "/runs/1/cases?tag.odd=" + "x" * 300):
+            settled(page, served.at + path)
+            page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+            for width in (390, 800, 1300, 1920):
+                page.set_viewport_size({"width": width, "height": 900})
+                if page.evaluate("document.documentElement.scrollWidth") > width:
+                    wide.append((path, width))
+    assert wide == []
 
 
 def test_the_keyboard_alone_leads_through_list_and_cases(browser: Browser, served: Served) -> None:
@@ -189,15 +189,6 @@ def test_a_claim_marks_what_is_quoted_and_what_differs(browser: Browser, served:
         assert page.locator(".claim.on").get_attribute("id").endswith("-1")
 
 
-def test_keys_can_be_turned_off(browser: Browser, served: Served) -> None:
-    with watched(browser, served) as page:
-        page.goto(f"{served.at}/help")
-        page.get_by_role("button", name="Turn the keys off").click()
-        settled(page, served.at + LIST)
-        page.keyboard.press("j")
-        assert page.locator("#rows tr.on").count() == 0
-
-
 def test_a_link_to_a_claim_survives_reload_and_the_way_back(browser: Browser, served: Served) -> None:
     with watched(browser, served) as page:
         settled(page, served.at + LIST)
@@ -216,12 +207,26 @@ def test_a_link_to_a_claim_survives_reload_and_the_way_back(browser: Browser, se
         assert page.locator(".claim.on").count() == 0
 
 
-def test_light_and_dark_are_a_choice_that_stays(browser: Browser, served: Served) -> None:
+def test_light_and_dark_and_keys_are_choices_that_stay(browser: Browser, served: Served) -> None:
     with watched(browser, served, color_scheme="light") as page:
         page.get_by_role("button", name="Dark").click()
         page.goto(f"{served.at}/help")
         assert page.locator("html").get_attribute("data-theme") == "dark"
         assert page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(20, 23, 27)"
+        page.get_by_role("button", name="Turn the keys off").click()
+        settled(page, served.at + LIST)
+        page.keyboard.press("j")
+        assert page.locator("#rows tr.on").count() == 0
+
+
+def stays_untagged(page: Page, served: Served) -> None:
+    """Cases without a tag stay chosen where a further filter is."""
+    settled(page, f"{served.at}/runs/1/cases?tag.tenant=")
+    none = page.locator("#count").inner_text()
+    page.get_by_role("button", name="Filter").click()
+    page.wait_for_url("**tag.tenant=**")
+    assert page.locator("#count").inner_text() == none
+    assert "tag.tenant=a" not in page.url
 
 
 def test_filters_take_effect_at_once_and_need_no_script(browser: Browser, served: Served) -> None:
@@ -237,6 +242,7 @@ def test_filters_take_effect_at_once_and_need_no_script(browser: Browser, served
         page.locator("[name='tag.tenant']").select_option(label="all")
         page.wait_for_url(lambda url: "tenant" not in url)
         assert page.locator("#count").inner_text() == failures
+        stays_untagged(page, served)
     with watched(browser, served, java_script_enabled=False) as page:
         settled(page, served.at + LIST)
         page.get_by_label("Kind").select_option("failure")
@@ -244,29 +250,7 @@ def test_filters_take_effect_at_once_and_need_no_script(browser: Browser, served
         assert page.locator("#count").inner_text() == failures
         page.locator("#rows tbody a").first.click()
         assert page.locator(".case-page .response").is_visible()
-
-
-def test_cases_without_a_tag_stay_chosen_where_a_further_filter_is(browser: Browser, served: Served) -> None:
-    for script in (True, False):
-        with watched(browser, served, java_script_enabled=script) as page:
-            settled(page, f"{served.at}/runs/1/cases?tag.tenant=")
-            none = page.locator("#count").inner_text()
-            page.get_by_role("button", name="Filter").click()
-            page.wait_for_url("**tag.tenant=**")
-            assert page.locator("#count").inner_text() == none
-            assert "tag.tenant=a" not in page.url
-
-
-@pytest.mark.parametrize("width", [390, 800, 1300, 1920])
-def test_no_page_scrolls_sideways(browser: Browser, served: Served, width: int) -> None:
-    wide = []
-    with watched(browser, served, viewport={"width": width, "height": 900}) as page:
-        for path in (*PAGES, *(f"/runs/1/cases/{at}" for at in (1, 2, 3, 4)), "/runs/1/cases?tag.odd=" + "x" * 300):
-            settled(page, served.at + path)
-            page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-            if page.evaluate("document.documentElement.scrollWidth") > width:
-                wide.append(path)
-    assert wide == []
+        stays_untagged(page, served)
 
 
 ATTACKS = """async (at) => {

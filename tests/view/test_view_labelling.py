@@ -5,7 +5,6 @@ import json
 import random
 import re
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from html import escape, unescape
@@ -13,107 +12,58 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
+from viewed import HOST, Viewer, stored, viewer_of
 
 from in_process import said_by
 from made_records import NO, YES, synthetic
 from ragtriage.core.case import Record, Turn
 from ragtriage.core.verdicts import Verdicts
-from ragtriage.diagnosis.rules import thresholds_with
-from ragtriage.metrics import THELMA
 from ragtriage.metrics.thelma import groundedness
-from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
-from ragtriage.runs.manifest import RunIdentity
-from ragtriage.runs.run import Run, RunInfo
-from ragtriage.runs.selection import ALL_ROWS
+from ragtriage.runs.run import Run
 from ragtriage.store import Store, open_store
 from ragtriage.trust.label_files import PROMPTS, Label, LabelFile, read_labels
 from ragtriage.trust.label_session import drawn_of, items_of_run
-from ragtriage.view.opened_runs import OpenedRuns
-from ragtriage.view.pages import Pages
-from ragtriage.view.security import Guard
-from ragtriage.view.server import StoreRuns, application
+from ragtriage.view.server import StoreRuns
 
-PORT = 7421
-HOST = f"http://127.0.0.1:{PORT}"
 OWN = {"sec-fetch-site": "same-origin", "origin": HOST}
 QUESTION = PROMPTS["groundedness"].question
 CASES = 12
 """Of six claims each."""
-JUDGE = (
-    "it stands there",
-    "it isn't there",
-    "perhaps not",
-    "too close to call",
-    "0.9",
-    "0.1",
-    "unsupported",
-    "verdict",
-)
+JUDGE = "it stands there|it isn't there|perhaps not|too close to call|0.9|0.1|unsupported|verdict".split("|")
 """What the judge says of these cases, and what a page would call it."""
 SUPPORT = str(groundedness.needs["support"])
 EVIL = "<script>alert(1)</script></main>\x00\u202e {{ 7 * 7 }}"
 
 
-def records(salt: int = 0) -> list[Record]:
-    chance = random.Random(11 + salt)
-    found = []
+def records() -> list[Record]:
+    chance, found = random.Random(11), []
     for i in range(CASES):
         record = synthetic(chance)
         history = (Turn("user", "And before this?"), Turn("assistant", EVIL)) if i % 2 else ()
-        found.append(
-            replace(record, case=replace(record.case, id=f"case/{i} é", query=f"Q{i} {EVIL}", history=history))
-        )
+        case = replace(record.case, id=f"case/{i} é", query=f"Q{i} {EVIL}", history=history)
+        found.append(replace(record, case=case))
     return found
 
 
-def stored(store: Store, made: list[Record]) -> int:
-    config = EvaluationConfig(THELMA, thresholds_with({}))
-    names = tuple(m.name for m in THELMA)
-    with store.begin(
-        RunIdentity("rows", names, {"supported": "1"}), input="rows.jsonl", rows=len(made), judge="embedded",
-        configuration=to_stored(config, ALL_ROWS, {}),
-    ) as run:  # fmt: skip
-        by_id = {one.case.id: one for one in made}
-        for case in run.todo(one.case for one in made):
-            run.keep(by_id[case.id], config.heading(by_id[case.id], config.assess(by_id[case.id])))
-        run.flush()
-        run.finish()
-    return run.number
-
-
 @dataclass
-class Browser:
+class Labeller:
     """A browser that the viewer knows, and the file of labels."""
 
-    client: TestClient
+    viewer: Viewer
     file: Path
-    store: Store
-    source: Any
-
-    def get(self, path: str) -> Any:
-        """An answer, as soon as it is more than a page that waits."""
-        for _ in range(200):
-            answer = self.client.get(path, follow_redirects=False)
-            if 'http-equiv="refresh"' not in answer.text:
-                break
-            time.sleep(0.05)
-        return answer
 
     def text(self, path: str, status: int = 200) -> str:
         """A page."""
-        answer = self.get(path)
-        assert answer.status_code == status, answer.text
-        return str(answer.text)
+        return self.viewer.text(path, status)
 
     def post(self, path: str, body: Any, **headers: str) -> Any:
         """What the viewer's own script would send."""
-        return self.client.post(path, json=body, headers=OWN | headers)
+        return self.viewer.client.post(path, json=body, headers=OWN | headers)
 
-    def answer(self, page: str, said: str, **changed: Any) -> Any:
+    def answer(self, page: str, said: str) -> Any:
         """Answer the item of a page, as the script does."""
         to, body = labelled(page)
-        return self.post(to, body | {"answer": said} | changed)
+        return self.post(to, body | {"answer": said})
 
     @property
     def labels(self) -> list[Label]:
@@ -129,41 +79,28 @@ def labelled(page: str) -> tuple[str, dict[str, Any]]:
     return found["labelling"], {"item": json.loads(found["item"]), "version": found["version"]}
 
 
-def browser(store: Store, file: Path, source: Any = None, *, writing: bool = True) -> Browser:
-    source = source or StoreRuns(store)
-    runs = OpenedRuns(source)
-    pages = Pages(runs, "the store", writing=writing)
-    guard = Guard(application(runs, pages, file), PORT, writing=writing, told=lambda _: None)
-    client = TestClient(guard, base_url=HOST)
-    client.get(guard.new_address().removeprefix(HOST), follow_redirects=False)
-    return Browser(client, file, store, source)
+def labeller(source: Any, file: Path, *, writing: bool = True) -> Labeller:
+    return Labeller(viewer_of(source, writing=writing, labels=file), file)
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     with open_store(tmp_path_factory.mktemp("labelled") / "store") as there:
-        assert stored(there, records()) == 1
+        assert stored(there, "rows", records()) == 1
         yield there
 
 
 @pytest.fixture
-def viewer(store: Store, tmp_path: Path) -> Browser:
-    return browser(store, tmp_path / "labels.jsonl")
+def viewer(store: Store, tmp_path: Path) -> Labeller:
+    return labeller(StoreRuns(store), tmp_path / "labels.jsonl")
 
 
 ANA = "/runs/1/label?metric=groundedness&n=5&by=Ana"
 
 
-def test_the_form_offers_what_a_person_can_label_and_nothing_is_written_by_looking(viewer: Browser) -> None:
-    form = viewer.text("/runs/1/label")
-
-    assert f"Grounded: {QUESTION}" in form
-    assert 'value="source_precision">' in form
-    viewer.text(ANA)
-    assert viewer.labels == []
-
-
-def test_a_page_shows_the_item_and_nothing_that_the_judge_said(viewer: Browser, store: Store) -> None:
+def test_a_page_shows_the_item_and_nothing_that_the_judge_said_and_looking_writes_nothing(
+    viewer: Labeller, store: Store
+) -> None:
     run = store.run(1)
     items = items_of_run(run, ["groundedness"])
     for at, one in enumerate(drawn_of(items, ["groundedness"], 5, 0).sample):
@@ -181,6 +118,12 @@ def test_a_page_shows_the_item_and_nothing_that_the_judge_said(viewer: Browser, 
         assert "\u202e" not in page
         assert "style=" not in page
 
+    form = viewer.text("/runs/1/label")
+    assert f"Grounded: {QUESTION}" in form
+    assert 'value="source_precision">' in form
+    viewer.text(ANA)
+    assert viewer.labels == []
+
 
 def test_two_verdicts_of_one_text_make_the_same_page(tmp_path: Path) -> None:
     """What the judge says changes no byte of what a person sees, its version included."""
@@ -193,15 +136,15 @@ def test_two_verdicts_of_one_text_make_the_same_page(tmp_path: Path) -> None:
             steps = {**record.steps, SUPPORT: replace(known, cells=((YES if good else NO,),) * len(known.cells))}
             made[i] = replace(record, steps=steps, outcomes={**record.outcomes, "groundedness": groundedness(steps)})
         with open_store(tmp_path / f"store-{good}") as there:
-            stored(there, made)
-            viewer = browser(there, tmp_path / f"{good}" / "labels.jsonl")
+            stored(there, "rows", made)
+            viewer = labeller(StoreRuns(there), tmp_path / f"{good}" / "labels.jsonl")
             pages.append(viewer.text(ANA))
             assert viewer.answer(pages[-1], "yes").status_code == 200
             assert viewer.labels[0].verdict == ("yes" if good else "no")
     assert pages[0] == pages[1]
 
 
-def test_an_answer_is_in_the_file_before_the_next_item_and_undo_goes_back(viewer: Browser) -> None:
+def test_an_answer_is_in_the_file_before_the_next_item_and_undo_goes_back(viewer: Labeller) -> None:
     page = viewer.text(ANA)
     answered = viewer.answer(page, "yes")
 
@@ -221,12 +164,12 @@ def test_an_answer_is_in_the_file_before_the_next_item_and_undo_goes_back(viewer
     assert [one.label for one in viewer.labels] == [False, None]
 
 
-def test_all_answered_leads_to_the_result(viewer: Browser) -> None:
+def test_all_answered_leads_to_the_result(viewer: Labeller) -> None:
     for _ in range(5):
         to = viewer.answer(viewer.text(ANA), "no").json()["to"]
 
     assert to.startswith("/runs/1/label/result?")
-    assert viewer.get(ANA).headers["location"].startswith("/runs/1/label/result?")
+    assert viewer.viewer.ready(ANA).headers["location"].startswith("/runs/1/label/result?")
     page = viewer.text(to)
     different = [one for one in viewer.labels if one.verdict == "yes"]
     assert f"{5 - len(different)} of 5 (" in page or any(one.verdict == "unknown" for one in viewer.labels)
@@ -238,8 +181,8 @@ def test_all_answered_leads_to_the_result(viewer: Browser) -> None:
 
 def test_a_text_that_was_forgotten_is_not_shown_with_its_label(tmp_path: Path) -> None:
     with open_store(tmp_path / "store") as store:
-        stored(store, records())
-        viewer = browser(store, tmp_path / "labels.jsonl")
+        stored(store, "rows", records())
+        viewer = labeller(StoreRuns(store), tmp_path / "labels.jsonl")
         for _ in range(5):
             viewer.answer(viewer.text(ANA), "no")
         (text, *_) = (one.text for one in viewer.labels if one.verdict == "yes")
@@ -253,7 +196,7 @@ def test_a_text_that_was_forgotten_is_not_shown_with_its_label(tmp_path: Path) -
 
 
 def test_the_terminal_goes_on_with_the_browsers_labels_and_back(
-    viewer: Browser, store: Store, monkeypatch: pytest.MonkeyPatch
+    viewer: Labeller, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for said in ("yes", "no"):
         viewer.answer(viewer.text(ANA), said)
@@ -270,7 +213,7 @@ def test_the_terminal_goes_on_with_the_browsers_labels_and_back(
     assert [one.label for one in viewer.labels] == [True, False, False, None, True]
 
 
-def test_a_larger_sample_raises_chances_with_the_first_answer_and_not_by_looking(viewer: Browser) -> None:
+def test_a_larger_sample_raises_chances_with_the_first_answer_and_not_by_looking(viewer: Labeller) -> None:
     viewer.answer(viewer.text(ANA), "yes")
     larger = ANA.replace("n=5", "n=9")
     before = viewer.file.read_bytes()
@@ -280,35 +223,25 @@ def test_a_larger_sample_raises_chances_with_the_first_answer_and_not_by_looking
     assert [one.chance for one in viewer.labels] == [9 / 72, 9 / 72]
 
 
-class Switched:
+class Switched(StoreRuns):
     """Runs of one store, and then of another where the same run was continued otherwise."""
 
-    store = None
-
-    def __init__(self, now: Store) -> None:
-        self.now = now
-
-    def runs(self) -> list[RunInfo]:
-        """See `RunSource`."""
-        return list(self.now.runs())
+    now: Store | None = None
 
     def run(self, key: str) -> Run:
         """See `RunSource`."""
-        return self.now.run(key)
-
-    def key(self, info: RunInfo) -> str:
-        """See `RunSource`."""
-        return str(info.number)
+        return (Switched.now or self.store).run(key)
 
 
-def test_a_label_of_an_item_that_has_changed_is_refused_and_it_is_shown_anew(store: Store, tmp_path: Path) -> None:
+def test_a_label_of_an_item_that_has_changed_is_refused_and_it_is_shown_anew(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [replace(one, case=replace(one.case, query="Another question?")) for one in records()]
     with open_store(tmp_path / "other") as other:
-        made = records()
-        stored(other, [replace(one, case=replace(one.case, query="Another question?")) for one in made])
-        source = Switched(store)
-        viewer = browser(store, tmp_path / "labels.jsonl", source)
+        stored(other, "rows", made)
+        viewer = labeller(Switched(store), tmp_path / "labels.jsonl")
         page = viewer.text(ANA)
-        source.now = other
+        monkeypatch.setattr(Switched, "now", other)
         refused = viewer.answer(page, "yes")
 
         assert refused.status_code == 409
@@ -329,48 +262,40 @@ def test_a_label_of_an_item_that_has_changed_is_refused_and_it_is_shown_anew(sto
         ([], "can't be used"),
     ],
 )
-def test_what_is_no_label_is_refused(viewer: Browser, body: Any, said: str) -> None:
+def test_what_is_no_label_is_refused(viewer: Labeller, body: Any, said: str) -> None:
     answered = viewer.post(ANA, body)
     assert answered.status_code == 400
     assert said in answered.json()["said"]
     assert viewer.labels == [] if viewer.file.exists() else True
 
 
-def test_only_its_own_pages_write_and_only_with_write(viewer: Browser, store: Store) -> None:
+def test_only_its_own_pages_write_and_only_with_write(viewer: Labeller, store: Store) -> None:
     page = viewer.text(ANA)
     to, body = labelled(page)
     body |= {"answer": "yes"}
     assert viewer.post(to, body, **{"sec-fetch-site": "cross-site"}).status_code == 403
     assert viewer.post(to, body, origin="http://evil.example").status_code == 403
-    assert (
-        viewer.client.post(to, content=json.dumps(body), headers=OWN | {"content-type": "text/plain"}).status_code
-        == 415
-    )
+    assert viewer.post(to, body, **{"content-type": "text/plain"}).status_code == 415
     assert viewer.post(to, body).status_code == 200
 
-    reading = browser(store, viewer.file, writing=False)
+    reading = labeller(StoreRuns(store), viewer.file, writing=False)
     assert "ragtriage view --write" in reading.text(ANA, 403)
     assert reading.post(to, body).status_code == 403
     assert len(viewer.labels) == 1
     assert "What the labels say" in reading.text("/runs/1/label/result")
 
 
-@pytest.mark.parametrize(
-    "part", ["n=0", "n=1e3", "n=99999", "at=5", "at=-1", "seed=x", "metric=nosuch", "by=" + "x" * 101]
-)
-def test_a_part_of_an_address_that_can_not_be_used_is_named(viewer: Browser, part: str) -> None:
-    address = "/runs/1/label?" + "&".join([part] + ([] if part.startswith("n=") else ["n=5"]))
-    assert part.partition("=")[0] in viewer.text(address, 400)
-
-
-def test_a_file_without_a_label_and_another_draw_are_told(viewer: Browser) -> None:
+def test_what_of_an_address_or_a_file_can_not_be_used_is_named(viewer: Labeller) -> None:
+    for part in ("n=0", "n=1e3", "n=99999", "at=5", "at=-1", "seed=x", "metric=nosuch", "by=" + "x" * 101):
+        address = f"/runs/1/label?{part}" + ("" if part.startswith("n=") else "&n=5")
+        assert part.partition("=")[0] in viewer.text(address, 400)
     viewer.answer(viewer.text(ANA), "yes")
     assert "another draw" in viewer.text(f"{ANA}&seed=1", 400)
     viewer.file.write_text('{"a": 1}\n', encoding="utf-8")
     assert "holds no label" in viewer.text(ANA, 400)
 
 
-def test_the_result_has_two_people_corrected_means_and_a_curve(viewer: Browser, store: Store) -> None:
+def test_the_result_has_two_people_corrected_means_and_a_curve(viewer: Labeller, store: Store) -> None:
     items = items_of_run(store.run(1), ["groundedness"])
     sample, draw = drawn_of(items, ["groundedness"], 60, 0)
     with LabelFile(viewer.file) as file:

@@ -3,8 +3,10 @@
 import random
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -99,37 +101,68 @@ class Viewer:
         """An answer; redirections aren't followed."""
         return self.client.get(path, follow_redirects=False, **more)
 
-    def text(self, path: str, status: int = 200) -> str:
-        """A page, as soon as it is more than one that waits."""
-        for _ in range(200):
+    def ready(self, path: str) -> Any:
+        """An answer, as soon as it is more than a page that waits."""
+        for _ in range(2000):
             answer = self.get(path)
             if 'http-equiv="refresh"' not in answer.text:
-                break
-            time.sleep(0.05)
+                return answer
+            time.sleep(0.02)
+        raise AssertionError(f"{path} is never read")
+
+    def text(self, path: str, status: int = 200) -> str:
+        """A page."""
+        answer = self.ready(path)
         assert answer.status_code == status, answer.text
         return str(answer.text)
+
+    def page(self, path: str, status: int = 200) -> str:
+        """The same without entities and places to break a line."""
+        return unescape(self.text(path, status).replace("<wbr>", ""))
+
+    def shows(self, row: dict[str, Any]) -> str:
+        """The page at the address of an example, when it answers and says what that tells."""
+        page = self.page(row["address"], row["status"])
+        assert [said for said in row["says"] if said not in page] == []
+        assert [said for said in row.get("never", ()) if said in page] == []
+        assert [said for said in row.get("once", ()) if page.count(said) != 1] == []
+        return page
 
     def ids(self, path: str) -> list[str]:
         """The positions that a list shows, in its order."""
         return re.findall(r'<td class="id"><a href="/runs/\w+/cases/(\d+)', self.text(path))
 
+    def pairs(self, path: str) -> list[str]:
+        """The ids that a list of pairs shows, in its order."""
+        return re.findall(r'<td class="id"><a [^>]*>([^<]*)</a>', self.page(path))
+
 
 def viewer_of(
-    source: RunSource, thresholds: dict[str, float] | None = None, *, known: bool = True, writing: bool = False
+    source: RunSource,
+    thresholds: dict[str, float] | None = None,
+    *,
+    known: bool = True,
+    writing: bool = False,
+    labels: Path | None = None,
+    opened: type[OpenedRuns] = OpenedRuns,
 ) -> Viewer:
     """The viewer of some runs."""
-    runs = OpenedRuns(source, thresholds)
+    runs = opened(source, thresholds)
     pages = Pages(runs, "the store", None, writing=writing)
     told: list[str] = []
-    guard = Guard(application(runs, pages), PORT, ["quality.example"], writing=writing, told=told.append)
+    app = application(runs, pages, labels) if labels else application(runs, pages)
+    guard = Guard(app, PORT, ["quality.example"], writing=writing, told=told.append)
     client = TestClient(guard, base_url=HOST)
     if known:
         assert client.get(guard.new_address().removeprefix(HOST), follow_redirects=False).status_code == 303
     return Viewer(source, runs, guard, client, told)
 
 
-def looked_at(path: Path, made: Callable[[Store], object]) -> tuple[Store, Viewer]:
+@contextmanager
+def looked_at(path: Path, made: Callable[[Store], object], **more: Any) -> Iterator[tuple[Store, Viewer]]:
     """A store with what was made in it, and its viewer."""
-    store = open_store(path)
-    made(store)
-    return store, viewer_of(StoreRuns(store))
+    with open_store(path) as store:
+        made(store)
+        viewer = viewer_of(StoreRuns(store), **more)
+        yield store, viewer
+        viewer.runs.close()

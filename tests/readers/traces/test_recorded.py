@@ -30,28 +30,20 @@ def test_a_recorded_trace_is_read_as_its_application_answered(name: str) -> None
 
     assert sorted(used, key=str) == sorted(map(right, usable), key=str)
     assert all(any(one["trace_id"] in reason for reason in reasons) for one in EXPECTED[name] if "rejected" in one)
+    found = {(row.trace_id, row.query): row.tags for row in rows if isinstance(row, Case)}
+    for one in usable:
+        tags = found[one["trace_id"], one["query"]]
+        assert {tag: tags.get(NAMED.get(tag, tag)) for tag in one["tags"]} == one["tags"]
+        for tag, field in (("retrieval_scores", "scores"), ("cost_usd", "cost_usd"), ("top_k", "top_k")):
+            assert tags.get(tag) == one.get(field, tags.get(tag))
+        scores = {tag.removeprefix("score."): value for tag, value in tags.items() if tag.startswith("score.")}
+        assert scores == one.get("annotations", scores)
 
 
 @pytest.mark.parametrize("name", UNUSABLE)
 def test_a_recorded_file_without_what_is_needed_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=r"(?:were|was)n't recorded|no retrieval|without their documents|in object"):
         open_cases(FOLDER / name)
-
-
-@pytest.mark.parametrize("name", [name for name in EXPECTED if name not in UNUSABLE])
-def test_what_a_recorded_trace_says_beside_its_texts_becomes_tags(name: str) -> None:
-    found = {(row.trace_id, row.query): row for row in open_cases(FOLDER / name).rows() if isinstance(row, Case)}
-    for one in EXPECTED[name]:
-        case = found.get((one["trace_id"], one["query"]))
-        if case is None:
-            continue
-        tags = {tag: case.tags.get(NAMED.get(tag, tag)) for tag in one["tags"]}
-        scores = {tag.removeprefix("score."): value for tag, value in case.tags.items() if tag.startswith("score.")}
-        assert tags == one["tags"]
-        assert case.tags.get("retrieval_scores") == one.get("scores", case.tags.get("retrieval_scores"))
-        assert case.tags.get("cost_usd") == one.get("cost_usd", case.tags.get("cost_usd"))
-        assert case.tags.get("top_k") == one.get("top_k", case.tags.get("top_k"))
-        assert scores == one.get("annotations", scores)
 
 
 def told(case: Case) -> dict[str, Any]:

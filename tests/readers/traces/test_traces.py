@@ -1,6 +1,7 @@
-"""Traces → cases: what is taken for what, and everything that can be wrong with a file of traces."""
+"""Traces → cases: what is taken for what, what was said before, and all that can be wrong with a file of traces."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,51 @@ from hypothesis import strategies as st
 from otlp_lines import START, TRACE, file_of, line, span
 from trace_cases import ANSWER, QUERY, TEXTS, alone, chain, read, rejected, texts
 
-from ragtriage.core.errors import ConfigError, InputError
+from examples import examples
+from ragtriage.core import errors
+from ragtriage.core.case import Case
+from ragtriage.core.errors import InputError
 from ragtriage.readers import open_cases
-from ragtriage.readers.traces.files import explained
+from ragtriage.readers.traces.files import case_row, explained
 from ragtriage.readers.traces.tree import TraceOptions
+
+
+def spans_of(row: dict[str, Any]) -> list[Any]:
+    """The spans of an example: its own, or those of a usual trace with changes."""
+    if "spans" in row:
+        return [span(**one) for one in row["spans"]]
+    usual = chain(*(span(**one) for one in row.get("more", ())), **row.get("chain", {}))
+    for number, one in row.get("instead", {}).items():
+        usual[int(number) - 1] = span(**one)
+    return usual
+
+
+def shown(case: Case, fields: dict[str, Any]) -> dict[str, Any]:
+    """These fields of a case; of its tags those that are named."""
+    tags = {name: case.tags.get(name) for name in fields.get("tags", ())}
+    known = {"texts": texts(case), "tags": tags}
+    return {field: known[field] if field in known else getattr(case, field) for field in fields}
+
+
+@pytest.mark.parametrize("row", examples("traces"))
+def test_a_trace_is_read_as_the_example_says(path: Path, row: dict[str, Any]) -> None:
+    given = row.get("traces", {})
+    options: dict[str, Any] = {"mapping": row["mapping"]} if "mapping" in row else {}
+    if given:
+        options["traces"] = TraceOptions(
+            **{key: frozenset(one) if isinstance(one, list) else one for key, one in given.items()}
+        )
+    file_of(path, *spans_of(row))
+    if "refused" in row:
+        with pytest.raises(getattr(errors, row.get("error", "InputError")), match=row["refused"]):
+            open_cases(path, **options)
+        return
+    file = open_cases(path, **options)
+    cases = [one for one in file.rows() if isinstance(one, Case)]
+    assert [shown(case, fields) for case, fields in zip(cases, row["cases"], strict=True)] == row["cases"]
+    assert rejected(path, **options) == []
+    described = "\n".join(file.describe())
+    assert [fragment for fragment in row.get("described", ()) if fragment not in described] == []
 
 
 def test_a_trace_is_a_case_with_all_that_it_says(path: Path) -> None:
@@ -37,126 +79,16 @@ def test_a_trace_is_a_case_with_all_that_it_says(path: Path) -> None:
     }  # fmt: skip
 
 
-def test_the_order_of_spans_and_lines_means_nothing(path: Path) -> None:
+def test_traces_come_by_their_start_then_their_id_in_whatever_order_spans_stand(path: Path) -> None:
     spans = chain()
     first = read(file_of(path, *spans))
     path.write_text(line(*reversed(spans)) + "\n", encoding="utf-8")
-
     assert read(path) == first
 
-
-def test_traces_come_by_their_start_then_their_id(path: Path) -> None:
     later = [span(9, kind="CHAIN", trace="b" * 32, input="Later?", output="x")]
     later.append(span("a", 9, kind="RETRIEVER", trace="b" * 32, documents=["x"]))
     file_of(path, *later, *chain())
-
     assert [case.query for case in read(path)] == [QUERY, "Later?"]
-
-
-@pytest.mark.parametrize(
-    ("given", "query"),
-    [
-        ('{"question": "How deep?"}', "How deep?"),
-        ('{"query_bundle": {"query_str": "How deep?"}}', "How deep?"),
-        ('{"messages": [["system", "Be kind."], ["human", "How deep?"]]}', "How deep?"),
-        ('[{"role": "user", "content": [{"type": "text", "text": "How deep?"}, {"type": "image_url"}]}]', "How deep?"),
-        ('{"messages": [[{"lc": 1, "id": ["a", "HumanMessage"], "kwargs": {"content": "How deep?"}}]]}', "How deep?"),
-        ('{"anything": "How deep?"}', "How deep?"),
-        ('{"args": ["How deep?"], "kwargs": {}}', "How deep?"),
-        ("How deep?", "How deep?"),
-    ],
-)
-def test_a_question_is_found_in_what_applications_are_given(path: Path, given: str, query: str) -> None:
-    assert alone(file_of(path, *chain(input=given))).query == query
-
-
-@pytest.mark.parametrize(
-    ("output", "response"),
-    [
-        ('{"answer": "Two metres."}', "Two metres."),
-        ('{"generations": [[{"message": {"kwargs": {"content": "Two metres."}, "id": ["AI"]}}]]}', "Two metres."),
-        ('{"choices": [{"message": {"role": "assistant", "content": "Two metres."}}]}', "Two metres."),
-        ('{"llm": {"replies": ["Two metres."]}}', "Two metres."),
-        ("Thought: I know.\nAnswer: Two metres.", "Two metres."),
-        ("<generator object stream at 0x7f00>", ANSWER),  # the last model's
-        ("StopEvent(result=Output(x=1))", ANSWER),
-        ('[{"role": "assistant", "tool_calls": [{"id": "1"}]}]', ANSWER),
-        ("", ANSWER),
-    ],
-)  # fmt: skip
-def test_a_response_is_found_in_what_applications_give_back(path: Path, output: str, response: str) -> None:
-    assert alone(file_of(path, *chain(output=output))).response == response
-
-
-def test_several_retrievals_are_joined_and_equal_texts_come_once(path: Path) -> None:
-    more = span(4, 1, kind="RETRIEVER", documents=[TEXTS[1], "Open from May."])
-    case = alone(file_of(path, *chain(more)))
-
-    assert texts(case) == [*TEXTS, "Open from May."]
-    assert case.tags["retrievals"] == 2
-
-
-def test_of_retrievals_within_each_other_the_outer_one_counts(path: Path) -> None:
-    inner = span(4, 2, kind="RETRIEVER", documents=["A text that was dropped."])
-
-    assert texts(alone(file_of(path, *chain(inner)))) == TEXTS
-
-
-def test_a_rerank_replaces_what_it_was_given_and_leaves_the_rest(path: Path) -> None:
-    fed = {f"reranker.input_documents.{at}.document.content": text for at, text in enumerate(TEXTS)}
-    rerank = span(5, 1, kind="RERANKER", attributes={**fed, "reranker.output_documents.0.document.content": TEXTS[1]})
-    beside = span(4, 1, kind="RETRIEVER", documents=["Open from May."])
-    case = alone(file_of(path, *chain(beside, rerank)))
-
-    assert texts(case) == ["Open from May.", TEXTS[1]]
-    assert case.tags["reranked"] is True
-
-
-def test_only_texts_that_stand_in_the_prompt_if_that_is_wanted(path: Path) -> None:
-    spans = chain()
-    spans[2] = span(3, 1, kind="LLM", input=f"Use this: {TEXTS[0]}", output=ANSWER)
-    file = open_cases(file_of(path, *spans))
-
-    assert texts(alone(path)) == TEXTS
-    assert any("don't stand in the prompt (--sources prompted)" in one for one in file.describe())
-    assert texts(alone(path, traces=TraceOptions(sources="prompted"))) == TEXTS[:1]
-
-
-def test_siblings_with_questions_are_cases_of_their_own(path: Path) -> None:
-    spans = [span(1, kind="")]  # an HTTP server
-    for at, query in ((2, "How deep?"), (5, "How long?")):
-        spans.append(span(at, 1, input=query, output="x"))
-        spans.append(span(at + 1, at, kind="RETRIEVER", documents=[f"Text {at}"]))
-    cases = read(file_of(path, *spans))
-
-    assert [(case.id, case.query, texts(case)) for case in cases] == [
-        (f"{TRACE}/{2:016x}", "How deep?", ["Text 2"]),
-        (f"{TRACE}/{5:016x}", "How long?", ["Text 5"]),
-    ]
-
-
-def test_a_retrieval_beside_the_model_belongs_to_it(path: Path) -> None:
-    spans = [
-        span(1, kind=""),
-        span(2, 1, kind="RETRIEVER", documents=TEXTS),
-        span(3, 1, kind="LLM", input=QUERY, output=ANSWER),
-    ]
-
-    assert texts(alone(file_of(path, *spans))) == TEXTS
-
-
-@pytest.mark.parametrize(("tools", "named", "there"), [(1, "", True), (2, "", False), (2, "tool 5", True)])
-def test_tools_are_sources_if_they_are_named_or_alone(path: Path, tools: int, named: str, there: bool) -> None:
-    spans = [span(1, input=QUERY, output=ANSWER), span(5, 1, kind="TOOL", output=TEXTS[0])]
-    spans += [span(6, 1, kind="TOOL", output="4")] if tools == 2 else []
-    options = TraceOptions(source_tools=frozenset([named]) if named else frozenset())
-    file_of(path, *spans)
-
-    if there:
-        assert texts(alone(path, traces=options)) == TEXTS[:1]
-    else:
-        with pytest.raises(InputError, match="no retrieval was recorded"):
-            read(path, traces=options)
 
 
 def test_texts_come_by_their_ids_where_only_these_were_recorded(path: Path) -> None:
@@ -164,64 +96,14 @@ def test_texts_come_by_their_ids_where_only_these_were_recorded(path: Path) -> N
     spans[1] = span(2, 1, kind="", attributes={
         "gen_ai.operation.name": "retrieval", "gen_ai.retrieval.documents": '[{"id": "a", "score": 0.9}, {"id": "b"}]',
     })  # fmt: skip
-    file_of(path, *spans)
-
-    with pytest.raises(InputError, match=r"documents were retrieved, their texts weren't recorded \(--source-texts"):
-        read(path)
-    case = alone(path, traces=TraceOptions(source_texts={"a": TEXTS[0], "b": TEXTS[1]}.get))
+    case = alone(file_of(path, *spans), traces=TraceOptions(source_texts={"a": TEXTS[0], "b": TEXTS[1]}.get))
     assert texts(case) == TEXTS
 
 
-def test_sampling_upstream_is_a_weight(path: Path) -> None:
-    assert alone(file_of(path, *chain(traceState="v=1,ot=th:c"))).weight == 4.0
-
-
-def test_places_may_be_named(path: Path) -> None:
-    spans = chain(attributes={"my.key": "How deep is it here?"})
-    spans[2] = span(3, 1, kind="LLM", name="answer", output="Very.")
-    mapping = {"query": 'attributes["my.key"]', "response": "span[name=answer].output.value"}
-    case = alone(file_of(path, *spans), mapping=mapping)
-
-    assert (case.query, case.response) == ("How deep is it here?", "Very.")
-    with pytest.raises(ConfigError, match=r"a place is written attributes\[\"KEY\"\]"):
-        open_cases(path, mapping={"query": "question"})
-
-
-def test_without_sources_a_trace_is_judged_for_the_rest(path: Path) -> None:
-    file_of(path, span(3, kind="LLM", input=QUERY, output=ANSWER))
-
-    with pytest.raises(InputError, match=r"no retrieval was recorded \(--map sources= judges without\)"):
-        read(path)
-    case = alone(path, mapping={"sources": ""})
-    assert (case.query, case.response, case.sources) == (QUERY, ANSWER, None)
-
-
-# -- what can be wrong
-
-
-def test_spans_without_ids_are_counted_and_left_out(path: Path) -> None:
-    file = open_cases(file_of(path, *chain(), span("", kind="LLM"), span(5, trace="0" * 32)))
-
-    assert len(read(path)) == 1
-    assert "unusable: 2: a span has no trace id or no span id" in file.describe()
-
-
-def test_a_span_that_comes_twice_counts_once(path: Path) -> None:
-    other = {**span(2, 1, kind="RETRIEVER", documents=["Later."]), "endTimeUnixNano": str(START + 10**10)}
-    file = open_cases(file_of(path, *chain(chain()[0], other)))
-
-    assert texts(alone(path)) == ["Later."]
-    described = " ".join(file.describe())
-    assert "a span was there twice" in described
-    assert "two spans had the same id: the later one counts" in described
-
-
-def test_of_two_conventions_on_a_span_the_first_counts(path: Path) -> None:
+def test_of_how_many_traces_spans_have_two_conventions_is_told(path: Path) -> None:
     both = {"gen_ai.operation.name": "embeddings", "langsmith.span.kind": "retriever"}
     spans = chain()
     spans[1] = span(2, 1, kind="", documents=TEXTS, attributes=both)
-
-    assert texts(alone(file_of(path, *spans))) == TEXTS
     spans[2] = span(3, 1, kind="LLM", input="…", output=ANSWER, attributes={"gen_ai.operation.name": "chat"})
     spans += [{**one, "traceId": "d" * 32} for one in spans]
     file = open_cases(file_of(path, *spans, *spans[:3]))
@@ -234,48 +116,20 @@ def test_of_two_conventions_on_a_span_the_first_counts(path: Path) -> None:
     ]
 
 
-def test_parents_in_a_circle_end(path: Path) -> None:
+def test_traces_that_cannot_be_used_cost_themselves(path: Path) -> None:
     spans = [span(1, 2, input=QUERY, output=ANSWER), span(2, 1, kind="RETRIEVER", documents=TEXTS)]
     file_of(path, *spans, *[{**one, "traceId": "d" * 32} for one in chain()])
-
     assert [case.trace_id for case in read(path)] == ["d" * 32]
     assert len(rejected(path)) == 1
 
-
-@pytest.mark.parametrize("start", ["0", str(START + 10**12), str(5 * 10**18)])
-def test_impossible_times_are_none_and_the_case_is_judged(path: Path, start: str) -> None:
-    case = alone(file_of(path, *chain(startTimeUnixNano=start)))
-
-    assert "seconds" not in case.tags
-    assert (case.time is None) == (start != str(START + 10**12))
-
-
-def test_a_text_beyond_the_limit_costs_its_case_alone(path: Path) -> None:
     long = [{**one, "traceId": "e" * 32} for one in chain(output="x" * 1_000_001)]
     file_of(path, *long, *chain())
-
     assert [case.trace_id for case in read(path)] == [TRACE]
     assert "1,000,001 characters" in rejected(path)[0]
 
-
-def test_a_missing_number_is_passed_over(path: Path) -> None:
-    spans = chain()
-    spans[1] = span(2, 1, kind="RETRIEVER", attributes={
-        "retrieval.documents.2.document.content": TEXTS[1], "retrieval.documents.0.document.content": TEXTS[0],
-    })  # fmt: skip
-
-    assert texts(alone(file_of(path, *spans))) == TEXTS
-
-
-def test_documents_in_one_json_text_are_read_or_refused(path: Path) -> None:
-    def with_documents(text: str) -> Path:
-        spans = chain()
-        spans[1] = span(2, 1, kind="RETRIEVER", attributes={"retrieval.documents": text})
-        return file_of(path, *spans)
-
-    assert texts(alone(with_documents('[{"document.content": "The pool is two metres deep."}]'))) == TEXTS[:1]
-    with pytest.raises(InputError, match=r"documents can't be read: retrieval\.documents is no JSON"):
-        read(with_documents("[{broken"))
+    health = [span(at + 16, kind="", name="GET /health", trace=f"{at + 1:032x}") for at in range(100)]
+    late = [{**one, "startTimeUnixNano": str(START + 10**12)} for one in chain()]
+    assert [case.query for case in read(file_of(path, *health, *late))] == [QUERY]
 
 
 def test_texts_of_one_length_were_probably_cut(path: Path) -> None:
@@ -286,45 +140,6 @@ def test_texts_of_one_length_were_probably_cut(path: Path) -> None:
     file = open_cases(file_of(path, *spans))
 
     assert any("5 texts have 128 characters and none has more: probably cut by" in one for one in file.describe())
-
-
-def test_a_failed_request_has_no_response(path: Path) -> None:
-    spans = [span(1, input=QUERY, status={"code": 2}), *chain()[1:2]]
-    case = alone(file_of(path, *spans))
-
-    assert (case.response, case.tags["failure"]) == (None, True)
-
-
-def test_metadata_never_takes_the_place_of_what_was_said(path: Path) -> None:
-    held = {
-        "metadata": json.dumps({"query": "Other?", "response": "x", "id": "77", "weight": "70 kg", "sources": ["w"]})
-    }
-    case = alone(file_of(path, *chain(attributes=held)))
-
-    assert (case.id, case.query, case.response, case.weight, texts(case)) == (TRACE, QUERY, ANSWER, 1.0, TEXTS)
-    assert (case.tags["metadata.query"], case.tags["metadata.id"]) == ("Other?", "77")
-
-
-def test_what_a_model_said_on_the_way_is_no_answer_to_a_failed_request(path: Path) -> None:
-    spans = [span(1, input=QUERY, status={"code": 2}), *chain()[1:2]]
-    spans.append(span(3, 1, kind="LLM", input="Rewrite.", output="pool depth"))
-    case = alone(file_of(path, *spans))
-
-    assert (case.response, case.tags["failure"]) == (None, True)
-
-
-def test_a_retrieval_without_documents_beside_another_costs_the_trace_unless_it_failed(path: Path) -> None:
-    with pytest.raises(InputError, match="1 of 2 retrievals recorded without their documents"):
-        read(file_of(path, *chain(span(4, 1, kind="RETRIEVER", input="more"))))
-    failed = span(4, 1, kind="RETRIEVER", input="more", status={"code": 2})
-    assert texts(alone(file_of(path, *chain(failed)))) == TEXTS
-
-
-def test_a_hundred_traces_that_cannot_be_used_cost_themselves(path: Path) -> None:
-    health = [span(at + 16, kind="", name="GET /health", trace=f"{at + 1:032x}") for at in range(100)]
-    late = [{**one, "startTimeUnixNano": str(START + 10**12)} for one in chain()]
-
-    assert [case.query for case in read(file_of(path, *health, *late))] == [QUERY]
 
 
 @pytest.mark.parametrize(
@@ -341,28 +156,6 @@ def test_an_odd_value_costs_its_trace_at_most(path: Path, attributes: dict[str, 
     odd.append({**span(5, 1, trace="f" * 32), "events": [None], "startTimeUnixNano": "9" * 20})
 
     assert TRACE in [case.trace_id for case in read(file_of(path, *odd, *chain()))]
-
-
-def test_what_is_left_out_of_a_trace_is_told(path: Path) -> None:
-    image = [{"role": "user", "content": [{"type": "text", "text": QUERY}, {"type": "image_url"}]}]
-    deeper = [span(4, "", kind=""), span(5, 4, kind=""), span(6, 5, input="And long?", output="Ten.")]
-    beside = [
-        span(7, 4, kind="CHAIN", input=json.dumps(image), output=ANSWER),
-        span(8, 7, kind="RETRIEVER", documents=TEXTS),
-    ]
-    file = open_cases(file_of(path, *deeper, *beside))
-
-    assert [case.query for case in read(path)] == [QUERY]
-    notes = [line for line in file.describe() if line.startswith("note: in 1 trace")]
-    assert any("a step elsewhere in the trace has a question too" in note for note in notes)
-    assert any("holds more than text, such as an image" in note for note in notes)
-
-
-def test_an_empty_input_is_no_question(path: Path) -> None:
-    spans = [span(1, input="", output=ANSWER), span(4, 1, input=QUERY, output=ANSWER), *chain()[1:2]]
-    spans[2] = {**spans[2], "parentSpanId": f"{4:016x}"}
-
-    assert alone(file_of(path, *spans)).query == QUERY
 
 
 def test_bytes_are_left_out_and_other_values_read(path: Path) -> None:
@@ -392,15 +185,43 @@ def test_a_trace_is_told_as_a_tree_with_the_reasons(path: Path) -> None:
     assert f"  question: {QUERY}" in lines
 
 
-def test_scores_of_others_become_tags(path: Path) -> None:
-    event = {"gen_ai.evaluation.result": {"gen_ai.evaluation.name": "polite", "gen_ai.evaluation.score.value": 0.5}}
-    held = {"annotations.0.annotation.name": "user", "annotations.0.annotation.score": -1.0}
-    case = alone(file_of(path, *chain(attributes=held, events=event)))
+CAPTURE = "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT="
 
-    assert {name: value for name, value in case.tags.items() if name.startswith("score.")} == {
-        "score.user": -1.0,
-        "score.polite": 0.5,
-    }
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "switches"),
+    [
+        ("openinference.span.kind", ("CHAIN", "RETRIEVER"), ("unset OPENINFERENCE_HIDE_INPUTS,",
+         "unset OPENINFERENCE_HIDE_OUTPUTS,",
+         "unset OPENINFERENCE_HIDE_OUTPUTS and OPENINFERENCE_HIDE_RETRIEVAL_DOCUMENTS")),
+        ("gen_ai.operation.name", ("invoke_agent", "retrieval"), (CAPTURE, CAPTURE, "")),
+        ("traceloop.span.kind", ("workflow", "retriever"), ("set TRACELOOP_TRACE_CONTENT=true",) * 3),
+        ("haystack.component.type", ("Pipeline", "Retriever"), ("set HAYSTACK_CONTENT_TRACING_ENABLED=true",) * 3),
+        ("langfuse.observation.type", ("chain", "retriever"),
+         ("set LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED",) * 3),
+        ("langsmith.span.kind", ("chain", "retriever"),
+         ("unset LANGSMITH_HIDE_INPUTS", "unset LANGSMITH_HIDE_OUTPUTS", "unset LANGSMITH_HIDE_OUTPUTS")),
+    ],
+)  # fmt: skip
+def test_what_was_not_recorded_is_told_with_the_switch_of_its_convention(
+    path: Path, name: str, kinds: tuple[str, str], switches: tuple[str, str, str]
+) -> None:
+    question, response, sources = (one and f" (in the application {one}" for one in switches)
+
+    def refused(documents: list[str], **said: str) -> str:
+        top = span(1, kind="", attributes={name: kinds[0]}, **said)
+        found = span(2, 1, kind="", documents=documents, attributes={name: kinds[1]})
+        try:
+            return " ".join(open_cases(file_of(path, top, found)).describe())
+        except InputError as error:
+            return f"{error}."
+
+    assert f"1: the question wasn't recorded{question}" in refused(TEXTS)
+    assert f"1: the question wasn't recorded: it was masked before{question}" in refused(TEXTS, input="***")
+    lacking = refused(["***"], input=QUERY, output=ANSWER)
+    assert f"1 document was retrieved, its text wasn't recorded{sources or '.'}" in lacking
+    assert f"the response wasn't recorded{response}" in refused(TEXTS, input=QUERY)
+    assert f"the response wasn't recorded: it was masked before{response}" in refused(TEXTS, input=QUERY, output="***")
 
 
 spans_at_random = st.lists(
@@ -430,3 +251,69 @@ def test_any_tree_is_read_and_the_order_of_spans_does_not_matter(tmp_path_factor
     first = cases_of(unique)
     seed.shuffle(unique)
     assert cases_of(unique) == first
+
+
+# -- what was said before a question: in its own messages, or in earlier traces of its conversation
+
+
+def conversation(*inputs: str, documents: Mapping[int, list[str]] | None = None) -> list[Mapping[str, Any]]:
+    """A trace for each input, all of one conversation; without documents where `documents` says so."""
+    spans: list[Mapping[str, Any]] = []
+    for at, asked in enumerate(inputs):
+        ids = {"trace": f"{at + 1:032x}", "attributes": {"session.id": "c"}}
+        spans.append(span(10 * at + 1, input=asked, output=f"Answer {at}.", **ids))
+        found = (documents or {}).get(at, TEXTS)
+        spans += (
+            [span(10 * at + 2, 10 * at + 1, kind="RETRIEVER", documents=found, trace=ids["trace"])] if found else []
+        )
+    return spans
+
+
+BY_SESSION = TraceOptions(history="session")
+
+
+def test_at_most_20_turns_are_kept_and_a_lost_beginning_is_told(path: Path) -> None:
+    cases = read(file_of(path, *conversation(*(f"Question {at}?" for at in range(12)))), traces=BY_SESSION)
+    assert [len(case.history) for case in cases] == [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 20]
+    assert [turn.text for turn in cases[11].history][:2] == ["Question 1?", "Answer 1."]
+    assert [case.tags.get("history") for case in cases] == [None] * 11 + ["cut"]
+    assert case_row(cases[11])["metadata.history"] == "cut"
+    assert len(case_row(cases[11])["history"]) == 20
+
+    said = [{"role": "user", "content": f"Question {at}?"} for at in range(21)]
+    tools = [{"role": "tool", "content": "x"}] * 30
+    case = alone(file_of(path, *chain(input=json.dumps([*said, *tools, {"role": "user", "content": QUERY}]))))
+    assert [turn.text for turn in case.history] == [f"Question {at}?" for at in range(1, 21)]
+    assert case.tags["history"] == "cut"
+
+
+def test_a_conversation_that_began_before_the_file_is_cut_and_unusable_traces_are_part_of_it(path: Path) -> None:
+    earlier = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi!"}]
+    asked = json.dumps([*earlier, {"role": "user", "content": QUERY}])
+    file_of(path, *conversation(asked, "And long?"))
+    assert [case.tags.get("history") for case in read(path, traces=BY_SESSION)] == ["cut", "cut"]
+    assert [case.tags.get("history") for case in read(path)] == [None, None]
+    file_of(path, *conversation("__REDACTED__", "And long?"))
+    assert [case.tags.get("history") for case in read(path, traces=BY_SESSION)] == ["cut"]
+
+    file_of(path, *conversation(QUERY, "And long?", "And wide?", documents={1: []}))
+    cases = read(path, traces=BY_SESSION)
+    assert [case.query for case in cases] == [QUERY, "And wide?"]
+    assert [turn.text for turn in cases[1].history] == [QUERY, "Answer 0.", "And long?", "Answer 1."]
+    assert "history" not in cases[1].tags
+
+
+def test_earlier_messages_or_traces_are_the_history(path: Path) -> None:
+    said = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello"}]
+    said += [{"role": "assistant", "content": "Hi!"}, {"role": "user", "content": QUERY}]
+    conversation = {"session.id": "c"}
+    spans = chain(attributes=conversation, input=json.dumps(said))
+    spans += [span("a", trace="c" * 32, attributes=conversation, input="And long?", output="Ten.")]
+    spans += [span("b", "a", kind="RETRIEVER", trace="c" * 32, documents=["x"])]
+    file_of(path, *spans)
+    beside = {"input": QUERY, "chat_history": [["human", "Hello"], ["ai", "Hi!"]]}
+
+    by_messages, by_session = read(path), read(path, traces=TraceOptions(history="session"))
+    assert [[turn.text for turn in case.history] for case in by_messages] == [["Hello", "Hi!"], []]
+    assert [[turn.text for turn in case.history] for case in by_session] == [[], [QUERY, ANSWER]]
+    assert [turn.text for turn in alone(file_of(path, *chain(input=json.dumps(beside)))).history] == ["Hello", "Hi!"]

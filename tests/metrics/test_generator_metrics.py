@@ -1,11 +1,28 @@
-"""What RAGAs computes: sentences that were picked, and what the library does with a response that declines."""
+"""What RAGAs computes of sentences that were picked and of a response that declines; and whether samples agree."""
 
 import pytest
 
-from ragtriage import Case, Component, EmbeddedJudge, FakeJudge, Score, Source, Undefined, Verdict, evaluate_sync
+from fake_models import Answering, judge_of, lines_of
+from ragtriage import (
+    Case,
+    Component,
+    EmbeddedJudge,
+    FakeJudge,
+    Match,
+    Score,
+    Source,
+    Undefined,
+    Verdict,
+    evaluate_sync,
+    metric,
+    share,
+)
+from ragtriage.core import questions as ask
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Answered, Failure, Outcome, Verdicts
+from ragtriage.judges.llm.judge import LLMJudge
 from ragtriage.metrics import metrics_named
+from ragtriage.metrics.aggregate import SAMPLES, WHOLE_RESPONSE
 from ragtriage.metrics.generator import ragas_context_relevance, ragas_library_answer_relevance
 
 SENTENCES = tuple(Component(f"Sentence {i}.", (12 * i, 12 * i + 11), i // 2) for i in range(4))
@@ -15,29 +32,20 @@ def relevance(*picked: Component) -> Outcome:
     return ragas_context_relevance.compute(SENTENCES, picked)
 
 
-def test_the_share_of_sentences_that_were_picked() -> None:
+def test_the_share_of_sentences_that_were_picked_each_in_its_own_source() -> None:
     outcome = relevance(SENTENCES[1])
-
     assert isinstance(outcome, Score)
     assert outcome.value == 0.25
     assert [part.good for part in outcome.parts] == [False, True, False, False]
 
-
-def test_a_text_that_covers_two_sentences_picks_both_and_only_in_its_own_source() -> None:
     both = Component("Sentence 0. Sentence 1.", (0, 23), 0)
-
     assert relevance(both) == relevance(*SENTENCES[:2])
     assert relevance(both, SENTENCES[0]) == relevance(both)
 
-
-def test_what_stands_nowhere_in_the_source_counts_for_nothing() -> None:
     outcome = relevance(Component("Made up.", None, 0))
-
     assert isinstance(outcome, Score)
     assert outcome.value == 0.0
 
-
-def test_sources_without_a_sentence_leave_it_undefined() -> None:
     assert ragas_context_relevance.compute((), ()) == Undefined("the sources have no sentence")
 
 
@@ -114,3 +122,53 @@ def test_a_response_that_declines_is_zero_whatever_became_of_likeness() -> None:
 
     assert isinstance(outcome, Score)
     assert (outcome.value, outcome.judged, [part.good for part in outcome.parts]) == (0.0, 1, [False])
+
+
+# -- samples
+
+REFUSALS = ("I don't know.", "I can't answer that.")
+CASE = Case("c", "How tall is it?", (), REFUSALS[0], reference=REFUSALS[0], samples=(REFUSALS[1], REFUSALS[0]))
+
+
+@metric(title="True", same=Match(WHOLE_RESPONSE, "same_answer", "reference"))
+def true_answer(same: Verdicts) -> Outcome:
+    """Whether the response gives the reference's answer."""
+    return share(same.components, same.best())
+
+
+@metric(title="True samples", same=Match(SAMPLES, "same_answer", "reference"))
+def true_samples(same: Verdicts) -> Outcome:
+    """The share of samples that give the reference's answer."""
+    return share(same.components, same.best())
+
+
+METRICS = (*metrics_named(["samples"]), true_answer, true_samples)
+
+
+def test_samples_are_not_taken_for_true_and_the_reference_is() -> None:
+    judge = FakeJudge.from_table(default="yes")
+    list(evaluate_sync([CASE], judge, metrics=METRICS))
+
+    query, response, samples = CASE.query, REFUSALS[0], CASE.samples
+    assert {question for question in judge.asked if question.kind == "same_answer"} == {
+        *(ask.same_answer(query, (sample,), response, drawn=True) for sample in samples),
+        *(ask.same_answer(query, (REFUSALS[0],), text) for text in (response, *samples)),
+    }
+
+
+def by_the_prompt() -> LLMJudge:
+    """A model that says yes only to what it is told are further responses."""
+
+    def verdict(prompt: object, name: str) -> str:
+        (line,) = (line for line in lines_of(prompt) if line.startswith(f"{name} "))  # type: ignore[arg-type]
+        return "yes" if "same_answer, further responses: " in line else "no"
+
+    return judge_of(Answering(verdict))
+
+
+@pytest.mark.parametrize("judge", [EmbeddedJudge(), by_the_prompt()], ids=["embedded", "model"])
+def test_an_application_that_declines_every_time_is_consistent_but_never_right(judge: object) -> None:
+    (record,) = evaluate_sync([CASE], judge, metrics=METRICS)  # type: ignore[arg-type]
+
+    values = {name: getattr(outcome, "value", outcome) for name, outcome in record.outcomes.items()}
+    assert values == {"self_consistency": 1.0, "sample_agreement": 1.0, "true_answer": 0.0, "true_samples": 0.0}

@@ -1,6 +1,5 @@
 """A data frame or a data set, as given, with its scores."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +14,7 @@ from ragtriage import InputError, open_store
 METRICS = ["groundedness"]
 
 
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def evaluate(table: Any, **given: Any) -> Any:
@@ -74,12 +71,17 @@ def test_arrays_are_lists_and_a_written_index_is_no_tag() -> None:
     assert record.case.tags == {"topic": "mail"}
 
 
-def test_a_row_without_a_query_is_kept_with_the_reason() -> None:
+def test_rows_that_cannot_be_used_are_kept_with_the_reason() -> None:
     scored = evaluate(pandas.DataFrame([ROWS[0], {**ROWS[1], "question": None}]))
-
     assert len(scored) == 2
     assert scored["groundedness"].isna().tolist() == [False, True]
     assert "write what the user asked" in scored["reason"].iloc[1]
+
+    rows = [{**ROWS[0], "id": "a"}, {**ROWS[1], "id": "a"}]
+    scored = evaluate(pandas.DataFrame(rows))
+    assert "'a' is the id of row 1 too" in scored["reason"].iloc[1]
+
+    assert len(evaluate(pandas.DataFrame({"question": [], "answer": [], "contexts": []}))) == 0
 
 
 def test_one_row_twice_is_judged_once_and_both_get_it() -> None:
@@ -91,14 +93,6 @@ def test_one_row_twice_is_judged_once_and_both_get_it() -> None:
     assert len(judge.asked) == len(set(judge.asked))
     with open_store(create=False) as store:
         assert (store.run(1).info.rows, store.run(1).info.complete) == (2, True)
-
-
-def test_an_id_that_comes_twice_with_other_texts_is_told() -> None:
-    rows = [{**ROWS[0], "id": "a"}, {**ROWS[1], "id": "a"}]
-
-    scored = evaluate(pandas.DataFrame(rows))
-
-    assert "'a' is the id of row 1 too" in scored["reason"].iloc[1]
 
 
 def test_a_run_is_the_last_one_and_keeps_the_order_and_the_name() -> None:
@@ -123,7 +117,3 @@ def test_a_run_is_the_last_one_and_keeps_the_order_and_the_name() -> None:
 def test_a_table_that_cannot_be_used_is_told(frame: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         evaluate(frame)
-
-
-def test_an_empty_table_stays_empty() -> None:
-    assert len(evaluate(pandas.DataFrame({"question": [], "answer": [], "contexts": []}))) == 0
