@@ -5,7 +5,8 @@ import pytest
 from ragtriage.core import questions as ask
 from ragtriage.core.display import LONGEST_QUOTE, quoted
 from ragtriage.core.questions import Question
-from ragtriage.judges.embedded.verdict import NEAR, FittedThresholds, Scored, verdict_of
+from ragtriage.judges.embedded.verdict import NEAR, FittedThresholds, Scored, verdict_of, verdict_on_refusals
+from ragtriage.text.claims import Marks
 
 THRESHOLDS = FittedThresholds(repeats=0.8)
 ANSWERED = ask.answered("When does it open?", ["It opens at nine."])
@@ -126,3 +127,31 @@ def test_a_long_quote_is_cut_at_words_around_what_must_be_seen(at: int) -> None:
     assert text[slice(*place)] in shown
     assert len(shown) <= LONGEST_QUOTE
     assert set(shown.split()) <= set(text.split())
+
+
+TOWER_QUERY = "How tall is the tower?"
+REFUSALS = ("I don't know.", "The documents don't say how tall the tower is.")
+HEIGHT = "It is 38 metres tall."
+
+
+def marker(query: str, text: str) -> Marks:
+    """A refusal is marked as one, and nothing else is marked."""
+    return Marks(kinds=((0, len(text), "declines"),)) if text in REFUSALS else Marks()
+
+
+@pytest.mark.parametrize("one", REFUSALS)
+@pytest.mark.parametrize("other", REFUSALS)
+def test_refusals_agree_but_are_never_the_true_answer(one: str, other: str) -> None:
+    agree, true = (
+        verdict_on_refusals(ask.same_answer(TOWER_QUERY, (one,), other, drawn=True), marker),
+        verdict_on_refusals(ask.same_answer(TOWER_QUERY, (one,), other), marker),
+    )
+    assert agree is not None
+    assert true is not None
+    assert (agree.value, true.value) == ("yes", "no")
+
+
+def test_an_answer_is_left_to_the_model() -> None:
+    assert verdict_on_refusals(ask.same_answer(TOWER_QUERY, REFUSALS, HEIGHT), marker) is None
+    assert verdict_on_refusals(ask.same_answer(TOWER_QUERY, (HEIGHT,), REFUSALS[0], drawn=True), marker) is None
+    assert verdict_on_refusals(ask.declines(TOWER_QUERY, REFUSALS[0]), marker) is None
