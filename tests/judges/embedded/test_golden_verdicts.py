@@ -93,7 +93,7 @@ def test_a_reader_changes_the_fingerprints_of_all_that_it_reads_or_marks(tmp_pat
     assert same == {"facts", "questions", "sentences", "relevant", "similarity"}
 
 
-WHAT_TO_DO = (
+SOURCES_CHANGED = (
     "{names} changed since the golden verdicts were recorded: raise the version of the kinds that use it in "
     "ragtriage/judges/embedded/versions.py, then run python tests/judges/embedded/record_golden_verdicts.py (with "
     "--same-verdicts instead of a raised version if no question is answered another way)"
@@ -103,7 +103,7 @@ WHAT_TO_DO = (
 def test_sources_are_those_under_which_verdicts_were_recorded() -> None:
     changed = changed_sources(recorded_sources(), verdict_sources())
 
-    assert not changed, WHAT_TO_DO.format(names=named(changed))
+    assert not changed, SOURCES_CHANGED.format(names=named(changed))
 
 
 @pytest.mark.parametrize(

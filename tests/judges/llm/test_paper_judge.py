@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from contract import CHECKS, CLAIM, QUERY, RESPONSE, SOURCES, Candidate
 
+from examples import examples
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.verdicts import Component, Failure, Verdict
@@ -94,22 +95,13 @@ def test_a_list_is_read_with_or_without_its_marks(said: str) -> None:
     assert found == (Component("One thing."), Component("Another."))
 
 
-@pytest.mark.parametrize(
-    "claims",
-    [
-        ("3.5 million people live there.", "12.05.2024 is the opening day."),
-        ("-5 degrees is the limit.", "-$3 was the margin."),
-        ("7) is the seat's mark.", "3. Mai is a holiday."),
-        ("**Dogs** travel free.", "*Titanic* is a film."),
-        ("1st class costs more.", "1:1 is the scale."),
-    ],
-)
+@pytest.mark.parametrize("row", examples("paper_replies", "claims"))
 @pytest.mark.parametrize("marked", [("{}", "{}"), ("- {}", "- {}"), ("1. {}", "2. {}"), ("* {}", "* {}")])
-def test_a_claim_that_begins_with_a_number_or_a_sign_stays_whole(claims: tuple[str, ...], marked) -> None:
-    said = "\n".join(mark.format(claim) for mark, claim in zip(marked, claims, strict=True))
+def test_a_claim_that_begins_with_a_number_or_a_sign_stays_whole(marked, row: dict[str, Any]) -> None:
+    said = "\n".join(mark.format(claim) for mark, claim in zip(marked, row["claims"], strict=True))
     (found,) = answers(Paper({"Please extract": said}), ask.claims(RESPONSE))
 
-    assert found == tuple(map(Component, claims))
+    assert found == tuple(map(Component, row["claims"]))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_request_grouping import POOL, QUERY, SHORT
 
+from examples import examples
 from fake_models import JSON, reply_to
 from ragtriage.core import questions as ask
 from ragtriage.core.questions import DECOMPOSITIONS
@@ -67,133 +68,55 @@ def test_whatever_fits_the_schema_is_read_as_it_was_meant(questions, batch_size,
                 assert wanted[0] == answers[question][0].text
 
 
-@pytest.mark.parametrize(
-    "around",
-    ["{}", "\n {} \n", "```json\n{}\n```", "```\n{}\n```", "Here it is:\n```json\n{}\n```\nI hope it helps.",
-     "Reply: {}", "{}.", "\ufeff{}"],
-)  # fmt: skip
-def test_words_and_marks_of_code_around_the_object_are_left_out(around):
-    assert value(around.replace("{}", json.dumps({"q1": FITS}))) == "yes"
+@pytest.mark.parametrize("row", examples("replies", "around the object"))
+def test_words_and_marks_of_code_around_the_object_are_left_out(row):
+    assert value(row["around"].replace("{}", json.dumps({"q1": FITS}))) == "yes"
 
 
-LIBERTIES = [
-    ('{"q1": {"why": "It [says] {so},", "quote": "", "verdict": "no",},}', "It [says] {so},"),
-    ('{"q1": {"why": "So.", "quote": "", "verdict": "no"}, "more": [1, 2.5, ],\n}', "So."),
-    ("{'q1': {'why': 'It\\'s \"so\".', 'quote': '', 'verdict': 'no'}}", 'It\'s "so".'),
-    ("{'q1': {'why': \"It's so.\", 'quote': '', 'verdict': 'no', 'page': None, 'sure': True}}", "It's so."),
-    ('{"q1": {"why": "two\nlines \\u00e9", "quote": "", "verdict": "no", "x": False}}', "two\nlines é"),
-    ('<think>Is {"q1": {"why": "", "quote": "", "verdict": "yes"}} right?</think>\n{"q1": {NO}}', "So."),
-    ('{"q1": {"why": "", "quote": "", "verdict": "yes"}}? No.\n</think>\n\n```json\n{"q1": {NO}}\n```', "So."),
-    ("<Thinking>{'q1'}</Thinking>{'q1': {'why': 'So.', 'quote': '', 'verdict': 'no'},}", "So."),
-]
+@pytest.mark.parametrize("row", examples("replies", "liberty"))
+def test_what_can_be_read_in_one_way_only_is_read(row):
+    verdict = reading(row["text"].replace("{SO}", '{"why": "So.", "quote": "", "verdict": "no"}'))[CLAIM]
+
+    assert (verdict.value, verdict.explanation) == ("no", row["why"])
 
 
-@pytest.mark.parametrize(("text", "why"), LIBERTIES)
-def test_what_can_be_read_in_one_way_only_is_read(text, why):
-    verdict = reading(text.replace("{NO}", '{"why": "So.", "quote": "", "verdict": "no"}'))[CLAIM]
-
-    assert (verdict.value, verdict.explanation) == ("no", why)
-
-
-def test_line_breaks_inside_texts_are_read():
-    assert reading('{"q1": {"why": "One\nTwo", "quote": "", "verdict": "no"}}')[CLAIM].explanation == "One\nTwo"
-
-
+LONG = (
+    '{"q1": {"why": "", "quote": "", "verdict": "yes"}, "x": ' + "9" * 10_000 + "}",
+    '{"q1": ' * 100_000,
+    "[" * 100_000 + "]" * 100_000,
+    "{" * 100_000 + "}" * 100_000,
+)
 YES, NO = json.dumps({"q1": FITS}), json.dumps({"q1": FITS | {"verdict": "no"}})
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "  \n",
-        "yes",
-        "The verdict is yes.",
-        "verdict: yes\nwhy: it says so",
-        "q1: yes",
-        '"yes"',
-        "null",
-        "true",
-        "1",
-        "[]",
-        "{}",
-        f"[{YES}]",
-        json.dumps(YES),
-        f"{YES}\n{NO}",
-        f"{NO}\n{YES}",
-        f"{NO} {NO}",
-        f"The source says {YES}. My answer is {NO}",
-        f"```json\n{YES}\n```\n```json\n{NO}\n```",
-        f"I use {{q1}} for the claim. {YES}",
-        f"{YES} and {{more}}",
-        f"<think>{YES}",
-        f"<think>Hm.</think>{YES}{NO}",
-        f"<think>{YES}</think>",
-        YES[:-1],
-        YES[1:],
-        YES[:-5],
-        YES.replace('"', "'") + NO,
-        YES.replace('"', "'").replace("It says", "It's what it says"),
-        YES.replace('"', "“"),
-        YES.replace("It says so.", 'It says "so".'),
-        YES.replace("{", "{ // first\n", 1),
-        YES.replace('", "', '" "', 1),
-        YES.replace('", "', '",, "', 1),
-        YES.replace("{", "{,", 1),
-        YES.replace('"q1"', "q1"),
-        f'{{"q1": {json.dumps(FITS)},,}}',
-        "{'q1': {'why': '', 'quote': '', 'verdict': 'yes', 'verdict': 'no',}}",
-        f'{{"answer": {YES}}}',
-        f'{{"properties": {YES}}}',
-        f'{{"q1": {YES}}}',
-        f'{{"q1": [{json.dumps(FITS)}]}}',
-        '{"q1": "yes"}',
-        '{"q1": true}',
-        '{"q1": null}',
-        '{"Q1": {"why": "", "quote": "", "verdict": "yes"}}',
-        '{"q2": {"why": "", "quote": "", "verdict": "yes"}}',
-        '{"q1": {"why": "", "quote": "", "verdict": "yes"}, "q1": {"why": "", "quote": "", "verdict": "no"}}',
-        '{"q1": {"why": "", "quote": "", "verdict": "no", "verdict": "yes"}}',
-        '{"q1": {"why": "", "quote": "", "verdict": "yes"}, "more": {"a": 1, "a": 1}}',
-        '{"q1": {"why": "", "quote": "", "verdict": "yes", "confidence": NaN}}',
-        '{"q1": {"why": "", "quote": "", "verdict": "yes"}, "x": [Infinity, -Infinity]}',
-        '{"q1": {"why": "", "quote": "", "verdict": "yes"}, "x": ' + "9" * 10_000 + "}",
-        '{"q1": ' * 100_000,
-        "[" * 100_000 + "]" * 100_000,
-        "{" * 100_000 + "}" * 100_000,
-    ],
-    ids=lambda text: text[:40],
-)
-def test_what_is_not_one_object_with_what_was_asked_for_is_malformed(text):
+@pytest.mark.parametrize("row", examples("replies", "malformed"))
+def test_what_is_not_one_object_with_what_was_asked_for_is_malformed(row):
+    with pytest.raises(MalformedReply):
+        reading(row["text"].replace("{YES}", YES).replace("{NO}", NO))
+
+
+@pytest.mark.parametrize("text", LONG, ids=["number", "unclosed", "lists", "objects"])
+def test_a_reply_without_measure_is_malformed(text):
     with pytest.raises(MalformedReply):
         reading(text)
 
 
-@pytest.mark.parametrize(
-    "verdict",
-    ["Yes, it is", "yes?", "supported", "true", "y", "", " ", "yes, no", "yes/no", "not yes", "yes\u200b no", "да",
-     "ｙｅｓ", "yеs", "YES BECAUSE", None, True, False, 1, 0, 1.0, 1e308, [], ["yes"], {"value": "yes"}, {}],
-    ids=repr,
-)  # fmt: skip
-def test_no_other_word_is_a_verdict(verdict):
+@pytest.mark.parametrize("row", examples("replies", "no verdict"))
+def test_no_other_word_is_a_verdict(row):
     with pytest.raises(MalformedReply, match="the verdict of `q1` is not yes, no or unknown"):
-        reading({"q1": FITS | {"verdict": verdict}})
+        reading({"q1": FITS | {"verdict": row["verdict"]}})
 
 
-@pytest.mark.parametrize(
-    ("verdict", "read_as"),
-    [("yes", "yes"), ("YES", "yes"), (" No\n", "no"), ("Unknown", "unknown"), ("Yes.", "yes"), ("NO!", "no"),
-     ("**no**", "no"), ("“no”", "no"), ("'Unknown',", "unknown")],
-)  # fmt: skip
-def test_capital_letters_and_marks_and_spaces_around_are_no_other_word(verdict, read_as):
-    assert value({"q1": FITS | {"verdict": verdict}}) == read_as
+@pytest.mark.parametrize("row", examples("replies", "verdict"))
+def test_capital_letters_and_marks_and_spaces_around_are_no_other_word(row):
+    assert value({"q1": FITS | {"verdict": row["verdict"]}}) == row["read_as"]
 
 
 @pytest.mark.parametrize("member", ["why", "quote"])
-@pytest.mark.parametrize("wrong", [None, 1, True, [], ["It says so."], {"text": "It says so."}, "left out"], ids=repr)
-def test_a_text_that_is_none_is_malformed(member, wrong):
-    said = FITS | {member: wrong}
-    if wrong == "left out":
+@pytest.mark.parametrize("row", examples("replies", "no text"))
+def test_a_text_that_is_none_is_malformed(member, row):
+    said = FITS | {member: row["value"]}
+    if row["value"] == "left out":
         del said[member]
     with pytest.raises(MalformedReply, match=f"`{member}` of `q1` is missing or not a text"):
         reading({"q1": said})
@@ -226,13 +149,9 @@ def test_a_verdict_has_neither_score_nor_confidence():
         assert found == Verdict(said, explanation="It says so.", contradicted=said == "no")
 
 
-@pytest.mark.parametrize(
-    "claims",
-    [None, "One claim.", {"0": "One claim."}, [1], [None], ["One.", 2], [["One."]], [{"claim": "One."}], "left out"],
-    ids=repr,
-)
-def test_a_list_that_is_not_of_texts_is_malformed(claims):
-    said = {"remarks": []} | ({} if claims == "left out" else {"claims": claims})
+@pytest.mark.parametrize("row", examples("replies", "no list"))
+def test_a_list_that_is_not_of_texts_is_malformed(row):
+    said = {"remarks": []} | ({} if row["claims"] == "left out" else {"claims": row["claims"]})
     with pytest.raises(MalformedReply, match="`claims` is missing or not a list of texts"):
         reading(said, ask.claims(RESPONSE))
 
@@ -262,10 +181,10 @@ def test_equal_claims_are_one_and_none_is_none():
     assert reading({"questions": []}, ask.questions("Hello.")) == {ask.questions("Hello."): ()}
 
 
-@pytest.mark.parametrize("said", [None, 3, "", " \n", "\u200b", ["When?"], {"text": "When?"}], ids=repr)
-def test_a_query_that_was_not_written_is_malformed(said):
+@pytest.mark.parametrize("row", examples("replies", "no query"))
+def test_a_query_that_was_not_written_is_malformed(row):
     with pytest.raises(MalformedReply, match="`standalone`"):
-        reading({"standalone": said}, ask.standalone("And when?", ("user: How tall is it?",)))
+        reading({"standalone": row["said"]}, ask.standalone("And when?", ("user: How tall is it?",)))
 
 
 def test_no_more_questions_are_taken_than_were_asked_for():
@@ -304,25 +223,14 @@ TEXTS = (
 )
 
 
-@pytest.mark.parametrize(
-    "quote",
-    [
-        "is 38 metres tall", "IS 38  METRES\nTALL", "“is 38 metres tall.”", "tall. It stands", "The tower … 38 metres",
-        "The tower ... northern cliff", "The tower [...] 1889", "38 m | 1889", "height year 38 m 1889",
-        "Versand dauert", "Ver\u00adsand", "می‌خواهم", "میخواهم", "高さ38メートル", "first floor",
-        "The tower … Versand", "", "…",
-    ],
-)  # fmt: skip
-def test_a_quote_is_found_whatever_its_spaces_case_and_marks(quote):
-    assert quote_occurs(quote, TEXTS)
+@pytest.mark.parametrize("row", examples("replies", "quote"))
+def test_a_quote_is_found_whatever_its_spaces_case_and_marks(row):
+    assert quote_occurs(row["quote"], TEXTS)
 
 
-@pytest.mark.parametrize(
-    "quote",
-    ["is 39 metres tall", "The tower is tall", "The tower … was sold", "It says: yes", "nein", "高さ39メートル"],
-)
-def test_a_quote_that_is_not_there_is_not_found(quote):
-    assert not quote_occurs(quote, TEXTS)
+@pytest.mark.parametrize("row", examples("replies", "no quote"))
+def test_a_quote_that_is_not_there_is_not_found(row):
+    assert not quote_occurs(row["quote"], TEXTS)
 
 
 @given(st.sampled_from(TEXTS), st.data())
@@ -342,27 +250,10 @@ def test_a_yes_with_a_quote_that_is_not_there_is_kept_and_flagged(question):
     assert re.fullmatch(r"the quote is not in the text: “the source says so and so.{0,60}…”", verdict.flag)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "quote"), [("no", "not there"), ("unknown", "not there"), ("yes", ""), ("yes", " ")]
-)
-def test_only_a_yes_with_a_quote_is_looked_up(verdict, quote):
-    assert reading({"q1": FITS | {"verdict": verdict, "quote": quote}})[CLAIM].flag == ""
-
-
-@pytest.mark.parametrize(
-    ("verdict", "quote", "contradicted"),
-    [
-        ("no", "38 metres tall", True),
-        ("no", "38 metres … tall", True),
-        ("no", "", False),
-        ("no", " … ", False),
-        ("no", "not there", False),
-        ("yes", "38 metres tall", False),
-        ("unknown", "38 metres tall", False),
-    ],
-)
-def test_a_claim_is_contradicted_where_a_no_quotes_the_source(verdict, quote, contradicted):
-    assert reading({"q1": FITS | {"verdict": verdict, "quote": quote}})[CLAIM].contradicted is contradicted
+@pytest.mark.parametrize("row", examples("replies", "worth of a quote"))
+def test_only_the_quote_of_a_yes_is_looked_up_and_a_no_that_quotes_the_source_contradicts(row):
+    verdict = reading({"q1": FITS | {"verdict": row["verdict"], "quote": row["quote"]}})[CLAIM]
+    assert (verdict.flag, verdict.contradicted) == ("", row["contradicted"])
 
 
 def test_a_quote_from_the_claim_is_no_quote_from_the_source():
