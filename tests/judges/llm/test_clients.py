@@ -1,18 +1,22 @@
-"""The quick client says the same as OpenAI's own, whatever a server answers."""
+"""The quick client says the same as OpenAI's own, whatever a server answers; requests leave spans without texts."""
 
 import asyncio
 from typing import Any
 
 import pytest
 from openai import AsyncOpenAI
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import NoOpTracerProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from ragtriage.judges.llm.options import ExchangeError, LLMOptions, Prompt
-from ragtriage.judges.llm.providers import _compatible_model, quick_client
-from ragtriage.judges.llm.transport import ModelTransport
+from ragtriage.judges.llm.providers import _compatible_model, model_named, quick_client
+from ragtriage.judges.llm.transport import ModelTransport, traced
 from servers import Said, Server, chat, error
 
-PROMPT = Prompt("You judge.", "Is it so?", {"type": "object", "properties": {}}, 100)
+PROMPT = Prompt("You judge.", "private words", {"type": "object", "properties": {"secret": {"type": "string"}}}, 10)
 FULL = chat('{"q1": "é"}').body
 CHOICE = FULL["choices"][0]
 PARTS = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
@@ -20,9 +24,9 @@ PARTS = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One key, whatever this machine has."""
+    """One key, which can be looked for."""
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
 
 
 def own(name: str, options: LLMOptions, http_client: Any) -> Any:
@@ -96,3 +100,34 @@ def test_headers_of_one_request_are_not_those_of_the_next() -> None:
 
     assert [heard.headers.get("x-team") for heard in server.heard] == ["red", None, None]
     assert [heard.headers["authorization"] for heard in server.heard] == ["Bearer sk-x", "Basic x", "Bearer sk-x"]
+
+
+def test_a_request_is_a_span_without_its_texts_and_headers() -> None:
+    provider, exporter = TracerProvider(shutdown_on_exit=False), InMemorySpanExporter()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    with Server(chat("private reply"), error(400, "no")) as server:
+        transport = ModelTransport(
+            "openai:m",
+            LLMOptions(base_url=server.url, headers={"X-Gateway": "hidden"}),
+            lambda *given: traced(model_named(*given), provider),
+        )
+        reply = asyncio.run(transport.send(PROMPT))
+        with pytest.raises(Exception, match="refused the request"):
+            asyncio.run(transport.send(PROMPT))
+    provider.shutdown()
+    good, bad = exporter.get_finished_spans()
+
+    assert reply.text == "private reply"
+    assert good.attributes["gen_ai.request.model"] == "m"
+    assert good.attributes["gen_ai.usage.input_tokens"] == 10
+    assert not bad.status.is_ok
+    for word in ("private", "secret", "hidden", "You judge"):
+        assert word not in good.to_json()
+        assert word not in bad.to_json()
+
+
+def test_without_a_tracer_provider_nothing_is_traced() -> None:
+    model = model_named("openai:m", LLMOptions())
+
+    assert traced(model) is model
+    assert traced(model, NoOpTracerProvider()) is model
