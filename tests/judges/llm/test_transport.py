@@ -184,40 +184,27 @@ def test_by_text_the_schema_stands_at_the_end_of_the_message() -> None:
     assert user.endswith(json.dumps(SCHEMA))
 
 
-@pytest.mark.parametrize("reply", ["auto", "text"])
-def test_a_refused_reply_is_shown_with_what_was_wrong_and_the_schema(reply: str) -> None:
+@pytest.mark.parametrize(("reply", "refused", "shown"), [("auto", "Sure!", "Sure!"), ("text", " ", "(nothing)")])
+def test_a_refused_reply_is_shown_with_what_was_wrong_and_the_schema(reply: str, refused: str, shown: str) -> None:
     with Server(chat("{}")) as server:
-        sent(transport_to(server, reply=reply), replace(PROMPT, refused=("Sure!", "it is no object.")))
+        sent(transport_to(server, reply=reply), replace(PROMPT, refused=(refused, "it is no object.")))
 
     said = texts(server.heard[0].body)
     assert [role for role, _ in said] == ["system", "user", "assistant", "user"]
     assert said[1][1].startswith(PROMPT.user)
-    assert said[2][1] == "Sure!"
+    assert said[2][1] == shown
     assert said[3][1].startswith("That reply doesn't fit: it is no object. Reply again with one JSON object")
     assert json.dumps(SCHEMA) in said[3][1]
 
 
-def test_an_empty_refused_reply_is_not_sent_as_an_empty_message() -> None:
-    with Server(chat("{}")) as server:
-        sent(transport_to(server), replace(PROMPT, refused=(" ", "it is empty")))
-
-    assert texts(server.heard[0].body)[2] == ("assistant", "(nothing)")
-
-
-def test_a_reply_that_was_cut_off_and_an_empty_one_are_replies() -> None:
-    with Server(chat('{"q1', "length"), chat("")) as server:
+def test_a_reply_that_was_cut_off_an_empty_one_and_one_that_nobody_counted_are_replies() -> None:
+    with Server(chat('{"q1', "length"), chat(""), chat("x" * 400, usage=None)) as server:
         transport = transport_to(server)
-        cut, empty = sent(transport), sent(transport)
+        cut, empty, uncounted = (sent(transport) for _ in range(3))
 
     assert (cut.text, cut.truncated) == ('{"q1', True)
     assert (empty.text, empty.truncated) == ("", False)
-
-
-def test_tokens_are_guessed_where_a_server_does_not_count_them() -> None:
-    with Server(chat("x" * 400, usage=None)) as server:
-        reply = sent(transport_to(server))
-
-    assert (reply.tokens_in, reply.tokens_out, reply.price) == (PROMPT.tokens, 100, None)
+    assert (uncounted.tokens_in, uncounted.tokens_out, uncounted.price) == (PROMPT.tokens, 100, None)
 
 
 LETTER = Prompt("You judge.", "Is it so?", {}, 1, by_token=True)
@@ -272,20 +259,14 @@ def test_fewer_probabilities_are_asked_for_or_none_where_a_server_refuses_and_th
     assert [(reply.text, reply.tokens) for reply in found] == [("Y", ())] * 2
 
 
-def test_a_server_that_gives_no_probabilities_gives_letters_all_the_same() -> None:
+@pytest.mark.parametrize(("name", "most"), [("openai:m", 20), ("openai:gpt-5-mini", None)])
+def test_where_there_are_no_probabilities_there_are_letters_all_the_same(name: str, most: int | None) -> None:
+    """Models that take no such settings are asked without."""
     with Server(chat("1 Y")) as server:
-        reply = sent(transport_to(server), LETTER)
+        reply = sent(transport_to(server, name), LETTER)
 
     assert (reply.text, reply.tokens) == ("1 Y", ())
-    assert probabilities(server) == [20]
-
-
-@pytest.mark.filterwarnings("error")
-def test_models_that_take_no_such_settings_are_asked_without() -> None:
-    with Server(chat("Y")) as server:
-        sent(transport_to(server, "openai:gpt-5-mini"), LETTER)
-
-    assert probabilities(server) == [None]
+    assert probabilities(server) == [most]
 
 
 def says(row: dict[str, Any]) -> Said:
@@ -332,26 +313,19 @@ def test_a_long_silence_ends_at_the_timeout() -> None:
     assert str(failure) == "no reply within 0.2 s"
 
 
-def test_a_server_that_is_not_there_is_named_without_what_may_be_secret_in_its_address() -> None:
-    failure = failed(transport_to(f"{nobody()}?token=secret"))
+def test_keys_headers_and_what_may_be_secret_in_an_address_are_in_no_message_nor_is_a_long_answer_repeated() -> None:
+    gone = failed(transport_to(f"{nobody()}?token={SECRET}"))
+    told = f"you sent {KEY} and {SECRET}; " + "word " * 1000
+    with Server(*(error(status, told) for status in (400, 401, 404, 429, 500))) as server:
+        transport = transport_to(server, headers={"X-Gateway": SECRET})
+        others = [str(failed(transport)) for _ in range(5)]
 
-    assert isinstance(failure, TransientError)
-    assert "no connection to http://127.0.0.1:" in str(failure)
-    assert "secret" not in str(failure)
-
-
-@pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
-def test_keys_and_headers_are_in_no_message(status: int) -> None:
-    with Server(error(status, f"you sent {KEY} and {SECRET}")) as server:
-        failure = failed(transport_to(server, headers={"X-Gateway": SECRET}))
-
-    assert KEY not in str(failure)
-    assert SECRET not in str(failure)
-
-
-def test_a_long_answer_is_not_repeated_whole() -> None:
-    with Server(error(500, "word " * 1000)) as server:
-        assert len(str(failed(transport_to(server)))) < 300
+    assert isinstance(gone, TransientError)
+    assert "no connection to http://127.0.0.1:" in str(gone)
+    for said in (str(gone), *others):
+        assert KEY not in said
+        assert SECRET not in said
+    assert len(others[-1]) < 300
 
 
 def test_who_gives_up_waiting_is_not_held_back() -> None:
