@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from examples import examples
 from ragtriage import ConfigError
 from ragtriage.cli.evaluation_flags import evaluation_config
 from ragtriage.cli.judge import JudgeFlags
@@ -69,31 +70,11 @@ def test_costs_are_stored_with_a_run_where_they_are_not_the_default(tmp_path: Pa
     assert "costs" not in to_stored(evaluation_config(Settings(), None), RowSelection(), {})
 
 
-@pytest.mark.parametrize(
-    ("table", "said"),
-    [
-        (
-            "[base_rates]\nessential = 0.5",
-            r"\[base_rates\]: 'essential' has no base rate: there are supported, answered",
-        ),
-        ("[base_rates]\nsuported = 0.5", r"\[base_rates\]: 'suported' has no base rate"),
-        ("[base_rates]\nsupported = 0", r"\[base_rates\]: supported is 0: give a share between 0 and 1"),
-        ("[base_rates]\nsupported = 1.0", r"\[base_rates\]: supported is 1: give a share between 0 and 1"),
-        ("[base_rates]\nanswered = nan", r"\[base_rates\]: answered is nan: give a share between 0 and 1"),
-        ('[base_rates]\nanswered = "most"', "base_rates.answered must be a number, not 'most'"),
-        ("[costs]\nblame = 0", r"\[costs\]: blame and miss must be above 0"),
-        ("[costs]\nmiss = 0.0", r"\[costs\]: blame and miss must be above 0"),
-        ("[costs]\nmiss = -1", r"\[costs\]: blame and miss must be above 0"),
-        ("[costs]\nblame = inf", r"\[costs\]: blame and miss must be above 0"),
-        ("[costs]\nblame = nan", r"\[costs\]: blame and miss must be above 0"),
-        ("[costs]\nblam = 3", "costs: no setting is called 'blam': did you mean 'blame'"),
-        ('matching = "hard"', "matching is 'hard': use 'soft' or 'binary'"),
-    ],
-)
-def test_wrong_settings_are_said_with_the_file_and_the_table(tmp_path: Path, table: str, said: str) -> None:
-    path = written(tmp_path, table)
+@pytest.mark.parametrize("row", examples("probability_settings"))
+def test_wrong_settings_are_said_with_the_file_and_the_table(tmp_path: Path, row: dict[str, Any]) -> None:
+    path = written(tmp_path, row["settings"])
 
-    with pytest.raises(ConfigError, match=said) as caught:
+    with pytest.raises(ConfigError, match=row["said"]) as caught:
         read_settings(path)
 
     assert str(caught.value).startswith(f"{path}: ")

@@ -8,12 +8,13 @@ def test_contract(check):
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
 from ragtriage.core import questions as ask
 from ragtriage.core.questions import DECOMPOSITIONS, KINDS, Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
+from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.protocol import Estimate, Judge
 
 SOURCES = (
@@ -44,6 +45,17 @@ QUESTIONS: tuple[Question, ...] = (
     ask.holds("It is polite.", RESPONSE, QUERY),
 )
 """One of every kind at least."""
+BROKEN = ask.declines("Broken?", "Broken.")
+"""What `sensible` fails on."""
+
+
+def sensible(question: Question) -> Answer:
+    """The answers of a judge that others stand around."""
+    if question == BROKEN:
+        raise ValueError("it is broken")
+    if question.kind in DECOMPOSITIONS:
+        return (Component(question.subject, (0, len(question.subject))),)
+    return Verdict("yes", 0.9, 0.8)
 
 
 @dataclass(frozen=True)
@@ -234,3 +246,22 @@ CHECKS: tuple[Callable[[Candidate], None], ...] = (
     a_caller_that_leaves_early_disturbs_nobody,
     it_has_a_name,
 )
+
+
+class Refused(FakeJudge):
+    """Raises before it has answered anything."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(sensible)
+        self.error = error
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """See `Judge`."""
+        raise self.error
+        yield
+
+
+async def reading(judge: Judge, questions: Sequence[Question], found: list[int]) -> None:
+    """Note the positions of the answers as they come."""
+    async for position, _ in judge.ask(questions):
+        found.append(position)

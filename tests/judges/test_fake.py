@@ -3,23 +3,12 @@
 import asyncio
 
 import pytest
-from contract import CHECKS, QUESTIONS, Candidate, answers
+from contract import BROKEN, CHECKS, QUESTIONS, Candidate, answers, sensible
 
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import JudgeError
-from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
+from ragtriage.core.verdicts import Component, Failure, Verdict
 from ragtriage.judges.fake import FakeJudge
-
-BROKEN = ask.declines("Broken?", "Broken.")
-
-
-def sensible(question: Question) -> Answer:
-    if question == BROKEN:
-        raise ValueError("it is broken")
-    if question.kind in DECOMPOSITIONS:
-        return (Component(question.subject, (0, len(question.subject))),)
-    return Verdict("yes", 0.9, 0.8)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

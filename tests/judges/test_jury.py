@@ -4,11 +4,9 @@ import asyncio
 from itertools import product
 
 import pytest
-from contract import CHECKS, QUESTIONS, Candidate, answers
+from contract import QUESTIONS, Refused, answers, reading, sensible
 from hypothesis import given
 from hypothesis import strategies as st
-from test_fake import BROKEN, sensible
-from test_routed import Refused, reading
 
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, JudgeError, Stopped
@@ -28,21 +26,6 @@ def saying(*said, name="abcdefgh"):
 
 def verdict(*said):
     return answers(Jury(saying(*said)), [QUESTION])[0]
-
-
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: Jury([FakeJudge(sensible)]),
-        lambda: Jury([FakeJudge(sensible, name=n, shuffled=i, delay=0) for i, n in enumerate("abc")]),
-        lambda: Jury([FakeJudge(sensible, name="a"), FakeJudge(sensible, name="b", cannot={"answered": "it can't"})]),
-        lambda: Cached(Jury([Cached(FakeJudge(sensible, name=n), InMemory()) for n in "ab"]), InMemory()),
-    ],
-    ids=["alone", "three", "one that can't", "cached"],
-)
-def test_contract(check, make):
-    check(Candidate(make, failing=BROKEN))
 
 
 TOO_LONG = Failure("too long")
@@ -100,27 +83,28 @@ def test_the_flag_of_any_judge_is_kept_once():
     assert found.value == "no"
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "other", "sure"),
-    [(True, False, True, True), (False, False, True, False), (True, True, False, True)],
-)
-def test_a_verdict_is_sure_if_one_of_the_winners_is(first, second, other, sure):
-    found = verdict(Verdict("no", sure=first), Verdict("no", sure=second), Verdict("yes", sure=other))
-    assert found.sure is sure
+SURE, SEEN = Verdict("no"), Verdict("no", contradicted=True)
+DOUBTED, NOT_SO = Verdict("no", sure=False), Verdict("yes", sure=False)
 
 
 @pytest.mark.parametrize(
-    ("said", "contradicted"),
+    ("said", "sure", "contradicted"),
     [
-        ((Verdict("no", contradicted=True), "no", "yes"), True),
-        (("no", "no", "yes"), False),
-        ((Verdict("no", contradicted=True), "yes", "yes"), False),
-        ((Verdict("no", contradicted=True), "yes"), False),
+        ((SURE, DOUBTED, "yes"), True, False),
+        ((DOUBTED, DOUBTED, "yes"), False, False),
+        ((SURE, SURE, NOT_SO), True, False),
+        ((SEEN, "no", "yes"), True, True),
+        ((SEEN, "yes", "yes"), True, False),
+        ((SEEN, "yes"), None, False),
+        (("no", TOO_LONG, TOO_LONG), False, False),
     ],
-    ids=["one of those who won", "nobody", "outvoted", "a draw"],
+    ids=["one is sure", "none is", "the outvoted isn't", "one saw it", "it was outvoted", "a draw", "less than half"],
 )
-def test_a_claim_is_contradicted_if_no_wins_and_one_of_those_who_say_so_saw_it(said, contradicted):
-    assert verdict(*said).contradicted is contradicted
+def test_a_verdict_is_sure_or_contradicted_if_one_of_the_winners_says_so(said, sure, contradicted):
+    """What less than half of the jury says is to be checked."""
+    found = verdict(*said)
+    assert found.contradicted is contradicted
+    assert sure is None or found.sure is sure
 
 
 def test_components_and_similarities_are_the_first_judges():
@@ -152,6 +136,12 @@ def test_what_is_asked_is_estimated_of_each():
     jury = Jury([one, two])
     voted = [q for q in QUESTIONS if q.kind not in (*DECOMPOSITIONS, "similarity")]
     assert jury.estimate(QUESTIONS) == one.estimate(QUESTIONS) + two.estimate(voted)
+
+
+def test_a_jury_is_named_after_all_and_has_one_at_least():
+    assert Jury(saying("yes", "no")).name() == "majority of a, b"
+    with pytest.raises(ConfigError, match="at least one judge"):
+        Jury([])
 
 
 def test_the_fingerprint_is_of_all_who_are_asked():
@@ -192,11 +182,6 @@ def test_a_verdict_comes_with_its_last_vote():
     assert [position for position, _ in asyncio.run(come())] == [1, 0]
 
 
-def test_a_jury_without_judges_is_refused():
-    with pytest.raises(ConfigError, match="at least one judge"):
-        Jury([])
-
-
 def test_components_in_place_of_a_vote_are_no_vote():
     wrong = FakeJudge(lambda _: (Component("x"),), name="b")
     found = answers(Jury([*saying("yes"), wrong]), [QUESTION])[0]
@@ -204,19 +189,7 @@ def test_components_in_place_of_a_vote_are_no_vote():
     assert "b: failed, it gave components" in found.explanation
 
 
-def test_its_name_is_that_of_all():
-    assert Jury(saying("yes", "no")).name() == "majority of a, b"
-
-
 def test_every_combination_of_three_votes_agrees_with_counting():
     for said in product(["yes", "no", "unknown"], repeat=3):
         yes, no = said.count("yes"), said.count("no")
         assert verdict(*said).value == ("yes" if yes > no else "no" if no > yes else "unknown")
-
-
-def test_what_less_than_half_of_the_jury_says_is_to_be_checked():
-    jury = Jury([FakeJudge(lambda _: Verdict("no")), FakeJudge(lambda _: Failure("no reply"), name="other")])
-
-    (verdict,) = answers(jury, [ask.supported("It floats.", ("It sinks.",))])
-
-    assert (verdict.value, verdict.sure) == ("no", False)
