@@ -9,7 +9,7 @@ import pytest
 from contract import QUESTIONS, answers
 from hypothesis import given
 from hypothesis import strategies as st
-from test_request_grouping import POOL
+from test_requests import POOL
 
 from fake_models import FENCED, JSON, PROMPTS, Lettering, Scripted, judge_of
 from ragtriage.core import questions as ask

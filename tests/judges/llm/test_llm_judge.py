@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from contract import CHECKS, QUESTIONS, Candidate, answers
-from test_request_grouping import POOL, RESPONSE
+from test_requests import POOL, RESPONSE
 
 from fake_models import PROMPTS, Answering, Lettering, judge_of, lines_of
 from ragtriage.core import questions as ask
