@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from contract import CHECKS, Candidate, answers
 
+from examples import examples
 from fake_decisions import Decider, judge_of, questions_in
 from ragtriage import judge_named
 from ragtriage.core import questions as ask
@@ -74,33 +75,17 @@ def test_what_is_no_probability_fails_the_question_after_retries(noul: object, p
     assert "no probability that can be read" in found.cause
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        '[]', '"nothing"', '{"answers": []}', '{"answers": null}', '{"answers": {"q1": 0.9, "q2": 0.9}}',
-        '{"answers": {"c1": {"type": "noul", "noul": 0.9}}}', "{}",
-    ],
-)  # fmt: skip
-def test_a_reply_of_another_form_fails_its_questions(reply: str) -> None:
-    (found,) = answers(judge_of(Decider(lambda body, times: Said(reply))), CLAIMS[:1])
+@pytest.mark.parametrize("row", examples("decision_replies", "another form"))
+def test_a_reply_of_another_form_fails_its_questions(row: dict[str, Any]) -> None:
+    (found,) = answers(judge_of(Decider(lambda body, times: Said(row["reply"]))), CLAIMS[:1])
 
     assert isinstance(found, Failure)
 
 
-@pytest.mark.parametrize(
-    "chances",
-    [
-        {"s1": 0.9, "s2": 0.9, "s3": 0.0, "none": 0.0},
-        {"S1": 0.9, "S2": 0.1, "S3": 0.0, "NONE": 0.0},
-        {"s1": 1.0},
-        {"s1": "1", "s2": 0, "s3": 0, "none": 0},
-        [0.9, 0.1, 0, 0],
-        None,
-    ],
-)
-def test_probabilities_of_sources_that_cannot_be_trusted_leave_the_verdict(chances: object) -> None:
+@pytest.mark.parametrize("row", examples("decision_replies", "chances"))
+def test_probabilities_of_sources_that_cannot_be_trusted_leave_the_verdict(row: dict[str, Any]) -> None:
     claim = ask.supported("Dogs travel free.", SOURCES)
-    (found,) = verdict_of(lambda reply: reply["answers"]["q3"].update(probabilities=chances), claim)
+    (found,) = verdict_of(lambda reply: reply["answers"]["q3"].update(probabilities=row["chances"]), claim)
 
     assert (found.value, found.explanation) == ("yes", "closest passage: “Dogs travel free on a lap.”")
 

@@ -15,6 +15,7 @@ import pytest
 from contract import CHECKS, Candidate, answers, gathered
 from onnxruntime import InferenceSession
 
+from examples import examples
 from ragtriage.core import questions as ask
 from ragtriage.core.case import Case, Source
 from ragtriage.core.questions import KINDS, Question
@@ -240,21 +241,9 @@ def test_a_question_in_a_conversation_is_never_left_out_of_what_is_looked_for(em
     assert first["score"] != second["score"]
 
 
-@pytest.mark.parametrize(
-    ("task", "row"),
-    [
-        ("supported", {"claim": "It is tall.", "sources": []}),
-        ("supported", {"claim": "It is tall.", "sources": ["", " "]}),
-        ("answered", {"question": "How tall is it?", "sources": []}),
-        ("essential", {"query": "How tall is it?", "text": ""}),
-        ("relevant", {"query": "How tall is it?", "text": " "}),
-        ("same-answer", {"query": "How tall is it?", "truth": ["38 metres"], "response": ""}),
-    ],
-)
-def test_without_a_text_a_row_is_no_as_in_an_evaluation(
-    embedded: EmbeddedJudge, task: PredictionTask, row: dict[str, object]
-) -> None:
-    (found,) = predicted(embedded, task, {"id": 1, **row})
+@pytest.mark.parametrize("row", examples("rows_without_a_text"))
+def test_without_a_text_a_row_is_no_as_in_an_evaluation(embedded: EmbeddedJudge, row: dict[str, Any]) -> None:
+    (found,) = predicted(embedded, row["task"], {"id": 1, **row["fields"]})
 
     assert found == {"id": 1, "verdict": "no", "confidence": 1.0, "score": 0.0, "sure": True}
 

@@ -3,6 +3,7 @@
 import random
 import threading
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
+from examples import examples
 from ragtriage.core.errors import JudgeError
 from ragtriage.judges.embedded.cross_encoder import (
     HEADS,
@@ -133,22 +135,9 @@ def test_an_invented_value_is_doubted_most(reader: CrossEncoder) -> None:
     assert "12" in doubted_words(pair.first, logits(reader.read([pair]), pair).words)
 
 
-@pytest.mark.parametrize(
-    ("text", "words", "doubted"),
-    [
-        ("The fee is £53.", [0, 0, 0, 9, 2, 9], "53"),
-        ("It opens on 4 May 2027.", [0, 0, 0, 1.6, 2, 1.7, 0], "4 May 2027"),
-        ("It opens on 4 May.", [0, 0, 0, 1, 2, 0], "May"),
-        ("Nine, ten.", [1.8, 1.8, 2, 0], "ten"),
-        ("A long claim that is cut off", [0, 1, 3], "claim"),
-        ("?!", [1, 2], ""),
-        ("", [], ""),
-    ],
-)
-def test_doubted_words_are_the_likeliest_with_neighbours_nearly_as_likely(
-    text: str, words: list[float], doubted: str
-) -> None:
-    assert doubted_words(text, np.array(words, np.float32)) == doubted
+@pytest.mark.parametrize("row", examples("reader", "doubted words"))
+def test_doubted_words_are_the_likeliest_with_neighbours_nearly_as_likely(row: dict[str, Any]) -> None:
+    assert doubted_words(row["text"], np.array(row["words"], np.float32)) == row["doubted"]
 
 
 @given(sizes=st.lists(st.integers(0, LENGTH), min_size=1, max_size=30), room=st.integers(80, LENGTH))
@@ -300,22 +289,9 @@ def reference() -> Tokenizer:
 REFERENCE = reference()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "   ",
-        "The Chimnabai Clock Tower was completed in 1896.",
-        "don't stop: e-mail me@example.org, v2.0.1 (see §4) … “quoted”",
-        "Ångström naïve Œuvre ÎLE straße ΑΒΓ σοφός ΣΟΦΟΣ",
-        "退款申请必须在28天内提交。",
-        "A\tB\nC\r\nD\x00E\x1fF\ufffdG\u200bH",
-        "x" * 101 + " " + "y" * 100,
-        "word " * 500,
-    ],
-)
-def test_texts_are_split_like_the_reference_splits_them(text: str) -> None:
-    assert OURS.encode(text, LONGEST) == REFERENCE.encode(text).ids
+@pytest.mark.parametrize("row", examples("reader", "word pieces"))
+def test_texts_are_split_like_the_reference_splits_them(row: dict[str, Any]) -> None:
+    assert OURS.encode(row["text"], LONGEST) == REFERENCE.encode(row["text"]).ids
 
 
 @given(st.text(COMMON, max_size=40))

@@ -1,7 +1,10 @@
 """From a probability to a verdict, with its reason."""
 
+from typing import Any
+
 import pytest
 
+from examples import examples
 from ragtriage.core import questions as ask
 from ragtriage.core.display import LONGEST_QUOTE, quoted
 from ragtriage.core.questions import Question
@@ -72,50 +75,13 @@ CENTRED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("claim", "found", "told"),
-    [
-        (
-            "If you cancel within the cooling-off period we charge an administration fee of £53.",
-            Scored(0.2, LONG),
-            f"closest passage: {CENTRED}, £53 ≠ £35",
-        ),
-        (
-            "If you cancel within the cooling-off period we charge an administration fee of £53.",
-            Scored(0.2, LONG, doubted="cancel"),  # what differs is surer
-            f"closest passage: {CENTRED}, £53 ≠ £35",
-        ),
-        (
-            "It opens at nine.",
-            Scored(0.2, "The doors are locked until ten.", doubted="nine"),
-            "closest passage: “The doors are locked until ten.”; most in doubt: “nine”",
-        ),
-        (
-            "It opens at 9.",
-            Scored(0.2, "The doors are locked until ten.", unsupported=("9",), doubted="opens"),
-            "closest passage: “The doors are locked until ten.”; nothing there accounts for 9",
-        ),
-        ("It opens at nine.", Scored(0.9, "It opens at ten.", doubted="nine"), "closest passage: “It opens at ten.”"),
-        (
-            "Closing an account early costs £53.",  # not said to be the same fee
-            Scored(0.2, LONG),
-            f"closest passage: {CENTRED}",
-        ),
-        (
-            "The museum isn't open on Sundays.",
-            Scored(0.2, contradicted_by="The museum is open on Sundays."),
-            "a passage says otherwise: “The museum is open on Sundays.”, isn't open ≠ is open",
-        ),
-        ("It opens at nine.", Scored(0.9, "It opens at ten."), "closest passage: “It opens at ten.”"),
-        (
-            "Four tickets to the island cost £32.",
-            Scored(0.2, "Tickets to the island cost £8.", calculated=True),
-            "closest passage: “Tickets to the island cost £8.”",
-        ),
-    ],
-)
-def test_a_quote_shows_what_the_claim_says_otherwise(claim: str, found: Scored, told: str) -> None:
-    assert verdict_of(ask.supported(claim, [LONG]), found, THRESHOLDS).explanation == told
+@pytest.mark.parametrize("row", examples("quotes"))
+def test_a_quote_shows_what_the_claim_says_otherwise(row: dict[str, Any]) -> None:
+    texts = {name: value.replace("{long}", LONG) for name, value in row["scored"].items() if isinstance(value, str)}
+    found = Scored(**{**row["scored"], **texts})
+    told = row["told"].replace("{centred}", CENTRED)
+
+    assert verdict_of(ask.supported(row["claim"], [LONG]), found, THRESHOLDS).explanation == told
 
 
 @pytest.mark.parametrize("at", range(0, 290, 29))

@@ -6,8 +6,9 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from timed_channel import DOLLAR, YES, Server, all_of, causes, channel, in_no_time, now, requests
+from timed_channel import DOLLAR, Server, all_of, causes, channel, in_no_time, now, requests
 
+from examples import examples
 from ragtriage.core.errors import JudgeError, Stopped
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.channel import RetriesExhausted
@@ -24,76 +25,19 @@ def read(reply):
     raise MalformedReply(f"{reply.text!r} is no answer")
 
 
-def cut(text):
-    return Reply(text, truncated=True)
-
-
 def fault_of(text):
     return NO_END if text.startswith(ENDLESS[:9]) else f"{text!r} is no answer"
 
 
-@pytest.mark.parametrize(
-    ("replies", "shown", "repeated", "answer"),
-    [
-        ([YES], [(None, 100)], {}, "read"),
-        ([Reply("perhaps"), YES], [(None, 100), ("perhaps", 100)], {"malformed reply": 1}, "read"),
-        # five times, by turns with the fault and without
-        (
-            [*map(Reply, "abcde")],
-            [(None, 100), ("a", 100), (None, 100), ("c", 100), (None, 100)],
-            {"malformed reply": 4},
-            "the reply doesn't fit: 'e' is no answer",
-        ),
-        # more room, and it isn't shown
-        (
-            [cut("yes")] * 4 + [YES],
-            [(None, room) for room in (100, 200, 400, 400, 400)],
-            {"truncated reply": 4},
-            "read",
-        ),
-        (
-            [cut("yes")],
-            [(None, room) for room in (100, 200, 400, 400, 400)],
-            {"truncated reply": 4},
-            "the reply doesn't fit: it was cut off at 400 tokens",
-        ),
-        # a correction that was cut off is asked for without the fault
-        (
-            [Reply("a"), cut("b"), YES],
-            [(None, 100), ("a", 100), (None, 200)],
-            {"malformed reply": 1, "truncated reply": 1},
-            "read",
-        ),
-        # the room stays
-        (
-            [cut("a"), Reply("b"), Reply("c"), YES],
-            [(None, 100), (None, 200), (None, 200), ("c", 200)],
-            {"truncated reply": 1, "malformed reply": 2},
-            "read",
-        ),
-        # without an end: no more room, and its beginning is shown
-        ([cut(ENDLESS)] * 2 + [YES], [(None, 100), (ENDLESS[:1000], 100), (None, 100)], {"endless reply": 2}, "read"),
-        (
-            [cut(ENDLESS)],
-            [(None, 100), (ENDLESS[:1000], 100)] * 2 + [(None, 100)],
-            {"endless reply": 4},
-            f"the reply doesn't fit: {NO_END}",
-        ),
-    ],
-    ids=[
-        "fits",
-        "malformed",
-        "never fits",
-        "cut off",
-        "always cut off",
-        "correction cut off",
-        "room",
-        "endless",
-        "ever",
-    ],
-)
-def test_a_reply_that_does_not_fit_is_asked_for_again(replies, shown, repeated, answer):
-    server, ledger = Server(*replies), Ledger()
+def written(text):
+    """A text of the examples."""
+    return text and text.replace("{endless}", ENDLESS)
+
+
+@pytest.mark.parametrize("row", examples("replies_that_do_not_fit"))
+def test_a_reply_that_does_not_fit_is_asked_for_again(row):
+    replies = [(text.removesuffix(" (cut off)"), text.endswith(" (cut off)")) for text in row["replies"]]
+    server, ledger = Server(*(Reply(written(text), truncated=cut_off) for text, cut_off in replies)), Ledger()
 
     async def scenario():
         try:
@@ -101,12 +45,13 @@ def test_a_reply_that_does_not_fit_is_asked_for_again(replies, shown, repeated, 
         except RetriesExhausted as error:
             return str(error)
 
-    assert in_no_time(scenario()) == answer
+    assert in_no_time(scenario()) == row["answer"]
     assert [(prompt.refused, prompt.largest_reply) for prompt in server.prompts] == [
-        (text and (text, fault_of(text)), room) for text, room in shown
+        (text and (written(text)[:1000], fault_of(written(text))), room) for text, room in row["shown"]
     ]
-    assert ledger.repeated == repeated
-    assert (ledger.requests, ledger.failed_requests) == (len(shown), len(shown) - (answer == "read"))
+    assert ledger.repeated == row["repeated"]
+    asked = len(row["shown"])
+    assert (ledger.requests, ledger.failed_requests) == (asked, asked - (row["answer"] == "read"))
 
 
 def test_replies_that_do_not_fit_are_paid_for():

@@ -15,6 +15,7 @@ from record_golden_requests import (
     rows,
 )
 
+from examples import examples
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import KINDS
 from ragtriage.judges.llm.judge import fingerprint_of
@@ -99,21 +100,10 @@ def test_line_ends_of_another_system_are_read(tmp_path):
     assert read_prompts(tmp_path).kinds["claims"] == "Is it so?"
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("claim.md", OWN, "there is no such prompt"),
-        ("sentences.md", OWN, "there is no such prompt"),
-        ("claims.md", "Is it so?", "version: 1"),
-        ("claims.md", "version: 1\n\n  \n", "version: 1"),
-        ("claims.md", "", "version: 1"),
-        ("claims.md", "version: one\n\nIs it so?", "version: 1"),
-        ("claims.txt", OWN, "holds no prompt"),
-    ],
-)
-def test_a_wrong_file_is_named(tmp_path, name, content, said):
-    (tmp_path / name).write_text(content)
-    with pytest.raises(ConfigError, match=said) as raised:
+@pytest.mark.parametrize("row", examples("prompt_files"))
+def test_a_wrong_file_is_named(tmp_path, row: dict[str, Any]):
+    (tmp_path / row["name"]).write_text(row["content"])
+    with pytest.raises(ConfigError, match=row["said"]) as raised:
         read_prompts(tmp_path)
     assert str(tmp_path) in str(raised.value)
 
