@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import fields, replace
 
 import pytest
-from contract import BROKEN, CHECKS, QUESTIONS, Candidate, Refused, answers, reading, sensible
+from contract import BROKEN, CHECKS, QUESTIONS, Candidate, Refused, answers, gathered, reading, sensible
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,7 +76,7 @@ def test_name_ability_estimate_and_fingerprints_are_the_inner_judges(wrapped):
     judge = wrapped(inner)
     assert (judge.name(), judge.unsupported_reason("supported", "de")) == ("inner", "no German")
     assert judge.estimate(QUESTIONS) == inner.estimate(QUESTIONS)
-    others = [kind for kind in KINDS if kind not in RATE]
+    others = [kind for kind in KINDS if isinstance(judge, Cached) or kind not in RATE]
     assert [judge.fingerprint(kind) for kind in others] == [inner.fingerprint(kind) for kind in others]
 
 
@@ -123,16 +123,26 @@ def test_trials_have_answers_of_their_own():
     assert sorted(entry.trial for entry in memory.entries.values()) == [0, 1]
 
 
+def at_once(*asking):
+    """What these come to together, in an event loop of their own."""
+
+    async def together():
+        return await asyncio.gather(*asking)
+
+    return asyncio.run(together())
+
+
+async def left(judge, after):
+    """The kinds of so many answers, of a caller that leaves then."""
+    stream = judge.ask(QUESTIONS)
+    found = [(await anext(stream))[0] for _ in range(after)]
+    await stream.aclose()
+    return {QUESTIONS[position].kind for position in found}
+
+
 def test_answers_are_kept_as_they_arrive():
     memory = InMemory()
-
-    async def leave_early():
-        stream = Cached(FakeJudge(sensible), memory, durable=True).ask(QUESTIONS)
-        await anext(stream)
-        await anext(stream)
-        await stream.aclose()
-
-    asyncio.run(leave_early())
+    asyncio.run(left(Cached(FakeJudge(sensible), memory, durable=True), 2))
     assert len(memory.entries) == 2
 
 
@@ -180,13 +190,7 @@ def test_requests_that_end_together_are_made_safe_together():
     memory = Slow()
     cached = Cached(FakeJudge(sensible), memory, durable=True)
 
-    async def several():
-        async def one(question):
-            return [answer async for _, answer in cached.ask([question])]
-
-        await asyncio.gather(*(one(question) for question in QUESTIONS[:5]))
-
-    asyncio.run(several())
+    at_once(*(gathered(cached, [question]) for question in QUESTIONS[:5]))
     assert memory.flushed == [5]
 
 
@@ -195,17 +199,12 @@ def test_what_was_paid_for_is_safe_when_the_caller_leaves_and_when_the_judge_bre
         if position == 2:
             raise JudgeError("the key is refused")
 
-    async def leave():
-        stream = Cached(FakeJudge(sensible), memory, durable=True).ask(QUESTIONS)
-        await anext(stream)
-        await stream.aclose()
-
     memory = Slow()
     with pytest.raises(JudgeError, match="refused"):
         answers(Cached(Between(breaks), memory, durable=True), QUESTIONS)
     assert memory.flushed == [3]
     memory = Slow()
-    asyncio.run(leave())
+    asyncio.run(left(Cached(FakeJudge(sensible), memory, durable=True), 1))
     assert memory.flushed == [1]
 
 
@@ -291,15 +290,9 @@ def test_a_judge_error_passes_and_what_was_answered_before_stays():
 
 def test_two_callers_with_the_same_question_share_one_asking():
     judge = FakeJudge(sensible, delay=0.01)
-    cached = Cached(judge, InMemory())
-
-    async def both():
-        async def all_of(questions):
-            return {questions[i]: answer async for i, answer in cached.ask(questions)}
-
-        return await asyncio.gather(all_of(QUESTIONS), all_of(QUESTIONS[::-1]), all_of(QUESTIONS[2:5]))
-
-    one, two, three = asyncio.run(both())
+    cached, groups = Cached(judge, InMemory()), (QUESTIONS, QUESTIONS[::-1], QUESTIONS[2:5])
+    pairs = at_once(*(gathered(cached, some) for some in groups))
+    one, two, three = ({some[i]: answer for i, answer in found} for some, found in zip(groups, pairs, strict=True))
     assert one == two
     assert three.items() <= one.items()
     assert len(judge.asked) == len(QUESTIONS)
@@ -310,12 +303,9 @@ def test_who_waits_for_another_caller_that_gives_up_asks_itself():
     cached = Cached(judge, InMemory())
 
     async def scenario():
-        async def all_of():
-            return [pair async for pair in cached.ask(QUESTIONS)]
-
-        first = asyncio.create_task(all_of())
+        first = asyncio.create_task(gathered(cached, QUESTIONS))
         await asyncio.sleep(0.01)
-        second = asyncio.create_task(all_of())
+        second = asyncio.create_task(gathered(cached, QUESTIONS))
         await asyncio.sleep(0.01)
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -328,14 +318,8 @@ def test_who_waits_for_another_caller_that_gives_up_asks_itself():
 
 def test_who_waits_for_a_failure_gets_it():
     cached = Cached(FakeJudge(sensible, delay=0.01), InMemory())
-
-    async def both():
-        async def one():
-            return [answer async for _, answer in cached.ask([BROKEN])]
-
-        return await asyncio.gather(one(), one())
-
-    assert all(isinstance(found[0], Failure) for found in asyncio.run(both()))
+    for ((_, found),) in at_once(gathered(cached, [BROKEN]), gathered(cached, [BROKEN])):
+        assert isinstance(found, Failure)
 
 
 def test_it_estimates_only_what_it_would_ask():
@@ -407,13 +391,8 @@ def test_each_judge_is_asked_its_own_kinds_in_one_call():
 
 
 def test_a_quick_judge_does_not_wait_for_a_slow_one():
-    async def first():
-        stream = routed(FakeJudge(sensible), FakeJudge(sensible, delay=0.05)).ask(QUESTIONS)
-        found = [(await anext(stream))[0] for _ in range(3)]
-        await stream.aclose()
-        return found
-
-    assert {QUESTIONS[position].kind for position in asyncio.run(first())} == set(LOCAL)
+    judge = routed(FakeJudge(sensible), FakeJudge(sensible, delay=0.05))
+    assert asyncio.run(left(judge, 3)) == set(LOCAL)
 
 
 def test_fingerprint_ability_and_estimate_are_those_of_the_judge_of_the_kind():

@@ -1,5 +1,6 @@
 """Prompts are files with a digest; a request, and what is read from its reply, change only together with a version."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from typing import Any
@@ -33,22 +34,15 @@ def test_every_kind_that_a_model_is_asked_has_a_file_and_no_other():
     assert set(read_prompts().kinds) == set(ASKED)
 
 
-def test_a_prompt_is_one_paragraph_so_that_instructions_and_questions_can_be_told_apart():
+def test_a_prompt_is_one_short_paragraph_so_that_instructions_and_questions_can_be_told_apart():
     prompts = read_prompts()
     for text in (prompts.head, *prompts.kinds.values()):
         assert text == text.strip()
         assert "\n" not in text
-
-
-def test_the_prompts_are_short():
-    prompts = read_prompts()
     assert tokens_of(prompts.head) <= 200
     assert all(tokens_of(text) <= 150 for text in prompts.kinds.values())
     assert sum(map(tokens_of, prompts.kinds.values())) <= 800
-
-
-def test_the_kinds_that_are_quoted_ask_for_a_quote_and_the_others_do_not():
-    assert {kind for kind, text in read_prompts().kinds.items() if "`quote`" in text} == {"supported", "answered"}
+    assert {kind for kind, text in prompts.kinds.items() if "`quote`" in text} == {"supported", "answered"}
 
 
 def test_a_digest_is_short_and_differs_by_kind():
@@ -144,17 +138,15 @@ ROW = {"versions": {"claims": 1}, "requests": [{"user": ["one"]}], "replies": []
 ROWS, IN_LETTERS = rows(), rows(LETTERS)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(row["versions"]))
-def test_requests_and_answers_are_those_that_were_recorded(row: dict[str, Any]) -> None:
-    today = row_of_today(row)
-
-    assert not forgotten(row, today), WHAT_TO_DO.format(kinds=", ".join(row["versions"]), row=today)
-    assert row == today, "run python tests/judges/llm/record_golden_requests.py"
-
-
-@pytest.mark.parametrize("row", IN_LETTERS, ids=lambda row: "-".join(row["versions"]))
-def test_requests_for_letters_and_answers_are_those_that_were_recorded(row: dict[str, Any]) -> None:
-    today = row_in_letters_of_today(row)
+@pytest.mark.parametrize(
+    ("row", "of_today"),
+    [*((row, row_of_today) for row in ROWS), *((row, row_in_letters_of_today) for row in IN_LETTERS)],
+    ids=lambda one: "-".join(one["versions"]) if isinstance(one, dict) else one.__name__,
+)
+def test_requests_and_answers_are_those_that_were_recorded(
+    row: dict[str, Any], of_today: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
+    today = of_today(row)
 
     assert not forgotten(row, today), WHAT_TO_DO.format(kinds=", ".join(row["versions"]), row=today)
     assert row == today, "run python tests/judges/llm/record_golden_requests.py"

@@ -66,21 +66,14 @@ def by_kind(request):
 
 
 @given(several, sizes)
-def test_every_question_stands_in_one_request(questions, batch_size):
-    placed = [question for request in group_questions(questions, batch_size) for question in request.questions]
+def test_every_question_stands_in_one_request_and_the_same_questions_make_the_same(questions, batch_size):
+    requests = group_questions(questions, batch_size)
+    placed = [question for request in requests for question in request.questions]
     assert len(placed) == len(set(placed))
     assert set(placed) == set(questions)
-
-
-@given(several, sizes)
-def test_no_request_is_larger_than_asked_nor_empty(questions, batch_size):
-    assert all(1 <= len(request.questions) <= batch_size for request in group_questions(questions, batch_size))
-
-
-@given(several, sizes)
-def test_the_same_questions_make_the_same_requests(questions, batch_size):
-    assert group_questions(questions, batch_size) == group_questions(list(questions), batch_size)
-    assert group_questions(questions + questions[::2], batch_size) == group_questions(questions, batch_size)
+    assert all(1 <= len(request.questions) <= batch_size for request in requests)
+    assert group_questions(list(questions), batch_size) == requests
+    assert group_questions(questions + questions[::2], batch_size) == requests
 
 
 @given(several, sizes, st.randoms(use_true_random=False))
@@ -136,14 +129,11 @@ def test_everything_about_one_source_stands_in_one_request():
     assert sorted(by_kind(request)) == sorted(question.kind for question in questions)
 
 
-def test_short_texts_that_only_the_query_asks_about_share_a_list():
-    (request,) = group_questions([ask.essential(QUERY, text) for text in (SHORT, *CLAIMS[:2], SOURCES[2])], 32)
-    assert request.evidence == SharedEvidence("query", (QUERY,))
-
-
-def test_a_long_text_is_evidence_of_its_own():
-    listed, alone = group_questions([ask.essential(QUERY, SHORT), ask.essential(QUERY, LONGER)], 32)
+def test_short_texts_that_only_the_query_asks_about_share_a_list_and_a_long_one_is_evidence_of_its_own():
+    short = [ask.essential(QUERY, text) for text in (SHORT, *CLAIMS[:2], SOURCES[2])]
+    listed, alone = group_questions([*short, ask.essential(QUERY, LONGER)], 32)
     assert listed.evidence == SharedEvidence("query", (QUERY,))
+    assert set(listed.questions) == set(short)
     assert alone.evidence == SharedEvidence("source", (LONGER,), QUERY)
 
 
@@ -183,7 +173,7 @@ def prompt_of(*questions):
 
 
 @given(asked, sizes)
-def test_the_prompt_is_evidence_then_instructions_then_questions(questions, batch_size):
+def test_the_prompt_is_evidence_then_instructions_then_a_line_a_question(questions, batch_size):
     for request in group_questions(questions, batch_size):
         prompt = JSON.render(request)
         evidence, instructions, listed = FENCED.sub("[fence]", prompt.user).split("\n\n")
@@ -193,24 +183,21 @@ def test_the_prompt_is_evidence_then_instructions_then_questions(questions, batc
         assert listed.startswith("Questions:\n")
         assert prompt.system == PROMPTS.head
 
-
-@given(asked, sizes)
-def test_every_question_has_a_line_and_a_member_of_the_reply(questions, batch_size):
-    for request in group_questions(questions, batch_size):
-        prompt = JSON.render(request)
         names = [name for name, _ in reply_names(request)]
         lines = [STRING.sub("", line).split()[0].rstrip(":") for line in lines_of(prompt)]
         assert lines == list(dict.fromkeys(names))
-        members = set(prompt.schema["properties"])
-        assert members == {
-            member for name in names for member in (("claims", "remarks") if name == "claims" else (name,))
-        }
+        assert prompt.largest_reply >= 4_000 + 4 * JSON.reply_tokens(request) - 4
+        assert JSON.reply_tokens(request) >= 30 * len(request.questions)
 
 
 @given(asked, sizes)
-def test_a_schema_is_strict_everywhere(questions, batch_size):
+def test_a_schema_has_a_member_a_question_and_is_strict_everywhere(questions, batch_size):
     for request in group_questions(questions, batch_size):
         schema = JSON.render(request).schema
+        names = [name for name, _ in reply_names(request)]
+        assert set(schema["properties"]) == {
+            member for name in names for member in (("claims", "remarks") if name == "claims" else (name,))
+        }
         for form in (schema, *schema.get("$defs", {}).values()):
             assert form["additionalProperties"] is False
             assert form["required"] == list(form["properties"])
@@ -240,14 +227,10 @@ def test_the_evidence_is_the_same_bytes_at_the_start_of_every_request_about_it()
         assert all(user.startswith(fence("source", text)) for user in about_one)
 
 
-def test_a_response_stands_behind_its_query():
-    user = prompt_of(ask.declines(QUERY, RESPONSE)).user
-    assert user.startswith(f"{fence('query', QUERY)}\n{fence('response', RESPONSE)}\n\n")
-
-
-def test_a_source_stands_before_the_query():
-    user = prompt_of(ask.essential(QUERY, LONGER)).user
-    assert user.startswith(f"{fence('source', LONGER)}\n{fence('query', QUERY)}\n\n")
+def test_a_response_stands_behind_its_query_and_a_source_before_it():
+    query = fence("query", QUERY)
+    assert prompt_of(ask.declines(QUERY, RESPONSE)).user.startswith(f"{query}\n{fence('response', RESPONSE)}\n\n")
+    assert prompt_of(ask.essential(QUERY, LONGER)).user.startswith(f"{fence('source', LONGER)}\n{query}\n\n")
 
 
 def test_a_conversation_stands_in_one_fence_in_its_order():
@@ -284,10 +267,3 @@ def test_how_a_question_is_listed(question, line):
 def test_questions_written_for_two_purposes_are_written_once():
     prompt = prompt_of(ask.questions_answered_by(RESPONSE, 3), ask.questions_answered_by(RESPONSE, 5))
     assert lines_of(prompt) == ["questions_answered_by: 5 questions"]
-
-
-@given(asked)
-def test_room_for_the_reply_grows_with_what_is_asked(questions):
-    for request in group_questions(questions, 32):
-        assert JSON.render(request).largest_reply >= 4_000 + 4 * JSON.reply_tokens(request) - 4
-        assert JSON.reply_tokens(request) >= 30 * len(request.questions)
