@@ -1,4 +1,4 @@
-"""Judges around judges keep the contract; what is remembered is not asked twice; each kind goes to its own judge."""
+"""Judges around judges keep the contract; nothing is asked twice, and each kind goes to its own judge."""
 
 import asyncio
 from dataclasses import fields, replace
@@ -31,7 +31,12 @@ def cascade(bands, first=None, then=None):
 BANDS = dict.fromkeys(KINDS, Band(0.2, 0.8))
 RATE = {"supported": 0.9}
 UNABLE = {"answered": "it can't", "facts": "no facts"}
-WRAPPERS = {
+JUDGES = {
+    "function": lambda: FakeJudge(sensible),
+    "function, shuffled": lambda: FakeJudge(sensible, shuffled=3, delay=0),
+    "function, unable": lambda: FakeJudge(sensible, cannot={"facts": "it knows no facts", "de": "it knows no German"}),
+    "mapping": lambda: FakeJudge({question: sensible(question) for question in QUESTIONS}),
+    "table": lambda: FakeJudge.from_table(verdicts={("declines", "Broken."): Failure("broken")}, default="yes"),
     "empty memory": lambda: Cached(FakeJudge(sensible), InMemory()),
     "half full memory": lambda: Cached(FakeJudge(sensible, shuffled=5, delay=0), filled()),
     "two memories": lambda: Cached(Cached(FakeJudge(sensible), InMemory()), InMemory(), durable=True),
@@ -65,9 +70,9 @@ def filled():
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("wrapper", WRAPPERS)
-def test_contract(check, wrapper):
-    check(Candidate(WRAPPERS[wrapper], failing=BROKEN))
+@pytest.mark.parametrize("judge", JUDGES)
+def test_contract(check, judge):
+    check(Candidate(JUDGES[judge], failing=BROKEN))
 
 
 @pytest.mark.parametrize("wrapped", [lambda judge: Cached(judge, InMemory()), lambda judge: Changed(judge, {}, RATE)])
