@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from timed_channel import BUSY, DOLLAR, YES, Server, all_of, causes, channel, in_no_time, now, requests
+from timed_channel import BUSY, DOLLAR, YES, Server, all_of, causes, channel, in_no_time, now, requests, timed
 
 from ragtriage.core.errors import JudgeError, Stopped
 from ragtriage.judges.budget import Ledger
@@ -33,39 +33,33 @@ def test_a_well_server_gets_twice_as_many_each_round():
     assert Counter(server.came) == {0: 16, 1: 32, 2: 64, 3: 100, 4: 88}
 
 
-def test_the_first_come_are_served_first():
+@timed
+async def test_the_first_come_are_served_first():
     order = []
+    way = channel(concurrency=2)
 
-    async def scenario():
-        way = channel(concurrency=2)
+    async def one(i):
+        async def once():
+            order.append(i)
+            await asyncio.sleep(1 + i % 3)
+            return Reply("yes")
 
-        async def one(i):
-            async def once():
-                order.append(i)
-                await asyncio.sleep(1 + i % 3)
-                return Reply("yes")
+        await way.run(once, tokens_in=1, largest_reply=1)
 
-            await way.run(once, tokens_in=1, largest_reply=1)
-
-        await asyncio.gather(*map(one, range(30)))
-
-    in_no_time(scenario())
+    await asyncio.gather(*map(one, range(30)))
     assert order == list(range(30))
 
 
 @pytest.mark.parametrize(("busy", "waited", "limit"), [(16, 2, 8), (24, 7.5, 4)], ids=["once", "again"])
-def test_a_busy_server_gets_half_as_many_once_for_all_that_were_under_way(busy, waited, limit):
+@timed
+async def test_a_busy_server_gets_half_as_many_once_for_all_that_were_under_way(busy, waited, limit):
     """One that was sent after the halving halves again."""
     server = Server(*[RateLimited("slow down", 5.0)] * busy, YES)
     way = channel(concurrency=64)
-
-    async def scenario():
-        waiting = requests(way, server, 16)
-        await asyncio.sleep(waited)
-        assert (way.concurrency.limit, way.admission.in_flight) == (limit, 0 if busy == 16 else limit)
-        await asyncio.gather(*waiting)
-
-    in_no_time(scenario())
+    waiting = requests(way, server, 16)
+    await asyncio.sleep(waited)
+    assert (way.concurrency.limit, way.admission.in_flight) == (limit, 0 if busy == 16 else limit)
+    await asyncio.gather(*waiting)
     assert busy != 16 or Counter(server.came) == {0: 16, 6: 8, 7: 8}
 
 
@@ -107,21 +101,19 @@ def test_a_server_that_takes_twenty_is_kept_busy_without_being_pressed():
     assert ledger.repeated["429"] < 200
 
 
-def test_a_server_that_says_nothing_but_slow_down_is_left_alone_by_all():
+@timed
+async def test_a_server_that_says_nothing_but_slow_down_is_left_alone_by_all():
     server = Server((RateLimited("slow down", 30.0), 0.0), latency=0.0)
     way = channel(concurrency=64)
-
-    async def scenario():
-        waiting = requests(way, server, 500)
-        await asyncio.sleep(29)
-        assert len(server.came) == 16 + 8 + 4
-        server.script = [YES]
-        await asyncio.gather(*waiting)
-
-    in_no_time(scenario())
+    waiting = requests(way, server, 500)
+    await asyncio.sleep(29)
+    assert len(server.came) == 16 + 8 + 4
+    server.script = [YES]
+    await asyncio.gather(*waiting)
 
 
-def test_requests_of_earlier_cases_go_first():
+@timed
+async def test_requests_of_earlier_cases_go_first():
     way, server = channel(concurrency=1), Server()
     order = []
 
@@ -134,10 +126,7 @@ def test_requests_of_earlier_cases_go_first():
 
         await way.run(once, tokens_in=1, largest_reply=1)
 
-    async def scenario():
-        await asyncio.gather(*(asyncio.create_task(asking(turn, at)) for at in range(2) for turn in (3, 2, 1)))
-
-    in_no_time(scenario())
+    await asyncio.gather(*(asyncio.create_task(asking(turn, at)) for at in range(2) for turn in (3, 2, 1)))
 
     assert order == [(3, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 1)]
 
@@ -210,16 +199,13 @@ def test_a_server_that_never_answers_but_slow_down_ends_it_after_a_quarter_of_an
     assert 800 < server.came[-1] <= 900
 
 
-def test_a_server_that_answers_others_loses_only_the_request_that_it_keeps_off():
+@timed
+async def test_a_server_that_answers_others_loses_only_the_request_that_it_keeps_off():
     way = channel()
-
-    async def scenario():
-        kept_off = requests(way, Server(RateLimited("slow down", 60.0)), 1)
-        while not kept_off[0].done():
-            await asyncio.gather(*requests(way, Server(), 1))
-        return kept_off[0].exception()
-
-    error = in_no_time(scenario())
+    kept_off = requests(way, Server(RateLimited("slow down", 60.0)), 1)
+    while not kept_off[0].done():
+        await asyncio.gather(*requests(way, Server(), 1))
+    error = kept_off[0].exception()
     assert isinstance(error, RetriesExhausted)
     assert str(error) == "no answer for 15 minutes: slow down"
 
@@ -277,17 +263,14 @@ def test_rejections_that_prove_nothing_about_the_others(script, at_once, count, 
     assert Counter(map(type, results)) == kinds
 
 
-def test_an_error_that_would_meet_every_request_is_told_to_all_at_once():
+@timed
+async def test_an_error_that_would_meet_every_request_is_told_to_all_at_once():
     server = Server(YES, (ModelUnusable("the key is refused"), 0.5), Reply("late"))
     way = channel(concurrency=3)
-
-    async def scenario():
-        waiting = requests(way, server, 50)
-        await asyncio.sleep(0.75)
-        assert [task.done() for task in waiting].count(False) == 2  # those in flight
-        return await asyncio.gather(*waiting, *requests(way, server, 1), return_exceptions=True)
-
-    results = in_no_time(scenario())
+    waiting = requests(way, server, 50)
+    await asyncio.sleep(0.75)
+    assert [task.done() for task in waiting].count(False) == 2  # those in flight
+    results = await asyncio.gather(*waiting, *requests(way, server, 1), return_exceptions=True)
     assert [r.text for r in results if isinstance(r, Reply)] == ["yes", "late"]
     assert set(causes(results)) == {"the key is refused"}
     assert len(server.came) == 3
@@ -298,19 +281,16 @@ def test_everybody_hears_the_same_error():
     assert set(causes(all_of(channel(concurrency=2), server, 5))) == {"the key is refused"}
 
 
-def test_who_waits_to_repeat_a_request_is_told_too():
+@timed
+async def test_who_waits_to_repeat_a_request_is_told_too():
     way = channel()
-
-    async def scenario():
-        resting = requests(way, Server(TransientError("reset", 500.0), latency=0.0), 1)
-        await asyncio.sleep(1)
-        with pytest.raises(JudgeError):
-            await requests(way, Server(ModelUnusable("no credit")), 1)[0]
-        with pytest.raises(JudgeError, match="no credit"):
-            await resting[0]
-        return now()
-
-    assert in_no_time(scenario()) == 2
+    resting = requests(way, Server(TransientError("reset", 500.0), latency=0.0), 1)
+    await asyncio.sleep(1)
+    with pytest.raises(JudgeError):
+        await requests(way, Server(ModelUnusable("no credit")), 1)[0]
+    with pytest.raises(JudgeError, match="no credit"):
+        await resting[0]
+    assert now() == 2
 
 
 def test_an_error_of_the_program_leaves_no_place_taken():
@@ -336,62 +316,53 @@ def test_an_error_of_the_program_leaves_no_place_taken():
     ],
     ids=["in flight", "at rest", "before the rest", "waiting for the minute"],
 )
-def test_after_a_stop_those_in_flight_end_and_no_other_starts(options, server, at, ended, kinds):
+@timed
+async def test_after_a_stop_those_in_flight_end_and_no_other_starts(options, server, at, ended, kinds):
     way = channel(**options)
-
-    async def scenario():
-        tasks = requests(way, server, len(kinds))
-        await asyncio.sleep(at)
-        way.ledger.stop("interrupted")
-        came = len(server.came)
-        results = await asyncio.gather(*tasks, *requests(way, server, 1), return_exceptions=True)
-        assert len(server.came) == came
-        return now(), results
-
-    end, results = in_no_time(scenario())
-    assert end == ended
+    tasks = requests(way, server, len(kinds))
+    await asyncio.sleep(at)
+    way.ledger.stop("interrupted")
+    came = len(server.came)
+    results = await asyncio.gather(*tasks, *requests(way, server, 1), return_exceptions=True)
+    assert len(server.came) == came
+    assert now() == ended
     assert [type(result) for result in results] == [*kinds, Stopped]
     assert set(causes(results)) == {"interrupted"}
 
 
-def test_cancelling_leaves_no_place_and_no_money_taken():
+@timed
+async def test_cancelling_leaves_no_place_and_no_money_taken():
     ledger = Ledger(budget=4.0)
     way, server = channel(ledger, DOLLAR, concurrency=2), Server(Reply("yes", price=1.0), latency=5.0)
-
-    async def scenario():
-        tasks = requests(way, server, 6)  # two in flight, four waiting
-        await asyncio.sleep(1)
-        for i in (0, 2, 3):
-            tasks[i].cancel()
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-        assert [type(r) for r in results] == [
-            asyncio.CancelledError,
-            Reply,
-            *[asyncio.CancelledError] * 2,
-            Reply,
-            Reply,
-        ]
-
-    in_no_time(scenario())
+    tasks = requests(way, server, 6)  # two in flight, four waiting
+    await asyncio.sleep(1)
+    for i in (0, 2, 3):
+        tasks[i].cancel()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(r) for r in results] == [
+        asyncio.CancelledError,
+        Reply,
+        *[asyncio.CancelledError] * 2,
+        Reply,
+        Reply,
+    ]
     assert (ledger.requests, ledger.failed_requests, ledger.cost) == (4, 1, 3.0)
     assert (way.admission.in_flight, ledger.in_flight) == (0, 0)
 
 
-def test_who_is_cancelled_just_when_let_in_gives_the_place_back():
+@timed
+async def test_who_is_cancelled_just_when_let_in_gives_the_place_back():
     way, server = channel(ledger := Ledger(), concurrency=1), Server()
 
-    async def scenario():
-        async def leaving():
-            await way.run(server, tokens_in=1, largest_reply=1)
-            second.cancel()  # it has been let in, and hasn't gone on yet
+    async def leaving():
+        await way.run(server, tokens_in=1, largest_reply=1)
+        second.cancel()  # it has been let in, and hasn't gone on yet
 
-        first = asyncio.ensure_future(leaving())
-        second, third = requests(way, server, 2)
-        await asyncio.wait([first, second, third])
-        assert second.cancelled()
-        assert third.result() == YES
-
-    in_no_time(scenario())
+    first = asyncio.ensure_future(leaving())
+    second, third = requests(way, server, 2)
+    await asyncio.wait([first, second, third])
+    assert second.cancelled()
+    assert third.result() == YES
     assert len(server.came) == ledger.requests == 2
     assert way.admission.in_flight == 0
 
@@ -461,17 +432,15 @@ def test_a_request_that_is_larger_than_a_minute_goes_alone():
     assert server.came == pytest.approx([0, 179, 359], abs=1.01)
 
 
-def test_nothing_is_left_running_when_those_who_wait_for_the_minute_have_gone():
-    async def scenario():
-        tasks = requests(channel(rpm=1), Server(), 3)
-        await asyncio.sleep(5)
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
-        await asyncio.sleep(0)
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-
-    in_no_time(scenario())
+@timed
+async def test_nothing_is_left_running_when_those_who_wait_for_the_minute_have_gone():
+    tasks = requests(channel(rpm=1), Server(), 3)
+    await asyncio.sleep(5)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 @settings(max_examples=50)

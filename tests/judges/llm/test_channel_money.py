@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from timed_channel import DOLLAR, Server, all_of, causes, channel, in_no_time, now, requests
+from timed_channel import DOLLAR, Server, all_of, causes, channel, in_no_time, now, requests, timed
 
 from examples import examples
 from ragtriage.core.errors import JudgeError, Stopped
@@ -61,31 +61,25 @@ def test_replies_that_do_not_fit_are_paid_for():
 
 
 @pytest.mark.parametrize("thinks", [False, True])
-def test_room_for_thoughts_is_given_until_three_replies_needed_none(thinks):
+@timed
+async def test_room_for_thoughts_is_given_until_three_replies_needed_none(thinks):
     prompt = Prompt("head", "question", {}, 4100, thought=4000)
     server = Server(Reply("yes", 5, 20), Reply("yes", 5, 900 if thinks else 100), *[Reply("yes", 5, 20)] * 3)
-
-    async def scenario():
-        way = channel()
-        return [await way.ask(server.send, prompt, read) for _ in range(5)]
-
-    assert in_no_time(scenario()) == ["read"] * 5
+    way = channel()
+    assert ([await way.ask(server.send, prompt, read) for _ in range(5)]) == ["read"] * 5
     assert [sent.largest_reply for sent in server.prompts] == [4100] * 3 + [4100 if thinks else 100] * 2
 
 
 @pytest.mark.parametrize(
     ("replies", "ends"), [("x" * 60, True), ("xxxxxxxxxyxxxxxxxxxx", False), ("xxxxxxxxxt" + "x" * 60, True)]
 )
-def test_a_model_whose_first_ten_replies_do_not_fit_ends_the_run(replies, ends):
+@timed
+async def test_a_model_whose_first_ten_replies_do_not_fit_ends_the_run(replies, ends):
     script = {"x": Reply("perhaps"), "y": Reply("yes"), "t": Reply("yes", truncated=True)}
     server = Server(*(script[letter] for letter in replies))
-
-    async def scenario():
-        way = channel(concurrency=2)
-        asking = [way.ask(server.send, PROMPT, read) for _ in range(12)]
-        return await asyncio.gather(*asking, return_exceptions=True)
-
-    results = in_no_time(scenario())
+    way = channel(concurrency=2)
+    asking = [way.ask(server.send, PROMPT, read) for _ in range(12)]
+    results = await asyncio.gather(*asking, return_exceptions=True)
     said = (
         "the oracle writes nothing that fits: none of its first 10 replies did (of the last, 'perhaps' is no answer);"
     )
@@ -94,14 +88,11 @@ def test_a_model_whose_first_ten_replies_do_not_fit_ends_the_run(replies, ends):
 
 
 @pytest.mark.parametrize("reply", [Reply("a", price=0.0, truncated=True), Reply(200 * "a", price=0.0)])
-def test_more_room_and_a_shown_reply_are_reserved_too(reply):
+@timed
+async def test_more_room_and_a_shown_reply_are_reserved_too(reply):
     server = Server(reply)
-
-    async def scenario():
-        with pytest.raises(Stopped):
-            await channel(Ledger(budget=PROMPT.tokens + 140.0), DOLLAR).ask(server.send, PROMPT, read)
-
-    in_no_time(scenario())
+    with pytest.raises(Stopped):
+        await channel(Ledger(budget=PROMPT.tokens + 140.0), DOLLAR).ask(server.send, PROMPT, read)
     assert len(server.prompts) == 1
 
 
@@ -126,46 +117,37 @@ def test_the_budget_is_not_passed_by_what_may_be_spent(price, budget, count, opt
     assert all(cause.startswith(said) for cause in causes(results))
 
 
-def test_a_cheap_request_does_not_overtake_a_dear_one_that_waits_for_money():
+@timed
+async def test_a_cheap_request_does_not_overtake_a_dear_one_that_waits_for_money():
     way, cheap, expensive = channel(Ledger(budget=10.0), DOLLAR), Server(), Server(Reply("yes", price=0.0))
-
-    async def scenario():
-        tasks = requests(way, expensive, 1) + requests(way, expensive, 1, tokens_in=8)
-        await asyncio.sleep(0.5)
-        await asyncio.gather(*tasks, *requests(way, cheap, 1))
-
-    in_no_time(scenario())
+    tasks = requests(way, expensive, 1) + requests(way, expensive, 1, tokens_in=8)
+    await asyncio.sleep(0.5)
+    await asyncio.gather(*tasks, *requests(way, cheap, 1))
     assert (expensive.came, cheap.came) == ([0, 1], [2])
 
 
-def test_when_a_dear_request_is_cancelled_the_cheap_one_behind_it_starts():
+@timed
+async def test_when_a_dear_request_is_cancelled_the_cheap_one_behind_it_starts():
     way, cheap, expensive = channel(Ledger(budget=10.0), DOLLAR), Server(), Server(Reply("yes", price=0.0))
-
-    async def scenario():
-        first, waiting = requests(way, expensive, 1) + requests(way, expensive, 1, tokens_in=8)
-        behind = requests(way, cheap, 1)[0]
-        await asyncio.sleep(0.5)
-        waiting.cancel()
-        await asyncio.gather(first, behind)
-
-    in_no_time(scenario())
+    first, waiting = requests(way, expensive, 1) + requests(way, expensive, 1, tokens_in=8)
+    behind = requests(way, cheap, 1)[0]
+    await asyncio.sleep(0.5)
+    waiting.cancel()
+    await asyncio.gather(first, behind)
     assert (expensive.came, cheap.came) == ([0], [0.5])
 
 
-def test_nobody_hears_of_the_end_before_the_last_reply_is_there():
+@timed
+async def test_nobody_hears_of_the_end_before_the_last_reply_is_there():
     script = [(Reply("yes", price=2.0), latency) for latency in (1.0, 9.0, 3.0)]
     server, way = Server(*script), channel(Ledger(budget=6.0), DOLLAR)
     heard = []
-
-    async def scenario():
-        tasks = requests(way, server, 6)
-        for task in tasks:
-            task.add_done_callback(lambda task: heard.append((now(), type(task.exception()))))
-        await asyncio.wait(tasks)
-        with pytest.raises(Stopped):
-            await requests(way, server, 1)[0]
-
-    in_no_time(scenario())
+    tasks = requests(way, server, 6)
+    for task in tasks:
+        task.add_done_callback(lambda task: heard.append((now(), type(task.exception()))))
+    await asyncio.wait(tasks)
+    with pytest.raises(Stopped):
+        await requests(way, server, 1)[0]
     assert heard == [(1, type(None)), (3, type(None)), (9, type(None)), *[(9, Stopped)] * 3]
     assert len(server.came) == 3
 
@@ -191,16 +173,13 @@ def test_a_caller_who_cancels_everything_on_the_first_error_loses_no_reply():
     assert len(kept) == 3
 
 
-def test_two_channels_share_one_budget():
+@timed
+async def test_two_channels_share_one_budget():
     ledger = Ledger(budget=6.0)
     one, two = channel(ledger, DOLLAR), channel(ledger, DOLLAR)
     servers = Server((Reply("yes", price=1.0), 1.0)), Server((Reply("yes", price=1.0), 2.0))
-
-    async def scenario():
-        tasks = requests(one, servers[0], 5) + requests(two, servers[1], 5)
-        return await asyncio.gather(*tasks, return_exceptions=True)
-
-    results = in_no_time(scenario())
+    tasks = requests(one, servers[0], 5) + requests(two, servers[1], 5)
+    results = await asyncio.gather(*tasks, return_exceptions=True)
     assert Counter(map(type, results)) == {Reply: 5, Stopped: 5}
     assert ledger.cost == 5.0
 
@@ -215,16 +194,12 @@ def test_the_most_requests_are_exact():
     assert Counter(map(type, results)) == {Reply: 5, Stopped: 15}
 
 
-def test_a_request_that_waits_to_be_repeated_ends_with_the_others():
+@timed
+async def test_a_request_that_waits_to_be_repeated_ends_with_the_others():
     server, ledger = Server(RateLimited("slow down", 500.0), Reply("yes")), Ledger(max_requests=3)
-
-    async def scenario():
-        tasks = requests(channel(ledger, concurrency=1), server, 5)
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-        return now(), results
-
-    ended, results = in_no_time(scenario())
-    assert ended == 3
+    tasks = requests(channel(ledger, concurrency=1), server, 5)
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert now() == 3
     assert [type(result) for result in results] == [Stopped, Reply, Reply, Stopped, Stopped]
     assert ledger.repeated == {}
 
@@ -247,7 +222,8 @@ outcome = st.one_of(
     max_requests=st.none() | st.integers(0, 20),
     cancelled=st.sets(st.integers(0, 29), max_size=5),
 )
-def test_whatever_happens_no_limit_is_passed_and_no_reply_is_lost(
+@timed
+async def test_whatever_happens_no_limit_is_passed_and_no_reply_is_lost(
     outcomes, sizes, budget, before, most, max_requests, cancelled
 ):
     ledger = Ledger(budget=budget, max_requests=max_requests, spent_before=before)
@@ -277,17 +253,14 @@ def test_whatever_happens_no_limit_is_passed_and_no_reply_is_lost(
 
         return await way.run(once, tokens_in=sizes[i], largest_reply=1)
 
-    async def scenario():
-        tasks = [asyncio.ensure_future(one(i)) for i in range(len(sizes))]
-        stopped = []
-        for task in tasks:
-            task.add_done_callback(lambda t: stopped.append(now()) if isinstance(_error(t), Stopped) else None)
-        await asyncio.sleep(1.5)
-        for i in cancelled & set(range(len(tasks))):
-            tasks[i].cancel()
-        return await asyncio.gather(*tasks, return_exceptions=True), stopped
-
-    results, stopped = in_no_time(scenario())
+    tasks = [asyncio.ensure_future(one(i)) for i in range(len(sizes))]
+    stopped = []
+    for task in tasks:
+        task.add_done_callback(lambda t: stopped.append(now()) if isinstance(_error(t), Stopped) else None)
+    await asyncio.sleep(1.5)
+    for i in cancelled & set(range(len(tasks))):
+        tasks[i].cancel()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
     assert len([result for result in results if isinstance(result, Reply)]) == len(replies)
     assert before + ledger.cost <= budget + 1e-6 or not replies
     assert ledger.cost == pytest.approx(sum(taken))

@@ -2,6 +2,7 @@
 
 import asyncio
 import selectors
+from functools import wraps
 
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.llm.channel import Channel
@@ -44,6 +45,16 @@ class Loop(asyncio.SelectorEventLoop):
 def in_no_time(scenario):
     with asyncio.Runner(loop_factory=Loop) as runner:
         return runner.run(scenario)
+
+
+def timed(test):
+    """An asynchronous test, in a time of its own that passes at once."""
+
+    @wraps(test)
+    def run(*given, **named):
+        in_no_time(test(*given, **named))
+
+    return run
 
 
 def now():
