@@ -82,6 +82,15 @@ def queue_at(server, tickets, *, key=KEY, options=None, ledger=None, **others):
     return BatchQueue(NAME, options, ledger, tickets, **{"price": PRICE, "quiet": QUIET, "model": model} | others)
 
 
+def at_once(*asking):
+    """What these come to together, in an event loop of their own: answers and errors."""
+
+    async def together():
+        return await asyncio.gather(*asking, return_exceptions=True)
+
+    return asyncio.run(together())
+
+
 def answers(queue, words, killed=False):
     """What each prompt came to, in a command that ends in peace, or is killed as soon as that is known."""
 

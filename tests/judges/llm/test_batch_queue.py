@@ -13,6 +13,7 @@ from queued import (
     Naps,
     answers,
     asked,
+    at_once,
     echo,
     prompt,
     queue_at,
@@ -91,11 +92,9 @@ def test_one_command_goes_as_far_as_it_can(server):
         first = await queue.ask(prompt(word), read)
         return await queue.ask(prompt(f"after {first}"), read)
 
-    async def command(queue):
-        return await asyncio.gather(*(case(queue, word) for word in ("one", "two", "three")), return_exceptions=True)
-
     server.ended = lambda number: number == 0
-    said = stopped(asyncio.run(command(queue_at(server, tickets))))
+    queue = queue_at(server, tickets)
+    said = stopped(at_once(*(case(queue, word) for word in ("one", "two", "three"))))
     assert said.endswith("(batch_1): give the same command again to collect it; 1 of 2 batches had ended")
     assert [len(batch) for batch in server.batches] == [3, 3]
 
@@ -107,10 +106,8 @@ def test_new_prompts_wait_for_those_that_follow_from_collected_answers(server):
     async def case(queue):
         return await queue.ask(prompt(f"after {await queue.ask(prompt('one'), read)}"), read)
 
-    async def command(queue):
-        return await asyncio.gather(case(queue), queue.ask(prompt("new"), read), return_exceptions=True)
-
-    stopped(asyncio.run(command(queue_at(server, tickets))))
+    queue = queue_at(server, tickets)
+    stopped(at_once(case(queue), queue.ask(prompt("new"), read)))
     assert sorted(map(asked, server.batches[1])) == ["after ONE", "new"]
 
 
@@ -128,10 +125,8 @@ def test_whoever_has_an_answer_can_store_it_before_the_others_are_stopped(server
             await asyncio.sleep(0)
         events.append(f"stored, {len(tickets.entries)} tickets")
 
-    async def command(queue):
-        await asyncio.gather(case(queue, "one"), case(queue, "two"))
-
-    asyncio.run(command(queue_at(server, tickets)))
+    queue = queue_at(server, tickets)
+    at_once(case(queue, "one"), case(queue, "two"))
     assert events == ["stored, 1 tickets", "stopped"]
     assert len(tickets.entries) == 1  # that of the second
 
@@ -293,12 +288,8 @@ def test_an_error_in_reading_is_the_askers(server):
     def broken(reply):
         raise ZeroDivisionError
 
-    async def command(queue):
-        return await asyncio.gather(
-            queue.ask(prompt("one"), broken), queue.ask(prompt("two"), read), return_exceptions=True
-        )
-
-    one, two = asyncio.run(command(queue_at(server, Kept())))
+    queue = queue_at(server, Kept())
+    one, two = at_once(queue.ask(prompt("one"), broken), queue.ask(prompt("two"), read))
     assert isinstance(one, ZeroDivisionError)
     assert two == "TWO"
 
