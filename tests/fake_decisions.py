@@ -32,6 +32,7 @@ class Decider:
     Args:
         faults: given a body and how often it has come (from 1), what happens instead; None for nothing.
         decides: the probability of yes, from a question with the texts in place of their names; by default its digest.
+        edits: given a body and the reply to it, changes the reply.
 
     Attributes:
         bodies: the requests that it answered, in order.
@@ -43,11 +44,13 @@ class Decider:
         faults: Callable[[Mapping[str, Any], int], Said | ExchangeError | None] = lambda body, times: None,
         decides: Callable[[str], float] | None = None,
         model: str = "m-1",
+        edits: Callable[[Mapping[str, Any], dict[str, Any]], object] = lambda body, reply: None,
     ) -> None:
         self.bodies: list[Any] = []
         self._faults = faults
         self._decides = decides or _digested
         self.model = model
+        self._edits = edits
         self._times: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -71,7 +74,9 @@ class Decider:
         """What it says."""
         found = {name: self._answer(body["state"], question) for name, question in body["questions"].items()}
         usage = {"input_tokens": len(json.dumps(body, ensure_ascii=False).encode()) // 4, "output_tokens": len(found)}
-        return {"model": self.model, "answers": found, "usage": usage}
+        said = {"model": self.model, "answers": found, "usage": usage}
+        self._edits(body, said)
+        return said
 
     def _next(self, body: Mapping[str, Any]) -> Said | ExchangeError | None:
         with self._lock:

@@ -7,7 +7,7 @@ judge = judge_of(Answering("yes"))
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -58,22 +58,61 @@ def reply_to(
     return said
 
 
-class Answering:
-    """A transport that answers every question from the schema, and remembers the prompts.
+class Model:
+    """A transport that answers by the form of a prompt, and remembers the prompts.
 
     Args:
-        verdict: what it says: always the same, or by prompt and name of the question.
-        refuses: a text; to a prompt that holds it the reply is nonsense.
+        first: what happens before: it may take its time, raise, or give a reply of its own.
     """
 
-    def __init__(self, verdict: str | Callable[[Prompt, str], str] = "yes", *, refuses: str | None = None) -> None:
+    def __init__(self, first: Callable[[Prompt], Awaitable[Reply | None]] | None = None) -> None:
         self.prompts: list[Prompt] = []
-        self._verdict = (lambda prompt, name: verdict) if isinstance(verdict, str) else verdict
-        self._refuses = refuses
+        self._first = first
 
     async def send(self, prompt: Prompt) -> Reply:
         """See `Send`."""
         self.prompts.append(prompt)
+        return (self._first and await self._first(prompt)) or self.reply(prompt)
+
+    def reply(self, prompt: Prompt) -> Reply:
+        """What it says."""
+        raise NotImplementedError
+
+
+class Scripted(Model):
+    """Says one reply after another, the last one again and again."""
+
+    def __init__(self, *replies: str | Reply) -> None:
+        super().__init__()
+        self._replies = [Reply(one) if isinstance(one, str) else one for one in replies]
+
+    def reply(self, prompt: Prompt) -> Reply:
+        """The next one."""
+        return self._replies[min(len(self.prompts), len(self._replies)) - 1]
+
+
+class Answering(Model):
+    """Answers every question from the schema.
+
+    Args:
+        verdict: what it says: always the same, or by prompt and name of the question.
+        refuses: a text; to a prompt that holds it the reply is nonsense.
+        first: see `Model`.
+    """
+
+    def __init__(
+        self,
+        verdict: str | Callable[[Prompt, str], str] = "yes",
+        *,
+        refuses: str | None = None,
+        first: Callable[[Prompt], Awaitable[Reply | None]] | None = None,
+    ) -> None:
+        super().__init__(first)
+        self._verdict = (lambda prompt, name: verdict) if isinstance(verdict, str) else verdict
+        self._refuses = refuses
+
+    def reply(self, prompt: Prompt) -> Reply:
+        """What `said` says, as JSON."""
         if self._refuses is not None and self._refuses in prompt.user:
             return Reply("I'd rather not say.")
         return Reply(json.dumps(self.said(prompt)), tokens_in=prompt.tokens, tokens_out=20)
@@ -93,8 +132,8 @@ class Answering:
 NUMBERS = ("first", "second", "third", "fourth")
 
 
-class Lettering:
-    """A transport that answers every question by a letter and every decomposition by a list, and remembers the prompts.
+class Lettering(Model):
+    """Answers every question by a letter and every decomposition by a list.
 
     Args:
         letter: what a line says behind its number, by prompt and question (`supported: "It is so."`).
@@ -106,13 +145,12 @@ class Lettering:
         letter: str | Callable[[Prompt, str], str] = "Y",
         chances: Callable[[Prompt, str], Mapping[str, float]] | None = None,
     ) -> None:
-        self.prompts: list[Prompt] = []
+        super().__init__()
         self._letter = (lambda prompt, item: letter) if isinstance(letter, str) else letter
         self._chances = chances
 
-    async def send(self, prompt: Prompt) -> Reply:
-        """See `Send`."""
-        self.prompts.append(prompt)
+    def reply(self, prompt: Prompt) -> Reply:
+        """A line a question."""
         single = prompt.user.endswith(ONE_LETTER)
         behind = FENCED.sub("", prompt.user).split("\n\nQuestion" + (":\n" if single else "s:\n"))[1].split("\n")
         said, tokens = "", []

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from examples import examples
 from ragtriage import RULES, ConfigError
 from ragtriage.cli.evaluation_flags import evaluation_config
 from ragtriage.cli.judge import JudgeFlags
@@ -295,3 +296,13 @@ def test_costs_are_stored_with_a_run_where_they_are_not_the_default(tmp_path: Pa
 def test_rates_of_the_kinds_that_are_calibrated_may_be_given() -> None:
     assert [*BASE_RATES] == ["supported", "answered"]
     check_base_rates({**BASE_RATES, "supported": 1e-9}, "here")
+
+
+@pytest.mark.parametrize("row", examples("wrong_settings"))
+def test_wrong_settings_are_said_with_the_file_and_the_table(tmp_path: Path, row: dict[str, Any]) -> None:
+    path = written(tmp_path, row["settings"])
+
+    with pytest.raises(ConfigError, match=row["said"]) as caught:
+        read_settings(path)
+
+    assert str(caught.value).startswith(f"{path}: ")

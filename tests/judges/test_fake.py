@@ -3,39 +3,12 @@
 import asyncio
 
 import pytest
-from contract import CHECKS, QUESTIONS, Candidate, answers
+from contract import BROKEN, QUESTIONS, answers, sensible
 
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import JudgeError
-from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
+from ragtriage.core.verdicts import Component, Failure, Verdict
 from ragtriage.judges.fake import FakeJudge
-
-BROKEN = ask.declines("Broken?", "Broken.")
-
-
-def sensible(question: Question) -> Answer:
-    if question == BROKEN:
-        raise ValueError("it is broken")
-    if question.kind in DECOMPOSITIONS:
-        return (Component(question.subject, (0, len(question.subject))),)
-    return Verdict("yes", 0.9, 0.8)
-
-
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: FakeJudge(sensible),
-        lambda: FakeJudge(sensible, shuffled=3, delay=0),
-        lambda: FakeJudge({question: sensible(question) for question in QUESTIONS}),
-        lambda: FakeJudge.from_table(verdicts={("declines", "Broken."): Failure("broken")}, default="yes"),
-        lambda: FakeJudge(sensible, cannot={"facts": "it knows no facts", "de": "it knows no German"}),
-    ],
-    ids=["function", "shuffled", "mapping", "table", "unable"],
-)
-def test_contract(check, make):
-    check(Candidate(make, failing=BROKEN))
 
 
 def test_it_remembers_what_it_was_asked_by_call():

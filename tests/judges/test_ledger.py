@@ -13,33 +13,23 @@ def paid(ledger, price, reserved=1.0):
     ledger.end(reserved, Reply("yes", 100, 10, price))
 
 
-def test_replies_are_counted_with_their_tokens_and_price():
+def test_replies_are_counted_with_their_tokens_and_price_and_one_without_a_price_as_the_most_it_may_have_cost():
     ledger = Ledger()
-    paid(ledger, 0.25)
-    paid(ledger, 0.5)
-    assert (ledger.requests, ledger.failed_requests, ledger.tokens_in, ledger.tokens_out) == (2, 0, 200, 20)
-    assert ledger.cost == 0.75
+    for price in (0.25, 0.5, None):
+        paid(ledger, price, reserved=0.75)
+    assert (ledger.requests, ledger.failed_requests, ledger.tokens_in, ledger.tokens_out) == (3, 0, 300, 30)
+    assert ledger.cost == 1.5
 
 
-def test_a_request_without_a_reply_is_counted_and_costs_nothing():
-    ledger = Ledger()
+def test_a_request_without_a_reply_costs_nothing_and_one_that_was_never_sent_is_not_counted():
+    ledger = Ledger(budget=1.0, max_requests=2)
     ledger.begin(1.0)
     ledger.end(1.0, None)
     assert (ledger.requests, ledger.failed_requests, ledger.cost, ledger.in_flight) == (1, 1, 0, 0)
-
-
-def test_a_request_that_was_never_sent_is_not_counted():
-    ledger = Ledger(budget=1.0, max_requests=1)
     ledger.begin(1.0)
     ledger.withdraw(1.0)
-    assert (ledger.requests, ledger.failed_requests, ledger.in_flight) == (0, 0, 0)
+    assert (ledger.requests, ledger.failed_requests, ledger.in_flight) == (1, 1, 0)
     assert ledger.admits(1.0)
-
-
-def test_a_reply_without_a_price_counts_with_the_most_that_it_may_have_cost():
-    ledger = Ledger()
-    paid(ledger, None, reserved=0.75)
-    assert ledger.cost == 0.75
 
 
 def test_what_is_in_flight_counts_with_the_most_that_it_may_cost():
@@ -108,17 +98,7 @@ def test_who_waits_for_the_answer_of_another_is_told_and_hears_that_all_is_stopp
         ledger.wait()
 
 
-@pytest.mark.parametrize(
-    ("amount", "shown"),
-    [
-        (0, "$0.00"),
-        (2.5, "$2.50"),
-        (0.1, "$0.10"),
-        (0.05, "$0.05"),
-        (0.0123, "$0.0123"),
-        (1e-9, "$0"),
-        (1234, "$1234.00"),
-    ],
-)
-def test_amounts_are_shown_to_the_cent_and_small_ones_more_exactly(amount, shown):
-    assert dollars(amount) == shown
+def test_amounts_are_shown_to_the_cent_and_small_ones_more_exactly():
+    assert [dollars(amount) for amount in (0, 2.5, 0.1, 0.05, 0.0123, 1e-9, 1234)] == [
+        "$0.00", "$2.50", "$0.10", "$0.05", "$0.0123", "$0", "$1234.00",
+    ]  # fmt: skip

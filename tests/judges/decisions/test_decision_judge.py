@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from contract import CHECKS, Candidate, answers
 
+from examples import examples
 from fake_decisions import Decider, judge_of, questions_in
 from ragtriage import judge_named
 from ragtriage.core import questions as ask
@@ -30,30 +31,18 @@ ABOUT_QUERY = [ask.relevant("What is free?", f"Text {number}.") for number in ra
 def test_contract(check: Callable[[Candidate], None]) -> None:
     broken = ask.holds("It breaks.", "A text.", "A query.")
 
-    def faults(body: Mapping[str, Any], times: int) -> Said | None:  # always
-        asked = [one["instructions"] for one in body["questions"].values()]
-        return Said("nothing") if len(asked) == 1 and "It breaks." in asked[0] else None
+    def edits(body: Mapping[str, Any], reply: dict[str, Any]) -> None:
+        for name, one in body["questions"].items():
+            if "It breaks." in one["instructions"]:
+                del reply["answers"][name]
 
-    class Silent(Decider):
-        def reply(self, body: Mapping[str, Any]) -> dict[str, Any]:
-            found = super().reply(body)
-            lacks = [name for name, one in body["questions"].items() if "It breaks." in one["instructions"]]
-            return {**found, "answers": {n: a for n, a in found["answers"].items() if n not in lacks}}
-
-    check(Candidate(lambda: judge_of(Silent(faults), price=Price(1, 0)), failing=broken))
+    check(Candidate(lambda: judge_of(Decider(edits=edits), price=Price(1, 0)), failing=broken))
 
 
 def verdict_of(change: Callable[[dict[str, Any]], object], *questions: ask.Question) -> list[Any]:
-    """What becomes of a claim where the reply about it was changed."""
-
-    class Changed(Decider):
-        def reply(self, body: Mapping[str, Any]) -> dict[str, Any]:
-            found = super().reply(body)
-            if "q3" in body["questions"]:  # it isn't the one that is sent in reverse
-                change(found)
-            return found
-
-    return answers(judge_of(Changed(decides=lambda asked: 0.9)), questions or CLAIMS[:1])
+    """What becomes of a claim where the reply about it was changed, but not the one that is sent in reverse."""
+    decider = Decider(decides=lambda asked: 0.9, edits=lambda body, reply: "q3" in body["questions"] and change(reply))
+    return answers(judge_of(decider), questions or CLAIMS[:1])
 
 
 @pytest.mark.parametrize(
@@ -86,38 +75,17 @@ def test_what_is_no_probability_fails_the_question_after_retries(noul: object, p
     assert "no probability that can be read" in found.cause
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        [],
-        "nothing",
-        {"answers": []},
-        {"answers": None},
-        {"answers": {"q1": 0.9, "q2": 0.9}},
-        {"answers": {"c1": {"type": "noul", "noul": 0.9}}},
-        {},
-    ],
-)
-def test_a_reply_of_another_form_fails_its_questions(reply: object) -> None:
-    (found,) = answers(judge_of(Decider(lambda body, times: Said(json.dumps(reply)))), CLAIMS[:1])
+@pytest.mark.parametrize("row", examples("decision_replies", "another form"))
+def test_a_reply_of_another_form_fails_its_questions(row: dict[str, Any]) -> None:
+    (found,) = answers(judge_of(Decider(lambda body, times: Said(row["reply"]))), CLAIMS[:1])
 
     assert isinstance(found, Failure)
 
 
-@pytest.mark.parametrize(
-    "chances",
-    [
-        {"s1": 0.9, "s2": 0.9, "s3": 0.0, "none": 0.0},
-        {"S1": 0.9, "S2": 0.1, "S3": 0.0, "NONE": 0.0},
-        {"s1": 1.0},
-        {"s1": "1", "s2": 0, "s3": 0, "none": 0},
-        [0.9, 0.1, 0, 0],
-        None,
-    ],
-)
-def test_probabilities_of_sources_that_cannot_be_trusted_leave_the_verdict(chances: object) -> None:
+@pytest.mark.parametrize("row", examples("decision_replies", "chances"))
+def test_probabilities_of_sources_that_cannot_be_trusted_leave_the_verdict(row: dict[str, Any]) -> None:
     claim = ask.supported("Dogs travel free.", SOURCES)
-    (found,) = verdict_of(lambda reply: reply["answers"]["q3"].update(probabilities=chances), claim)
+    (found,) = verdict_of(lambda reply: reply["answers"]["q3"].update(probabilities=row["chances"]), claim)
 
     assert (found.value, found.explanation) == ("yes", "closest passage: “Dogs travel free on a lap.”")
 
@@ -207,10 +175,9 @@ def test_orders_in_a_text_are_data() -> None:
 def test_no_request_has_more_questions_than_it_may_and_verdicts_are_the_same(size: int) -> None:
     decider, plain = Decider(), Decider()
     asked = [*CLAIMS, *ABOUT_QUERY]
-    found = answers(judge_of(decider, batch_size=size), asked)
+    found, expected = answers(judge_of(decider, batch_size=size), asked), answers(judge_of(plain), asked)
 
-    assert [one.value for one in found] == [one.value for one in answers(judge_of(plain), asked)]
-    assert [one.score for one in found] == [one.score for one in answers(judge_of(plain), asked)]
+    assert [(one.value, one.score) for one in found] == [(one.value, one.score) for one in expected]
     assert max(len(body["questions"]) for body in decider.bodies) <= size
     assert judge_of(decider, batch_size=size).estimate(asked).requests in {
         len(decider.bodies),
@@ -339,12 +306,11 @@ def test_a_refused_question_fails_alone() -> None:
 def test_the_other_protocol_has_its_own_form() -> None:
     heard: list[Any] = []
 
-    class Listening(Decider):
-        async def send(self, prompt: Prompt) -> Reply:
-            heard.append(json.loads(prompt.user))
-            raise TooLarge("no", alone=True)
+    def listening(body: Mapping[str, Any], times: int) -> TooLarge:
+        heard.append(body)
+        return TooLarge("no", alone=True)
 
-    answers(judge_of(Listening(), name="openai-decisions:gpt-6-luna"), CLAIMS[:1])
+    answers(judge_of(Decider(listening), name="openai-decisions:gpt-6-luna"), CLAIMS[:1])
 
     first = heard[0]
     assert set(first) == {"model", "input", "questions"}
@@ -358,16 +324,13 @@ def test_the_other_protocol_has_its_own_form() -> None:
 def leaking(what: str) -> Decider:
     """A model whose answers hang on what is asked beside them."""
 
-    class Leaking(Decider):
-        def reply(self, body: Mapping[str, Any]) -> dict[str, Any]:
-            found = super().reply(body)
-            for place, (name, one) in enumerate(found["answers"].items()):
-                salt = {"order": place, "names": name, "company": len(body["questions"])}[what]
-                if "noul" in one:
-                    one["noul"] = (one["noul"] + hash((salt, 7)) % 97 / 97) % 1
-            return found
+    def edits(body: Mapping[str, Any], reply: dict[str, Any]) -> None:
+        for place, (name, one) in enumerate(reply["answers"].items()):
+            salt = {"order": place, "names": name, "company": len(body["questions"])}[what]
+            if "noul" in one:
+                one["noul"] = (one["noul"] + hash((salt, 7)) % 97 / 97) % 1
 
-    return Leaking()
+    return Decider(edits=edits)
 
 
 @pytest.mark.parametrize("what", ["order", "names", "company"])

@@ -1,55 +1,33 @@
-"""Names of decision models: what they mean, which are refused, and where a key goes."""
+"""Decision models by name, key and words; requests and answers change only together with a version."""
+
+from pathlib import Path
+from typing import Any
 
 import pytest
+from record_golden_decisions import GROUPS, recorded, today
 
+from examples import examples
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.decisions.models import decision_model, is_decision_model
+from ragtriage.core.questions import KINDS
+from ragtriage.judges.decisions.models import DECIDED, OWN, decision_model, is_decision_model, read_words
 from ragtriage.judges.judge_config import JudgeConfig, with_decider
 
 LOCAL = "systemone:kev@http://localhost:11434"
 
 
-@pytest.mark.parametrize(
-    ("name", "model", "url"),
-    [
-        (LOCAL, "kev", "http://localhost:11434/v1/systemone"),
-        (f"{LOCAL}/", "kev", "http://localhost:11434/v1/systemone"),
-        (f"{LOCAL}/v1/systemone", "kev", "http://localhost:11434/v1/systemone"),
-        ("systemone:me@work/kev@https://x.org/there", "me@work/kev", "https://x.org/there/v1/systemone"),
-        ("systemone:kev@http://[::1]:1", "kev", "http://[::1]:1/v1/systemone"),
-        ("typesafe:jev-1.13.0", "jev-1.13.0", "https://api.typesafe.ai/v1/systemone"),
-        ("openai-decisions:gpt-6-luna", "gpt-6-luna", "https://api.openai.com/v1/decisions"),
-        (
-            "openrouter-decisions:typesafe/jev-1.13",
-            "typesafe/jev-1.13",
-            "https://openrouter.ai/api/alpha/decisions",
-        ),
-    ],
-)
-def test_a_name_means_a_model_at_an_address(name: str, model: str, url: str) -> None:
-    found = decision_model(name)
+@pytest.mark.parametrize("row", examples("names", "address"))
+def test_a_name_means_a_model_at_an_address(row: dict[str, Any]) -> None:
+    found = decision_model(row["name"])
 
-    assert (found.model, found.url) == (model, url)
-    assert is_decision_model(name)
+    assert (found.model, found.url) == (row["model"], row["url"])
+    assert is_decision_model(row["name"])
     assert decision_model(found.name) == found
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("systemone:kev", "lacks its address: write for example systemone:kev@http://localhost:11434"),
-        ("systemone:@http://x", "lacks its model"),
-        ("systemone:", "lacks its model"),
-        ("systemone:kev@http://me:secret@x.org", "no address"),
-        ("systemone:kev@http://x.org/?a,b", "no address"),
-        ("systemone:kev@http://x.org/a,b", "no address"),
-        ("systemone:kev@http://:99999", "no address"),
-        ("typesafe:jev@http://x.org", "have an address of their own"),
-    ],
-)
-def test_a_name_that_cannot_be_used_is_refused_and_no_password_is_repeated(name: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message) as told:
-        decision_model(name)
+@pytest.mark.parametrize("row", examples("names", "refused"))
+def test_a_name_that_cannot_be_used_is_refused_and_no_password_is_repeated(row: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=row["message"]) as told:
+        decision_model(row["name"])
     assert "secret" not in str(told.value)
 
 
@@ -92,19 +70,10 @@ def test_a_decider_completes_each_judge_that_has_none() -> None:
         with_decider([LOCAL], "typesafe:j")
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"names": ("embedded+decide:same",)}, "gives its verdicts itself"),
-        ({"names": (f"openai:m+decide:{LOCAL}",), "protocol": "paper"}, "asks for verdicts itself"),
-        ({"names": (f"{LOCAL}+decide:typesafe:j",)}, "no address|several deciders|comma"),
-        ({"names": ("openai:m",), "cascade": "shipped", "first": f"embedded+decide:{LOCAL}"}, "give a band"),
-        ({"names": (LOCAL,), "batch_api": True}, "a batch API is for language models"),
-    ],
-)
-def test_what_does_not_fit_together_is_refused(given: dict[str, object], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        JudgeConfig(**given)  # type: ignore[arg-type]  # a table of them
+@pytest.mark.parametrize("row", examples("names", "together"))
+def test_what_does_not_fit_together_is_refused(row: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=row["message"]):
+        JudgeConfig(**{**row["given"], "names": tuple(row["given"]["names"])})  # type: ignore[arg-type]  # a table of them
 
 
 def test_a_server_on_this_machine_is_free_and_a_list_has_the_rest() -> None:
@@ -112,3 +81,37 @@ def test_a_server_on_this_machine_is_free_and_a_list_has_the_rest() -> None:
 
     assert [price and price.of(1_000_000, 9) for price in prices.values()] == [0, None, 0.042]
     assert decision_model("typesafe:jev-latest").moves
+
+
+def test_requests_and_verdicts_are_those_that_were_recorded() -> None:
+    assert today() == recorded(), (
+        "raise VERSION in ragtriage/judges/decisions/judge.py, so that stored answers are asked again, and run "
+        "`python tests/judges/decisions/record_golden_decisions.py`"
+    )
+
+
+def test_every_kind_with_a_verdict_is_asked() -> None:
+    asked = {question.kind for group in GROUPS.values() for question in group}
+
+    assert asked == set(DECIDED)
+    assert set(DECIDED) < set(KINDS)
+
+
+def test_words_of_ones_own_stand_in_place_of_the_projects_and_are_in_the_digest(tmp_path: Path) -> None:
+    (tmp_path / OWN).write_text('[declines]\ntrue = "It says no."\n', "utf-8")
+    own, plain = read_words(tmp_path), read_words()
+
+    assert own.tables["declines"]["true"] == "It says no."
+    assert own.tables["declines"]["false"] == plain.tables["declines"]["false"]
+    assert own.digest("declines") != plain.digest("declines")
+    assert own.digest("supported") == plain.digest("supported")
+    assert read_words(guidance="A pass is a ticket.").digest("supported") != plain.digest("supported")
+
+
+@pytest.mark.parametrize("row", examples("own_words"))
+def test_words_that_cannot_be_used_are_refused_with_the_file_and_the_table(tmp_path: Path, row: dict[str, Any]) -> None:
+    (tmp_path / OWN).write_text(row["text"], "utf-8")
+
+    with pytest.raises(ConfigError, match=row["message"]) as told:
+        read_words(tmp_path)
+    assert OWN in str(told.value)

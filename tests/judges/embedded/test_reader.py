@@ -3,12 +3,19 @@
 import random
 import threading
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
+from tokenizers.processors import TemplateProcessing
 
+from examples import examples
 from ragtriage.core.errors import JudgeError
 from ragtriage.judges.embedded.cross_encoder import (
     HEADS,
@@ -128,22 +135,9 @@ def test_an_invented_value_is_doubted_most(reader: CrossEncoder) -> None:
     assert "12" in doubted_words(pair.first, logits(reader.read([pair]), pair).words)
 
 
-@pytest.mark.parametrize(
-    ("text", "words", "doubted"),
-    [
-        ("The fee is £53.", [0, 0, 0, 9, 2, 9], "53"),
-        ("It opens on 4 May 2027.", [0, 0, 0, 1.6, 2, 1.7, 0], "4 May 2027"),
-        ("It opens on 4 May.", [0, 0, 0, 1, 2, 0], "May"),
-        ("Nine, ten.", [1.8, 1.8, 2, 0], "ten"),
-        ("A long claim that is cut off", [0, 1, 3], "claim"),
-        ("?!", [1, 2], ""),
-        ("", [], ""),
-    ],
-)
-def test_doubted_words_are_the_likeliest_with_neighbours_nearly_as_likely(
-    text: str, words: list[float], doubted: str
-) -> None:
-    assert doubted_words(text, np.array(words, np.float32)) == doubted
+@pytest.mark.parametrize("row", examples("reader", "doubted words"))
+def test_doubted_words_are_the_likeliest_with_neighbours_nearly_as_likely(row: dict[str, Any]) -> None:
+    assert doubted_words(row["text"], np.array(row["words"], np.float32)) == row["doubted"]
 
 
 @given(sizes=st.lists(st.integers(0, LENGTH), min_size=1, max_size=30), room=st.integers(80, LENGTH))
@@ -266,3 +260,40 @@ def test_threads_are_let_go(pieces: WordPieces) -> None:
 def test_a_model_that_cannot_be_loaded_is_said_with_its_file(pieces: WordPieces) -> None:
     with pytest.raises(JudgeError, match=r"nowhere\.onnx can't be loaded.*reinstall ragtriage"):
         CrossEncoder(pieces, path=MODEL / "nowhere.onnx")
+
+
+OURS = WordPieces(MODEL / "vocab.txt")
+LONGEST = 64
+BLOCKS = [
+    (0, 0x24F),
+    (0x300, 0x36F),
+    (0x391, 0x3C9),
+    (0x400, 0x45F),
+    (0x2000, 0x2027),
+    (0x20A0, 0x20B5),
+    (0x4E00, 0x9FA5),
+]
+COMMON = st.one_of([st.characters(min_codepoint=low, max_codepoint=high) for low, high in BLOCKS])
+"""Latin, Greek, Cyrillic, Chinese, signs and accents: blocks that are the same in every version of Unicode."""
+
+
+def reference() -> Tokenizer:
+    tokenizer = Tokenizer(WordPiece(OURS.number, unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer.normalizer = BertNormalizer()
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    tokenizer.post_processor = TemplateProcessing("[CLS] $A [SEP]", special_tokens=[("[CLS]", 101), ("[SEP]", 102)])
+    tokenizer.enable_truncation(LONGEST)
+    return tokenizer
+
+
+REFERENCE = reference()
+
+
+@pytest.mark.parametrize("row", examples("reader", "word pieces"))
+def test_texts_are_split_like_the_reference_splits_them(row: dict[str, Any]) -> None:
+    assert OURS.encode(row["text"], LONGEST) == REFERENCE.encode(row["text"]).ids
+
+
+@given(st.text(COMMON, max_size=40))
+def test_any_text_is_split_like_the_reference_splits_it(text: str) -> None:
+    assert OURS.encode(text, LONGEST) == REFERENCE.encode(text).ids

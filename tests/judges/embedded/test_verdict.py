@@ -1,11 +1,15 @@
 """From a probability to a verdict, with its reason."""
 
+from typing import Any
+
 import pytest
 
+from examples import examples
 from ragtriage.core import questions as ask
 from ragtriage.core.display import LONGEST_QUOTE, quoted
 from ragtriage.core.questions import Question
-from ragtriage.judges.embedded.verdict import NEAR, FittedThresholds, Scored, verdict_of
+from ragtriage.judges.embedded.verdict import NEAR, FittedThresholds, Scored, verdict_of, verdict_on_refusals
+from ragtriage.text.claims import Marks
 
 THRESHOLDS = FittedThresholds(repeats=0.8)
 ANSWERED = ask.answered("When does it open?", ["It opens at nine."])
@@ -71,50 +75,13 @@ CENTRED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("claim", "found", "told"),
-    [
-        (
-            "If you cancel within the cooling-off period we charge an administration fee of £53.",
-            Scored(0.2, LONG),
-            f"closest passage: {CENTRED}, £53 ≠ £35",
-        ),
-        (
-            "If you cancel within the cooling-off period we charge an administration fee of £53.",
-            Scored(0.2, LONG, doubted="cancel"),  # what differs is surer
-            f"closest passage: {CENTRED}, £53 ≠ £35",
-        ),
-        (
-            "It opens at nine.",
-            Scored(0.2, "The doors are locked until ten.", doubted="nine"),
-            "closest passage: “The doors are locked until ten.”; most in doubt: “nine”",
-        ),
-        (
-            "It opens at 9.",
-            Scored(0.2, "The doors are locked until ten.", unsupported=("9",), doubted="opens"),
-            "closest passage: “The doors are locked until ten.”; nothing there accounts for 9",
-        ),
-        ("It opens at nine.", Scored(0.9, "It opens at ten.", doubted="nine"), "closest passage: “It opens at ten.”"),
-        (
-            "Closing an account early costs £53.",  # not said to be the same fee
-            Scored(0.2, LONG),
-            f"closest passage: {CENTRED}",
-        ),
-        (
-            "The museum isn't open on Sundays.",
-            Scored(0.2, contradicted_by="The museum is open on Sundays."),
-            "a passage says otherwise: “The museum is open on Sundays.”, isn't open ≠ is open",
-        ),
-        ("It opens at nine.", Scored(0.9, "It opens at ten."), "closest passage: “It opens at ten.”"),
-        (
-            "Four tickets to the island cost £32.",
-            Scored(0.2, "Tickets to the island cost £8.", calculated=True),
-            "closest passage: “Tickets to the island cost £8.”",
-        ),
-    ],
-)
-def test_a_quote_shows_what_the_claim_says_otherwise(claim: str, found: Scored, told: str) -> None:
-    assert verdict_of(ask.supported(claim, [LONG]), found, THRESHOLDS).explanation == told
+@pytest.mark.parametrize("row", examples("quotes"))
+def test_a_quote_shows_what_the_claim_says_otherwise(row: dict[str, Any]) -> None:
+    texts = {name: value.replace("{long}", LONG) for name, value in row["scored"].items() if isinstance(value, str)}
+    found = Scored(**{**row["scored"], **texts})
+    told = row["told"].replace("{centred}", CENTRED)
+
+    assert verdict_of(ask.supported(row["claim"], [LONG]), found, THRESHOLDS).explanation == told
 
 
 @pytest.mark.parametrize("at", range(0, 290, 29))
@@ -126,3 +93,31 @@ def test_a_long_quote_is_cut_at_words_around_what_must_be_seen(at: int) -> None:
     assert text[slice(*place)] in shown
     assert len(shown) <= LONGEST_QUOTE
     assert set(shown.split()) <= set(text.split())
+
+
+TOWER_QUERY = "How tall is the tower?"
+REFUSALS = ("I don't know.", "The documents don't say how tall the tower is.")
+HEIGHT = "It is 38 metres tall."
+
+
+def marker(query: str, text: str) -> Marks:
+    """A refusal is marked as one, and nothing else is marked."""
+    return Marks(kinds=((0, len(text), "declines"),)) if text in REFUSALS else Marks()
+
+
+@pytest.mark.parametrize("one", REFUSALS)
+@pytest.mark.parametrize("other", REFUSALS)
+def test_refusals_agree_but_are_never_the_true_answer(one: str, other: str) -> None:
+    agree, true = (
+        verdict_on_refusals(ask.same_answer(TOWER_QUERY, (one,), other, drawn=True), marker),
+        verdict_on_refusals(ask.same_answer(TOWER_QUERY, (one,), other), marker),
+    )
+    assert agree is not None
+    assert true is not None
+    assert (agree.value, true.value) == ("yes", "no")
+
+
+def test_an_answer_is_left_to_the_model() -> None:
+    assert verdict_on_refusals(ask.same_answer(TOWER_QUERY, REFUSALS, HEIGHT), marker) is None
+    assert verdict_on_refusals(ask.same_answer(TOWER_QUERY, (HEIGHT,), REFUSALS[0], drawn=True), marker) is None
+    assert verdict_on_refusals(ask.declines(TOWER_QUERY, REFUSALS[0]), marker) is None

@@ -1,20 +1,19 @@
 """The judge with a hub model, without torch: ONNX folders, names, settings, cascade, jury, cache, errors."""
 
 import json
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import tiny_onnx
 from contract import CHECKS, Candidate, answers
-from hypothesis import given
-from hypothesis import strategies as st
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from tokenizers import Tokenizer
 
+from examples import examples
 from ragtriage.cli.judge import JudgeFlags
 from ragtriage.config import Settings, judge_config, read_settings
 from ragtriage.core import questions as ask
@@ -23,9 +22,8 @@ from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.build import build_judge, judge_named
 from ragtriage.judges.decision_thresholds import ChanceCurve
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.hub_models.folder import languages_of_card, open_folder
-from ragtriage.judges.hub_models.judge import components_in, languages, undivided_reason
-from ragtriage.judges.hub_models.model import HubModel, batches, chunks
+from ragtriage.judges.hub_models.folder import open_folder
+from ragtriage.judges.hub_models.model import HubModel, batches
 from ragtriage.judges.judge_config import UNCALIBRATED, JudgeConfig, hub_model_of, is_local, with_hub_model
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.session import JudgeSession
@@ -36,10 +34,6 @@ TEXT = "Day tickets are valid until three in the morning. They cost six euros."
 CLAIM = "They cost six euros."
 SUPPORTED = ask.supported(CLAIM, (TEXT,), QUERY)
 MODEL = LLMOptions(base_url="http://127.0.0.1:9/v1")
-
-
-CLASSIFIER = '{{"architectures": ["BertForSequenceClassification"], "id2label": {{{}}}{}}}'
-ENTAILS = '"0": "entailment"'
 
 
 def built(*names: str, **more: object) -> object:
@@ -197,24 +191,11 @@ def test_weights_beside_the_model_are_part_of_it(tmp_path: Path) -> None:
         answers(judge_named(name), [SUPPORTED])
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("{", r"config\.json can't be read"),
-        ('{"id2label": {"x": "a"}}', "is {'x': 'a'}, and not the labels by number"),
-        ('{"id2label": ["a"]}', r"is \['a'\], and not the labels by number"),
-        ("[]", r"no architecture, labels unknown"),
-        ('{"architectures": ["BertModel"]}', "BertModel, labels unknown"),
-        (CLASSIFIER.format('"0": "negative", "1": "positive"', ""), "labels negative, positive"),
-        (CLASSIFIER.format('"0": "LABEL_0"', ""), "labels label_0"),
-        (CLASSIFIER.format(ENTAILS, ', "max_position_embeddings": "many"'), "max_position_embeddings .* is 'many'"),
-        (CLASSIFIER.format(ENTAILS, ', "max_position_embeddings": -1'), "max_position_embeddings .* is -1"),
-    ],
-)
-def test_a_folder_of_something_else_is_told_in_a_line(tmp_path: Path, text: str, words: str) -> None:
+@pytest.mark.parametrize("row", examples("folders"))
+def test_a_folder_of_something_else_is_told_in_a_line(tmp_path: Path, row: dict[str, Any]) -> None:
     folder = tiny_onnx.entailment(tmp_path / "nli")
-    (folder / "config.json").write_text(text)
-    with pytest.raises(ConfigError, match=words) as raised:
+    (folder / "config.json").write_text(row["text"])
+    with pytest.raises(ConfigError, match=row["words"]) as raised:
         open_folder("nli", folder)
     assert str(raised.value).startswith("the hub model 'nli': ")
     assert "\n" not in str(raised.value)
@@ -345,149 +326,3 @@ def test_it_costs_nothing_and_says_what_memory_it_takes(nli: Path) -> None:
 
     assert one.judge.estimate([SUPPORTED]).price == 0.0
     assert one.hub_models[0].memory() > 100_000_000
-
-
-def words_in(text: str) -> int:
-    return len(text.split())
-
-
-def test_chunks_are_whole_sentences_and_lose_nothing() -> None:
-    text = "One two three. Four five six.\nSeven eight nine ten. " + "word " * 30
-    found = chunks(text, 8, words_in)
-
-    assert " ".join(found).split() == text.split()
-    assert max(map(words_in, found)) <= 8
-    assert found[0] == "One two three. Four five six."
-    assert chunks("  ", 8, words_in) == ()
-    assert chunks("a b", 8, words_in) == ("a b",)
-
-
-@given(st.text("ab. 日本。é✓\n?!\t", max_size=300), st.integers(2, 40), st.sampled_from([0, 1]))
-def test_chunks_keep_every_letter_and_their_size(text: str, size: int, line: int) -> None:
-    def measure(part: str) -> int:  # letters, of which two that meet count once more, and lines
-        return len(part.replace("\n", "")) + len(re.findall("aa|é", part)) + line * part.count("\n")
-
-    found = chunks(text, size, measure)
-
-    assert "".join("".join(found).split()) == "".join(text.split())
-    assert all(measure(chunk) <= size for chunk in found)
-
-
-def test_languages_of_a_card(tmp_path: Path) -> None:
-    for head, wanted in {
-        "language: en": ("en",),
-        "language:\n- multilingual\n- de\n- fr\nlicense: mit": ("de", "fr"),
-        "license: mit\nlanguage:\n- multilingual": ("*",),
-        "language: [en, zh]": ("en", "zh"),
-        "license: mit": ("en",),
-    }.items():
-        (tmp_path / "README.md").write_text(f"---\n{head}\n---\n\n# Model\n\nlanguage: xx\n")
-        assert languages_of_card(tmp_path) == wanted, head
-    (tmp_path / "README.md").unlink()
-    assert languages_of_card(tmp_path) == ("en",)
-
-
-GERMAN = (
-    "Das Tagesticket gilt bis drei Uhr. Es kostet z. B. 6 Euro. Am 3. Mai fahren Hunde ggf. Umwege. Nr. 5 hält nicht."
-)
-FRENCH = "Le billet est valable jusqu'à trois heures. M. Dupont l'a dit. Il coûte six euros !"
-SPANISH = "El billete vale hasta las tres. La Sra. Ruiz lo sabe. ¡Cuesta seis euros! Los EE. UU. no cuentan."
-
-
-@pytest.mark.parametrize(("code", "text", "count"), [("de", GERMAN, 4), ("fr", FRENCH, 3), ("es", SPANISH, 4)])
-def test_sentences_of_other_languages_stay_whole(code: str, text: str, count: int) -> None:
-    found = components_in("claims", ask.claims(text), code)
-
-    assert len(found) == count, found
-    assert " ".join(one.text for one in found) == text
-    assert all(text[slice(*(one.span or (0, 0)))] == one.text for one in found)
-    assert not any(one.remark for one in found)
-    assert undivided_reason(code) is None
-
-
-@pytest.mark.parametrize(
-    ("code", "text", "claims", "remarks"),
-    [
-        (
-            "fr",
-            "Le billet coûte 99 euros ! Il est valable un an ! Avez-vous une autre question sur les billets ?",
-            2,
-            1,
-        ),
-        ("fr", "Il est vendu dans les gares. Il coûte 99 euros ! Souhaitez-vous autre chose ?", 2, 1),
-        ("fr", "Il coûte 99 euros\u202f! 20 trains partent\u00a0! Souhaitez-vous autre chose\u202f?", 2, 1),
-        ("fr", "Il coûte 99 euros, etc. Souhaitez-vous autre chose ?", 1, 0),
-        ("fr", "Il coûte 99 euros ; souhaitez-vous autre chose ?", 1, 0),
-        ("fr", "Le billet est valable en zone C : souhaitez-vous autre chose ?", 1, 0),
-        ("fr", "Deux tarifs existent : le plein ; le réduit. Le plein coûte 99 euros !", 2, 0),
-        ("fr", "Le panneau dit « Attention ! Danger ! » et il est rouge.", 1, 0),
-        ("fr", "Attention ! le train part à dix heures.", 1, 0),
-        ("fr", "Il coûte 99 euros, n’est-ce pas ?", 1, 0),
-        ("fr", "Souhaitez-vous autre chose ?", 0, 1),
-        ("es", "Los perros viajan gratis, etc. ¿Quiere saber algo más?", 1, 1),
-        ("es", "Los perros viajan gratis.¿Quiere saber algo más?", 1, 1),
-        ("es", "No vale en EE. UU. ¡Cuesta 99 euros! ¿Quiere saber algo más?", 2, 1),
-        ("es", "Cuesta 99 euros, ¿verdad?", 1, 0),
-        ("es", "¿Conoce a la Sra. Ruiz?", 0, 1),
-        ("es", "Si quiere más información, ¿le explico las tarifas?", 0, 1),
-        ("es", "Cuesta 99 euros y, por cierto, ¿quiere algo más?", 1, 0),
-        ("es", "Por cierto, ¿quiere algo más?", 0, 1),
-        ("de", "Der Bau kostete 99 Mio. Haben Sie noch Fragen?", 1, 0),
-        ("de", "Es kostet 99 Euro! Haben Sie noch Fragen?", 1, 1),
-        ("de", "Es kostet 99 Euro, oder?", 1, 0),
-    ],
-)
-def test_a_statement_is_never_a_remark_for_the_question_behind_it(
-    code: str, text: str, claims: int, remarks: int
-) -> None:
-    found = components_in("claims", ask.claims(text), code)
-
-    assert (sum(not one.remark for one in found), sum(one.remark for one in found)) == (claims, remarks), found
-    assert "".join("".join(one.text.split()) for one in found) == "".join(text.split())
-    assert all(text[slice(*(one.span or (0, 0)))].split() == one.text.split() for one in found)
-    assert all(one.text.endswith("?") for one in found if one.remark)
-
-
-@pytest.mark.parametrize("kind", ["facts", "sentences"])
-def test_sources_are_split_at_the_same_places_as_responses(kind: str) -> None:
-    text = "Le billet coûte 99 euros ! Il est valable un an ! Les chiens voyagent gratuitement."
-    found = components_in(kind, ask.facts(text), "fr")  # type: ignore[arg-type]
-
-    assert [one.text for one in found] == [
-        "Le billet coûte 99 euros !",
-        "Il est valable un an !",
-        "Les chiens voyagent gratuitement.",
-    ]
-
-
-def test_items_of_a_list_keep_the_words_before_it_and_lose_their_marks() -> None:
-    text = "Les billets :\n\n- le plein [1] ! Il coûte 99 euros [2] !\n- le réduit"
-    found = components_in("claims", ask.claims(text), "fr")
-
-    assert [(one.text, one.remark) for one in found[1:]] == [
-        ("Les billets : le plein !", False),
-        ("Il coûte 99 euros !", False),
-        ("Les billets : le réduit", False),
-    ]
-
-
-def test_chinese_is_undefined_with_the_reason() -> None:
-    assert "Chinese" in (undivided_reason("zh") or "")
-    assert {"de", "fr", "es"} <= set(languages())
-    assert not {"zh", "ja", "th"} & set(languages())
-
-
-def test_a_german_text_is_split_where_a_hub_model_reads_german(tmp_path: Path) -> None:
-    folder = tiny_onnx.entailment(tmp_path / "xnli", "[de, en, zh]")
-    judge = judge_named(f"embedded+reader:{folder}")
-    split = answers(
-        judge, [ask.claims(GERMAN), ask.claims("It costs six euros. It was built in 1900 and opened in 1902.")]
-    )
-
-    assert [len(one) for one in split if isinstance(one, tuple)] == [4, 3]  # English is split within sentences too
-    assert judge.unsupported_reason("supported", "zh") is None
-    assert "Chinese" in (judge.unsupported_reason("claims", "zh") or "")
-    assert (
-        judge.unsupported_reason("claims", "fr") == "the embedded judge was measured on English only, and this case "
-        "seems to be in French"
-    )

@@ -5,113 +5,35 @@ import json
 import re
 
 import pytest
-from pydantic_ai.messages import ModelResponse, TextPart
-from pydantic_ai.models._batch_codec import BatchJobError
-from pydantic_ai.models.function import FunctionModel
-from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
-from pydantic_ai.providers.openai import OpenAIProvider
+from queued import (
+    NAME,
+    PRICE,
+    SCHEMA,
+    Kept,
+    Naps,
+    answers,
+    asked,
+    at_once,
+    echo,
+    prompt,
+    queue_at,
+    read,
+    stopped,
+    submitted,
+)
 
-from batch_server import KEY, BatchServer, replying
-from ragtriage.core.errors import ConfigError, JudgeError, Stopped, StoreError
+from batch_server import BatchServer, replying
+from ragtriage.core.errors import Stopped, StoreError
 from ragtriage.judges.budget import Ledger
-from ragtriage.judges.llm.batches import BatchQueue
 from ragtriage.judges.llm.channel import RetriesExhausted
-from ragtriage.judges.llm.options import LLMOptions, MalformedReply, Price, Prompt
+from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.pending_requests import key_of
-
-NAME = "openai:gpt-5-mini"
-PRICE = Price(1.0, 10.0)
-SCHEMA = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
-QUIET = 0
-"""Seconds; twenty turns of the loop all the same."""
-
-
-class Kept:
-    """Tickets in a dictionary."""
-
-    def __init__(self, entries=()):
-        self.entries = dict(entries)
-        self.filled = asyncio.Event()
-
-    def get(self, keys):
-        """See `Tickets`."""
-        return {key: self.entries[key] for key in keys if key in self.entries}
-
-    def put(self, entries):
-        """See `Tickets`."""
-        self.entries |= entries
-        self.filled.set()
-
-    def drop(self, keys):
-        """See `Tickets`."""
-        for key in keys:
-            del self.entries[key]
-
-
-def prompt(word, **others):
-    return Prompt(**{"system": "Judge.", "user": f"<{word}>", "schema": SCHEMA, "largest_reply": 500} | others)
-
-
-def read(reply):
-    try:
-        return json.loads(reply.text)["answer"]
-    except (ValueError, KeyError):
-        raise MalformedReply("it is no answer") from None
-
-
-def asked(body):
-    """The word that a request is about, and the words that follow in further messages."""
-    words = [m["content"] if isinstance(m["content"], str) else m["content"][0]["text"] for m in body["input"]]
-    return re.search("<(.*)>", "".join(words))[1]
-
-
-def echo(body):
-    return 200, replying(json.dumps({"answer": asked(body).upper()}))
 
 
 @pytest.fixture
 def server():
     with BatchServer(echo) as server:
         yield server
-
-
-def provider_of(server, key=KEY):
-    provider = OpenAIProvider(base_url=server.address, api_key=key)
-    provider.client.max_retries = 0
-    return provider
-
-
-def queue_at(server, tickets, *, key=KEY, options=None, ledger=None, **others):
-    """A queue of a new command."""
-    options = options or LLMOptions()
-    ledger = ledger or Ledger(budget=options.budget, max_requests=options.max_requests)
-    model = OpenAIResponsesModel("gpt-5-mini", provider=provider_of(server, key))
-    return BatchQueue(NAME, options, ledger, tickets, **{"price": PRICE, "quiet": QUIET, "model": model} | others)
-
-
-def answers(queue, words, killed=False):
-    """What each prompt came to, in a command that ends in peace, or is killed as soon as that is known."""
-
-    async def command():
-        prompts = [word if isinstance(word, Prompt) else prompt(word) for word in words]
-        found = await asyncio.gather(*(queue.ask(one, read) for one in prompts), return_exceptions=True)
-        if not killed:
-            await queue._worker
-        return found
-
-    return asyncio.run(command())
-
-
-def stopped(found):
-    """The one sentence that all were told."""
-    assert {type(one) for one in found} == {Stopped}
-    assert len({str(one) for one in found}) == 1
-    return str(found[0])
 
 
 def test_one_command_submits_and_the_next_collects(server):
@@ -135,7 +57,7 @@ def test_one_command_submits_and_the_next_collects(server):
     assert (second.in_flight, second.failed_requests) == (0, 0)
 
 
-def test_what_is_sent_is_what_a_live_request_would_send(server):
+def test_what_is_sent_is_what_a_live_request_would_send_in_both_forms(server):
     answers(queue_at(server, Kept()), ["one"])
     body = server.batches[0][0]
     assert body["model"] == "gpt-5-mini"
@@ -143,34 +65,24 @@ def test_what_is_sent_is_what_a_live_request_would_send(server):
     assert body["store"] is False
     assert body["text"]["format"] == {"type": "json_schema", "name": "answers", "strict": True, "schema": SCHEMA}
     assert "temperature" not in body  # this model has none
-
-
-def test_a_model_can_be_asked_for_its_form_in_the_text(server):
     assert answers(queue_at(server, Kept(), options=LLMOptions(reply="text")), ["one"]) == ["ONE"]
-    body = server.batches[0][0]
+    body = server.batches[1][0]
     assert "json_schema" not in json.dumps(body)
     assert "additionalProperties" in json.dumps(body["input"])
 
 
 def test_each_batch_is_looked_at_once_a_round_and_fetched_once(server):
-    tickets = Kept()
-    server.ended = lambda number: False
-    answers(queue_at(server, tickets), ["one", "two", "three"])
+    tickets = submitted(server, "one", "two", "three")
     server.log.clear()
-    server.ended = lambda number: True
     answers(queue_at(server, tickets), ["one", "two", "three"])
     assert [method for method, _ in server.log if method != "DELETE"] == ["GET", "GET"]
 
 
 def test_waiting_goes_on_until_everything_is_collected(server):
-    slept = []
-    server.ended = lambda number: len(slept) >= 3
-
-    async def sleep(seconds):
-        slept.append(seconds)
-
-    assert answers(queue_at(server, Kept(), wait=True, poll=30, sleep=sleep), ["one", "two"]) == ["ONE", "TWO"]
-    assert slept == [30, 30, 30]
+    naps = Naps()
+    server.ended = lambda number: len(naps) >= 3
+    assert answers(queue_at(server, Kept(), wait=True, poll=30, sleep=naps), ["one", "two"]) == ["ONE", "TWO"]
+    assert naps == [30, 30, 30]
 
 
 def test_one_command_goes_as_far_as_it_can(server):
@@ -180,35 +92,27 @@ def test_one_command_goes_as_far_as_it_can(server):
         first = await queue.ask(prompt(word), read)
         return await queue.ask(prompt(f"after {first}"), read)
 
-    async def command(queue):
-        return await asyncio.gather(*(case(queue, word) for word in ("one", "two", "three")), return_exceptions=True)
-
     server.ended = lambda number: number == 0
-    said = stopped(asyncio.run(command(queue_at(server, tickets))))
+    queue = queue_at(server, tickets)
+    said = stopped(at_once(*(case(queue, word) for word in ("one", "two", "three"))))
     assert said.endswith("(batch_1): give the same command again to collect it; 1 of 2 batches had ended")
     assert [len(batch) for batch in server.batches] == [3, 3]
 
 
 def test_new_prompts_wait_for_those_that_follow_from_collected_answers(server):
-    tickets = Kept()
-    server.ended = lambda number: False
-    answers(queue_at(server, tickets), ["one"])
+    tickets = submitted(server, "one")
     server.ended = lambda number: number == 0
 
     async def case(queue):
         return await queue.ask(prompt(f"after {await queue.ask(prompt('one'), read)}"), read)
 
-    async def command(queue):
-        return await asyncio.gather(case(queue), queue.ask(prompt("new"), read), return_exceptions=True)
-
-    stopped(asyncio.run(command(queue_at(server, tickets))))
+    queue = queue_at(server, tickets)
+    stopped(at_once(case(queue), queue.ask(prompt("new"), read)))
     assert sorted(map(asked, server.batches[1])) == ["after ONE", "new"]
 
 
 def test_whoever_has_an_answer_can_store_it_before_the_others_are_stopped(server):
-    tickets, events = Kept(), []
-    server.ended = lambda number: False
-    answers(queue_at(server, tickets), ["one"])
+    tickets, events = submitted(server, "one"), []
     server.ended = lambda number: number == 0
 
     async def case(queue, word):
@@ -221,10 +125,8 @@ def test_whoever_has_an_answer_can_store_it_before_the_others_are_stopped(server
             await asyncio.sleep(0)
         events.append(f"stored, {len(tickets.entries)} tickets")
 
-    async def command(queue):
-        await asyncio.gather(case(queue, "one"), case(queue, "two"))
-
-    asyncio.run(command(queue_at(server, tickets)))
+    queue = queue_at(server, tickets)
+    at_once(case(queue, "one"), case(queue, "two"))
     assert events == ["stored, 1 tickets", "stopped"]
     assert len(tickets.entries) == 1  # that of the second
 
@@ -319,17 +221,16 @@ def test_a_request_without_a_usable_reply_is_given_up_after_three_batches(server
 
 
 def test_a_reply_that_is_read_by_token_counts_as_far_as_it_goes(server):
+    """One of which nothing can be read gets more room."""
     server.answer = lambda body: (200, replying('{"answer": "Y"}', **CUT))
     one = prompt("one", by_token=True, largest_reply=1)
     assert answers(queue_at(server, Kept()), [one]) == ["Y"]
     assert key_of(NAME, LLMOptions(), one) != key_of(NAME, LLMOptions(), prompt("one", largest_reply=1))
     assert server.batches[0][0]["max_output_tokens"] == 16
 
-
-def test_a_reply_by_token_of_which_nothing_can_be_read_gets_more_room(server):
-    server.answer = lambda body: (200, replying("{", **CUT)) if len(server.batches) == 1 else echo(body)
+    server.answer = lambda body: (200, replying("{", **CUT)) if len(server.batches) == 2 else echo(body)
     assert answers(queue_at(server, Kept()), [prompt("one", by_token=True)]) == ["ONE"]
-    assert [batch[0]["max_output_tokens"] for batch in server.batches] == [500, 1000]
+    assert [batch[0]["max_output_tokens"] for batch in server.batches[1:]] == [500, 1000]
 
 
 def test_tries_are_counted_over_commands(server):
@@ -387,25 +288,22 @@ def test_an_error_in_reading_is_the_askers(server):
     def broken(reply):
         raise ZeroDivisionError
 
-    async def command(queue):
-        return await asyncio.gather(
-            queue.ask(prompt("one"), broken), queue.ask(prompt("two"), read), return_exceptions=True
-        )
-
-    one, two = asyncio.run(command(queue_at(server, Kept())))
+    queue = queue_at(server, Kept())
+    one, two = at_once(queue.ask(prompt("one"), broken), queue.ask(prompt("two"), read))
     assert isinstance(one, ZeroDivisionError)
     assert two == "TWO"
 
 
-def test_equal_prompts_get_a_reply_each(server):
+def one_by_one():
+    """Answers a, b, c, one after the other."""
     replies = iter("abcdef")
-    server.answer = lambda body: (200, replying(json.dumps({"answer": next(replies)})))
-    server.ended = lambda number: False
-    tickets = Kept()
-    answers(queue_at(server, tickets), ["one", "one", "one"])
-    assert len(server.batches[0]) == 3
+    return lambda body: (200, replying(json.dumps({"answer": next(replies)})))
 
-    server.ended = lambda number: True
+
+def test_equal_prompts_get_a_reply_each(server):
+    server.answer = one_by_one()
+    tickets = submitted(server, "one", "one", "one")
+    assert len(server.batches[0]) == 3
     queue = queue_at(server, tickets)
     assert sorted(answers(queue, ["one", "one"])) == ["a", "b"]
     assert answers(queue_at(server, tickets), ["one"]) == ["c"]
@@ -414,17 +312,12 @@ def test_equal_prompts_get_a_reply_each(server):
 
 
 def test_a_trial_never_takes_the_reply_of_another(server):
-    tickets = Kept()
-    replies = iter("abcdef")
-    server.answer = lambda body: (200, replying(json.dumps({"answer": next(replies)})))
+    tickets, server.answer = Kept(), one_by_one()
     found = [answers(queue_at(server, tickets, trial=trial), ["one"], killed=True) for trial in (0, 1, 0)]
     assert found == [["a"], ["b"], ["a"]]  # the first was lost, as it was killed before it could be stored
 
 
 def test_the_key_depends_on_everything_that_is_sent(server):
-    tickets = Kept()
-    server.ended = lambda number: False
-    plain = prompt("one")
     others = [
         prompt("one", system="Other."),
         prompt("two"),
@@ -432,11 +325,11 @@ def test_the_key_depends_on_everything_that_is_sent(server):
         prompt("one", largest_reply=501),
         prompt("one", refused=("x", "y")),
     ]
-    answers(queue_at(server, tickets), [plain, *others])
+    tickets = submitted(server, "one", *others)
     assert len(tickets.entries) == 6
     assert all(len(key) == 16 for key in tickets.entries)
-    answers(queue_at(server, tickets, options=LLMOptions(reply="text")), [plain])
-    assert len(tickets.entries) == 7
+    by_text = submitted(server, "one", options=LLMOptions(reply="text"))
+    assert len(tickets.entries | by_text.entries) == 7
 
 
 def test_whoever_leaves_does_not_take_the_ticket_along(server):
@@ -478,9 +371,7 @@ def test_whoever_comes_back_finds_the_ticket(server):
 
 @pytest.mark.parametrize("late", ["old", "new"])
 def test_whoever_comes_while_the_provider_is_asked_is_seen_to(server, late):
-    tickets = Kept()
-    server.ended = lambda number: False
-    answers(queue_at(server, tickets), ["one", "old"])
+    tickets = submitted(server, "one", "old")
 
     async def command(queue):
         loop, asking = asyncio.get_running_loop(), []
@@ -541,11 +432,6 @@ def test_what_is_at_the_provider_counts_with_the_most_that_it_may_cost(server):
     assert answers(queue_at(server, tickets, options=options), ["one", "two", "three"]) == ["ONE", "TWO", "THREE"]
 
 
-def test_a_budget_needs_a_price(server):
-    with pytest.raises(ConfigError, match="the price of openai:gpt-5-mini isn't known"):
-        queue_at(server, Kept(), options=LLMOptions(budget=1), price=None)
-
-
 def test_what_the_provider_had_kept_of_a_prompt_counts_as_cheaper(server):
     usage = replying("")["usage"] | {"input_tokens_details": {"cached_tokens": 900}}
     server.answer = lambda body: (200, replying('{"answer": "ONE"}', usage=usage))
@@ -579,235 +465,9 @@ def test_waiting_ends_when_everything_is_stopped(server):
     ledger = Ledger()
     server.ended = lambda number: False
 
-    async def sleep(seconds):
+    async def sleep(_):
         asyncio.get_running_loop().call_soon(ledger.stop, "the user says so")
         await asyncio.sleep(3600)
 
     said = stopped(answers(queue_at(server, Kept(), ledger=ledger, wait=True, sleep=sleep), ["one"]))
     assert "give the same command again" in said
-
-
-def test_a_model_without_a_batch_api_is_refused_at_once(server):
-    with pytest.raises(ConfigError, match=r"openai:gpt-5-mini has no batch API.*anthropic.*google"):
-        queue_at(server, Kept(), model=OpenAIChatModel("gpt-5-mini", provider=provider_of(server)))
-
-
-def test_headers_cannot_be_sent(server):
-    with pytest.raises(ConfigError, match="headers of your own"):
-        queue_at(server, Kept(), options=LLMOptions(headers={"X-Key": "secret"}))
-
-
-def test_a_refused_key_ends_everything_and_is_not_shown(server):
-    found = answers(queue_at(server, Kept(), key="sk-wrong-9876543210"), ["one", "two"])
-    assert {type(one) for one in found} == {JudgeError}
-    assert "key" in str(found[0])
-    assert "wrong" not in repr(found)
-
-
-def test_a_model_that_is_not_known_ends_everything(server):
-    server.fail("/v1/batches", 404, {"error": {"message": "no such model", "code": "model_not_found"}})
-    (found,) = answers(queue_at(server, Kept()), ["one"])
-    assert type(found) is JudgeError
-    assert "model" in str(found)
-
-
-def test_creating_is_tried_five_times_more(server):
-    slept = []
-
-    async def sleep(seconds):
-        slept.append(seconds)
-
-    server.fail("/v1/files", 503, times=3)
-    server.fail("/v1/batches", 500, times=2)
-    assert answers(queue_at(server, Kept(), sleep=sleep), ["one"]) == ["ONE"]
-    assert slept == [1, 2, 4, 8, 16]
-    assert len(server.batches) == 1
-
-
-def test_a_provider_that_fails_on_is_left_to_a_later_command(server):
-    async def sleep(seconds):
-        pass
-
-    tickets = Kept()
-    server.ended = lambda number: False
-    answers(queue_at(server, tickets), ["one"])
-    server.fail("/v1/files", 503, times=6)
-    said = stopped(answers(queue_at(server, tickets, sleep=sleep), ["one", "two"]))
-    assert re.search(r"takes no batch now: .*\(503\): fault 503; give the same command again later", said)
-    assert "1 batch with 1 request" in said
-    assert len(tickets.entries) == 1
-
-
-def test_a_provider_that_does_not_say_how_it_stands_is_asked_by_a_later_command(server):
-    async def sleep(seconds):
-        pass
-
-    tickets = Kept()
-    server.ended = lambda number: False
-    answers(queue_at(server, tickets), ["one"])
-    server.fail("/v1/batches/batch_0", 502, times=6)
-    said = stopped(answers(queue_at(server, tickets, sleep=sleep), ["one"]))
-    assert re.search(r"didn't say whether all had ended: .*\(502\)", said)
-    server.ended = lambda number: True
-    assert answers(queue_at(server, tickets), ["one"]) == ["ONE"]
-    assert len(server.batches) == 1
-
-
-def test_a_batch_that_the_account_does_not_know_is_not_paid_for_again(server):
-    tickets = Kept()
-    server.ended = lambda number: False
-    answers(queue_at(server, tickets), ["one"])
-    server.forget()
-    (found,) = answers(queue_at(server, tickets), ["one"])
-    assert type(found) is JudgeError
-    assert "doesn't know the batch batch_0" in str(found)
-    assert len(server.batches) == 1
-    assert len(tickets.entries) == 1
-
-
-def test_a_batch_that_is_too_old_to_be_known_is_submitted_again(server):
-    tickets = Kept()
-    server.ended = lambda number: False
-    server.created_at -= 30 * 24 * 3600
-    answers(queue_at(server, tickets), ["one"])
-    server.forget()
-    server.ended = lambda number: True
-    assert answers(queue_at(server, tickets), ["one"]) == ["ONE"]
-    assert len(server.batches) == 2
-
-
-def test_results_that_are_gone_are_asked_for_again(server):
-    tickets = Kept()
-    server.ended = lambda number: False
-    answers(queue_at(server, tickets), ["one"])
-    server.ended = lambda number: True
-    server.fail("/v1/files", 404)
-    assert answers(queue_at(server, tickets), ["one"]) == ["ONE"]
-    assert len(server.batches) == 2
-
-
-def test_a_batch_that_is_refused_ends_the_command_and_the_next_begins_anew(server):
-    tickets = Kept()
-    server.refusal = lambda size: {"code": "mismatched_model", "message": "one model a batch", "line": 1}
-    found = answers(queue_at(server, tickets), ["one", "two"])
-    assert {type(one) for one in found} == {JudgeError}
-    assert str(found[0]) == f"{NAME}: the provider refused the batch batch_0: one model a batch"
-    assert tickets.entries == {}
-    server.refusal = lambda size: None
-    assert answers(queue_at(server, tickets), ["one", "two"]) == ["ONE", "TWO"]
-    assert len(server.batches) == 2
-
-
-def test_smaller_batches_are_submitted_where_too_much_is_waiting(server):
-    full = {"code": "token_limit_exceeded", "message": "Enqueued token limit reached", "line": None}
-    server.refusal = lambda size: full if size > 30 else None
-    words = [f"word {number}" for number in range(50)]
-    ledger = Ledger()
-    assert answers(queue_at(server, Kept(), ledger=ledger), words) == [word.upper() for word in words]
-    assert [len(batch) for batch in server.batches] == [50, 25, 25]
-    assert ledger.failed_requests == 50
-
-
-def test_where_nothing_more_is_taken_a_later_command_goes_on(server):
-    full = {"code": "token_limit_exceeded", "message": "Enqueued token limit reached", "line": None}
-    server.refusal = lambda size: full
-    tickets = Kept()
-    words = [f"word {number}" for number in range(30)]
-    said = stopped(answers(queue_at(server, tickets), words))
-    assert said.startswith(f"{NAME} takes no further batch now: Enqueued token limit reached; give the same")
-    assert [len(batch) for batch in server.batches] == [30, 20, 10]
-    server.refusal = lambda size: None
-    assert answers(queue_at(server, tickets), words) == [word.upper() for word in words]
-
-
-def test_waiting_tries_again_where_nothing_more_was_taken(server):
-    full = {"code": "token_limit_exceeded", "message": "Enqueued token limit reached", "line": None}
-    server.refusal = lambda size: full
-    slept = []
-
-    async def sleep(seconds):
-        slept.append(seconds)
-        server.refusal = lambda size: None
-
-    assert answers(queue_at(server, Kept(), wait=True, sleep=sleep), ["one"]) == ["ONE"]
-    assert len(slept) == 1
-
-
-def test_tickets_that_another_version_wrote_are_left_alone(server):
-    tickets = Kept()
-    server.ended = lambda number: False
-    answers(queue_at(server, tickets), ["one"])
-    tickets.entries = dict.fromkeys(tickets.entries, '[{"other": 1}]')
-    server.ended = lambda number: True
-    assert answers(queue_at(server, tickets), ["one"]) == ["ONE"]
-
-
-def test_tickets_that_cannot_be_read_end_everything(server):
-    class Broken(Kept):
-        def get(self, keys):
-            """See `Tickets`."""
-            raise StoreError("the file is gone")
-
-    (found,) = answers(queue_at(server, Broken()), ["one"])
-    assert isinstance(found, StoreError)
-
-
-def test_nothing_secret_is_kept(server):
-    tickets = Kept()
-    server.ended = lambda number: False
-    answers(queue_at(server, tickets), ["one"])
-    assert KEY not in repr(tickets.entries)
-
-
-class Ending(FunctionModel):
-    """A model whose first batch ends as Google's do that have no results."""
-
-    def __init__(self, status):
-        super().__init__(lambda messages, info: ModelResponse([TextPart('{"answer": "ONE"}')]))
-        self.failures = [] if status is None else [status]
-        self.batches = 0
-
-    async def batch_create(self, requests):
-        """Count them."""
-        self.batches += 1
-        return await super().batch_create(requests)
-
-    async def batch_results(self, batch):
-        """Fail as scripted."""
-        if self.failures:
-            body = {"error": {"message": "that is how it ended"}}
-            raise BatchJobError(status_code=self.failures.pop(), model_name="gemini", body=body)
-        return await super().batch_results(batch)
-
-
-@pytest.mark.parametrize(
-    ("status", "outcome", "batches"),
-    [
-        (None, "ONE", 1),
-        (504, "ONE", 2),
-        (499, RetriesExhausted("its batch was cancelled at the provider"), 1),
-        (400, JudgeError("google:gemini: its batch failed (400): that is how it ended"), 1),
-        (429, Stopped, 1),
-    ],
-    ids=["well", "expired", "cancelled", "refused", "full"],
-)
-def test_a_batch_that_ends_without_results_is_understood(status, outcome, batches):
-    model, tickets = Ending(status), Kept()
-    queue = BatchQueue("google:gemini", LLMOptions(), Ledger(), tickets, quiet=QUIET, model=model)
-    (found,) = answers(queue, ["one"])
-    if isinstance(outcome, Exception):
-        assert (type(found), str(found)) == (type(outcome), str(outcome))
-    else:
-        assert found == outcome or type(found) is outcome
-    assert model.batches == batches
-    assert tickets.entries == {}
-
-
-def test_two_models_can_share_what_keeps_tickets():
-    tickets = Kept()
-    for name in ("google:one", "google:two"):
-        model = Ending(None)
-        queue = BatchQueue(name, LLMOptions(), Ledger(), tickets, quiet=QUIET, model=model)
-        assert answers(queue, ["one"], killed=True) == ["ONE"]
-        assert model.batches == 1
-    assert len(tickets.entries) == 2

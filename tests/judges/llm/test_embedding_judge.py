@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from contract import CHECKS, Candidate, answers
 
+from examples import examples
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.verdicts import Failure, Verdict
@@ -118,30 +119,24 @@ def test_where_there_is_nothing_to_compare_nothing_is_asked(question: ask.Questi
     assert embed.asked == []
 
 
-def test_texts_travel_in_as_few_requests_as_the_provider_takes() -> None:
-    texts = [f"text {i}" for i in range(MOST_TEXTS + 10)]
+@pytest.mark.parametrize(
+    ("name", "texts", "parts"),
+    [
+        (NAME, [f"text {i}" for i in range(MOST_TEXTS + 10)], [MOST_TEXTS, 10]),
+        ("bedrock:amazon.titan-embed-text-v1", [*PLACES], [1] * 4),
+        (NAME, ["x" * 80_000 + str(i) for i in range(4)], [2, 2]),
+    ],
+    ids=["the most texts", "one at a time", "the largest request"],
+)
+def test_texts_travel_in_as_few_requests_as_the_provider_takes(name: str, texts: list[str], parts: list[int]) -> None:
     embed = Embedder()
-    asked = [ask.similarity(texts[0], texts, 0), ask.similarity(texts[1], texts, 1)]
-    found = answers(judge(embed), asked)
+    one = EmbeddingJudge(name, LLMOptions(), channel(), embed)
+    asked = [ask.similarity(texts[at], texts, at) for at in range(2)]
+    found = answers(one, asked)
 
-    assert [len(part) for part in embed.asked] == [MOST_TEXTS, 10]
+    assert [len(part) for part in embed.asked] == parts
     assert not [answer for answer in found if isinstance(answer, Failure)]
-    assert judge().estimate(asked).requests == 2
-
-
-def test_providers_that_take_one_text_at_a_time_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    embed = Embedder()
-    answers(EmbeddingJudge("bedrock:amazon.titan-embed-text-v1", LLMOptions(), channel(), embed), QUESTIONS)
-
-    assert [len(part) for part in embed.asked] == [1] * 4
-
-
-def test_a_request_does_not_grow_beyond_what_providers_take() -> None:
-    texts = ["x" * 80_000 + str(i) for i in range(4)]
-    embed = Embedder()
-    answers(judge(embed), [ask.similarity(texts[0], texts, 0)])
-
-    assert [len(part) for part in embed.asked] == [2, 2]
+    assert one.estimate(asked).requests == len(parts)
 
 
 def test_a_text_that_is_refused_fails_its_questions_and_no_others() -> None:
@@ -272,17 +267,12 @@ def test_google_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(server.heard) == 2
 
 
-@pytest.mark.parametrize(("name", "told"), [
-    ("openai:", "write PROVIDER:MODEL"),
-    ("anthropic:claude-sonnet-5-5", "anthropic"),
-    ("bedrock:amazon.nova-lite", "AWS_DEFAULT_REGION"),
-    ("opnai:e5", "did you mean openai:e5"),
-])  # fmt: skip
+@pytest.mark.parametrize("row", examples("models", "no embeddings"))
 def test_a_name_that_cannot_be_asked_is_refused_when_the_judge_is_made(
-    name: str, told: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, row: dict[str, Any]
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     for variable in ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(variable, raising=False)
-    with pytest.raises(ConfigError, match=told):
-        EmbeddingJudge(name, LLMOptions(), channel())
+    with pytest.raises(ConfigError, match=row["told"]):
+        EmbeddingJudge(row["name"], LLMOptions(), channel())

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from examples import examples
 from ragtriage.judges.llm.fencing import BREAK, LABELS, _digest, clean, fence, quoted, visible
 
 PIECES = [
@@ -112,23 +113,18 @@ def test_nothing_hidden_is_left(text):
         assert hidden <= {*"\n\t\u200c\u200d", *SIGNS}
 
 
-@pytest.mark.parametrize(
-    "token",
-    [
-        *"<|im_start|> <|im_end|> <|endoftext|> <|start_header_id|> <|eot_id|> <|begin_of_text|> <s> </s>".split(),
-        *"[INST] [/INST] <<SYS>> <</SYS>> [SYSTEM_PROMPT] [TOOL_CALLS] [THINK] [gMASK] <sop> [CLS]".split(),
-        *"<start_of_turn> <end_of_turn> <bos> <eos> <think> </think> <tool_call> </tool_response>".split(),
-        *"<｜begin▁of▁sentence｜> <｜User｜> <｜Assistant｜> ＜|im_start|＞ <SYSTEM> </Assistant>".split(),
-        *"<source> </query> </response-0123456789> <conversation> </SOURCE> </source/>".split(),
-        "< / query >",
-        *"<|user|> <|end|> <|assistant|> <|system|> <|START_OF_TURN_TOKEN|> <|header_start|> <|channel|>".split(),
-    ],
-)
-def test_special_tokens_are_broken_and_a_person_reads_the_same(token):
-    for text in (token, f"before{token}after", f"{token}{token}", f"<{token}>", f"|{token}"):
-        assert token not in clean(text)
+@pytest.mark.parametrize("row", examples("special_tokens"))
+def test_special_tokens_are_broken_and_a_person_reads_the_same(row):
+    for text in (
+        row["token"],
+        f"before{row['token']}after",
+        f"{row['token']}{row['token']}",
+        f"<{row['token']}>",
+        f"|{row['token']}",
+    ):
+        assert row["token"] not in clean(text)
         assert clean(text).replace(BREAK, "") == text
-        assert token not in quoted(text)
+        assert row["token"] not in quoted(text)
 
 
 @pytest.mark.parametrize("turn", ["Human:", "Assistant:", "SYSTEM:", "User :", "### Instruction:", "### Response:"])

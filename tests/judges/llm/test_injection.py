@@ -73,58 +73,35 @@ def harmless(texts):
 
 
 def questions_about(place, texts):
-    """Everything that can be asked about texts that stand there."""
-    text = texts[0]
-    match place:
-        case "source":
-            together = (*texts, OTHER_SOURCE)
-            return [
-                *(ask.facts(one) for one in texts),
-                *(ask.essential(QUERY, one) for one in texts),
-                *(ask.relevant(QUERY, one) for one in texts),
-                *(ask.answered(SUB_QUESTION, (one,), QUERY) for one in texts),
-                ask.answered(SUB_QUESTION, together, QUERY),
-                ask.supported(CLAIM, together, QUERY, RESPONSE),
-                ask.supported(CLAIM, (text,)),
-                ask.holds("It names a year.", text),
-            ]
-        case "response":
-            return [
-                ask.claims(text, QUERY),
-                ask.questions(QUERY),
-                ask.declines(QUERY, text),
-                ask.essential(QUERY, CLAIM, text),
-                ask.relevant(QUERY, CLAIM, text),
-                ask.answered(SUB_QUESTION, (text,), QUERY, QUERY),
-                ask.same_answer(QUERY, ("38 metres",), text),
-                ask.questions_answered_by(text, 3),
-                ask.holds("It is polite.", text, QUERY),
-                ask.supported(CLAIM, (text,)),
-            ]
-        case "query":
-            return [
-                ask.questions(text),
-                ask.claims(RESPONSE, text),
-                ask.declines(text, RESPONSE),
-                ask.essential(text, OTHER_SOURCE),
-                ask.facts(OTHER_SOURCE),
-                ask.essential(text, CLAIM, RESPONSE),
-                ask.relevant(text, CLAIM),
-                ask.standalone(text, (TURN,)),
-                ask.standalone(QUERY, (TURN, f"assistant: {text}")),
-                ask.same_answer(text, ("38 metres",), RESPONSE),
-            ]
-        case _:
-            return [
-                ask.supported(text, (OTHER_SOURCE,), QUERY, RESPONSE),
-                ask.supported(CLAIM, (OTHER_SOURCE,), QUERY, RESPONSE),
-                ask.essential(QUERY, text, RESPONSE),
-                ask.relevant(QUERY, text, RESPONSE),
-                ask.answered(text, (OTHER_SOURCE,), QUERY),
-                ask.answered(text, (RESPONSE,), QUERY, QUERY),
-                ask.same_answer(QUERY, (text, "38 metres"), RESPONSE),
-                ask.holds(text, RESPONSE, QUERY),
-            ]
+    """Everything that can be asked about a case in which these texts stand there."""
+    sources = (*texts, OTHER_SOURCE) if place == "source" else (OTHER_SOURCE,)
+    query, response, claim = (
+        texts[0] if place == name else usual
+        for name, usual in (("query", QUERY), ("response", RESPONSE), ("claim", CLAIM))
+    )
+    part = claim if place == "claim" else SUB_QUESTION
+    return [
+        *(ask.facts(one) for one in sources),
+        *(kind(query, one) for kind in (ask.essential, ask.relevant) for one in sources),
+        *(ask.answered(part, (one,), query) for one in sources),
+        ask.answered(part, sources, query),
+        ask.answered(part, (response,), query, query),
+        ask.supported(claim, sources, query, response),
+        ask.supported(CLAIM, sources, query, response),
+        ask.supported(claim, sources[:1]),
+        ask.supported(claim, (response,)),
+        ask.holds("It names a year.", sources[0]),
+        ask.holds(claim, response, query),
+        ask.claims(response, query),
+        ask.questions(query),
+        ask.declines(query, response),
+        ask.essential(query, claim, response),
+        ask.relevant(query, claim, response),
+        ask.same_answer(query, (claim, "38 metres"), response),
+        ask.questions_answered_by(response, 3),
+        ask.standalone(query, (TURN,)),
+        ask.standalone(QUERY, (TURN, f"assistant: {query}")),
+    ]
 
 
 def prompts_about(place, texts):

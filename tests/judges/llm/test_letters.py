@@ -6,12 +6,12 @@ from functools import partial
 from typing import Any
 
 import pytest
-from contract import CHECKS, QUESTIONS, Candidate, answers
+from contract import QUESTIONS, answers
 from hypothesis import given
 from hypothesis import strategies as st
-from test_request_grouping import POOL
+from test_requests import POOL
 
-from fake_models import FENCED, JSON, PROMPTS, Lettering, judge_of
+from fake_models import FENCED, JSON, PROMPTS, Lettering, Scripted, judge_of
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import JudgeError
 from ragtriage.core.questions import DECOMPOSITIONS, Question
@@ -32,22 +32,9 @@ BROKEN = ask.declines("Broken?", "Broken.")
 FORMS = [LetterForm(PROMPTS, explain, single) for explain in ("none", "doubtful", "all") for single in (False, True)]
 
 
-class Scripted:
-    """Says one reply after another."""
-
-    def __init__(self, *replies: str | Reply) -> None:
-        self.prompts: list[Prompt] = []
-        self._replies = [Reply(one) if isinstance(one, str) else one for one in replies]
-
-    async def send(self, prompt: Prompt) -> Reply:
-        """See `Send`."""
-        self.prompts.append(prompt)
-        return self._replies[min(len(self.prompts), len(self._replies)) - 1]
-
-    @property
-    def asked(self) -> list[str]:
-        """The lists of questions."""
-        return [prompt.user.split("Questions:\n")[1] for prompt in self.prompts]
+def asked(model: Scripted) -> list[str]:
+    """The lists of questions."""
+    return [prompt.user.split("Questions:\n")[1] for prompt in model.prompts]
 
 
 def reading(text: str | Reply, *questions: Question, explain: Any = "doubtful", single: bool = False) -> Any:
@@ -61,16 +48,6 @@ def with_chances(text: str, chances: Sequence[dict[str, float]]) -> Reply:
     places = [place for place, letter in enumerate(text) if letter in "YNU"]
     tokens = [Token(place, place + 1, tuple(one.items())) for place, one in zip(places, chances, strict=True)]
     return Reply(text, tokens=tuple(tokens))
-
-
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("batch_size", [1, 3, 32])
-@pytest.mark.parametrize("explain", ["none", "doubtful"])
-def test_contract(check: Any, batch_size: int, explain: Any) -> None:
-    def letter(prompt: Prompt, item: str) -> str:
-        return "perhaps" if "Broken?" in prompt.user else "Y"
-
-    check(Candidate(lambda: judge_of(Lettering(letter), batch_size=batch_size, letters=explain), failing=BROKEN))
 
 
 @given(st.lists(st.sampled_from(POOL), min_size=1, max_size=40), st.sampled_from(FORMS))
@@ -164,12 +141,12 @@ def test_a_reason_that_is_copied_from_the_request_is_none() -> None:
 
 
 def test_lists_stand_in_the_same_reply() -> None:
-    asked = [ask.declines(QUERY, RESPONSE), ask.claims(RESPONSE, QUERY), ask.questions(QUERY)]
+    questions = [ask.declines(QUERY, RESPONSE), ask.claims(RESPONSE, QUERY), ask.questions(QUERY)]
     text = "1 N · it answers\nquestions:\n- What does it cost?\nclaims:\n- It costs 12 euros.\nremarks:\n- Bye."
-    found = reading(text, *asked).answers
-    assert found[asked[0]] == Verdict("no", explanation="it answers")
-    assert found[asked[1]] == (Component("It costs 12 euros.", (0, 18)), Component("Bye.", (19, 23), remark=True))
-    assert found[asked[2]] == (Component("What does it cost?", (0, 18)),)
+    found = reading(text, *questions).answers
+    assert found[questions[0]] == Verdict("no", explanation="it answers")
+    assert found[questions[1]] == (Component("It costs 12 euros.", (0, 18)), Component("Bye.", (19, 23), remark=True))
+    assert found[questions[2]] == (Component("What does it cost?", (0, 18)),)
 
 
 def test_a_text_that_is_asked_for_is_one_item() -> None:
@@ -181,12 +158,31 @@ def test_a_text_that_is_asked_for_is_one_item() -> None:
         reading("standalone: none", standalone)
 
 
-def test_only_the_lines_that_are_missing_are_asked_again() -> None:
-    model = Scripted("1 Y\n3 N", "1 N", "1 Y")
-    found = answers(judge_of(model, letters="none"), CLAIMS)
-    assert [one.value for one in found] == ["yes", "no", "no", "yes"]
-    assert model.asked[1] == '1 supported: "Claim 2."\n2 supported: "Claim 4."'
-    assert model.asked[2] == '1 supported: "Claim 4."'
+TWICE = "1 Y\n2 Y\n2 N\n3 Y\n4 Y"
+CUT = Reply("1 Y\n2 N · It costs 12, and the te", truncated=True)
+
+
+@pytest.mark.parametrize(
+    ("replies", "values", "again"),
+    [
+        (["1 Y\n3 N", "1 N", "1 Y"], "yes no no yes", [CLAIMS[1::2], CLAIMS[3:]]),
+        ([TWICE, "1 Y\n2 N\n3 Y\n4 Y"], "yes no yes yes", [CLAIMS]),
+        ([CUT, "1 N\n2 Y"], "yes no no yes", [CLAIMS[2:]]),
+        (["<think>1 N?</think>\n1 Y\n2 N\n3 Y\n4 Y"], "yes no yes yes", []),
+    ],
+    ids=["lines are missing", "a number stands there twice", "it breaks off", "it thinks first"],
+)
+def test_what_was_not_said_once_is_asked_again(replies: Any, values: str, again: list[list[Question]]) -> None:
+    model = Scripted(*replies)
+    found = answers(judge_of(model, letters="doubtful"), CLAIMS)
+
+    assert [one.value for one in found] == values.split()
+    assert not any(one.explanation for one in found)  # one that breaks off is none
+    assert asked(model)[1:] == [
+        "\n".join(f'{n} supported: "{claim.subject}"' for n, claim in enumerate(some, 1)) for some in again
+    ]
+    refused = [(TWICE, "the number 2 stands there twice")] if TWICE in replies else []
+    assert [prompt.refused for prompt in model.prompts if prompt.refused] == refused
 
 
 def test_answers_of_a_part_are_kept_before_the_rest_is_asked() -> None:
@@ -205,9 +201,9 @@ def test_answers_of_a_part_are_kept_before_the_rest_is_asked() -> None:
 
 
 def test_lines_that_never_come_are_failures_after_five_replies() -> None:
-    asked = [ask.supported(f"Claim {n}.", SOURCES) for n in range(8)]
+    questions = [ask.supported(f"Claim {n}.", SOURCES) for n in range(8)]
     model = Scripted("1 Y")
-    found = answers(judge_of(model, letters="none"), asked)
+    found = answers(judge_of(model, letters="none"), questions)
     assert [type(one) for one in found] == [Verdict] * 5 + [Failure] * 3
     assert len(model.prompts) == 5
 
@@ -224,27 +220,13 @@ def test_a_line_without_a_likely_letter_is_asked_again_alone_and_then_fails() ->
     assert len(model.prompts) == 6
 
 
-def test_a_number_that_stands_there_twice_makes_the_reply_malformed() -> None:
-    model = Scripted("1 Y\n2 Y\n2 N\n3 Y\n4 Y", "1 Y\n2 N\n3 Y\n4 Y")
-    assert [one.value for one in answers(judge_of(model, letters="none"), CLAIMS)] == ["yes", "no", "yes", "yes"]
-    assert model.prompts[1].refused == ("1 Y\n2 Y\n2 N\n3 Y\n4 Y", "the number 2 stands there twice")
-
-
-def test_a_reply_that_breaks_off_counts_as_far_as_it_goes() -> None:
-    model = Scripted(Reply("1 Y\n2 N · It costs 12, and the te", truncated=True), "1 N\n2 Y")
-    found = answers(judge_of(model, letters="doubtful"), CLAIMS)
-    assert found[:2] == [Verdict("yes"), Verdict("no")]
-    assert [one.value for one in found[2:]] == ["no", "yes"]
-    assert model.asked[1] == '1 supported: "Claim 3."\n2 supported: "Claim 4."'
-
-
 def test_a_list_that_breaks_off_is_asked_again() -> None:
-    asked = [ask.claims(RESPONSE, QUERY), ask.declines(QUERY, RESPONSE)]
+    questions = [ask.claims(RESPONSE, QUERY), ask.declines(QUERY, RESPONSE)]
     cut = Reply("1 N\nclaims:\n- It costs 12 euros.\nremarks:\n- By", truncated=True)
     model = Scripted(cut, "claims:\n- It costs 12 euros.\nremarks:\n- Bye.")
-    found = answers(judge_of(model, letters="none"), asked)
+    found = answers(judge_of(model, letters="none"), questions)
     assert [one.text for one in found[0]] == ["It costs 12 euros.", "Bye."]
-    assert model.asked[1] == "claims"
+    assert asked(model)[1] == "claims"
 
 
 def test_a_model_that_thinks_first_ends_the_run_after_five_replies() -> None:
@@ -253,11 +235,6 @@ def test_a_model_that_thinks_first_ends_the_run_after_five_replies() -> None:
         with pytest.raises(JudgeError, match=r"thinks before it replies.*switch its thinking off.*--batch-size"):
             answers(judge_of(model, batch_size=1, letters="none"), CLAIMS)
         assert len(model.prompts) <= 6
-
-
-def test_in_a_list_a_model_may_think_first() -> None:
-    found = answers(judge_of(Scripted("<think>1 N?</think>\n1 Y\n2 N\n3 Y\n4 Y"), letters="none"), CLAIMS)
-    assert [one.value for one in found] == ["yes", "no", "yes", "yes"]
 
 
 @pytest.mark.parametrize(
@@ -292,20 +269,10 @@ def test_other_forms_have_other_fingerprints_and_json_has_the_one_it_had() -> No
     assert judge("none").fingerprint("supported").startswith("decide:fake:model:")
 
 
-def test_the_estimate_is_what_is_asked() -> None:
-    for batch_size in (1, 4, 32):
-        model = Lettering()
-        asking = judge_of(model, batch_size=batch_size, letters="doubtful")
-        estimate = asking.estimate(QUESTIONS)
-        answers(asking, QUESTIONS)
-        assert estimate.requests == len(model.prompts)
-        assert estimate.tokens_in == sum(prompt.tokens for prompt in model.prompts)
-
-
 def test_every_kind_can_be_asked_and_read() -> None:
-    asked = [question for question in QUESTIONS if question.kind in ASKED]
-    found: list[Answer] = answers(judge_of(Lettering("N · because"), letters="doubtful"), asked)
-    kinds = {question.kind for question in asked}
+    questions = [question for question in QUESTIONS if question.kind in ASKED]
+    found: list[Answer] = answers(judge_of(Lettering("N · because"), letters="doubtful"), questions)
+    kinds = {question.kind for question in questions}
     assert kinds == set(ASKED)
-    for question, answer in zip(asked, found, strict=True):
+    for question, answer in zip(questions, found, strict=True):
         assert isinstance(answer, tuple if question.kind in DECOMPOSITIONS else Verdict), answer

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 from contract import CHECKS, QUESTIONS, Candidate, answers
-from test_request_grouping import POOL, RESPONSE
+from test_requests import POOL, RESPONSE
 
-from fake_models import PROMPTS, Answering, judge_of, lines_of
+from fake_models import PROMPTS, Answering, Lettering, judge_of, lines_of
 from ragtriage.core import questions as ask
 from ragtriage.core.case import Case, Source, Turn
 from ragtriage.core.errors import JudgeError
@@ -29,10 +29,37 @@ BROKEN = ask.declines("Broken?", "Broken.")
 WITHOUT_FACTS = tuple(metric for metric in THELMA if metric.name != "fact_precision")
 
 
+def model_in(form, broken="Broken?"):
+    """One that fails where that is said: in JSON, or in letters."""
+    if form == "json":
+        return Answering(refuses=broken)
+    return Lettering(lambda prompt, item: "perhaps" if broken in prompt.user else "Y")
+
+
+def judge_in(form, model, batch_size):
+    return judge_of(model, batch_size=batch_size, letters=None if form == "json" else form)
+
+
+FORMS = pytest.mark.parametrize("form", ["json", "none", "doubtful"])
+
+
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("batch_size", [1, 3, 32])
-def test_contract(check, batch_size):
-    check(Candidate(lambda: judge_of(Answering(refuses="Broken?"), batch_size=batch_size), failing=BROKEN))
+@FORMS
+def test_contract(check, batch_size, form):
+    check(Candidate(lambda: judge_in(form, model_in(form), batch_size), failing=BROKEN))
+
+
+@pytest.mark.parametrize("batch_size", [1, 4, 32])
+@FORMS
+def test_the_estimate_is_what_is_asked(form, batch_size):
+    model = model_in(form)
+    judge = judge_in(form, model, batch_size)
+    estimate = judge.estimate(QUESTIONS)
+    answers(judge, QUESTIONS)
+    assert estimate.requests == len(model.prompts)
+    assert estimate.tokens_in == sum(prompt.tokens for prompt in model.prompts)
+    assert estimate.price is None
 
 
 def test_it_answers_all_but_what_no_model_need_be_asked():
@@ -62,28 +89,17 @@ def test_a_reply_that_never_fits_fails_its_request_alone():
     assert not [answer for answer in found[:-1] if isinstance(answer, Failure)]
 
 
-def test_an_error_of_every_request_ends_it():
-    class Refused:
-        async def send(self, prompt):
-            raise ModelUnusable("the key is refused")
-
-    with pytest.raises(JudgeError, match="the key is refused"):
-        answers(judge_of(Refused()), POOL)
-
-
-def test_what_was_in_flight_is_yielded_before_an_error_ends_it():
-    class RefusedAtLast(Answering):
-        async def send(self, prompt):
-            if "A ferry calls" in prompt.user:
-                raise ModelUnusable("no credit")
-            for _ in range(5):
-                await asyncio.sleep(0)
-            return await super().send(prompt)
+def test_what_was_in_flight_is_yielded_before_an_error_of_every_request_ends_it():
+    async def refused_at_last(prompt):
+        if "A ferry calls" in prompt.user:
+            raise ModelUnusable("no credit")
+        for _ in range(5):
+            await asyncio.sleep(0)
 
     found = []
 
     async def scenario():
-        async for pair in judge_of(RefusedAtLast()).ask(POOL):
+        async for pair in judge_of(Answering(first=refused_at_last)).ask(POOL):
             found.append(pair)  # noqa: PERF401  # kept although it ends with an error
 
     with pytest.raises(JudgeError, match="no credit"):
@@ -95,22 +111,21 @@ def test_what_was_in_flight_is_yielded_before_an_error_ends_it():
 def test_a_caller_that_leaves_takes_its_requests_along():
     left = []
 
-    class Slow(Answering):
-        async def send(self, prompt):
-            if len(self.prompts) > 1:
-                try:
-                    await asyncio.sleep(3600)
-                except asyncio.CancelledError:
-                    left.append(prompt)
-                    raise
-            return await super().send(prompt)
+    async def slow(prompt):
+        if len(model.prompts) > 2:
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                left.append(prompt)
+                raise
 
     async def scenario():
-        stream = judge_of(Slow()).ask(POOL)
+        stream = judge_of(model).ask(POOL)
         await anext(stream)
         await stream.aclose()
         return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
 
+    model = Answering(first=slow)
     assert asyncio.run(scenario()) == []
     assert left
 
@@ -126,17 +141,6 @@ def test_answers_tell_in_which_request_they_travelled():
     assert len(set(batches.values())) == len(model.prompts)
     assert all(0 < len([q for q in batches if batches[q] == batch]) <= 5 for batch in batches.values())
     assert asyncio.run(scenario()) == batches
-
-
-def test_the_estimate_is_what_is_asked():
-    for batch_size in (1, 4, 32):
-        model = Answering()
-        judge = judge_of(model, batch_size=batch_size)
-        estimate = judge.estimate(QUESTIONS)
-        answers(judge, QUESTIONS)
-        assert estimate.requests == len(model.prompts)
-        assert estimate.tokens_in == sum(prompt.tokens for prompt in model.prompts)
-        assert estimate.price is None
 
 
 def test_the_price_is_estimated_where_it_is_known():
@@ -198,17 +202,6 @@ def in_turn(prompt, name):
     return "yes" if (len(prompt.user) + int(name[1:])) % 2 else "no"
 
 
-@pytest.mark.parametrize("verdict", ["yes", "no", "unknown", in_turn], ids=["yes", "no", "unknown", "mixed"])
-@pytest.mark.parametrize(("metrics", "most"), [(THELMA, 13), (WITHOUT_FACTS, 9)], ids=["seven", "six"])
-def test_all_scores_over_five_sources_take_few_requests(metrics, most, verdict):
-    model = Answering(verdict)
-    scores = scores_of(model, metrics)
-    assert len(model.prompts) <= most
-    expected = {metric.name for metric in metrics} if verdict != "unknown" else {"self_distinctness"}
-    assert set(scores) == expected
-    assert all(isinstance(score, Score) for score in scores.values())
-
-
 CITING = replace(
     CASE,
     response="The tower is high [1]. It was built in 1889 [2]. Ada Morrow built it [3]. It is red [4]. "
@@ -227,16 +220,30 @@ FULL = replace(
 FULL_CITING = replace(FULL, response=CITING.response)
 
 
+ASKED_FOR = {
+    "seven": (THELMA, CASE, RULES, 13),
+    "six": (WITHOUT_FACTS, CASE, RULES, 9),
+    "all": (METRICS, FULL, RULES, 17),
+    "all, citing": (METRICS, FULL_CITING, RULES, 20),
+    "citations alone": (CITATIONS, CITING, (), 8),
+    "citations beside": ((*THELMA, *CITATIONS), CITING, RULES, 16),
+}
+"""Metrics of a case over five sources, rules, and the most requests that they take."""
+
+
 @pytest.mark.parametrize("verdict", ["yes", "no", "unknown", in_turn], ids=["yes", "no", "unknown", "mixed"])
-@pytest.mark.parametrize(
-    ("case", "lacking", "most"), [(FULL, CITATIONS, 17), (FULL_CITING, (), 20)], ids=["plain", "citing"]
-)
-def test_all_metrics_over_five_sources_take_few_requests(case, lacking, most, verdict):
+@pytest.mark.parametrize("name", ASKED_FOR)
+def test_scores_over_five_sources_take_few_requests(name, verdict):
+    metrics, case, rules, most = ASKED_FOR[name]
     model = Answering(verdict)
-    scores = scores_of(model, METRICS, case=case)
+    scores = scores_of(model, metrics, case, rules)
     assert len(model.prompts) <= most
-    if verdict in {"yes", "no"}:
-        assert set(scores) == {metric.name for metric in METRICS if metric not in lacking}
+    assert all(isinstance(score, Score) for score in scores.values())
+    if verdict != "unknown":
+        lacking = () if "[1]" in case.response else CITATIONS
+        assert set(scores) == {metric.name for metric in metrics if metric not in lacking}
+    elif metrics in (THELMA, WITHOUT_FACTS):
+        assert set(scores) == {"self_distinctness"}
 
 
 def test_all_metrics_take_far_fewer_requests_together_than_apart():
@@ -309,32 +316,18 @@ def test_a_query_of_a_conversation_is_first_understood_alone():
     assert isinstance(record.outcomes[WITHOUT_FACTS[0].name], Score)
 
 
-def test_replies_come_in_any_order():
-    class Uneven(Answering):
-        async def send(self, prompt):
-            for _ in range(len(prompt.user) % 7):
-                await asyncio.sleep(0)
-            return await super().send(prompt)
+def test_replies_may_come_in_any_order_and_a_malformed_one_is_asked_again():
+    async def uneven(prompt):
+        for _ in range(len(prompt.user) % 7):
+            await asyncio.sleep(0)
 
-    assert answers(judge_of(Uneven(), batch_size=3), POOL) == answers(judge_of(Answering(), batch_size=3), POOL)
+    async def stammering(prompt):
+        return None if prompt.refused else Reply('{"q1": ')
 
-
-def test_a_malformed_reply_is_asked_again_and_changes_nothing():
-    class Stammering(Answering):
-        async def send(self, prompt):
-            reply = await super().send(prompt)
-            return reply if prompt.refused else Reply(reply.text[:-2])
-
-    assert answers(judge_of(Stammering(), batch_size=3), POOL) == answers(judge_of(Answering(), batch_size=3), POOL)
-
-
-@pytest.mark.parametrize("verdict", ["yes", "no", in_turn], ids=["yes", "no", "mixed"])
-@pytest.mark.parametrize(("metrics", "most"), [(CITATIONS, 8), ((*THELMA, *CITATIONS), 16)], ids=["alone", "beside"])
-def test_citations_over_five_sources_take_few_requests(metrics, most, verdict):
-    model = Answering(verdict)
-    scores = scores_of(model, metrics, CITING, RULES if THELMA[0] in metrics else ())
-    assert len(model.prompts) <= most
-    assert {metric.name for metric in CITATIONS} <= set(scores)
+    plain, *others = (
+        answers(judge_of(Answering(first=first), batch_size=3), POOL) for first in (None, uneven, stammering)
+    )
+    assert others == [plain, plain]
 
 
 def test_segments_that_cite_one_source_share_a_request_with_what_else_is_asked_of_it():

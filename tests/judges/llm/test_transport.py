@@ -4,18 +4,17 @@ import asyncio
 import json
 import math
 import threading
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from pydantic_ai.providers.openai import OpenAIProvider
 
+from examples import examples
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.llm.options import (
     ExchangeError,
     LLMOptions,
-    ModelUnusable,
     Price,
     Prompt,
     RateLimited,
@@ -107,143 +106,105 @@ def test_what_is_sent_is_what_the_providers_own_client_would_send() -> None:
         assert quick.headers[name] == own.headers[name]
 
 
-def test_headers_are_sent_with_every_request_and_a_server_without_a_key_gets_none_of_ours(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("key", "headers", "authorization"),
+    [
+        (KEY, {"Authorization": "Basic x"}, "Basic x"),
+        (None, {"X-Team": "red"}, "Bearer none"),
+        (KEY, {}, f"Bearer {KEY}"),
+    ],
+    ids=["a header replaces the key", "a server without a key gets none of ours", "the key"],
+)
+def test_headers_are_sent_with_every_request(
+    monkeypatch: pytest.MonkeyPatch, key: str | None, headers: dict[str, str], authorization: str
 ) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY")
+    if key is None:
+        monkeypatch.delenv("OPENAI_API_KEY")
     with Server(chat("{}")) as server:
-        transport = transport_to(server, headers={"X-Team": "red"})
+        transport = transport_to(server, headers=headers)
         sent(transport)
         sent(transport)
 
-    assert [heard.headers["x-team"] for heard in server.heard] == ["red", "red"]
-    assert server.heard[0].headers["authorization"] == "Bearer none"
+    assert [heard.headers["authorization"] for heard in server.heard] == [authorization] * 2
+    assert [heard.headers.get("x-team") for heard in server.heard] == [headers.get("X-Team")] * 2
 
 
-def test_a_header_replaces_the_key() -> None:
-    with Server(chat("{}")) as server:
-        sent(transport_to(server, headers={"Authorization": "Basic x"}))
+FULL = ["response_format", "temperature", "max_tokens"]
+BY_TEXT, HOT, NEWER = FULL[1:], [FULL[0], FULL[2]], [*FULL[:2], "max_completion_tokens"]
+NO_SCHEMA = error(400, "response_format is not supported")
+NO_TEMPERATURE = "Unsupported value: 'temperature' does not support 0 with this model."
+NEW_NAME = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+EXTRA = {"detail": [{"loc": ["body", "response_format"], "msg": "extra fields not permitted"}]}
 
-    assert server.heard[0].headers["authorization"] == "Basic x"
+
+@pytest.mark.parametrize(
+    ("script", "name", "options", "members"),
+    [
+        ([error(400, "response_format json_schema is not supported")], "m", {}, [FULL, BY_TEXT, BY_TEXT]),
+        ([error(422, "Invalid parameter: 'text.format'")], "m", {}, [FULL, BY_TEXT, BY_TEXT]),
+        ([error(501, "structured output is not implemented")], "m", {}, [FULL, BY_TEXT, BY_TEXT]),
+        ([Said(EXTRA, 422)], "m", {}, [FULL, BY_TEXT, BY_TEXT]),
+        ([error(400, "bad response_format"), error(400, "bad words")], "m", {}, [FULL, BY_TEXT, "rejected", FULL]),
+        ([NO_SCHEMA] * 2, "m", {"reply": "schema"}, [FULL, "rejected", FULL, "rejected"]),
+        ([], "m", {"reply": "text"}, [BY_TEXT] * 2),
+        ([error(400, NO_TEMPERATURE)], "m", {}, [FULL, HOT, HOT]),
+        ([error(400, NEW_NAME)], "m", {}, [FULL, NEWER, NEWER]),
+        ([], "gpt-5-mini", {}, [[FULL[0], "max_completion_tokens"]] * 2),
+        ([], "gpt-4o", {}, [FULL] * 2),
+        ([], "m", {"temperature": None}, [HOT] * 2),
+    ],
+)  # fmt: skip
+def test_what_a_server_refuses_or_a_model_lacks_is_left_out_from_then_on(
+    script: list[Said], name: str, options: dict[str, Any], members: list[Any]
+) -> None:
+    """Two prompts are sent; a server that refuses something else keeps its schema mode, and it can be insisted on."""
+    seen: list[Any] = []
+    with Server(*script, chat("{}")) as server:
+        transport = transport_to(server, f"openai:{name}", **options)
+        for _ in range(2):
+            before = len(server.heard)
+            try:
+                sent(transport)
+                rejected = []
+            except RequestRejected:
+                rejected = ["rejected"]
+            bodies = [heard.body for heard in server.heard[before:]]
+            seen += [[one for one in (*FULL, "max_completion_tokens") if one in body] for body in bodies] + rejected
+
+    assert seen == members
 
 
 def test_by_text_the_schema_stands_at_the_end_of_the_message() -> None:
     with Server(chat("{}")) as server:
         sent(transport_to(server, reply="text"))
 
-    body = server.heard[0].body
-    assert "response_format" not in body
-    role, user = texts(body)[-1]
+    role, user = texts(server.heard[0].body)[-1]
     assert role == "user"
     assert user.startswith(PROMPT.user)
     assert user.endswith(json.dumps(SCHEMA))
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        error(400, "response_format json_schema is not supported"),
-        error(422, "Invalid parameter: 'text.format'"),
-        error(501, "structured output is not implemented"),
-        Said({"detail": [{"loc": ["body", "response_format"], "msg": "extra fields not permitted"}]}, 422),
-    ],
-)
-def test_a_server_without_a_schema_mode_is_asked_by_text_at_once_and_from_then_on(refusal: Said) -> None:
-    with Server(refusal, chat("{}")) as server:
-        transport = transport_to(server)
-        sent(transport)
-        sent(transport)
-
-    assert ["response_format" in heard.body for heard in server.heard] == [True, False, False]
-
-
-def test_a_server_that_refuses_something_else_keeps_its_schema_mode() -> None:
-    with Server(error(400, "bad response_format"), error(400, "bad words"), chat("{}")) as server:
-        transport = transport_to(server)
-        failure = failed(transport)
-        sent(transport)
-
-    assert isinstance(failure, RequestRejected)
-    assert ["response_format" in heard.body for heard in server.heard] == [True, False, True]
-
-
-def test_the_schema_mode_can_be_insisted_on() -> None:
-    with Server(error(400, "response_format is not supported"), chat("{}")) as server:
-        failure = failed(transport_to(server, reply="schema"))
-
-    assert isinstance(failure, RequestRejected)
-    assert len(server.heard) == 1
-
-
-def test_a_temperature_that_a_server_refuses_is_left_out_from_then_on() -> None:
-    said = "Unsupported value: 'temperature' does not support 0 with this model."
-    with Server(error(400, said), chat("{}")) as server:
-        transport = transport_to(server)
-        sent(transport)
-        sent(transport)
-
-    assert ["temperature" in heard.body for heard in server.heard] == [True, False, False]
-    assert all("response_format" in heard.body for heard in server.heard)
-
-
-def test_a_server_that_wants_the_new_name_of_the_largest_length_gets_it() -> None:
-    said = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-    with Server(error(400, said), chat("{}")) as server:
-        sent(transport_to(server))
-
-    assert "max_tokens" not in server.heard[1].body
-    assert server.heard[1].body["max_completion_tokens"] == 100
-
-
-@pytest.mark.parametrize(("name", "temperature"), [("openai:gpt-5-mini", False), ("openai:gpt-4o", True)])
-def test_models_without_a_temperature_get_none_and_nobody_is_warned(name: str, temperature: bool) -> None:
+@pytest.mark.parametrize(("reply", "refused", "shown"), [("auto", "Sure!", "Sure!"), ("text", " ", "(nothing)")])
+def test_a_refused_reply_is_shown_with_what_was_wrong_and_the_schema(reply: str, refused: str, shown: str) -> None:
     with Server(chat("{}")) as server:
-        sent(transport_to(server, name))
-
-    assert ("temperature" in server.heard[0].body) is temperature
-
-
-def test_the_temperature_can_be_left_to_the_model() -> None:
-    with Server(chat("{}")) as server:
-        sent(transport_to(server, temperature=None))
-
-    assert "temperature" not in server.heard[0].body
-
-
-@pytest.mark.parametrize("reply", ["auto", "text"])
-def test_a_refused_reply_is_shown_with_what_was_wrong_and_the_schema(reply: str) -> None:
-    with Server(chat("{}")) as server:
-        sent(transport_to(server, reply=reply), replace(PROMPT, refused=("Sure!", "it is no object.")))
+        sent(transport_to(server, reply=reply), replace(PROMPT, refused=(refused, "it is no object.")))
 
     said = texts(server.heard[0].body)
     assert [role for role, _ in said] == ["system", "user", "assistant", "user"]
     assert said[1][1].startswith(PROMPT.user)
-    assert said[2][1] == "Sure!"
+    assert said[2][1] == shown
     assert said[3][1].startswith("That reply doesn't fit: it is no object. Reply again with one JSON object")
     assert json.dumps(SCHEMA) in said[3][1]
 
 
-def test_an_empty_refused_reply_is_not_sent_as_an_empty_message() -> None:
-    with Server(chat("{}")) as server:
-        sent(transport_to(server), replace(PROMPT, refused=(" ", "it is empty")))
-
-    assert texts(server.heard[0].body)[2] == ("assistant", "(nothing)")
-
-
-def test_a_reply_that_was_cut_off_and_an_empty_one_are_replies() -> None:
-    with Server(chat('{"q1', "length"), chat("")) as server:
+def test_a_reply_that_was_cut_off_an_empty_one_and_one_that_nobody_counted_are_replies() -> None:
+    with Server(chat('{"q1', "length"), chat(""), chat("x" * 400, usage=None)) as server:
         transport = transport_to(server)
-        cut, empty = sent(transport), sent(transport)
+        cut, empty, uncounted = (sent(transport) for _ in range(3))
 
     assert (cut.text, cut.truncated) == ('{"q1', True)
     assert (empty.text, empty.truncated) == ("", False)
-
-
-def test_tokens_are_guessed_where_a_server_does_not_count_them() -> None:
-    with Server(chat("x" * 400, usage=None)) as server:
-        reply = sent(transport_to(server))
-
-    assert (reply.tokens_in, reply.tokens_out, reply.price) == (PROMPT.tokens, 100, None)
+    assert (uncounted.tokens_in, uncounted.tokens_out, uncounted.price) == (PROMPT.tokens, 100, None)
 
 
 LETTER = Prompt("You judge.", "Is it so?", {}, 1, by_token=True)
@@ -298,67 +259,32 @@ def test_fewer_probabilities_are_asked_for_or_none_where_a_server_refuses_and_th
     assert [(reply.text, reply.tokens) for reply in found] == [("Y", ())] * 2
 
 
-def test_a_server_that_gives_no_probabilities_gives_letters_all_the_same() -> None:
+@pytest.mark.parametrize(("name", "most"), [("openai:m", 20), ("openai:gpt-5-mini", None)])
+def test_where_there_are_no_probabilities_there_are_letters_all_the_same(name: str, most: int | None) -> None:
+    """Models that take no such settings are asked without."""
     with Server(chat("1 Y")) as server:
-        reply = sent(transport_to(server), LETTER)
+        reply = sent(transport_to(server, name), LETTER)
 
     assert (reply.text, reply.tokens) == ("1 Y", ())
-    assert probabilities(server) == [20]
+    assert probabilities(server) == [most]
 
 
-@pytest.mark.filterwarnings("error")
-def test_models_that_take_no_such_settings_are_asked_without() -> None:
-    with Server(chat("Y")) as server:
-        sent(transport_to(server, "openai:gpt-5-mini"), LETTER)
-
-    assert probabilities(server) == [None]
-
-
-REFUSALS: Sequence[tuple[Said, type[ExchangeError], Sequence[str]]] = (
-    (error(429, "Rate limit reached", "rate_limit_exceeded"), RateLimited, ["slow down (429): Rate limit reached"]),
-    (
-        error(429, "You exceeded your quota", "insufficient_quota"),
-        ModelUnusable,
-        ["openai:m: the account's credit or quota", "used up (429)"],
-    ),
-    (error(402, "Pay"), ModelUnusable, ["used up (402)"]),
-    (error(401, "Incorrect API key"), ModelUnusable, ["refuses the key (401): set OPENAI_API_KEY", "--header"]),
-    (error(403, "Forbidden"), ModelUnusable, ["doesn't let the key use this model (403)"]),
-    (error(404, "no model m", "model_not_found"), ModelUnusable, ["no such model or no such page (404)", "/v1"]),
-    (Said("Not Found", 404), ModelUnusable, ["no such model or no such page"]),
-    (error(405, "Method Not Allowed"), ModelUnusable, ["no such page (405)"]),
-    (error(400, "Invalid model name passed in model=m"), ModelUnusable, ["no such model"]),
-    (error(400, "too many", "context_length_exceeded"), RequestRejected, ["too long for the model (400): too many"]),
-    (error(400, "This model's maximum context length is 10 tokens"), RequestRejected, ["too long"]),
-    (error(413, "Payload"), RequestRejected, ["too long"]),
-    (error(400, "blocked", "content_filter"), RequestRejected, ["content filter", "blocked"]),
-    (error(400, "bad words"), RequestRejected, ["refused the request (400): bad words"]),
-    (error(422, "no"), RequestRejected, ["refused the request (422): no"]),
-    (error(418, "tea"), RequestRejected, ["refused the request (418): tea"]),
-    (error(500, "broken"), TransientError, ["server error (500): broken"]),
-    (error(502, "bad gateway"), TransientError, ["server error (502)"]),
-    (error(503, "overloaded"), TransientError, ["server error (503)"]),
-    (error(529, "overloaded"), TransientError, ["server error (529)"]),
-    (error(408, "slow"), TransientError, ["server error (408)"]),
-    (error(409, "conflict"), TransientError, ["server error (409)"]),
-    (Said("{", 200), TransientError, ["malformed response"]),
-    (Said("<html>hello</html>", 200, {"Content-Type": "text/html"}), TransientError, ["malformed response"]),
-    (Said({"hello": "there"}), TransientError, ["malformed response"]),
-    (Said(reset=True), TransientError, ["no connection to http://127.0.0.1:"]),
-    (chat("", "content_filter"), RequestRejected, ["content filter stopped"]),
-    (chat(None, refusal="I'd rather not."), RequestRejected, ["content filter stopped"]),
-)
+def says(row: dict[str, Any]) -> Said:
+    """What a row of `server_faults.jsonl` says: an error, a reply, anything else, or nothing."""
+    if "message" in row:
+        return error(row["status"], row["message"], row.get("code"))
+    if "finish" in row:
+        return chat(row["text"], row["finish"], **({"refusal": row["refusal"]} if "refusal" in row else {}))
+    return Said(row.get("body", ""), row.get("status", 200), row.get("headers", {}), reset=row.get("reset", False))
 
 
-@pytest.mark.parametrize(("said", "kind", "told"), REFUSALS, ids=lambda one: None)
-def test_what_goes_wrong_is_told_apart_and_never_tried_again_here(
-    said: Said, kind: type[ExchangeError], told: Sequence[str]
-) -> None:
-    with Server(said) as server:
+@pytest.mark.parametrize("row", examples("server_faults"))
+def test_what_goes_wrong_is_told_apart_and_never_tried_again_here(row: dict[str, Any]) -> None:
+    with Server(says(row)) as server:
         failure = failed(transport_to(server))
 
-    assert type(failure) is kind, failure
-    for words in told:
+    assert type(failure).__name__ == row["kind"], failure
+    for words in row["told"]:
         assert words in str(failure)
     assert "\n" not in str(failure)
     assert len(server.heard) == 1
@@ -387,26 +313,19 @@ def test_a_long_silence_ends_at_the_timeout() -> None:
     assert str(failure) == "no reply within 0.2 s"
 
 
-def test_a_server_that_is_not_there_is_named_without_what_may_be_secret_in_its_address() -> None:
-    failure = failed(transport_to(f"{nobody()}?token=secret"))
+def test_keys_headers_and_what_may_be_secret_in_an_address_are_in_no_message_nor_is_a_long_answer_repeated() -> None:
+    gone = failed(transport_to(f"{nobody()}?token={SECRET}"))
+    told = f"you sent {KEY} and {SECRET}; " + "word " * 1000
+    with Server(*(error(status, told) for status in (400, 401, 404, 429, 500))) as server:
+        transport = transport_to(server, headers={"X-Gateway": SECRET})
+        others = [str(failed(transport)) for _ in range(5)]
 
-    assert isinstance(failure, TransientError)
-    assert "no connection to http://127.0.0.1:" in str(failure)
-    assert "secret" not in str(failure)
-
-
-@pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
-def test_keys_and_headers_are_in_no_message(status: int) -> None:
-    with Server(error(status, f"you sent {KEY} and {SECRET}")) as server:
-        failure = failed(transport_to(server, headers={"X-Gateway": SECRET}))
-
-    assert KEY not in str(failure)
-    assert SECRET not in str(failure)
-
-
-def test_a_long_answer_is_not_repeated_whole() -> None:
-    with Server(error(500, "word " * 1000)) as server:
-        assert len(str(failed(transport_to(server)))) < 300
+    assert isinstance(gone, TransientError)
+    assert "no connection to http://127.0.0.1:" in str(gone)
+    for said in (str(gone), *others):
+        assert KEY not in said
+        assert SECRET not in said
+    assert len(others[-1]) < 300
 
 
 def test_who_gives_up_waiting_is_not_held_back() -> None:
@@ -454,65 +373,77 @@ def test_the_responses_api_keeps_no_text_there() -> None:
     assert [message["role"] for message in second["input"]][-3:] == ["user", "assistant", "user"]
 
 
-def test_anthropic_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    busy = Said(
-        {"type": "error", "error": {"type": "rate_limit_error", "message": "slowly"}}, 429, {"retry-after": "4"}
-    )
-    over = Said({"type": "error", "error": {"type": "overloaded_error", "message": "too much"}}, 529)
-    with Server(claude("{}"), busy, over) as server:
-        transport = transport_to(server.root, "anthropic:claude-sonnet-4-6", headers={"X-Team": "red"})
-        reply, limited, overloaded = sent(transport), failed(transport), failed(transport)
-
-    assert reply == Reply("{}", 10, 5, None, model="claude")
-    assert isinstance(limited, RateLimited)
-    assert limited.after == 4.0
-    assert isinstance(overloaded, TransientError)
-    heard = server.heard[0]
-    assert KEY in heard.headers.get("authorization", heard.headers.get("x-api-key"))
-    assert (heard.path, heard.headers["x-team"]) == ("/v1/messages", "red")
-    assert texts(heard.body)[0][0] == "user"
-    assert (heard.body["max_tokens"], heard.body["temperature"]) == (100, 0.0)
-    assert "q1" in json.dumps(heard.body["output_config"]["format"])
-    assert len(server.heard) == 3
+AWS = {
+    "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
+    "AWS_SECRET_ACCESS_KEY": KEY,
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
 
 
-def test_google_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
-    monkeypatch.setenv("GOOGLE_API_KEY", KEY)
-    busy = Said({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "slowly"}}, 429)
-    with Server(gemini("{}"), busy) as server:
-        transport = transport_to(server.root, "google:gemini-2.5-flash", headers={"X-Team": "red"})
-        reply, limited = sent(transport), failed(transport)
-
-    assert reply == Reply("{}", 10, 5, None, model="gemini")
-    assert isinstance(limited, RateLimited)
-    assert server.heard[0].headers["x-team"] == "red"
-    assert server.heard[0].body["generationConfig"]["responseMimeType"] == "application/json"
-    assert len(server.heard) == 2
-
-
-def test_bedrock_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
-        "AWS_SECRET_ACCESS_KEY": KEY,
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.delenv("AWS_PROFILE", raising=False)
-    monkeypatch.delenv("AWS_BEARER_TOKEN_BEDROCK", raising=False)
-    busy = Said({"message": "slowly"}, 429, {"x-amzn-ErrorType": "ThrottlingException"})
-    broken = Said({"message": "broken"}, 500, {"x-amzn-ErrorType": "InternalServerException"})
-    with Server(converse("{}"), busy, broken) as server:
-        transport = transport_to(server.root, "bedrock:us.amazon.nova-lite-v1:0", headers={"X-Team": "red"})
+@pytest.mark.parametrize(
+    ("name", "environment", "script", "replied"),
+    [
+        (
+            "anthropic:claude-sonnet-4-6",
+            {"ANTHROPIC_API_KEY": KEY},
+            [
+                claude("{}"),
+                Said({"type": "error", "error": {"type": "rate_limit_error", "message": "slowly"}}, 429),
+                Said({"type": "error", "error": {"type": "overloaded_error", "message": "too much"}}, 529),
+            ],
+            "claude",
+        ),
+        (
+            "google:gemini-2.5-flash",
+            {"GOOGLE_API_KEY": KEY},
+            [
+                gemini("{}"),
+                Said({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "slowly"}}, 429),
+                Said({"error": {"code": 503, "status": "UNAVAILABLE", "message": "broken"}}, 503),
+            ],
+            "gemini",
+        ),
+        (
+            "bedrock:us.amazon.nova-lite-v1:0",
+            AWS,
+            [
+                converse("{}"),
+                Said({"message": "slowly"}, 429, {"x-amzn-ErrorType": "ThrottlingException"}),
+                Said({"message": "broken"}, 500, {"x-amzn-ErrorType": "InternalServerException"}),
+            ],
+            "us.amazon.nova-lite-v1:0",
+        ),
+    ],
+    ids=["anthropic", "google", "bedrock"],
+)
+def test_other_providers_are_asked_in_their_own_words(
+    monkeypatch: pytest.MonkeyPatch, name: str, environment: dict[str, str], script: list[Said], replied: str
+) -> None:
+    for variable in ("GEMINI_API_KEY", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    good, busy, broken = script
+    busy = replace(busy, headers={**busy.headers, "retry-after": "4"})
+    with Server(good, busy, broken) as server:
+        transport = transport_to(server.root, name, headers={"X-Team": "red"})
         reply, limited, failure = sent(transport), failed(transport), failed(transport)
 
-    assert reply == Reply("{}", 10, 5, None, model="us.amazon.nova-lite-v1:0")
+    assert reply == Reply("{}", 10, 5, None, model=replied)
     assert isinstance(limited, RateLimited)
+    assert limited.after == 4.0
     assert isinstance(failure, TransientError)
-    assert server.heard[0].headers["x-team"] == "red"
     assert len(server.heard) == 3
+    heard = server.heard[0]
+    assert heard.headers["x-team"] == "red"
+    if name.startswith("anthropic"):
+        assert KEY in heard.headers.get("authorization", heard.headers.get("x-api-key"))
+        assert (heard.path, heard.body["max_tokens"], heard.body["temperature"]) == ("/v1/messages", 100, 0.0)
+        assert texts(heard.body)[0][0] == "user"
+        assert "q1" in json.dumps(heard.body["output_config"]["format"])
+    if name.startswith("google"):
+        assert heard.body["generationConfig"]["responseMimeType"] == "application/json"
 
 
 def test_ollama_at_a_bare_address_is_free() -> None:
