@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlencode
@@ -26,9 +26,9 @@ from ragtriage.report.words import level_sign, short_title, shown_time, title_of
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.metric_tally import BINS
 from ragtriage.runs.tally import MAX_SLICES, NO_VALUE, OTHERS
-from ragtriage.view.case_index import WORST, CaseIndex, CasePlaces, ListedRow, Selection
+from ragtriage.view.case_index import CaseIndex, CasePlaces, ListedRow
 from ragtriage.view.export import TooManyExportsError
-from ragtriage.view.filters import TAG, BadFilterError, address, chips, range_text, read_selection, with_query
+from ragtriage.view.filters import TAG, BadFilterError, Selection, address, run_filters, with_query
 from ragtriage.view.history import history_of, run_before
 from ragtriage.view.listing import listing_of, position_in, reading_of
 from ragtriage.view.numbers import case_numbers
@@ -157,19 +157,19 @@ class Pages:
             return self._named_case(reading.key, wanted, reading.by)
         listing = listing_of(self._runs, request)
         opened, selection, found = listing.opened, listing.selection, listing.found
-        key, read_by, index, config = listing.reading.key, listing.reading.by, opened.index, opened.config
+        key, read_by, index = listing.reading.key, listing.reading.by, opened.index
         start = start_of(index, found, request)
         places = found[start : start + ROWS]
         rows = index.rows([int(place) for place in places], selection.order)
-        base = f"/runs/{quote(key)}/cases"
+        base, filters = f"/runs/{quote(key)}/cases", run_filters(opened.config)
 
-        def to(**further: object) -> str:
-            return address(base, selection, read_by, **further)
+        def to(wanted: Selection = selection, **further: object) -> str:
+            return address(base, wanted, read_by, **further)
 
         return self.page(
             request, "cases.html.j2", key=key, opened=opened, index=index, rows=rows, total=len(found), start=start,
-            selection=selection, chips=chips(base, selection, config, read_by), read_by=read_by,
-            counts=index.counts(found), heads=_heads(base, index, selection, read_by),
+            selection=selection, chips=filters.chips(selection, to), heads=filters.heads(selection, to),
+            read_by=read_by, counts=index.counts(found),
             first=to() if start else "",
             before=to(before=rows[0].position) if start and rows else "",
             after=to(after=rows[-1].position) if start + ROWS < len(found) else "",
@@ -178,7 +178,7 @@ class Pages:
             score=lambda row, name: _shown_score(row, name, opened), choices=_choices(index), tag=TAG,
             likely=selection.order if rows and rows[0].likely is not None else "",
             live=opened.busy, base=base, run_page=with_query(f"/runs/{quote(key)}", read_by),
-            everything=address(base, Selection(), read_by), waiting=False,
+            everything=to(Selection()), waiting=False,
         )  # fmt: skip
 
     def case(self, request: Request) -> Response:
@@ -187,8 +187,7 @@ class Pages:
         key, read_by = reading.key, reading.by
         position = position_in(request.path_params["position"])
         opened = self._runs.opened(key, reading.thresholds)
-        config = opened.config
-        selection = read_selection(request.query_params.multi_items(), config)
+        selection = run_filters(opened.config).read(request.query_params.multi_items())
         shown = _shown_case(opened, position)
         base = f"/runs/{quote(key)}/cases"
         around = _neighbours(opened, position, selection)
@@ -281,7 +280,6 @@ class _Templates:
         self.environment: Environment = report.overlay(loader=ChoiceLoader([own, report.loader]))
         self.environment.globals |= {
             "two_places": two_places, "short_title": short_title, "title_of": title_of, "shown_time": shown_time,
-            "range_text": range_text,
         }  # fmt: skip
         self.loader = own
 
@@ -359,7 +357,7 @@ def _neighbours(
 def _kinds(index: CaseIndex) -> dict[str, int]:
     if not index.ready.wait(1.0) or index.error:
         return {}
-    return index.counts(index.select(Selection(order=WORST)))["kind"]
+    return index.counts(index.select(Selection()))["kind"]
 
 
 def _shown_case(opened: OpenedRun, position: int) -> dict[str, Any]:
@@ -408,24 +406,6 @@ def _shown_score(row: ListedRow, name: str, opened: OpenedRun) -> tuple[str, str
         return "–", ""
     better = metric.better if metric else "higher"
     return two_places(value), level_sign(better) if is_bad(value, limit, better) else ""
-
-
-def _heads(base: str, index: CaseIndex, selection: Selection, read_by: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The heads of a list's scores: what a click on each orders by, the worst first."""
-    found = []
-    for name in index.metrics:
-        metric = metric_named(name, index.config.metrics)
-        worst_down = bool(metric and metric.better == "lower")
-        own = selection.order == name
-        down = not selection.descending if own else worst_down
-        to = address(base, _ordered(selection, name, descending=down), read_by)
-        sort = ("descending" if selection.descending else "ascending") if own else ""
-        found.append({"name": name, "to": to, "sort": sort, "title": title_of(name, index.config.metrics)})
-    return found
-
-
-def _ordered(selection: Selection, order: str, *, descending: bool) -> Selection:
-    return replace(selection, order=order, descending=descending)
 
 
 def _choices(index: CaseIndex) -> dict[str, tuple[str, ...]]:
