@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragtriage.runs.claim_rows import quotes_in
+from ragtriage.adapters.run_view import quotes_in
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from modes import mode_of
 from ragtriage.config import read_settings
 from ragtriage.core.errors import InputError
-from ragtriage.trust.settings_text import with_values, write_settings
+from ragtriage.trust.label_fits import with_values, write_settings
 
 THRESHOLDS = {"decision_thresholds.supported": {"judge": "embedded", "yes": 0.6, "no": 0.4}}
 MINE = """# my settings

@@ -29,7 +29,7 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import custom_metrics
-from ragtriage.report.influence_document import influence_document
+from ragtriage.report.judge_document import influence_document
 from ragtriage.store import open_answers
 
 _SETTINGS = (

@@ -1,4 +1,4 @@
-"""What every address of the viewer shows."""
+"""What every address of the viewer shows, and why a score is what it is."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from ragtriage import __version__
+from ragtriage.core.case import Record
 from ragtriage.core.display import one_line, sanitize
 from ragtriage.core.errors import ConfigError, InputError, NotPermittedError, NotStoredError, RagtriageError
+from ragtriage.core.verdicts import Part, Score, Verdict, bad_chance
 from ragtriage.diagnosis.headline import KIND_WORDS
 from ragtriage.diagnosis.rules import SURE, is_bad
 from ragtriage.metrics import metric_named
@@ -22,18 +24,17 @@ from ragtriage.report.case_report import case_report, legend_of, listed_case, lo
 from ragtriage.report.run_page import PLOT, SHARES, missing_scores_of, plot_of
 from ragtriage.report.run_report import MetricReport
 from ragtriage.report.templating import asset, environment, shares
-from ragtriage.report.words import level_sign, short_title, shown_time, title_of, two_places
+from ragtriage.report.words import full_title, level_sign, short_title, shown_time, title_of, two_places
 from ragtriage.runs.case_row import digest
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.metric_tally import BINS
 from ragtriage.runs.tally import MAX_SLICES, NO_VALUE, OTHERS
 from ragtriage.view.case_index import CaseIndex, CasePlaces, ListedRow
-from ragtriage.view.export import TooManyExportsError
+from ragtriage.view.export import TooManyExportsError, case_numbers
 from ragtriage.view.filters import TAG, BadFilterError, Selection, address, run_filters, with_query
 from ragtriage.view.history import history_of, run_before
 from ragtriage.view.listing import listing_of, position_in, reading_of
-from ragtriage.view.numbers import case_numbers
 from ragtriage.view.opened_runs import NoSuchCaseError, NotReadYetError, OpenedRun, OpenedRuns
-from ragtriage.view.reasons import reasons_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -413,3 +414,54 @@ def _choices(index: CaseIndex) -> dict[str, tuple[str, ...]]:
     few = ((name, values) for name, values in index.tags.items() if len(values) <= MOST_CHOICES)
     plain = ((name, tuple(v for v in values if v == sanitize(v))) for name, values in few if name == sanitize(name))
     return dict(islice(((name, values) for name, values in plain if values), MOST_TAGS))
+
+
+MOST = 60
+"""Components that are listed for one score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One component of a score."""
+
+    text: str
+    counts: str
+    """`for`, `against` or `left out`."""
+    likely: str
+    """How likely it speaks for the answer, `83 %`; empty where nobody can tell."""
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreReasons:
+    """A score and its components."""
+
+    title: str
+    shown: str
+    said: str
+    """What was counted, in words, or why it is undefined."""
+    reasons: tuple[Reason, ...]
+    left_out: int
+
+
+def reasons_of(record: Record, config: EvaluationConfig) -> list[ScoreReasons]:
+    """What the scores of a case rest on."""
+    found = []
+    for name, outcome in record.outcomes.items():
+        title = full_title(name, config.metrics)
+        if not isinstance(outcome, Score):
+            found.append(ScoreReasons(title, "", f"undefined: {one_line(outcome.reason, 200)}", (), 0))
+            continue
+        parts = outcome.parts
+        said = f"{outcome.judged:,} judged" + (f", {outcome.unknown:,} left out" if outcome.unknown else "")
+        reasons = tuple(map(_reason, parts[:MOST]))
+        found.append(ScoreReasons(title, two_places(outcome.value), said, reasons, len(parts) - len(reasons)))
+    return found
+
+
+def _reason(part: Part) -> Reason:
+    cell = part.cell
+    counts = "left out" if part.good is None else "for" if part.good else "against"
+    likely = "" if part.good is None or not isinstance(cell, Verdict) else f"{100 * (1 - bad_chance(part)):.0f} %"
+    note = cell.explanation if isinstance(cell, Verdict) else getattr(cell, "cause", "")
+    return Reason(one_line(part.component.text, 300), counts, likely, one_line(note, 300))

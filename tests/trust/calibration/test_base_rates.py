@@ -17,8 +17,7 @@ from ragtriage.metrics.aggregate import share
 from ragtriage.trust.calibration import Calibration, calibrate
 from ragtriage.trust.corrected_mean import join_labels
 from ragtriage.trust.label_files import Label
-from ragtriage.trust.label_fits import HELD_BACK, LearntRate, present_rate
-from ragtriage.trust.settings_text import as_toml
+from ragtriage.trust.label_fits import HELD_BACK, LearntRate, as_toml, present_rate
 
 METRICS = tuple(m for name in ("groundedness", "source_query_coverage") if (m := metric_named(name)))
 GROUNDED = METRICS[0]

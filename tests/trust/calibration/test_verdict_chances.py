@@ -20,7 +20,7 @@ from ragtriage.metrics.aggregate import share
 from ragtriage.trust.calibration import Calibration, calibrate
 from ragtriage.trust.corrected_mean import join_labels
 from ragtriage.trust.label_files import Label
-from ragtriage.trust.settings_text import as_toml, write_settings
+from ragtriage.trust.label_fits import as_toml, write_settings
 
 GROUNDED = metric_named("groundedness")
 JUDGE = "openai:m"
