@@ -194,13 +194,10 @@ def _chat(said: Iterable[Mapping[str, str]]) -> list[Any]:
     ]
 
 
-LOWEST = "2.31.0"
-
-
 @lru_cache(maxsize=1)
 def evaluator_class() -> Any:
     """The component `RagtriageEvaluator`; a ConfigError where Haystack isn't there."""
-    require("haystack-ai", LOWEST)
+    require("haystack-ai", LEAST)
     from haystack import component, default_from_dict, default_to_dict
 
     from ragtriage.adapters.harness import Harness

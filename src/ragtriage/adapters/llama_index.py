@@ -21,6 +21,7 @@ from ragtriage.readers.traces.attributes import FoundDocument
 if TYPE_CHECKING:
     from ragtriage.adapters.harness import HarnessOptions
 
+LEAST = "0.12.52"
 EMPTY = "Empty Response"
 """What LlamaIndex says itself where no node was found."""
 _TAG = "ragtriage"
@@ -44,7 +45,7 @@ class LlamaIndexObject:
     notes = ()
 
     def __init__(self, what: str, found: Any, key: str = "") -> None:
-        require("llama-index-core", "0.12.52")
+        require("llama-index-core", LEAST)
         self.kind = f"LlamaIndex {what}"
         self.remembers = what == "chat engine"
         self._ask = {
@@ -185,9 +186,6 @@ def _spans_class() -> Any:
     return Spans
 
 
-LOWEST = "0.12.52"
-
-
 def evaluators(metrics: Sequence[str] | None = None, **options: Unpack[HarnessOptions]) -> dict[str, Any]:
     """An evaluator for every metric, by its name: `BatchEvalRunner(ragtriage.llama_index.evaluators(), workers=32)`.
 
@@ -201,7 +199,7 @@ def evaluators(metrics: Sequence[str] | None = None, **options: Unpack[HarnessOp
     Raises:
         ConfigError: LlamaIndex isn't there, or a metric or the judge can't be used.
     """
-    require("llama-index-core", LOWEST)
+    require("llama-index-core", LEAST)
     from ragtriage.adapters.harness import Harness
 
     harness = Harness("llama_index", metrics, options)
