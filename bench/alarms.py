@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ragtriage.core.statistics import Numbers
-from ragtriage.monitor.detectors import moved, stakes
+from ragtriage.monitor.baseline import moved, stakes
 
 MEAN, TOLERANCE, PROMISED, DETECTORS = 0.83, 0.02, 10_000, 9
 LEAST = MEAN - TOLERANCE

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from ragtriage.adapters.packages import lazy_names
 
 if TYPE_CHECKING:
-    from ragtriage.adapters.collecting import acollect, collect
+    from ragtriage.adapters.opening import acollect, collect
 
 __all__ = ["RagtriageEvaluator", "acollect", "collect"]  # noqa: F822  # made by __getattr__
-_collecting = lazy_names(__name__, dict.fromkeys(("acollect", "collect"), "ragtriage.adapters.collecting"))
+_collecting = lazy_names(__name__, dict.fromkeys(("acollect", "collect"), "ragtriage.adapters.opening"))
 
 
 def __getattr__(name: str) -> Any:
     """The component is made when it is first used."""
     if name == "RagtriageEvaluator":
-        return import_module("ragtriage.adapters.haystack_evaluator").evaluator_class()
+        return import_module("ragtriage.adapters.haystack").evaluator_class()
     return _collecting(name)

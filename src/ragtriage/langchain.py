@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ragtriage.adapters.packages import lazy_names
 
 if TYPE_CHECKING:
-    from ragtriage.adapters.collecting import acollect, collect
+    from ragtriage.adapters.opening import acollect, collect
 
 __all__ = ["acollect", "collect"]
-__getattr__ = lazy_names(__name__, dict.fromkeys(__all__, "ragtriage.adapters.collecting"))
+__getattr__ = lazy_names(__name__, dict.fromkeys(__all__, "ragtriage.adapters.opening"))

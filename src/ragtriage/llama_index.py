@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from ragtriage.adapters.packages import lazy_names
 
 if TYPE_CHECKING:
-    from ragtriage.adapters.collecting import acollect, collect
-    from ragtriage.adapters.llama_index_evaluators import evaluators
+    from ragtriage.adapters.llama_index import evaluators
+    from ragtriage.adapters.opening import acollect, collect
 
 __all__ = ["acollect", "collect", "evaluators"]
-_COLLECTING = dict.fromkeys(("acollect", "collect"), "ragtriage.adapters.collecting")
-__getattr__ = lazy_names(__name__, {**_COLLECTING, "evaluators": "ragtriage.adapters.llama_index_evaluators"})
+_COLLECTING = dict.fromkeys(("acollect", "collect"), "ragtriage.adapters.opening")
+__getattr__ = lazy_names(__name__, {**_COLLECTING, "evaluators": "ragtriage.adapters.llama_index"})

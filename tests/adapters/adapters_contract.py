@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ragtriage import Case
-from ragtriage.adapters.collecting import acollect, collect
+from ragtriage.adapters.opening import acollect, collect
 
 QUESTIONS = (
     "How long does the ferry to Ostrey take?",

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from ragtriage import ApplicationError, Case, ConfigError, InputError
-from ragtriage.adapters.collecting import acollect, collect
-from ragtriage.adapters.inputs import query_key, refuse_further
-from ragtriage.adapters.opening import application_of, open_application
+from ragtriage.adapters.asked_objects import query_key, refuse_further
+from ragtriage.adapters.opening import acollect, application_of, collect, open_application
 from ragtriage.adapters.packages import require
 from ragtriage.adapters.retrieval_notes import RetrievalNotes, document
 from ragtriage.collect.application_names import ApplicationSpec

@@ -47,7 +47,9 @@ def test_windows_are_listed_and_read_like_any_run(command, tmp_path: Path) -> No
     assert "12 cases, 12 to be judged, in 2 windows" in said.err
     assert "10,000 judged cases, which pass on average before a false alarm, are 69 days of such traffic" in said.err
     lines = said.out.splitlines()
-    assert lines[0] == "   1  2026-11-01 00:00 – 2026-11-01 01:00  6 cases, 6 judged  too few to tell  version 1.4 → 1.5"
+    assert (
+        lines[0] == "   1  2026-11-01 00:00 – 2026-11-01 01:00  6 cases, 6 judged  too few to tell  version 1.4 → 1.5"
+    )
     assert lines[1].startswith("      Grounded 0.9")
     assert lines[2] == "   2  2026-11-01 01:00 – 2026-11-01 02:00  6 cases, 6 judged  too few to tell"
     assert lines[-2:] == ["no alarms yet: the baseline has 12 of 500 drawn cases", "no alarm is open"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragtriage.monitor.detectors import AT_START, STEPS, Baseline, Detector, interval, moved, stakes
+from ragtriage.monitor.baseline import AT_START, STEPS, Baseline, Detector, interval, moved, stakes
 
 WORKED = json.loads((Path(__file__).parents[1] / "worked" / "detector.json").read_text("utf-8"))
 BASELINE = Baseline(0.83, 0.83, 0.85, 500)

@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from ragtriage.runs.claim_rows import quotes_in
 
 from cli_rows import row, written
 from compared_runs import ScriptedJudge
@@ -15,7 +16,6 @@ from ragtriage.core.verdicts import Answer
 from ragtriage.diagnosis.rules import COSTS, Costs
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.metrics import metrics_named
-from ragtriage.runs.claim_rows import quotes_in
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of, to_stored
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import ABOUT, NOTHING_SAID, About, RunInfo, commit_in

@@ -11,7 +11,7 @@ from examples import examples
 from modes import mode_of
 from ragtriage.config import read_settings
 from ragtriage.core.errors import InputError
-from ragtriage.trust.settings_text import with_values, write_settings
+from ragtriage.trust.label_fits import with_values, write_settings
 
 THRESHOLDS = {"decision_thresholds.supported": {"judge": "embedded", "yes": 0.6, "no": 0.4}}
 CURVE = {"chance_curves.supported": {"judge": "m", "points": [[0.0, 0.1], [1.0, 0.9]], "rate": 0.7}}

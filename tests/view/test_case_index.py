@@ -16,7 +16,8 @@ from ragtriage.runs.case_row import CaseHeading, CaseRow, Columns
 from ragtriage.runs.compare.case_table import tag_text
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run
-from ragtriage.view.case_index import INPUT, KINDS, UNDEFINED, WORST, CaseIndex, ScoreRange, Selection
+from ragtriage.view.case_index import KINDS, UNDEFINED, CaseIndex
+from ragtriage.view.filters import INPUT, OWN, ScoreRange, Selection
 
 METRICS = ("groundedness", "response_precision", "hallucination")
 CONFIG = EvaluationConfig(metrics_named(list(METRICS)), thresholds_with({}))
@@ -80,7 +81,7 @@ selections = st.builds(
     sure=st.sampled_from([None, None, True, False]),
     failed=st.sampled_from([None, None, True, False]),
     ranges=st.lists(ranges, max_size=2).map(tuple),
-    order=st.sampled_from([WORST, INPUT, *METRICS, *RULE_NAMES[:3]]),
+    order=st.sampled_from([OWN, INPUT, *METRICS, *RULE_NAMES[:3]]),
     descending=st.booleans(),
 )
 
@@ -124,7 +125,7 @@ def key(row: CaseRow, wanted: Selection, likely: dict[int, float] | None) -> flo
     assert head
     if wanted.order == INPUT:
         return row.position
-    if wanted.order == WORST:
+    if wanted.order == OWN:
         return 2 * KINDS.index(head.kind) + (not head.sure)
     if wanted.order in METRICS:
         value = micro(row, wanted.order)

@@ -9,8 +9,7 @@ from importlib import import_module
 from typing import Any
 from uuid import UUID, uuid4
 
-from ragtriage.adapters.asked_objects import answer_in, whole
-from ragtriage.adapters.inputs import HISTORY, messages, query_key, refuse_further
+from ragtriage.adapters.asked_objects import HISTORY, answer_in, messages, query_key, refuse_further, whole
 from ragtriage.adapters.packages import require
 from ragtriage.adapters.retrieval_notes import RetrievalNotes, Search, document, outer
 from ragtriage.collect.application import Unanswered

@@ -1,21 +1,27 @@
-"""Engines, retrievers, agents and workflows of LlamaIndex as applications; retrievals are told by its events."""
+"""Engines, retrievers, agents and workflows of LlamaIndex as applications, and scores in its `BatchEvalRunner`.
+
+Retrievals are told by its events.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from ragtriage.adapters.asked_objects import answer_in, whole
-from ragtriage.adapters.inputs import HISTORY, messages, query_key
+from ragtriage.adapters.asked_objects import HISTORY, answer_in, messages, query_key, whole
 from ragtriage.adapters.packages import require
 from ragtriage.adapters.retrieval_notes import RetrievalNotes, Search, document, outer
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
 from ragtriage.readers.traces.attributes import FoundDocument
 
+if TYPE_CHECKING:
+    from ragtriage.adapters.harness import HarnessOptions
+
+LEAST = "0.12.52"
 EMPTY = "Empty Response"
 """What LlamaIndex says itself where no node was found."""
 _TAG = "ragtriage"
@@ -39,7 +45,7 @@ class LlamaIndexObject:
     notes = ()
 
     def __init__(self, what: str, found: Any, key: str = "") -> None:
-        require("llama-index-core", "0.12.52")
+        require("llama-index-core", LEAST)
         self.kind = f"LlamaIndex {what}"
         self.remembers = what == "chat engine"
         self._ask = {
@@ -178,3 +184,80 @@ def _spans_class() -> Any:
         span_drop = span_exit
 
     return Spans
+
+
+def evaluators(metrics: Sequence[str] | None = None, **options: Unpack[HarnessOptions]) -> dict[str, Any]:
+    """An evaluator for every metric, by its name: `BatchEvalRunner(ragtriage.llama_index.evaluators(), workers=32)`.
+
+    The evaluators share what is judged: a response is judged once, whichever of them asks. Its sources are the
+    response's `source_nodes`, as the model read them; else the `contexts` that are given.
+
+    Args:
+        metrics: their names, as for `--metrics`; those of the settings, else THELMA's, if None.
+        options: see `ragtriage.adapters.harness.HarnessOptions`.
+
+    Raises:
+        ConfigError: LlamaIndex isn't there, or a metric or the judge can't be used.
+    """
+    require("llama-index-core", LEAST)
+    from ragtriage.adapters.harness import Harness
+
+    harness = Harness("llama_index", metrics, options)
+    return {name: _evaluator_class()(harness, name) for name in harness.names}
+
+
+@lru_cache(maxsize=1)
+def _evaluator_class() -> Any:
+    from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
+
+    class RagtriageEvaluator(BaseEvaluator):  # type: ignore[misc]  # of a package that may be missing
+        """One metric of a response: `score`, `passing` by its threshold, `feedback`; else `invalid_reason`."""
+
+        def __init__(self, harness: Any, metric: str) -> None:
+            self._harness, self._metric = harness, metric
+
+        def _get_prompts(self) -> dict[str, Any]:
+            return {}
+
+        def _update_prompts(self, prompts_dict: Any) -> None:
+            """There are no prompts of LlamaIndex's."""
+
+        async def aevaluate_response(self, query: str | None = None, response: Any = None, **given: Any) -> Any:
+            """Evaluate a response with its source nodes."""
+            text, nodes = (None, None) if response is None else (str(response.response), response.source_nodes)
+            sources = None if nodes is None else [_as_read(node) for node in nodes]
+            return await self._evaluated(query, text, sources, given)
+
+        async def aevaluate(
+            self,
+            query: str | None = None,
+            response: str | None = None,
+            contexts: Sequence[str] | None = None,
+            **given: Any,
+        ) -> Any:
+            """Evaluate texts."""
+            sources = None if contexts is None else [{"text": text} for text in contexts]
+            return await self._evaluated(query, response, sources, given)
+
+        async def _evaluated(self, query: str | None, response: str | None, sources: Any, given: Any) -> Any:
+            row = {"query": query, "response": response, "sources": sources}
+            if given.get("reference"):
+                row["reference"] = given["reference"]
+            judged, name = await self._harness.judged_beside(row), self._metric
+            value, why = getattr(judged.outcome(name), "value", None), judged.why(name)
+            return EvaluationResult(
+                query=query,
+                contexts=None if sources is None else [one["text"] for one in sources],
+                response=response,
+                passing=judged.passing(name),
+                score=value,
+                feedback=why or None,
+                invalid_result=value is None,
+                invalid_reason=None if value is not None else str(judged.outcome(name)),
+            )
+
+    return RagtriageEvaluator
+
+
+def _as_read(node: Any) -> dict[str, Any]:
+    return {"text": node.get_content(metadata_mode="llm"), "id": node.node_id}

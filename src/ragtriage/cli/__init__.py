@@ -24,7 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "collect": ("collect", "Ask your own application all QUESTIONS and write its answers as cases."),
     "plan": ("evaluate", "Show what evaluating FILES would take: requests, tokens, price and time."),
     "traces": ("traces", "Show what the traces in FILES are taken for, and write their cases; nothing is judged."),
-    "demo": ("demo", "Evaluate the example cases and show which of their known faults were found."),
+    "demo": ("evaluate", "Evaluate the example cases and show which of their known faults were found."),
     "report": ("results", "Write a run as one self-contained HTML file."),
     "show": ("results", "Show a run in the terminal: its numbers and worst cases, or one case in full."),
     "compare": (
@@ -40,7 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "watch": ("watch", "Judge traffic window by window, and raise an alarm where answers get worse."),
     "windows": ("watch", "List the windows of watched traffic, the newest first, and the open alarms."),
     "send": ("send", "Send a run's scores back to where its traces came from."),
-    "runs": ("runs", "List the stored runs, the newest first; or give one a name or a note."),
+    "runs": ("results", "List the stored runs, the newest first; or give one a name or a note."),
     "store": ("store", "Stores for a team: make one, bring it up to date, copy runs, look it through, delete runs."),
     "forget": ("forget", "Delete the texts of a run, of some of its cases, or of old runs; scores and verdicts stay."),
     "testset": (

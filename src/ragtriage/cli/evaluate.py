@@ -1,5 +1,10 @@
-"""`ragtriage evaluate`: answers in, scores, a diagnosis and a stored run out; `ragtriage plan`: what it would take."""
+"""`ragtriage evaluate`: answers in, scores, a diagnosis and a stored run out.
 
+`ragtriage plan` says what it would take; `ragtriage demo` evaluates the example cases, with an honest word on what was
+found.
+"""
+
+import shlex
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -8,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import typer
+from rich.console import Console
 
 from ragtriage.cli.collect import AppFlags, collect_first, default_answers_file, mark_evaluated
 from ragtriage.cli.comparison_flags import (
@@ -28,10 +34,12 @@ from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import CaseFlags, print_columns, print_counts, print_optional_metrics, read_as_one
 from ragtriage.cli.judge import NOTHING_SENT, JudgeFlags
 from ragtriage.cli.opened_stores import answers_in, open_named_store
+from ragtriage.cli.results import default_report, open_run, program_name
 from ragtriage.cli.send import SendFlags
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS
 from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError
+from ragtriage.demo import CASES, check_cases, fault_counts, known_faults
 from ragtriage.execution.estimate import estimate_file
 from ragtriage.execution.evaluate_file import FileResult, TrialResult, evaluate_file
 from ragtriage.judges.build import build_judge
@@ -41,10 +49,10 @@ from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.monitor.outputs.send_run import SentScores
 from ragtriage.readers import CaseFile
 from ragtriage.readers.files import STDIN
-from ragtriage.report.delivery_document import delivery_document, delivery_json
-from ragtriage.report.plan_document import plan_document
+from ragtriage.report.plan_document import delivery_document, delivery_json, plan_document
 from ragtriage.runs.run import About, commit_in
 from ragtriage.runs.selection import ALL_ROWS, RowSelection, require_tag_of
+from ragtriage.runs.tally import diagnosed_records
 from ragtriage.store.store import Store
 
 
@@ -336,3 +344,47 @@ def _evaluate(
             about=about,
             notify=event_printer(stack, session, requested, trials),
         )
+
+
+@command("demo")
+def demo(*, report: Path | None = None, store: str | None = None) -> None:
+    """Evaluate the example cases and show which of their known faults were found."""
+    incomplete: typer.Exit | None = None
+    try:
+        evaluate([str(CASES)], report=report, store=store)
+    except typer.Exit as end:
+        incomplete = end
+    _compare(store, report)
+    if incomplete:
+        raise incomplete
+
+
+def _compare(store: str | None, report: Path | None) -> None:
+    """What is known about the example cases beside what was found; read only now, after everything was judged."""
+    with open_named_store(store) as there:
+        stored, config = open_run(there, "last")
+        written = report or default_report(there, stored)
+        found = ((record.case.id, findings) for record, findings in diagnosed_records(stored, config))
+        marked = check_cases(known_faults(), found)
+    named, faults, blamed, sound = fault_counts(marked)
+    console = Console()
+    console.print()
+    console.print(f"Of {faults} known faults, the judge named {named}; of {sound} sound cases, it blamed {blamed}.")
+    for title, some in (
+        ("Missed", [m for m in marked if not m.known.sound and not m.right]),
+        ("Blamed, though sound", [m for m in marked if m.known.sound and not m.right]),
+    ):
+        if some:
+            console.print(f"{title}:")
+        for m in some:
+            instead = f" (found: {', '.join(m.rules)})" if m.rules else ""
+            fault = "" if m.known.sound else f"{m.known.fault}: "
+            console.print(f"  {m.known.id}  {fault}{m.known.note}{instead}", markup=False, highlight=False)
+    console.print()
+    if written:
+        console.print(f"The report: {written}", markup=False, highlight=False, soft_wrap=True)
+    console.print("The cases in a browser:")
+    flag = f" --store {shlex.quote(store)}" if store else ""
+    console.print(f"  {program_name()} view{flag}", markup=False, highlight=False, soft_wrap=True)
+    console.print("Your own file (JSONL, JSON or CSV with a question, an answer and the retrieved texts):")
+    console.print(f"  {program_name()} evaluate answers.jsonl", markup=False, highlight=False)

@@ -17,7 +17,7 @@ from ragtriage.core.files import REMOTE
 from ragtriage.report.words import shown_time
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.repeats import trials_of
-from ragtriage.runs.run import Run, RunInfo
+from ragtriage.runs.run import Run
 from ragtriage.store import Store
 from ragtriage.store.folder import FolderPlace, folder_of
 from ragtriage.store.forgetting import cases_with_texts, folder_cases_with_texts, has_case, held_elsewhere
@@ -139,16 +139,12 @@ def _old_runs(store: Store, before: datetime) -> list[Run]:
     """The runs that ended before a time, the oldest first; of those whose folder is gone nothing is left."""
     found = []
     for info in reversed(store.runs()):
-        if _ended(info) < before:
+        if datetime.fromisoformat(info.finished or info.created) < before:
             try:
                 found.append(store.run(info.number))
             except NotStoredError as error:
                 _say(f"run {info.number}: nothing of it is left to delete: {error}")
     return found
-
-
-def _ended(info: RunInfo) -> datetime:
-    return datetime.fromisoformat(info.finished or info.created)
 
 
 def _check_named(runs: Sequence[Run], cases: Sequence[str] | None) -> None:

@@ -29,7 +29,7 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import custom_metrics
-from ragtriage.report.influence_document import influence_document
+from ragtriage.report.judge_document import influence_document
 from ragtriage.store import open_answers
 
 _SETTINGS = (
@@ -60,7 +60,7 @@ class JudgeFlags(_Flags):  # type: ignore[misc]  # its fields are the settings
         """Setting → its value, for those that were given."""
         raw = {name: getattr(self, name) for name in _SETTINGS}
         return {
-            SETTINGS[name].name: _READ.get(name, _as_it_is)(value)
+            SETTINGS[name].name: _READ.get(name, lambda value: value)(value)
             for name, value in raw.items()
             if value is not None and value is not False and value != []
         }
@@ -176,10 +176,6 @@ def _in_event_loop(act: Callable[[], None]) -> None:
 
 def _interrupt() -> None:
     raise KeyboardInterrupt
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
 
 
 def _base_rates(items: list[str]) -> dict[str, float]:

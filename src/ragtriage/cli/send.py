@@ -26,7 +26,7 @@ from ragtriage.monitor.outputs.send_run import (
 )
 from ragtriage.monitor.outputs.sending import Delivered
 from ragtriage.readers import CaseFile
-from ragtriage.report.delivery_document import delivery_document, delivery_json
+from ragtriage.report.plan_document import delivery_document, delivery_json
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.run import Run
 from ragtriage.runs.selection import ALL_ROWS, RowSelection, require_traces

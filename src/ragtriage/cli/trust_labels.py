@@ -17,7 +17,7 @@ from ragtriage.cli.results import joined_with, open_run, tell_deleted
 from ragtriage.core.case import Record
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import as_builtins
-from ragtriage.report.calibration_document import calibration_document
+from ragtriage.report.judge_document import calibration_document
 from ragtriage.report.trust_document import PICKED, labels_document
 from ragtriage.runs.evaluation_config import CORRECTIONS
 from ragtriage.trust.calibration import calibrate as calibrated
@@ -30,6 +30,7 @@ from ragtriage.trust.label_files import (
     metrics_to_label,
     read_labels,
 )
+from ragtriage.trust.label_fits import write_settings
 from ragtriage.trust.label_session import (
     KEYS,
     LINES,
@@ -41,7 +42,6 @@ from ragtriage.trust.label_session import (
     items_of_run,
     screen,
 )
-from ragtriage.trust.settings_text import write_settings
 
 _CLEAR = "\x1b[2J\x1b[H"
 _WORDS = {"yes": "y", "no": "n", "skip": "s", "back": "b", "everything": "e", "quit": "q"}

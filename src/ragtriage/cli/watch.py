@@ -31,7 +31,7 @@ from ragtriage.monitor.outputs.send_run import SentScores
 from ragtriage.monitor.replay import DAY, NAME, WatchOptions, replay
 from ragtriage.monitor.windows import Keeping, WindowSize
 from ragtriage.readers.private_cases import Privacy, UserDigests, redaction_named
-from ragtriage.report.delivery_document import delivery_document
+from ragtriage.report.plan_document import delivery_document
 from ragtriage.store import Store
 from ragtriage.store.watch_tables import WindowRow, read_windows
 

@@ -18,7 +18,7 @@ from ragtriage.monitor.lots import MOST_PARTS
 from ragtriage.monitor.outputs.send_run import SentScores
 from ragtriage.monitor.replay import TrafficRead, WatchBegun, WatchEvent, WatchResult
 from ragtriage.monitor.windows import Traffic
-from ragtriage.report.delivery_document import delivery_json
+from ragtriage.report.plan_document import delivery_json
 from ragtriage.report.words import DASH, full_title, two_places
 from ragtriage.runs.run import RunInfo
 from ragtriage.runs.selection import RowCounts

@@ -55,12 +55,7 @@ class HttpApplication:
         except ImportError:
             raise MissingExtraError("Applications at a URL", "collect") from None
         self.name = hide(without_secrets(url))
-        try:
-            self._url = httpx.URL(url)
-        except httpx.InvalidURL as error:
-            raise ConfigError(f"--app {self.name}: is no address: {error}") from None
-        if self._url.scheme not in {"http", "https"} or not self._url.host:
-            raise ConfigError(f"--app {self.name}: is no address of a server: begin it with http:// or https://")
+        self._url = server_address(url, f"--app {self.name}")
         self._body, self._places, self._hide, self._max_reply = body, places, hide, max_reply
         self.takes_temperature, self._temperature = takes_temperature, temperature
         self._again = partial(
@@ -168,13 +163,32 @@ def headers_from(items: Iterable[str]) -> tuple[dict[str, str], Callable[[str], 
             raise ConfigError(f"--app-header {name.strip()}: its value has characters that no header can carry")
         headers[name.strip()] = full
         secrets += [full, *full.split()[1:]]
-    return headers, partial(_hidden, sorted({s for s in secrets if len(s) >= _SHORTEST}, key=len, reverse=True))
+    return headers, hiding(secrets)
 
 
-def _hidden(secrets: Iterable[str], text: str) -> str:
-    for secret in secrets:
-        text = text.replace(secret, HIDDEN)
-    return text
+def hiding(secrets: Iterable[str]) -> Callable[[str], str]:
+    """What takes these secrets out of a text."""
+    longest_first = sorted({s for s in secrets if len(s) >= _SHORTEST}, key=len, reverse=True)
+
+    def hide(text: str) -> str:
+        for secret in longest_first:
+            text = text.replace(secret, HIDDEN)
+        return text
+
+    return hide
+
+
+def server_address(url: str, called: str) -> httpx.URL:
+    """The address of a server; else a ConfigError that calls it so."""
+    import httpx  # noqa: PLC0415  # an optional package
+
+    try:
+        found = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise ConfigError(f"{called}: is no address: {error}") from None
+    if found.scheme not in {"http", "https"} or not found.host:
+        raise ConfigError(f"{called}: is no address of a server: begin it with http:// or https://")
+    return found
 
 
 def without_secrets(url: str, onward: str = "") -> str:

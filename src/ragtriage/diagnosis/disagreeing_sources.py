@@ -198,10 +198,6 @@ def _other_values(one: _Statement, other: _Statement, *, when: bool) -> bool | N
     return any(relation(a[0], b[0]) == "other" for a, b in pairs)
 
 
-def _opposite(word: str, said: _Statement) -> frozenset[str]:
-    return OPPOSITES.get(word, frozenset()) & said.folded
-
-
 def _opposite_stems(stem: str, said: _Statement) -> set[str]:
     """The stems of the opposites of a statement's words with this stem."""
     words = (word for word in said.folded if vocabulary.stem(word) == stem)
@@ -215,7 +211,7 @@ def _opposite_stem(stem: str, said: _Statement) -> bool:
 
 def _opposed(asked: _Statement, one: _Statement, other: _Statement) -> frozenset[str]:
     """Words of one statement for which the other has the opposite, where the question asks about one of them."""
-    found = {word for word in one.folded - other.folded if _opposite(word, other)}
+    found = {word for word in one.folded - other.folded if OPPOSITES.get(word, frozenset()) & other.folded}
     return frozenset(word for word in found if ({word} | OPPOSITES[word]) & asked.folded)
 
 

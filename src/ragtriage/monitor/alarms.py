@@ -13,8 +13,19 @@ from typing import TYPE_CHECKING, Any
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.statistics import ranked
-from ragtriage.monitor.baseline import FEW, FIRST, OTHER, Observation, Observer, Strata, Watched, watched_of
-from ragtriage.monitor.detectors import AT_START, Detector, bounds
+from ragtriage.monitor.baseline import (
+    AT_START,
+    FEW,
+    FIRST,
+    OTHER,
+    Detector,
+    Observation,
+    Observer,
+    Strata,
+    Watched,
+    bounds,
+    watched_of,
+)
 from ragtriage.monitor.windows import COUNTS
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.run import Run

@@ -50,7 +50,7 @@ def reliability_of(
     """Hold one score against the truth: an answer passes if its score is at or above the threshold."""
     seen: list[tuple[bool, bool]] = []
     for row, decision in zip(rows, decisions, strict=True):
-        value = _value(row, score, scores)
+        value = _number(scores.get(row.id) if scores is not None else row.columns.get(score))
         if value is not None and decision.correct is not None:
             seen.append((value >= threshold, decision.correct))
     if not seen:
@@ -104,10 +104,6 @@ def read_scores(path: Path) -> ScoreFile:
     """The scores of a JSONL file, which may be gzipped: `{id, scores: {name: number}}`, or flat rows."""
     read = ((key, values, values.get("scores")) for _, key, values in lines_by_id(path))
     return ScoreFile({key: scores if isinstance(scores, dict) else values for key, values, scores in read})
-
-
-def _value(row: Row, score: str, scores: Mapping[str, float | None] | None) -> float | None:
-    return _number(scores.get(row.id) if scores is not None else row.columns.get(score))
 
 
 def _number(value: Any) -> float | None:

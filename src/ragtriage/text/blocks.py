@@ -56,16 +56,12 @@ def _trim(text: str, start: int, end: int, also: str = "") -> tuple[int, int]:
     return start, end
 
 
-def _lines(text: str) -> list[tuple[int, int]]:
-    return [found.span(found.lastindex or 0) for found in _LINE.finditer(text)]
-
-
 class _Reader:
     """Walks over the lines once and yields the blocks."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.lines = _lines(text)
+        self.lines = [found.span(found.lastindex or 0) for found in _LINE.finditer(text)]
         self.at = 0
         self.header: tuple[str, ...] = ()
 

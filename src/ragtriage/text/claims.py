@@ -233,8 +233,8 @@ def _parts(text: str, marks: Marks, borders: Sequence[tuple[int, Cut]], end: int
         if not any(c.isalnum() for c in said):
             continue
         kind = marks.kind(a, b)
-        subject = _subject(text, marks.subjects, a, b)
-        noun = _before(text, marks.nouns, a)
+        subject = next((text[x:y] for x, y in marks.subjects if a <= x < b), "")
+        noun = next((text[x:y] for x, y in reversed(marks.nouns) if x < a and y <= a + 2), "")
         if kind != "claim":
             found.append(ClaimPart(said.strip(), (a, b), kind))
         elif not clauses:
@@ -255,14 +255,6 @@ def _parts(text: str, marks: Marks, borders: Sequence[tuple[int, Cut]], end: int
             clauses[-1].go_on(said, b)
     found += [part for clause in clauses for part in clause.parts() if part.text]
     return sorted(found, key=lambda part: part.span)
-
-
-def _before(text: str, nouns: Sequence[Span], place: int) -> str:
-    return next((text[a:b] for a, b in reversed(nouns) if a < place and b <= place + 2), "")
-
-
-def _subject(text: str, subjects: Sequence[Span], start: int, end: int) -> str:
-    return next((text[a:b] for a, b in subjects if start <= a < end), "")
 
 
 _NUMBERED = re.compile(r"\d{1,2}\.\s+")

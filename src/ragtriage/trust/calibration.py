@@ -36,9 +36,10 @@ from ragtriage.trust.label_fits import (
     FittedThreshold,
     LabelledScores,
     LearntRate,
+    SettingValue,
+    Tables,
     learnt_rates,
 )
-from ragtriage.trust.settings_text import SettingValue, Tables
 
 NO_SCORE = "the judge gives no probability"
 SEVERAL = "several judges gave the verdicts: calibrate a run of one of them"

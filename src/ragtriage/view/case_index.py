@@ -10,7 +10,7 @@ import sqlite3
 import threading
 from array import array
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -24,6 +24,7 @@ from ragtriage.runs.case_row import WHOLE, CaseHeading, CaseRow, Columns
 from ragtriage.runs.compare.case_table import tag_text
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run
+from ragtriage.view.filters import INPUT, OWN, ScoreRange, Selection
 from ragtriage.view.word_index import ChangedError, WordIndex
 
 MICRO = 1_000_000
@@ -39,49 +40,12 @@ MOST_VALUES = 10_000
 MOST_REMEMBERED = 8_000_000
 """Bytes of orders, and of selections, that are remembered: of a million cases two of each."""
 KINDS = tuple(KIND_WORDS)
-WORST, INPUT = "worst", "input"
-"""Orders beside those by a score and by a probability: the most pressing kind first, sure ones before; as in the
-input."""
-
 NOT_READABLE = "[not readable]"
 """Stands for a text that who looks may not read."""
 
 CasePlaces = NDArray[np.int32]
 """Rows of the index, from 0; not the positions in the run, of which some may be missing."""
 Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreRange:
-    """Which scores of a metric are wanted."""
-
-    metric: str
-    low: float | None = None
-    high: float | None = None
-    below: bool = False
-    """Whether `high` itself isn't wanted."""
-    undefined: bool = False
-    """Whether those without a score are wanted, and no others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which cases are wanted, in which order."""
-
-    rule: str = ""
-    component: str = ""
-    kind: str = ""
-    sure: bool | None = None
-    failed: bool | None = None
-    ranges: tuple[ScoreRange, ...] = ()
-    tags: tuple[tuple[str, str], ...] = ()
-    """Tag and value; an empty value: those without the tag."""
-    words: str = ""
-    """Each of them stands in the id, the query or the response."""
-    order: str = WORST
-    """`worst`, `input`, a metric's name, or a rule's."""
-    descending: bool = False
-    """Of a score: the highest first. A rule's likeliest always come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +121,48 @@ class _Gathered:
             column.append(codes.setdefault(text, len(codes) + 1))
 
 
-class CaseIndex:
+class ColumnIndex:
+    """Rows of a list as columns: their positions in a run, ascending, and numbers in millionths by the metrics' names.
+
+    What is the list's own order, and which masks a selection means, is for those that inherit to say.
+    """
+
+    positions: NDArray[np.int64]
+    numbers: dict[str, NDArray[np.int32]]
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._orders: OrderedDict[tuple[str, bool], CasePlaces] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def place_of(self, position: int) -> int | None:
+        """Where what stands at a position of the run is; None if there is nothing."""
+        at = int(np.searchsorted(self.positions, position))
+        return at if at < len(self) and self.positions[at] == position else None
+
+    def ordered(self, wanted: Selection, masks: Iterable[Mask]) -> CasePlaces:
+        """The places for which all masks hold and whose numbers lie in the wanted ranges, in the wanted order."""
+        order = self._order(wanted.order, descending=wanted.descending)
+        all_masks = [*masks, *(mask for one in wanted.ranges for mask in in_range(self.numbers[one.metric], one))]
+        return order[np.logical_and.reduce(all_masks)[order]] if all_masks else order
+
+    def _order(self, name: str, *, descending: bool) -> CasePlaces:
+        if name == INPUT:
+            return np.arange(len(self), dtype=np.int32)
+        known = self._orders.get((name, descending))
+        if known is None:
+            known = np.argsort(self._key(name, descending=descending), kind="stable").astype(np.int32)
+            _remember(self._orders, (name, descending), known)
+        return known
+
+    def _key(self, name: str, *, descending: bool) -> NDArray[Any]:
+        values = self.numbers[name]
+        return np.where(values == UNDEFINED, np.int32(_LAST), -values if descending else values)
+
+
+class CaseIndex(ColumnIndex):
     """One run's cases as columns; made by `read`, in a thread of its own, and asked only when `ready` is set.
 
     Args:
@@ -173,6 +178,7 @@ class CaseIndex:
     """
 
     def __init__(self, run: Run, config: EvaluationConfig, *, assessed: bool, readable: bool = True) -> None:
+        super().__init__()
         self.run, self.config, self.assessed, self.readable = run, config, assessed, readable
         self.metrics = tuple(m.name for m in config.metrics)
         self.rules = tuple(rule.name for rule in config.rules)
@@ -181,8 +187,6 @@ class CaseIndex:
         self.ready = threading.Event()
         self.cancelled = False
         self._texts = sqlite3.connect("", check_same_thread=False, isolation_level=None)
-        self._lock = threading.Lock()
-        self._orders: OrderedDict[tuple[str, bool], CasePlaces] = OrderedDict()
         self._selected: OrderedDict[Selection, CasePlaces] = OrderedDict()
         self.words: WordIndex | None = None
         """Once somebody searches."""
@@ -240,7 +244,7 @@ class CaseIndex:
         self._head_values = tuple(found.head_codes)
         self.components = tuple(dict.fromkeys(head.component for head in self._head_values))
         self._failed = np.zeros(len(self.positions), np.bool_)
-        self._scores = {name: self._read_scores(name) for name in self.metrics}
+        self.numbers = {name: self._read_scores(name) for name in self.metrics}
         self._likely = {name: np.frombuffer(column, np.uint8) for name, column in found.likely.items()}
         self.tags: dict[str, tuple[str, ...]] = {}
         self._tags: dict[str, NDArray[np.uint16]] = {}
@@ -267,9 +271,6 @@ class CaseIndex:
             self._failed[at[listed & np.array([failed for _, _, failed in some], np.bool_)]] = True
         return column
 
-    def __len__(self) -> int:
-        return len(self.positions)
-
     def select(self, wanted: Selection) -> CasePlaces:
         """The places of the wanted cases, in the wanted order.
 
@@ -279,15 +280,9 @@ class CaseIndex:
         with self._lock:
             known = self._selected.get(wanted)
             if known is None:
-                order = self._order(wanted.order, descending=wanted.descending)
-                mask = self._mask(wanted)
-                known = order if mask is None else order[mask[order]]
+                known = self.ordered(wanted, self._masks(wanted))
                 _remember(self._selected, wanted, known)
             return known
-
-    def _mask(self, wanted: Selection) -> Mask | None:
-        masks = list(self._masks(wanted))
-        return np.logical_and.reduce(masks) if masks else None
 
     def _masks(self, wanted: Selection) -> Iterator[Mask]:
         if wanted.rule:
@@ -302,8 +297,6 @@ class CaseIndex:
             yield self._by_head(lambda head: head.sure == wanted.sure)
         if wanted.failed is not None:
             yield self._failed == wanted.failed
-        for one in wanted.ranges:
-            yield from in_range(self._scores[one.metric], one)
         for name, value in wanted.tags:
             codes = self._tags[name]
             values = self.tags[name]
@@ -318,25 +311,15 @@ class CaseIndex:
         table = np.fromiter(map(fits, self._head_values), np.bool_, len(self._head_values))
         return table[self._heads]
 
-    def _order(self, name: str, *, descending: bool) -> CasePlaces:
-        if name == INPUT:
-            return np.arange(len(self), dtype=np.int32)
-        known = self._orders.get((name, descending))
-        if known is None:
-            known = np.argsort(self._key(name, descending=descending), kind="stable").astype(np.int32)
-            _remember(self._orders, (name, descending), known)
-        return known
-
     def _key(self, name: str, *, descending: bool) -> NDArray[Any]:
-        if name == WORST:
+        if name == OWN:  # the most pressing kind first, sure ones before
             return self._key_by_head(lambda head: 2 * head.kind + (not head.sure))
         if name in self._likely:
             return np.uint8(100) - self._likely[name]
         if name in self.rules:  # its probability isn't known: those where it is shown, the sure ones first
             rule = self.rules.index(name)
             return self._key_by_head(lambda head: 2 * (rule not in head.rules) + (not head.sure))
-        values = self._scores[name]
-        return np.where(values == UNDEFINED, np.int32(_LAST), -values if descending else values)
+        return super()._key(name, descending=descending)
 
     def _key_by_head(self, key: Callable[[_Head], int]) -> NDArray[np.uint8]:
         table = np.fromiter(map(key, self._head_values), np.uint8, len(self._head_values))
@@ -353,7 +336,7 @@ class CaseIndex:
         return [self._row(int(place), *heads[int(place)], order) for place in places]
 
     def _row(self, place: int, name: str, query: str, order: str) -> ListedRow:
-        scores = {metric: _score(column[place]) for metric, column in self._scores.items()}
+        scores = {metric: shown_number(column[place]) for metric, column in self.numbers.items()}
         head = self._head_values[self._heads[place]]
         likely = self._likely.get(order)
         return ListedRow(
@@ -368,11 +351,6 @@ class CaseIndex:
             scores,
             None if likely is None else float(likely[place]) / 100,
         )
-
-    def place_of(self, position: int) -> int | None:
-        """Where the case at a position of the run stands; None if there is none."""
-        at = int(np.searchsorted(self.positions, position))
-        return at if at < len(self) and self.positions[at] == position else None
 
     def nearest(self, position: int) -> int | None:
         """The position of the case that stands nearest to one; None if there is no case."""
@@ -412,7 +390,8 @@ def query_of(row: CaseRow) -> str:
     return next((one.text or "" for one in row.texts if one.role == "query"), "")
 
 
-def _score(value: np.int32) -> float | None:
+def shown_number(value: np.int32) -> float | None:
+    """A number that is kept in millionths; None where it is undefined."""
     return None if value == UNDEFINED else float(value) / MICRO
 
 

@@ -32,28 +32,23 @@ from ragtriage.runs.compare.matched import match
 from ragtriage.runs.compare.sides import pair_up
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.run import Run
-from ragtriage.view.case_index import INPUT, CasePlaces, Selection
-from ragtriage.view.filters import READ_BY, range_text, with_query
-from ragtriage.view.listing import thresholds_in
-from ragtriage.view.opened_runs import PATIENCE, OpenedRuns, version_of
-from ragtriage.view.pages import ROWS, Pages, place_in, start_of
-from ragtriage.view.pair_filters import (
+from ragtriage.view.case_index import CasePlaces
+from ragtriage.view.filters import (
     ACROSS,
     CHANGE_WORDS,
     COMPARED_BY,
-    pair_address,
-    pair_chips,
-    read_pairs,
+    INPUT,
+    OWN,
+    READ_BY,
+    Selection,
+    address,
+    pair_filters,
+    with_query,
 )
-from ragtriage.view.pair_index import (
-    CHANGED,
-    CHANGES,
-    ListedPair,
-    PairIndex,
-    PairSelection,
-    ShownDifference,
-    shown_difference,
-)
+from ragtriage.view.listing import thresholds_in
+from ragtriage.view.opened_runs import PATIENCE, OpenedRuns, version_of
+from ragtriage.view.pages import ROWS, Pages, place_in, start_of
+from ragtriage.view.pair_index import CHANGES, ListedPair, PairIndex, ShownDifference, shown_difference
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -89,13 +84,13 @@ class ComparisonLinks:
         """The comparison as a whole."""
         return with_query(self.at, self.compared_by)
 
-    def pairs(self, wanted: PairSelection = PairSelection(), **further: object) -> str:  # noqa: B008  # it is frozen
+    def pairs(self, wanted: Selection = Selection(), **further: object) -> str:  # noqa: B008  # it is frozen
         """A list of its pairs."""
-        return pair_address(f"{self.at}/cases", wanted, self.compared_by, **further)
+        return address(f"{self.at}/cases", wanted, self.compared_by, **further)
 
-    def pair(self, position: int, wanted: PairSelection) -> str:
+    def pair(self, position: int, wanted: Selection) -> str:
         """A pair by its case's position in the new run, reached from a list."""
-        return pair_address(f"{self.at}/cases/{position}", wanted, self.compared_by)
+        return address(f"{self.at}/cases/{position}", wanted, self.compared_by)
 
     def run(self, side: SideHeader) -> str:
         """The first run of a side."""
@@ -107,11 +102,11 @@ class ComparisonLinks:
 
     def metric(self, row: MetricComparison) -> str:
         """The pairs by the difference of a metric that is compared, the worst first."""
-        return self.pairs(PairSelection(order=row.name, descending=row.direction < 0))
+        return self.pairs(Selection(order=row.name, descending=row.direction < 0))
 
     def faults(self, kind: FaultKind) -> str:
         """The pairs whose faults changed in one way."""
-        return self.pairs(PairSelection(change=kind))
+        return self.pairs(Selection(change=kind))
 
     def case(self, name: str) -> str:
         """The pair with a case of the new side, by its id."""
@@ -160,16 +155,16 @@ class Comparisons:
         compared, links = self._compared(request), _links(request)
         if name := request.query_params.get("id"):
             return self._named_pair(compared, links, name)
-        index = compared.pairs
+        index, filters = compared.pairs, pair_filters(compared.pairs.metrics)
         selection, found = self._selected(request, compared)
         start = start_of(index, found, request)
         rows = index.rows([int(place) for place in found[start : start + ROWS]])
         return self._page(
             request, "compare_cases.html.j2", compared, index=index, rows=rows, total=len(found), start=start,
-            texts=self._texts(compared, rows), selection=selection, counts=index.counts(found), heads=_heads(links,
-            index, selection), ranges=_ranges(selection), changes=CHANGES, title_of_row=title_of_row,
-            by_change=replace(selection, order=CHANGED),
-            chips=pair_chips(f"{links.at}/cases", selection, index.metrics, links.compared_by),
+            texts=self._texts(compared, rows), selection=selection, counts=index.counts(found),
+            heads=filters.heads(selection, links.pairs), chips=filters.chips(selection, links.pairs),
+            ranges={one.metric: one.text for one in selection.ranges}, changes=CHANGES, title_of_row=title_of_row,
+            by_change=replace(selection, order=OWN),
             first=links.pairs(selection) if start else "",
             before=links.pairs(selection, before=rows[0].position) if start and rows else "",
             after=links.pairs(selection, after=rows[-1].position) if start + ROWS < len(found) else "",
@@ -250,8 +245,8 @@ class Comparisons:
         )
         return compared
 
-    def _selected(self, request: Request, compared: ComparedRuns) -> tuple[PairSelection, CasePlaces]:
-        selection = read_pairs(request.query_params.multi_items(), compared.pairs.metrics)
+    def _selected(self, request: Request, compared: ComparedRuns) -> tuple[Selection, CasePlaces]:
+        selection = pair_filters(compared.pairs.metrics).read(request.query_params.multi_items())
         found = None
         if selection.words:
             index = self._runs.ready(self._key(compared.new), words=True).index
@@ -272,7 +267,7 @@ class Comparisons:
         if at is None:
             compared.new.record(name)  # says which ids are near
             raise NotStoredError(f"{compared.new.info.called} has no such case any more")
-        return RedirectResponse(links.pair(at, PairSelection()), 303)
+        return RedirectResponse(links.pair(at, Selection()), 303)
 
 
 def _keys(request: Request) -> tuple[str, str]:
@@ -391,19 +386,3 @@ def _sources(base: Record, new: Record) -> list[SourceRow]:
 
 def _source_name(name: str | None, text: str) -> str:
     return one_line(name or text, 80)
-
-
-def _ranges(selection: PairSelection) -> dict[str, str]:
-    return {one.metric: range_text(one) for one in selection.ranges}
-
-
-def _heads(links: ComparisonLinks, index: PairIndex, selection: PairSelection) -> list[dict[str, Any]]:
-    """The heads of the differences: what a click on each orders by, the worst first."""
-    found = []
-    for row in index.metrics:
-        own = selection.order == row.name
-        down = not selection.descending if own else row.direction < 0
-        to = links.pairs(replace(selection, order=row.name, descending=down))
-        sort = ("descending" if selection.descending else "ascending") if own else ""
-        found.append({"name": row.name, "to": to, "sort": sort, "title": title_of_row(row)})
-    return found

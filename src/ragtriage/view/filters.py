@@ -1,7 +1,7 @@
-"""What a list's address says: which cases, in which order; and back."""
+"""What a list's address says: which cases or pairs, in which order; and back."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -10,18 +10,29 @@ from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.validation import near_names
 from ragtriage.diagnosis.headline import KIND_WORDS
+from ragtriage.report.comparison_words import title_of_row
 from ragtriage.report.words import title_of
+from ragtriage.runs.compare.comparison import MetricComparison
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.view.case_index import INPUT, WORST, ScoreRange, Selection
 
 TAG = "tag."
 """What the name of a tag begins with in an address."""
 READ_BY = ("threshold", "by")
 """Parts of an address that say how a run is read; they go along from page to page."""
+ACROSS = "across_judges"
+COMPARED_BY = (ACROSS, *READ_BY)
+"""Parts of an address that say how two runs are compared."""
 PLACES = ("after", "before", "focus", "id")
 """Parts that say where on a page one is."""
 LONGEST_SEARCH = 500
 UNDEFINED = "undefined"
+OWN, INPUT = "", "input"
+"""Orders of every list: its own, which comes first in its `Filters`; as in the input."""
+FLAGS = ("sure", "failed")
+CHANGE_WORDS: Mapping[str, str] = {
+    "broken": "broken", "fixed": "fixed", "other": "other faults", "none": "as before",
+}  # fmt: skip
+"""What became of a pair's faults, in the order in which pairs are listed; see `FaultChanges`."""
 
 
 class BadFilterError(ConfigError):
@@ -36,6 +47,64 @@ class BadFilterError(ConfigError):
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreRange:
+    """Which scores of a metric, or differences of its scores, are wanted."""
+
+    metric: str
+    low: float | None = None
+    high: float | None = None
+    below: bool = False
+    """Whether `high` itself isn't wanted."""
+    undefined: bool = False
+    """Whether those without a score are wanted, and no others."""
+
+    @property
+    def text(self) -> str:
+        """As it stands in an address."""
+        if self.undefined:
+            return UNDEFINED
+        low, high = ("" if end is None else f"{end:g}" for end in (self.low, self.high))
+        return low if low == high and not self.below else f"{low}..{'<' if self.below else ''}{high}"
+
+    @property
+    def words(self) -> str:
+        """As it is shown."""
+        if self.undefined:
+            return UNDEFINED
+        most = "below" if self.below else "≤"
+        if self.low is None:
+            return f"{most} {self.high:g}"
+        if self.high is None:
+            return f"≥ {self.low:g}"
+        below = "below " if self.below else ""
+        return f"{self.low:g}" if self.low == self.high else f"{self.low:g} to {below}{self.high:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which cases, or pairs, are wanted, in which order."""
+
+    change: str = ""
+    """Of a pair: a key of `CHANGE_WORDS`."""
+    rule: str = ""
+    component: str = ""
+    """Of a pair: under which the case is counted on the new side."""
+    kind: str = ""
+    sure: bool | None = None
+    failed: bool | None = None
+    ranges: tuple[ScoreRange, ...] = ()
+    """Of a pair: of the differences new − base."""
+    tags: tuple[tuple[str, str], ...] = ()
+    """Tag and value; an empty value: those without the tag."""
+    words: str = ""
+    """Each of them stands in the id, the query or the response."""
+    order: str = OWN
+    """`OWN`, `INPUT`, a metric's name, or a rule's."""
+    descending: bool = False
+    """Of a score or a difference: the highest first. A rule's likeliest always come first."""
+
+
+@dataclass(frozen=True, slots=True)
 class Chip:
     """One filter as it is shown, and the address without it."""
 
@@ -43,54 +112,133 @@ class Chip:
     without: str
 
 
-def read_selection(given: Iterable[tuple[str, str]], config: EvaluationConfig) -> Selection:
-    """The selection that the parts of an address name.
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a column of numbers: what a click on it orders by, the worst first."""
 
-    Raises:
-        BadFilterError: a part names something that the run doesn't have, or isn't a value of its kind.
-    """
-    metrics, rules = [m.name for m in config.metrics], [rule.name for rule in config.rules]
-    flag = ("1", "0")
-    plain: dict[str, Callable[[str], dict[str, Any]]] = {
-        "rule": lambda value: {"rule": one_of("rule", value, rules)},
-        "kind": lambda value: {"kind": one_of("kind", value, list(KIND_WORDS))},
-        "component": lambda value: {"component": value},
-        "sure": lambda value: {"sure": one_of("sure", value, flag) == "1"},
-        "failed": lambda value: {"failed": one_of("failed", value, flag) == "1"},
-        "q": lambda value: {"words": " ".join(value[:LONGEST_SEARCH].split())},
-        "sort": lambda value: {
-            "order": one_of("sort", value.removeprefix("-"), [WORST, INPUT, *metrics, *rules]),
-            "descending": value.startswith("-"),
-        },
-    }
-    found: dict[str, Any] = {}
-    ranges, tags = [], []
-    for name, value in given:
-        if name in (*READ_BY, *PLACES) or not (value or name.startswith(TAG)):
-            continue
-        if name.startswith(TAG):
-            tags.append((name.removeprefix(TAG), value))
-        elif name in plain:
-            found |= plain[name](value)
-        elif name in metrics:
-            ranges.append(read_range(name, value))
-        else:
-            near = near_names(name, [*metrics, *plain], 1)
-            known = f"did you mean {near[0]}?" if near else f"there are {', '.join([*metrics, *plain])} and tag.NAME"
-            raise BadFilterError(f"{one_line(name, 60)}={one_line(value, 60)} is no filter of this run: {known}", name)
-    return Selection(**found, ranges=tuple(ranges), tags=tuple(tags))
+    name: str
+    to: str
+    sort: str
+    """As HTML says how the list is ordered by it now; empty if it isn't."""
+    title: str
 
 
-def one_of(name: str, value: str, known: Sequence[str]) -> str:
-    """A value that is one of those that are known; else a `BadFilterError`."""
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What one list can be filtered and ordered by."""
+
+    of: str
+    """What is listed: a run or a comparison."""
+    choices: Mapping[str, Mapping[str, str] | None]
+    """Name in an address, a field of `Selection` → each of its values → how it is told; None where any value does."""
+    titles: Mapping[str, str]
+    """Of the metrics whose numbers are listed, by their names."""
+    lower: Collection[str]
+    """The metrics of which less is better."""
+    orders: Sequence[str]
+    """Beside those by a metric; the list's own comes first."""
+    kept: Sequence[str] = READ_BY
+    """Parts of an address that are no filters and go along."""
+    tags: bool = True
+    between: str = " "
+    """What stands between a metric's title and a range."""
+
+    def read(self, given: Iterable[tuple[str, str]]) -> Selection:
+        """The selection that the parts of an address name.
+
+        Raises:
+            BadFilterError: a part names something that the list doesn't have, or isn't a value of its kind.
+        """
+        known = [*self.titles, *self.choices, "q", "sort"]
+        found: dict[str, Any] = {}
+        ranges, tags = [], []
+        for name, value in given:
+            tag = self.tags and name.startswith(TAG)
+            if name in (*self.kept, *PLACES) or not (value or tag):
+                continue
+            if tag:
+                tags.append((name.removeprefix(TAG), value))
+            elif name in self.choices:
+                words = self.choices[name]
+                one = value if words is None else _one_of(name, value, list(words))
+                found[name] = one == "1" if name in FLAGS else one
+            elif name == "q":
+                found["words"] = " ".join(value[:LONGEST_SEARCH].split())
+            elif name == "sort":
+                order = _one_of(name, value.removeprefix("-"), [*self.orders, *self.titles])
+                own = order == self.orders[0]
+                found |= {"order": OWN if own else order, "descending": value.startswith("-") and not own}
+            elif name in self.titles:
+                ranges.append(_read_range(name, value))
+            else:
+                told = f"{one_line(name, 60)}={one_line(value, 60)} is no filter of this {self.of}"
+                raise BadFilterError(f"{told}: {_hint(name, known)}{' and tag.NAME' if self.tags else ''}", name)
+        return Selection(**found, ranges=tuple(ranges), tags=tuple(tags))
+
+    def chips(self, wanted: Selection, to: Callable[[Selection], str]) -> list[Chip]:
+        """The filters of a selection as they are shown, each with the address that leaves it out."""
+        found = []
+
+        def add(label: str, field: str, rest: object = None) -> None:
+            changed: dict[str, Any] = {field: getattr(Selection(), field) if rest is None else rest}
+            found.append(Chip(label, to(replace(wanted, **changed))))
+
+        for name, words in self.choices.items():
+            if value := _text(getattr(wanted, name)):
+                add(f"{name} {one_line(value, 60)}" if words is None else words[value], name)
+        for one in wanted.ranges:
+            label = f"{self.titles[one.metric]}{self.between}{one.words}"
+            add(label, "ranges", _without(wanted.ranges, one))
+        for tag in wanted.tags:
+            label = f"{one_line(tag[0], 40)} = {one_line(tag[1], 60) or '(none)'}"
+            add(label, "tags", _without(wanted.tags, tag))
+        if wanted.words:
+            add(f"“{one_line(wanted.words, 60)}”", "words")
+        return found
+
+    def heads(self, wanted: Selection, to: Callable[[Selection], str]) -> Iterator[Head]:
+        """The heads of the metrics' columns."""
+        for name, title in self.titles.items():
+            own = wanted.order == name
+            down = not wanted.descending if own else name in self.lower
+            sort = ("descending" if wanted.descending else "ascending") if own else ""
+            yield Head(name, to(replace(wanted, order=name, descending=down)), sort, title)
+
+
+def run_filters(config: EvaluationConfig) -> Filters:
+    """What the cases of a run can be filtered by."""
+    rules = {rule.name: f"finding {rule.name.replace('_', ' ')}" for rule in config.rules}
+    titles = {m.name: title_of(m.name, config.metrics) for m in config.metrics}
+    lower = {m.name for m in config.metrics if m.better == "lower"}
+    choices: dict[str, Mapping[str, str] | None] = {
+        "rule": rules, "component": None, "kind": KIND_WORDS, "sure": {"1": "sure", "0": "not sure"},
+        "failed": {"1": "a score failed", "0": "no score failed"},
+    }  # fmt: skip
+    return Filters("run", choices, titles, lower, ("worst", INPUT, *rules))
+
+
+def pair_filters(metrics: Sequence[MetricComparison]) -> Filters:
+    """What the pairs of a comparison can be filtered by."""
+    titles = {row.name: title_of_row(row) for row in metrics}
+    lower = {row.name for row in metrics if row.direction < 0}
+    return Filters(
+        "comparison", {"change": CHANGE_WORDS, "component": None}, titles, lower, ("changed", INPUT), COMPARED_BY,
+        tags=False, between=": difference ",
+    )  # fmt: skip
+
+
+def _hint(value: str, known: Sequence[str]) -> str:
+    near = near_names(value, known, 1)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+
+
+def _one_of(name: str, value: str, known: Sequence[str]) -> str:
     if value not in known:
-        near = near_names(value, known, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-        raise BadFilterError(f"{name}={one_line(value, 60)}: {hint}", name)
+        raise BadFilterError(f"{name}={one_line(value, 60)}: {_hint(value, known)}", name)
     return value
 
 
-def read_range(metric: str, text: str) -> ScoreRange:
+def _read_range(metric: str, text: str) -> ScoreRange:
     """Read `0.2..0.5`, `..0.5`, `0.4..<0.5` (0.5 itself isn't wanted), `0.5` or `undefined`."""
     if text == UNDEFINED:
         return ScoreRange(metric, undefined=True)
@@ -107,81 +255,30 @@ def read_range(metric: str, text: str) -> ScoreRange:
     return ScoreRange(metric, ends[0], ends[1], below)
 
 
-def address_parts(wanted: Selection) -> Iterator[tuple[str, str]]:
-    """A selection as the parts of an address; undoes `read_selection`."""
-    for name in ("rule", "component", "kind"):
-        if value := getattr(wanted, name):
-            yield name, value
-    for name in ("sure", "failed"):
-        if (flag := getattr(wanted, name)) is not None:
-            yield name, "1" if flag else "0"
-    for one in wanted.ranges:
-        yield one.metric, range_text(one)
-    for name, value in wanted.tags:
-        yield TAG + name, value
+def _text(value: str | bool | None) -> str:  # noqa: FBT001  # what a field of a selection is
+    """A choice as it stands in an address."""
+    return value if isinstance(value, str) else "" if value is None else "1" if value else "0"
+
+
+def _without(items: tuple[object, ...], one: object) -> tuple[object, ...]:
+    return tuple(item for item in items if item != one)
+
+
+def address(base: str, wanted: Selection, kept: Mapping[str, str], **further: object) -> str:
+    """The address of a page with a selection; undoes `Filters.read`."""
+    parts = [(name, _text(getattr(wanted, name))) for name in ("change", "rule", "component", "kind", *FLAGS)]
+    found = [
+        *((name, value) for name, value in parts if value),
+        *((one.metric, one.text) for one in wanted.ranges),
+        *((TAG + name, value) for name, value in wanted.tags),
+    ]
     if wanted.words:
-        yield "q", wanted.words
-    if wanted.order != WORST:
-        yield "sort", ("-" if wanted.descending else "") + wanted.order
-
-
-def range_text(one: ScoreRange) -> str:
-    """A range as it stands in an address."""
-    if one.undefined:
-        return UNDEFINED
-    low, high = ("" if end is None else f"{end:g}" for end in (one.low, one.high))
-    return low if low == high and not one.below else f"{low}..{'<' if one.below else ''}{high}"
-
-
-def address(base: str, wanted: Selection, read_by: Mapping[str, str], **further: object) -> str:
-    """The address of a page with a selection."""
-    return with_query(base, [*address_parts(wanted), *read_by.items(), *further.items()])
+        found.append(("q", wanted.words))
+    if wanted.order != OWN:
+        found.append(("sort", ("-" if wanted.descending else "") + wanted.order))
+    return with_query(base, [*found, *kept.items(), *further.items()])
 
 
 def with_query(base: str, parts: Mapping[str, str] | Sequence[tuple[str, object]]) -> str:
     """An address with some parts behind it."""
     return f"{base}?{urlencode(parts)}" if parts else base
-
-
-def chips(base: str, wanted: Selection, config: EvaluationConfig, read_by: Mapping[str, str]) -> list[Chip]:
-    """The filters of a selection as they are shown, each with the address that leaves it out."""
-    found = []
-
-    def add(label: str, **changed: object) -> None:
-        without = replace(wanted, **changed)  # type: ignore[arg-type]  # a field's own default
-        found.append(Chip(label, address(base, without, read_by)))
-
-    if wanted.rule:
-        add(f"finding {wanted.rule.replace('_', ' ')}", rule="")
-    if wanted.component:
-        add(f"component {one_line(wanted.component, 60)}", component="")
-    if wanted.kind:
-        add(KIND_WORDS[wanted.kind], kind="")
-    if wanted.sure is not None:
-        add("sure" if wanted.sure else "not sure", sure=None)
-    if wanted.failed is not None:
-        add("a score failed" if wanted.failed else "no score failed", failed=None)
-    for one in wanted.ranges:
-        add(f"{title_of(one.metric, config.metrics)} {range_words(one)}", ranges=without_one(wanted.ranges, one))
-    for tag in wanted.tags:
-        add(f"{one_line(tag[0], 40)} = {one_line(tag[1], 60) or '(none)'}", tags=without_one(wanted.tags, tag))
-    if wanted.words:
-        add(f"“{one_line(wanted.words, 60)}”", words="")
-    return found
-
-
-def without_one(items: tuple[object, ...], one: object) -> tuple[object, ...]:
-    """All but one of several."""
-    return tuple(item for item in items if item != one)
-
-
-def range_words(one: ScoreRange) -> str:
-    """A range as it is shown."""
-    if one.undefined:
-        return UNDEFINED
-    most = "below" if one.below else "≤"
-    if one.low is None:
-        return f"{most} {one.high:g}"
-    if one.high is None:
-        return f"≥ {one.low:g}"
-    return f"{one.low:g}" if one.low == one.high else f"{one.low:g} to {'below ' if one.below else ''}{one.high:g}"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ragtriage.config import named_numbers
 from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, NotStoredError
-from ragtriage.view.case_index import CaseIndex, CasePlaces, Selection
-from ragtriage.view.filters import READ_BY, TAG, BadFilterError, read_selection
+from ragtriage.view.case_index import CaseIndex, CasePlaces
+from ragtriage.view.filters import READ_BY, TAG, BadFilterError, Selection, run_filters
 from ragtriage.view.opened_runs import PATIENCE, OpenedRun, OpenedRuns
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def listing_of(runs: OpenedRuns, request: Request, *, leaving_out: str = "", pat
     reading = reading_of(runs, request)
     config = runs.config(runs.source.run(reading.key), reading.thresholds)
     parts = [(name, value) for name, value in request.query_params.multi_items() if name != leaving_out]
-    selection = read_selection(parts, config)
+    selection = run_filters(config).read(parts)
     likely = selection.order in {rule.name for rule in config.rules}
     words = bool(selection.words)
     opened = runs.ready(reading.key, reading.thresholds, likely=likely, words=words, patience=patience)

@@ -1,9 +1,9 @@
-"""What every address of the viewer shows."""
+"""What every address of the viewer shows, and why a score is what it is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlencode
@@ -13,8 +13,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from ragtriage import __version__
+from ragtriage.core.case import Record
 from ragtriage.core.display import one_line, sanitize
 from ragtriage.core.errors import ConfigError, InputError, NotPermittedError, NotStoredError, RagtriageError
+from ragtriage.core.verdicts import Part, Score, Verdict, bad_chance
 from ragtriage.diagnosis.headline import KIND_WORDS
 from ragtriage.diagnosis.rules import SURE, is_bad
 from ragtriage.metrics import metric_named
@@ -22,18 +24,17 @@ from ragtriage.report.case_report import case_report, legend_of, listed_case, lo
 from ragtriage.report.run_page import PLOT, SHARES, missing_scores_of, plot_of
 from ragtriage.report.run_report import MetricReport
 from ragtriage.report.templating import asset, environment, shares
-from ragtriage.report.words import level_sign, short_title, shown_time, title_of, two_places
+from ragtriage.report.words import full_title, level_sign, short_title, shown_time, title_of, two_places
 from ragtriage.runs.case_row import digest
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.metric_tally import BINS
 from ragtriage.runs.tally import MAX_SLICES, NO_VALUE, OTHERS
-from ragtriage.view.case_index import WORST, CaseIndex, CasePlaces, ListedRow, Selection
-from ragtriage.view.export import TooManyExportsError
-from ragtriage.view.filters import TAG, BadFilterError, address, chips, range_text, read_selection, with_query
+from ragtriage.view.case_index import CaseIndex, CasePlaces, ListedRow
+from ragtriage.view.export import TooManyExportsError, case_numbers
+from ragtriage.view.filters import TAG, BadFilterError, Selection, address, run_filters, with_query
 from ragtriage.view.history import history_of, run_before
 from ragtriage.view.listing import listing_of, position_in, reading_of
-from ragtriage.view.numbers import case_numbers
 from ragtriage.view.opened_runs import NoSuchCaseError, NotReadYetError, OpenedRun, OpenedRuns
-from ragtriage.view.reasons import reasons_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -157,19 +158,19 @@ class Pages:
             return self._named_case(reading.key, wanted, reading.by)
         listing = listing_of(self._runs, request)
         opened, selection, found = listing.opened, listing.selection, listing.found
-        key, read_by, index, config = listing.reading.key, listing.reading.by, opened.index, opened.config
+        key, read_by, index = listing.reading.key, listing.reading.by, opened.index
         start = start_of(index, found, request)
         places = found[start : start + ROWS]
         rows = index.rows([int(place) for place in places], selection.order)
-        base = f"/runs/{quote(key)}/cases"
+        base, filters = f"/runs/{quote(key)}/cases", run_filters(opened.config)
 
-        def to(**further: object) -> str:
-            return address(base, selection, read_by, **further)
+        def to(wanted: Selection = selection, **further: object) -> str:
+            return address(base, wanted, read_by, **further)
 
         return self.page(
             request, "cases.html.j2", key=key, opened=opened, index=index, rows=rows, total=len(found), start=start,
-            selection=selection, chips=chips(base, selection, config, read_by), read_by=read_by,
-            counts=index.counts(found), heads=_heads(base, index, selection, read_by),
+            selection=selection, chips=filters.chips(selection, to), heads=filters.heads(selection, to),
+            read_by=read_by, counts=index.counts(found),
             first=to() if start else "",
             before=to(before=rows[0].position) if start and rows else "",
             after=to(after=rows[-1].position) if start + ROWS < len(found) else "",
@@ -178,7 +179,7 @@ class Pages:
             score=lambda row, name: _shown_score(row, name, opened), choices=_choices(index), tag=TAG,
             likely=selection.order if rows and rows[0].likely is not None else "",
             live=opened.busy, base=base, run_page=with_query(f"/runs/{quote(key)}", read_by),
-            everything=address(base, Selection(), read_by), waiting=False,
+            everything=to(Selection()), waiting=False,
         )  # fmt: skip
 
     def case(self, request: Request) -> Response:
@@ -187,8 +188,7 @@ class Pages:
         key, read_by = reading.key, reading.by
         position = position_in(request.path_params["position"])
         opened = self._runs.opened(key, reading.thresholds)
-        config = opened.config
-        selection = read_selection(request.query_params.multi_items(), config)
+        selection = run_filters(opened.config).read(request.query_params.multi_items())
         shown = _shown_case(opened, position)
         base = f"/runs/{quote(key)}/cases"
         around = _neighbours(opened, position, selection)
@@ -281,7 +281,6 @@ class _Templates:
         self.environment: Environment = report.overlay(loader=ChoiceLoader([own, report.loader]))
         self.environment.globals |= {
             "two_places": two_places, "short_title": short_title, "title_of": title_of, "shown_time": shown_time,
-            "range_text": range_text,
         }  # fmt: skip
         self.loader = own
 
@@ -359,7 +358,7 @@ def _neighbours(
 def _kinds(index: CaseIndex) -> dict[str, int]:
     if not index.ready.wait(1.0) or index.error:
         return {}
-    return index.counts(index.select(Selection(order=WORST)))["kind"]
+    return index.counts(index.select(Selection()))["kind"]
 
 
 def _shown_case(opened: OpenedRun, position: int) -> dict[str, Any]:
@@ -410,26 +409,59 @@ def _shown_score(row: ListedRow, name: str, opened: OpenedRun) -> tuple[str, str
     return two_places(value), level_sign(better) if is_bad(value, limit, better) else ""
 
 
-def _heads(base: str, index: CaseIndex, selection: Selection, read_by: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The heads of a list's scores: what a click on each orders by, the worst first."""
-    found = []
-    for name in index.metrics:
-        metric = metric_named(name, index.config.metrics)
-        worst_down = bool(metric and metric.better == "lower")
-        own = selection.order == name
-        down = not selection.descending if own else worst_down
-        to = address(base, _ordered(selection, name, descending=down), read_by)
-        sort = ("descending" if selection.descending else "ascending") if own else ""
-        found.append({"name": name, "to": to, "sort": sort, "title": title_of(name, index.config.metrics)})
-    return found
-
-
-def _ordered(selection: Selection, order: str, *, descending: bool) -> Selection:
-    return replace(selection, order=order, descending=descending)
-
-
 def _choices(index: CaseIndex) -> dict[str, tuple[str, ...]]:
     """The values of the tags that a list offers; a form can't send one with control characters as it is."""
     few = ((name, values) for name, values in index.tags.items() if len(values) <= MOST_CHOICES)
     plain = ((name, tuple(v for v in values if v == sanitize(v))) for name, values in few if name == sanitize(name))
     return dict(islice(((name, values) for name, values in plain if values), MOST_TAGS))
+
+
+MOST = 60
+"""Components that are listed for one score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One component of a score."""
+
+    text: str
+    counts: str
+    """`for`, `against` or `left out`."""
+    likely: str
+    """How likely it speaks for the answer, `83 %`; empty where nobody can tell."""
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreReasons:
+    """A score and its components."""
+
+    title: str
+    shown: str
+    said: str
+    """What was counted, in words, or why it is undefined."""
+    reasons: tuple[Reason, ...]
+    left_out: int
+
+
+def reasons_of(record: Record, config: EvaluationConfig) -> list[ScoreReasons]:
+    """What the scores of a case rest on."""
+    found = []
+    for name, outcome in record.outcomes.items():
+        title = full_title(name, config.metrics)
+        if not isinstance(outcome, Score):
+            found.append(ScoreReasons(title, "", f"undefined: {one_line(outcome.reason, 200)}", (), 0))
+            continue
+        parts = outcome.parts
+        said = f"{outcome.judged:,} judged" + (f", {outcome.unknown:,} left out" if outcome.unknown else "")
+        reasons = tuple(map(_reason, parts[:MOST]))
+        found.append(ScoreReasons(title, two_places(outcome.value), said, reasons, len(parts) - len(reasons)))
+    return found
+
+
+def _reason(part: Part) -> Reason:
+    cell = part.cell
+    counts = "left out" if part.good is None else "for" if part.good else "against"
+    likely = "" if part.good is None or not isinstance(cell, Verdict) else f"{100 * (1 - bad_chance(part)):.0f} %"
+    note = cell.explanation if isinstance(cell, Verdict) else getattr(cell, "cause", "")
+    return Reason(one_line(part.component.text, 300), counts, likely, one_line(note, 300))

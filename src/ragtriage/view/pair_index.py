@@ -1,7 +1,7 @@
 """The pairs of a comparison as columns, so that any filter in any order is a few array operations."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -9,40 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragtriage.core.display import signed
-from ragtriage.core.statistics import Flags, Numbers
+from ragtriage.core.statistics import Numbers
 from ragtriage.diagnosis.rules import Rule
-from ragtriage.report.comparison_words import BETTER, WORSE, FaultKind
+from ragtriage.report.comparison_words import BETTER, WORSE
 from ragtriage.runs.compare.changed_cases import fault_flags, source_change
 from ragtriage.runs.compare.comparison import COMPARED, Comparison, MetricComparison, SourceChange
 from ragtriage.runs.compare.matched import Matched
 from ragtriage.runs.run import Run
-from ragtriage.view.case_index import INPUT, MICRO, UNDEFINED, CasePlaces, ScoreRange, in_range
+from ragtriage.view.case_index import MICRO, UNDEFINED, CasePlaces, ColumnIndex, shown_number
+from ragtriage.view.filters import CHANGE_WORDS, OWN, Selection
 
-PairChange = Literal[FaultKind, "none"]
-CHANGES: tuple[PairChange, ...] = ("broken", "fixed", "other", "none")
-"""What became of a pair's faults, in the order in which pairs are listed; see `FaultChanges`."""
+CHANGES = tuple(CHANGE_WORDS)
 SOURCES: tuple[SourceChange, ...] = get_args(SourceChange)
-CHANGED = "changed"
-"""The order beside `INPUT` and those by a metric's difference: by `CHANGES`, then by how much the scores changed."""
 SHOWN = 2
 """Decimals of a difference that are shown."""
 Codes = NDArray[np.uint16]
-
-
-@dataclass(frozen=True, slots=True)
-class PairSelection:
-    """Which pairs are wanted, in which order."""
-
-    change: PairChange | Literal[""] = ""
-    component: str = ""
-    """Under which the case is counted on the new side."""
-    ranges: tuple[ScoreRange, ...] = ()
-    """Of the differences new − base."""
-    words: str = ""
-    order: str = CHANGED
-    """`changed`, `input` or a metric's name."""
-    descending: bool = False
-    """Of a difference: the largest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +58,18 @@ class ListedPair:
     position: int
     """In the new run."""
     base_position: int
-    change: PairChange
+    change: str
+    """One of `CHANGES`."""
     heading: tuple[str, str]
     """On the base and on the new side: the rule of the most pressing finding, else the component."""
     sources: SourceChange
     differences: Mapping[str, ShownDifference]
 
 
-class PairIndex:
+class PairIndex(ColumnIndex):
     """The pairs of two runs, in the order of the new one.
+
+    Their own order is by `CHANGES`, then by how much the scores changed.
 
     Args:
         matched: both sides with their findings, and their pairs.
@@ -98,6 +82,7 @@ class PairIndex:
     def __init__(self, matched: Matched, found: Comparison, rules: Sequence[Rule], base: Run, new: Run) -> None:
         pairing, flags = matched.pairing, fault_flags(matched, rules)
         theirs, mine = matched.base.table.found, matched.new.table.found
+        super().__init__()
         if not (flags and theirs and mine):
             raise ValueError("the sides must be read with their findings")
         compared = {row.name: row for row in found.metrics if row.verdict in COMPARED}
@@ -118,58 +103,43 @@ class PairIndex:
         )
         self.components, self._components = _coded([mine.component[int(place)] for place in kept[1]])
         differences = {row.name: matched.scores(row.name)[0].change[there] for row in own}
-        self._differences = {name: _millionths(values) for name, values in differences.items()}
+        self.numbers = {name: _millionths(values) for name, values in differences.items()}
         moved = np.zeros(len(there))
         for row in own:
             moved += np.nan_to_num(np.abs(differences[row.name])) / (row.range[1] - row.range[0] or 1.0)
-        self._orders = {(CHANGED, False): np.lexsort((-moved, self._changes)).astype(np.int32)}
-
-    def __len__(self) -> int:
-        return len(self.positions)
+        self._rank = np.argsort(np.lexsort((-moved, self._changes))).astype(np.int32)
+        """Of each pair in their own order."""
 
     @property
     def nbytes(self) -> int:
         """Its memory, with all orders that may be asked for."""
         columns: list[NDArray[Any]] = [
-            self.base_positions, self.positions, self._changes, self._sources, self._components,
-            *(codes for _, codes in self._headings), *self._differences.values(),
+            self.base_positions, self.positions, self._rank, self._changes, self._sources, self._components,
+            *(codes for _, codes in self._headings), *self.numbers.values(),
         ]  # fmt: skip
         own = sum(one.nbytes for one in columns)
         return own + (1 + 2 * len(self.metrics)) * len(self) * np.dtype(np.int32).itemsize
 
-    def select(self, wanted: PairSelection, found: NDArray[np.int64] | None = None) -> CasePlaces:
+    def select(self, wanted: Selection, found: NDArray[np.int64] | None = None) -> CasePlaces:
         """The places of the wanted pairs, in the wanted order.
 
         Args:
             wanted: which.
             found: the positions in the new run of the cases that have the wanted words; None if no word is wanted.
         """
-        order = self._order(wanted.order, descending=wanted.descending)
-        masks = list(self._masks(wanted))
-        if found is not None:
-            masks.append(np.isin(self.positions, found))
-        return order[np.logical_and.reduce(masks)[order]] if masks else order
-
-    def _masks(self, wanted: PairSelection) -> Iterator[Flags]:
+        masks = []
         if wanted.change:
-            yield self._changes == CHANGES.index(wanted.change)
+            masks.append(self._changes == CHANGES.index(wanted.change))
         if wanted.component:
             known = self.components.index(wanted.component) if wanted.component in self.components else -1
-            yield self._components == known
-        for one in wanted.ranges:
-            yield from in_range(self._differences[one.metric], one)
+            masks.append(self._components == known)
+        if found is not None:
+            masks.append(np.isin(self.positions, found))
+        with self._lock:
+            return self.ordered(wanted, masks)
 
-    def _order(self, name: str, *, descending: bool) -> CasePlaces:
-        if name == INPUT:
-            return np.arange(len(self), dtype=np.int32)
-        if name == CHANGED:
-            descending = False
-        known = self._orders.get((name, descending))
-        if known is None:
-            values = self._differences[name]
-            key = np.where(values == UNDEFINED, np.iinfo(np.int32).max, -values if descending else values)
-            known = self._orders[name, descending] = np.argsort(key, kind="stable").astype(np.int32)
-        return known
+    def _key(self, name: str, *, descending: bool) -> NDArray[Any]:
+        return self._rank if name == OWN else super()._key(name, descending=descending)
 
     def rows(self, places: Sequence[int]) -> list[ListedPair]:
         """Some pairs as they are listed."""
@@ -185,15 +155,10 @@ class PairIndex:
             (before[theirs[place]], after[mine[place]]),
             SOURCES[self._sources[place]],
             {
-                row.name: shown_difference(_value(self._differences[row.name][place]), row.direction)
+                row.name: shown_difference(shown_number(self.numbers[row.name][place]), row.direction)
                 for row in self.metrics
             },
         )
-
-    def place_of(self, position: int) -> int | None:
-        """Where the pair with the case at a position of the new run stands; None if there is none."""
-        at = int(np.searchsorted(self.positions, position))
-        return at if at < len(self) and self.positions[at] == position else None
 
     def counts(self, places: CasePlaces) -> dict[str, Counter[str]]:
         """How many of some pairs changed in which way, and are counted under which component."""
@@ -220,10 +185,6 @@ def _millionths(values: Numbers) -> NDArray[np.int32]:
     most = float(np.iinfo(np.int32).max)
     whole = np.clip(np.round(np.nan_to_num(values) * MICRO), -most, most).astype(np.int32)
     return np.where(np.isnan(values), np.int32(UNDEFINED), whole)
-
-
-def _value(difference: np.int32) -> float | None:
-    return None if difference == UNDEFINED else float(difference) / MICRO
 
 
 def _counted(names: Sequence[str], codes: NDArray[Any]) -> Counter[str]:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ragtriage import __version__
-from ragtriage.collect.http import HIDDEN, without_secrets
+from ragtriage.collect.http import hiding, server_address, without_secrets
 from ragtriage.core.display import one_line
 from ragtriage.core.errors import ConfigError, MissingExtraError
 from ragtriage.core.validation import seconds_to_wait
@@ -36,8 +36,6 @@ NOT_HERE = frozenset({405, 410, 501})
 """Status codes of an address that is no such tool's."""
 _LONGEST, _READ = 200, 20_000
 """Characters of a reply that are shown, and in which secrets are looked for."""
-_SHORTEST = 4
-"""A shorter secret stands in many a harmless word; to take it out would spoil the message and hide nothing."""
 
 
 class Unreached(Exception):
@@ -99,23 +97,14 @@ class ToolChannel:
         self.destination = destination
         self.shown = without_secrets(url)
         """The address, for people."""
-        try:
-            parsed = httpx.URL(url)
-        except httpx.InvalidURL as error:
-            raise ConfigError(f"--{destination.name} {self.shown}: is no address: {error}") from None
-        if parsed.scheme not in {"http", "https"} or not parsed.host:
-            raise ConfigError(
-                f"--{destination.name} {self.shown}: is no address of a server: begin it with http:// or https://"
-            )
+        parsed = server_address(url, f"--{destination.name} {self.shown}")
         headers = _headers_of(parsed, destination.headers(env))
         for name, value in headers.items():
             if not (value.isascii() and value.isprintable() and re.fullmatch(r"[!#$%&'*+.^`|~\w-]+", name, re.ASCII)):
                 raise ConfigError(f"{destination.variables}: no header can carry what is set: look for a line break")
         named = re.findall("[A-Z][A-Z_]+", destination.variables)
         found = [parsed.password, *headers.values(), *(env.get(one, "") for one in named)]
-        self._secrets = sorted(
-            {w for s in found for w in (s, *s.split()) if len(w) >= _SHORTEST}, key=len, reverse=True
-        )
+        self._hide = hiding(w for s in found for w in (s, *s.split()))
         self._base = str(parsed.copy_with(userinfo=b"", query=None, fragment=None)).rstrip("/")
         self._patience, self._sleep = patience, sleep
         # in threads of its own: httpx's asynchronous client takes 2.5 times the processor time for a small request
@@ -205,11 +194,6 @@ class ToolChannel:
     def _shown(self, text: str) -> str:
         """How a text begins, for people; secrets are taken out before it is cut, so that no half of one is left."""
         return one_line(self._hide(text[:_READ]), _LONGEST)
-
-    def _hide(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, HIDDEN)
-        return text
 
 
 def _headers_of(url: httpx.URL, headers: dict[str, str]) -> dict[str, str]:
