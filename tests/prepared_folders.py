@@ -217,10 +217,10 @@ def traffic() -> None:
         ids = {"trace_id": f"{i + 1:032x}", "span_id": f"{i + 1:016x}"}
         return row(i, time=(begin + timedelta(minutes=10 * i)).isoformat(), **(ids | changed))
 
-    two_hours = [
-        case(i, version="1.4" if i < 5 else "1.5", tenant="b" if i % 6 else "a", session_id=f"talk {i // 2}")
-        for i in range(12)
-    ]
+    def asked(i: int) -> dict[str, object]:
+        return {"question": f"What does ticket {i % 6} cost?", "tenant": "b" if i % 6 else "a"}
+
+    two_hours = [case(i, version="1.4" if i < 5 else "1.5", session_id=f"talk {i // 2}", **asked(i)) for i in range(12)]
     told = "anna.muster@example.org"
     named = {
         "question": f"Was the ticket of {told} paid?",
@@ -229,6 +229,7 @@ def traffic() -> None:
     worse = "The museum opens at nine on {} June, and dogs may come in for free."
     written(Path("t.jsonl"), two_hours)
     written(Path("private.jsonl"), [case(i, **named, user=told) for i in range(2)])
+    written(Path("mlflow.jsonl"), [case(0, trace_id="tr-1"), case(1, trace_id=None)])
     written(Path("base.jsonl"), [case(i) for i in range(50)])
     written(Path("worse.jsonl"), [case(i, **({"answer": worse.format(i)} if i > 54 else {})) for i in range(50, 70)])
 
