@@ -194,15 +194,6 @@ def test_a_key_stands_in_no_file_and_no_word(command, folder: Path, monkeypatch:
     assert "[hidden]" in (folder / "out.jsonl").read_text()
 
 
-def test_without_its_extra_a_url_is_refused_and_a_function_works(process, folder: Path) -> None:
-    refused = process(*ASK, "http://127.0.0.1:1/", without="httpx")
-    worked = process(*ASK, "app.py:answer", "--limit", 1, without="httpx")
-
-    assert refused.code == 2
-    assert "pip install '.[collect]'" in refused.err
-    assert worked.code == 0
-
-
 def test_a_column_that_asking_brings_anew_is_left_out_and_told(command, folder: Path) -> None:
     (folder / "old.csv").write_text("question,response,topic\na?,old,t\n", encoding="utf-8")
     said = command("collect", "old.csv", "--app", "app.py:answer", "-o", "out.jsonl")

@@ -1,6 +1,5 @@
 """A run by a language model that stops (a limit, a budget, Ctrl-C, a kill) and goes on: nothing is paid for twice."""
 
-import hashlib
 import re
 import signal
 import sqlite3
@@ -46,11 +45,6 @@ def travelled(store: Path) -> set[str]:
         return set()
     finally:
         connection.close()
-
-
-def batch_of(request: str) -> str:
-    """What is stored beside the answers of a request."""
-    return hashlib.blake2b(request.encode(), digest_size=6).hexdigest()
 
 
 def left_in(err: str) -> tuple[int, int]:
@@ -151,29 +145,6 @@ def test_after_a_kill_no_request_that_was_answered_is_sent_again(command, tmp_pa
     assert set(after.values()) == {1}
     assert set(after) | answered == set(requests(whole.heard))
     assert evaluated("parts") == evaluated("whole")
-
-
-@pytest.mark.parametrize("answered", [8, 11, 20, 29])
-def test_a_kill_at_any_moment_repeats_no_more_than_was_in_flight(
-    command, tmp_path: Path, rows: Path, answered: int
-) -> None:
-    model = Model(lambda heard, times: time.sleep(0.01))
-    with Server(model) as server:
-        args = ("evaluate", rows.name, *LEAN, *judging(server, "--concurrency", IN_FLIGHT), "--store", "parts")
-        with begun(tmp_path, *args) as child:
-            until(lambda: len(model.answered) >= answered, child)
-            child.send_signal(signal.SIGKILL)
-            child.wait()
-        kept = travelled(tmp_path / "parts")
-        before = requests(server.heard)
-        again = command(*args)
-
-    assert (again.code, again.json["cases"]) == (0, 12)
-    after = requests(server.heard) - before
-    assert not {batch_of(request) for request in after} & kept
-    assert set(before.values()) == {1}
-    assert len(before) - len(kept) <= IN_FLIGHT
-    assert len(set(before) & set(after)) == len(before) - len(kept) < len(before)
 
 
 def test_after_a_kill_of_a_busy_run_every_reply_that_was_read_is_remembered(command, tmp_path: Path) -> None:
