@@ -184,13 +184,6 @@ def test_processes_keep_the_limits_a_minute_together(rows: Path, tmp_path: Path)
     assert len(server.heard) == 1
 
 
-@pytest.mark.parametrize("flag", ["--rpm", "--tpm", "--max-requests"])
-def test_limits_that_are_less_than_the_shares_are_refused(command: object, rows: Path, flag: str) -> None:
-    assert callable(command)
-    flags = ("--judge", "openai:m", *LEAN, *on("set/"), "--share", "1/16", flag, 15)
-    said: Said = command("evaluate", rows, *flags)
-    assert said.code == 2
-    assert f"{flag} 15 can't be divided among 16 shares: give 16 or more" in said.err
 
 
 def test_requests_are_limited_for_a_command(command: object, rows: Path) -> None:

@@ -55,13 +55,6 @@ def test_every_command_reads_it_as_the_run_that_it_is(whole: Said, command: Comm
     assert command("compare", "2", "set/", "--json").json["base"]["name"] == "run 2"
 
 
-def test_the_list_of_runs_has_its_numbers(whole: Said, command: Command) -> None:
-    assert whole.code == 0
-    second, first = command("runs", "--json").json
-
-    for name in ("rows", "done", "failed", "rejected", "state", "judge"):
-        assert first[name] == second[name]
-    assert first["means"] == pytest.approx(second["means"])
 
 
 def test_it_is_copied_into_a_store_once(whole: Said, command: Command) -> None:
@@ -74,14 +67,6 @@ def test_it_is_copied_into_a_store_once(whole: Said, command: Command) -> None:
     assert command("store", "copy", "set/", "other", "--runs", "1").code == 2
 
 
-def test_it_goes_into_the_store_at_once(whole: Said, command: Command, tmp_path: Path) -> None:
-    assert whole.code == 0
-    said = command("evaluate", "rows.jsonl", *LEAN, *ON, "--into-store")
-    assert said.code == 0
-    assert "run 3 of the store holds it" in said.err
-    (tmp_path / "rows.jsonl").unlink()
-    texts = [json.loads(line) for line in command("export", "3", "--with", "texts").out.splitlines()]
-    assert texts[0]["query"] != "[text deleted]"
 
 
 def test_without_the_input_everything_but_the_texts_is_there(whole: Said, command: Command, tmp_path: Path) -> None:
@@ -95,25 +80,8 @@ def test_without_the_input_everything_but_the_texts_is_there(whole: Said, comman
     assert command("show", "1", "--json").code == 0
 
 
-def test_a_gate_and_a_second_call(whole: Said, command: Command) -> None:
-    assert whole.code == 0
-    again = command("evaluate", "rows.jsonl", *LEAN, *ON, "--json", "--fail-below", "groundedness=0.999")
-
-    assert again.code == 1
-    assert "set/: nothing is left to be done" in again.err
-    assert "gate failed: mean groundedness" in again.err
-    assert [run["number"] for run in command("runs", "--json").json] == [2, 1]
 
 
-def test_other_metrics_are_another_run(whole: Said, command: Command) -> None:
-    assert whole.code == 0
-    other = command("evaluate", "rows.jsonl", "--metrics", "groundedness", *ON)
-
-    assert other.code == 2
-    assert other.err.splitlines()[-1] == (
-        "ragtriage: set/ holds another run: it has also self_distinctness; give another --out, or the command that the "
-        "run was begun with"
-    )
 
 
 def test_parts_that_nobody_committed_are_deleted_and_damage_is_told(

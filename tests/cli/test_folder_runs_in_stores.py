@@ -72,14 +72,6 @@ def test_failed_scores_that_are_asked_again_reach_the_row_that_names_the_folder(
     assert cases[0] == cases[1]
 
 
-def test_a_folder_that_is_held_needs_no_row_that_names_it(command: Command, rows: Path) -> None:
-    held = command("evaluate", rows, *LEAN, *ON, "--into-store")
-    again = command("evaluate", rows, *LEAN, *ON)
-
-    assert (held.code, again.code) == (0, 0)
-    for said in (held, again):
-        assert "run 1 of the store holds it\n" in said.err
-    assert [number for number, *_ in listed(command)] == [1]
 
 
 def test_another_folder_of_the_same_input_is_another_run(command: Command, rows: Path) -> None:
