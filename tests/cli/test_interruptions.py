@@ -104,19 +104,6 @@ def test_after_a_kill_the_same_command_goes_on_where_it_stopped(tmp_path: Path) 
         assert [record.case.id for record in opened.run(1).records()] == [f"r{i}" for i in range(ROWS)]
 
 
-def test_a_finished_run_is_followed_by_a_new_one_from_what_is_remembered(tmp_path: Path) -> None:
-    path, store = written(tmp_path / "rows.jsonl", [row(i) for i in range(20)]), tmp_path / "store"
-    first, again, changed = (FakeJudge(agreeable) for _ in range(3))
-
-    assert evaluated(path, store, first)[0] == "new run 1"
-    assert evaluated(path, store, again)[0] == "new run 2: 0 rows changed since run 1"
-    written(path, [row(i, **({"answer": "Free."} if i in {3, 7} else {})) for i in range(20)])
-    assert evaluated(path, store, changed)[0] == "new run 3: 2 rows changed since run 2"
-
-    assert again.asked == []
-    assert {q.subject for q in changed.asked} == {"Free."}
-
-
 def test_a_judge_that_cannot_work_leaves_a_run_to_be_continued(tmp_path: Path) -> None:
     path, store = written(tmp_path / "rows.jsonl", [row(i) for i in range(ROWS)]), tmp_path / "store"
 

@@ -1,4 +1,4 @@
-"""A run by a language model that stops (a limit, Ctrl-C, a kill, a lost store) or has company; nothing is paid twice."""
+"""A run by a language model stops (a limit, Ctrl-C, a kill, a lost store) or has company: nothing is paid for twice."""
 
 import re
 import shutil

@@ -20,7 +20,6 @@ from servers import Heard, Said, Server
 pytestmark = pytest.mark.usefixtures("openai")
 
 LEAN = ("--metrics", "groundedness,response_precision,source_query_coverage")
-JURY = ("--judge", "openai:first", "--judge", "openai:second", "--jury", "majority")
 PRICE = ("--price", "1:2")
 
 
@@ -79,27 +78,6 @@ def runs() -> list[RunInfo]:
         return store.runs()[::-1]
 
 
-def test_a_jury_votes_on_what_its_first_judge_found(command, rows: Path) -> None:
-    with Server(Two()) as server:
-        flags = (*JURY, "--base-url", server.url, *PRICE)
-        planned = command("plan", rows.name, "--json", *LEAN, *flags).json
-        said = command("evaluate", rows.name, *LEAN, *flags)
-
-    assert said.code == 0
-    assert "judged by majority of openai:first, openai:second" in said.out
-    first, second = asked(server.heard, "first"), asked(server.heard, "second")
-    assert first["claims"] == first["questions"] == 5
-    assert second["claims"] == second["questions"] == 0
-    assert first["supported"] == second["supported"] == 10
-    assert planned["least"]["requests"] <= len(server.heard) <= planned["most"]["requests"]
-    found = verdicts()
-    assert {verdict.value for verdict in found} == {"yes", "no", "unknown"}
-    for verdict in found:
-        votes = re.findall(r"openai:(?:first|second): (yes|no), because of q\d", verdict.explanation)
-        assert len(votes) == 2
-        assert verdict.value == (votes[0] if votes[0] == votes[1] else "unknown")
-
-
 def test_a_cascade_passes_on_what_the_embedded_judge_is_not_sure_of(command, rows: Path) -> None:
     with Server(Model()) as alone, Server(Model()) as server:
         command("evaluate", rows.name, *LEAN, *judging(alone), "--store", "a")
@@ -123,16 +101,6 @@ def test_a_cascade_passes_on_what_the_embedded_judge_is_not_sure_of(command, row
     assert saved > 0
     by_model = ["because of q" in one.explanation for one in verdicts()]
     assert any(by_model)
-
-
-def test_the_embedded_judge_alone_would_say_what_it_decides(command, rows: Path) -> None:
-    with Server(Model()) as server:
-        command("evaluate", rows.name, *LEAN, *judging(server, "--cascade", "0.5:0.5"))
-        command("evaluate", rows.name, *LEAN, "--store", "alone")
-
-    kept = [one for one in verdicts() if "because of q" not in one.explanation]
-    assert kept
-    assert all(one in verdicts("alone") for one in kept)
 
 
 def test_repetitions_are_runs_of_their_own_and_asked_anew(command, rows: Path) -> None:

@@ -361,14 +361,6 @@ TESTED: list[dict[str, Any]] = [
 ]
 
 
-def test_a_broken_row_costs_itself_alone(command) -> None:
-    said = command("trust", "test", put([*TESTED, "{"]), "--json")
-
-    assert said.code == 3  # more than a tenth of the rows
-    assert "1 of 4 rows can't be used" in said.err
-    assert said.json["cases"] == 3
-
-
 def test_with_a_model_the_same_command_goes_on_and_pays_nothing_twice(command, openai) -> None:
     with Server(Model()) as server:
         flags = ("trust", "test", put(TESTED), "--json", *judging(server))
