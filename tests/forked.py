@@ -31,8 +31,6 @@ options = LLMOptions(base_url="http://127.0.0.1:9/v1")
 model_named("openai:m", options, fast_client("openai:m", options))
 """
 """What is loaded once. The embedded judge's models aren't: they have threads, which a fork would lose."""
-LOADED = frozenset({"openai", "pydantic_ai", "httpx"})
-"""Optional packages among it, which no process that is forked can lack."""
 _ENOUGH = 120.0
 """Seconds after which something is wrong."""
 

@@ -7,6 +7,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import chdir, closing, suppress
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
@@ -208,6 +209,31 @@ def unfinished_run() -> None:
         evaluate_file(open_cases(changed), FakeJudge(broken, name="embedded"), store, config, name="rows.jsonl")
 
 
+def traffic() -> None:
+    """Files of traces' cases, ten minutes apart: two hours of it, and a baseline that worse answers follow."""
+    begin = datetime(2026, 11, 1, tzinfo=UTC)
+
+    def case(i: int, **changed: object) -> dict[str, object]:
+        ids = {"trace_id": f"{i + 1:032x}", "span_id": f"{i + 1:016x}"}
+        return row(i, time=(begin + timedelta(minutes=10 * i)).isoformat(), **(ids | changed))
+
+    def asked(i: int) -> dict[str, object]:
+        return {"question": f"What does ticket {i % 6} cost?", "tenant": "b" if i % 6 else "a"}
+
+    two_hours = [case(i, version="1.4" if i < 5 else "1.5", session_id=f"talk {i // 2}", **asked(i)) for i in range(12)]
+    told = "anna.muster@example.org"
+    named = {
+        "question": f"Was the ticket of {told} paid?",
+        "answer": f"Yes, {told} paid by DE89 3704 0044 0532 0130 00.",
+    }
+    worse = "The museum opens at nine on {} June, and dogs may come in for free."
+    written(Path("t.jsonl"), two_hours)
+    written(Path("private.jsonl"), [case(i, **named, user=told) for i in range(2)])
+    written(Path("mlflow.jsonl"), [case(0, trace_id="tr-1"), case(1, trace_id=None)])
+    written(Path("base.jsonl"), [case(i) for i in range(50)])
+    written(Path("worse.jsonl"), [case(i, **({"answer": worse.format(i)} if i > 54 else {})) for i in range(50, 70)])
+
+
 PREPARED: Mapping[str, Callable[[], None]] = {
     "another database": another_database,
     "compared runs": compared_runs,
@@ -218,6 +244,7 @@ PREPARED: Mapping[str, Callable[[], None]] = {
     "rows": rows,
     "ticket run": ticket_run,
     "two files": two_files,
+    "traffic": traffic,
     "two runs": two_runs,
     "library": library,
     "unfinished run": unfinished_run,

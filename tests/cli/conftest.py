@@ -1,15 +1,12 @@
 """The command, run in this process and in one of its own."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from cli_models import KEY
 
-from forked import COMMAND, LOADED, Child
+from forked import Child
 from in_process import Said, said_by
 from in_process_pool import InProcess
 from ragtriage.cli import evaluate_on
@@ -45,25 +42,11 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def process(tmp_path: Path) -> Command:
-    """The same in a process of its own, with standard input, where a package may be missing."""
+    """The same in a process of its own."""
 
-    def run(*args: object, stdin: str = "", without: str = "") -> Said:
-        lacking = f"import sys; assert {without!r} not in sys.modules; sys.modules[{without!r}] = None; "
-        code = f"{lacking if without else ''}{COMMAND}"
-        if without not in LOADED:
-            with Child(*args, folder=tmp_path, code=code) as child:
-                out, err = child.communicate(stdin)
-                return Said(child.wait(), out, err)
-        done = subprocess.run(  # our own command
-            [sys.executable, "-c", code, *map(str, args)],
-            cwd=tmp_path,
-            env={k: v for k, v in os.environ.items() if k != "RAGTRIAGE_STORE"},
-            input=stdin,
-            text=True,
-            capture_output=True,
-            timeout=120,
-            check=False,
-        )
-        return Said(done.returncode, done.stdout, done.stderr)
+    def run(*args: object) -> Said:
+        with Child(*args, folder=tmp_path) as child:
+            out, err = child.communicate()
+            return Said(child.wait(), out, err)
 
     return run

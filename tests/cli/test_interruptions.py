@@ -1,24 +1,35 @@
 """A run that is cut off, by a kill or by Ctrl-C, is continued by the same command and nothing is judged twice."""
 
-import json
+import os
 import re
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cli_rows import row, written
 from forked import Child
-from ragtriage import Component, FakeJudge, JudgeError, Verdict, metrics_named, open_cases, open_store, thresholds_with
+from ragtriage import (
+    Component,
+    FakeJudge,
+    JudgeError,
+    Record,
+    Verdict,
+    metrics_named,
+    open_cases,
+    open_store,
+    thresholds_with,
+)
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.execution.evaluating import CaseDone, Event, RunResumed, RunStarted
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.selection import ALL_ROWS, RowSelection
+from ragtriage.runs.tally import SlicedTally
 
 ROWS = 300
 CONFIG = EvaluationConfig(metrics_named(["groundedness"]), thresholds_with({}), ())
@@ -39,24 +50,6 @@ def follow(event):
 judge = FakeJudge(agreeable, delay=0.01)
 with open_store(sys.argv[2]) as store:
     evaluate_file(open_cases(sys.argv[1]), judge, store, CONFIG, name="rows", notify=follow)
-"""
-
-
-CTRL_C_AFTER_64_CASES = """
-import os, signal
-from ragtriage.cli import main
-from ragtriage.runs.tally import SlicedTally
-
-add, counted = SlicedTally.add, []
-
-def count(tally, record, *assessed):
-    counted.append(record)
-    if len(counted) == 64:
-        os.kill(os.getpid(), signal.SIGINT)
-    return add(tally, record, *assessed)
-
-SlicedTally.add = count
-main()
 """
 
 
@@ -111,29 +104,6 @@ def test_after_a_kill_the_same_command_goes_on_where_it_stopped(tmp_path: Path) 
         assert [record.case.id for record in opened.run(1).records()] == [f"r{i}" for i in range(ROWS)]
 
 
-def test_a_finished_run_is_followed_by_a_new_one_from_what_is_remembered(tmp_path: Path) -> None:
-    path, store = written(tmp_path / "rows.jsonl", [row(i) for i in range(20)]), tmp_path / "store"
-    first, again, changed = (FakeJudge(agreeable) for _ in range(3))
-
-    assert evaluated(path, store, first)[0] == "new run 1"
-    assert evaluated(path, store, again)[0] == "new run 2: 0 rows changed since run 1"
-    written(path, [row(i, **({"answer": "Free."} if i in {3, 7} else {})) for i in range(20)])
-    assert evaluated(path, store, changed)[0] == "new run 3: 2 rows changed since run 2"
-
-    assert again.asked == []
-    assert {q.subject for q in changed.asked} == {"Free."}
-
-
-def test_another_judge_makes_another_run(tmp_path: Path) -> None:
-    path, store = written(tmp_path / "rows.jsonl", [row(i) for i in range(ROWS)]), tmp_path / "store"
-    cut_off(path, store, 60, signal.SIGKILL)
-
-    announcement, records = evaluated(path, store, FakeJudge(agreeable, version="2"))
-
-    assert announcement.startswith("new run 2")
-    assert len(records) == ROWS
-
-
 def test_a_judge_that_cannot_work_leaves_a_run_to_be_continued(tmp_path: Path) -> None:
     path, store = written(tmp_path / "rows.jsonl", [row(i) for i in range(ROWS)]), tmp_path / "store"
 
@@ -146,6 +116,10 @@ def test_a_judge_that_cannot_work_leaves_a_run_to_be_continued(tmp_path: Path) -
         evaluated(path, store, FakeJudge(tired))
     with open_store(store) as opened:
         info = opened.run(1).info
+    with pytest.raises(JudgeError):
+        evaluated(path, store, FakeJudge(tired, version="2"))  # another judge makes another run
+    with open_store(store) as opened:
+        assert [one.number for one in opened.runs()] == [2, 1]
     announcement, records = evaluated(path, store, FakeJudge(agreeable))
 
     assert (info.state, info.done >= 100) == ("interrupted", True)
@@ -169,37 +143,30 @@ def test_failed_cases_are_asked_again_by_the_next_run(tmp_path: Path) -> None:
     assert [(q.kind, q.subject) for q in again.asked] == [("supported", "Ticket 2 costs 5 euros.")]
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_sample_does_not_depend_on_the_order_of_the_rows(tmp_path: Path, seed: int) -> None:
-    rows = [row(i) for i in range(50)]
-    path = written(tmp_path / "rows.jsonl", rows)
-    _, one = evaluated(path, tmp_path / "one", FakeJudge(agreeable), RowSelection(sample=10, seed=seed))
-    written(path, rows[::-1])
-    _, other = evaluated(path, tmp_path / "other", FakeJudge(agreeable), RowSelection(sample=10, seed=seed))
+def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(command, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(Path("rows.jsonl"), [row(i) for i in range(150)])
+    args = ("evaluate", "rows.jsonl", "--json", "--metrics", "groundedness")
+    add, counted = SlicedTally.add, []
 
-    assert len(one) == 10
-    assert set(one) == set(other)
+    def interrupted(tally: SlicedTally, record: Record, *assessed: Any) -> None:
+        counted.append(record)
+        if len(counted) == 64:
+            os.kill(os.getpid(), signal.SIGINT)
+        add(tally, record, *assessed)
 
+    with monkeypatch.context() as patched:
+        patched.setattr(SlicedTally, "add", interrupted)
+        said = command(*args)
 
-def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path, process: Callable) -> None:
-    written(tmp_path / "rows.jsonl", [row(i) for i in range(ROWS)])
-    args = ["evaluate", "rows.jsonl", "--json", "--metrics", "groundedness", "--store", "store"]
-    with Child(*args, folder=tmp_path, code=CTRL_C_AFTER_64_CASES) as child:
-        out, err = child.communicate()
-
-    said = json.loads(out)
-    assert child.returncode == 3
-    assert 50 <= said["cases"] < ROWS
-    assert "interrupted: give the same command again to go on where it stopped" in err
-    assert "Traceback" not in err
-    with open_store(tmp_path / "store") as opened:
-        assert (opened.run(1).info.state, opened.run(1).info.done) == ("interrupted", said["cases"])
-
-    again = process(*args)
-
-    assert f"continuing run 1: {said['cases']} of {ROWS}\n" in again.err
-    assert (again.code, again.json["run"], again.json["cases"]) == (0, 1, ROWS)
-    assert re.search(r"^new run 2: 0 rows changed", process(*args, "--limit", "300").err, re.MULTILINE)
+    assert said.code == 3
+    assert 50 <= said.json["cases"] < 150
+    assert "interrupted: give the same command again to go on where it stopped" in said.err
+    with open_store() as opened:
+        assert (opened.run(1).info.state, opened.run(1).info.done) == ("interrupted", said.json["cases"])
+    again = command(*args)
+    assert f"continuing run 1: {said.json['cases']} of 150\n" in again.err
+    assert (again.code, again.json["run"], again.json["cases"]) == (0, 1, 150)
+    assert re.search(r"^new run 2: 0 rows changed", command(*args, "--limit", "300").err, re.MULTILINE)
 
 
 def test_ctrl_c_before_anything_is_judged_is_told_and_is_no_failed_gate(tmp_path: Path) -> None:

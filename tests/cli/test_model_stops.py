@@ -1,10 +1,13 @@
-"""A run by a language model that stops (a limit, a budget, Ctrl-C, a kill) and goes on: nothing is paid for twice."""
+"""A run by a language model stops (a limit, Ctrl-C, a kill, a lost store) or has company: nothing is paid for twice."""
 
-import hashlib
 import re
+import shutil
 import signal
 import sqlite3
+import subprocess
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from cli_models import Model, chats, judging, same
 from cli_processes import Gate, begun, requests, until
 
 from cli_rows import row, written
+from forked import Child
 from ragtriage import open_store
 from servers import Server
 
@@ -46,11 +50,6 @@ def travelled(store: Path) -> set[str]:
         return set()
     finally:
         connection.close()
-
-
-def batch_of(request: str) -> str:
-    """What is stored beside the answers of a request."""
-    return hashlib.blake2b(request.encode(), digest_size=6).hexdigest()
 
 
 def left_in(err: str) -> tuple[int, int]:
@@ -153,29 +152,6 @@ def test_after_a_kill_no_request_that_was_answered_is_sent_again(command, tmp_pa
     assert evaluated("parts") == evaluated("whole")
 
 
-@pytest.mark.parametrize("answered", [8, 11, 20, 29])
-def test_a_kill_at_any_moment_repeats_no_more_than_was_in_flight(
-    command, tmp_path: Path, rows: Path, answered: int
-) -> None:
-    model = Model(lambda heard, times: time.sleep(0.01))
-    with Server(model) as server:
-        args = ("evaluate", rows.name, *LEAN, *judging(server, "--concurrency", IN_FLIGHT), "--store", "parts")
-        with begun(tmp_path, *args) as child:
-            until(lambda: len(model.answered) >= answered, child)
-            child.send_signal(signal.SIGKILL)
-            child.wait()
-        kept = travelled(tmp_path / "parts")
-        before = requests(server.heard)
-        again = command(*args)
-
-    assert (again.code, again.json["cases"]) == (0, 12)
-    after = requests(server.heard) - before
-    assert not {batch_of(request) for request in after} & kept
-    assert set(before.values()) == {1}
-    assert len(before) - len(kept) <= IN_FLIGHT
-    assert len(set(before) & set(after)) == len(before) - len(kept) < len(before)
-
-
 def test_after_a_kill_of_a_busy_run_every_reply_that_was_read_is_remembered(command, tmp_path: Path) -> None:
     written(
         tmp_path / "many.jsonl", [row(i, contexts=[f"Ticket {i} costs {i} euros.", "It floats."]) for i in range(60)]
@@ -247,3 +223,228 @@ def test_a_second_ctrl_c_does_not_wait_for_them(command, tmp_path: Path, rows: P
     assert again.code == 0
     assert len(answered) == 20
     assert not answered & set(after)
+
+
+TWICE = [row(i, contexts=[f"Ticket {i} costs {i + 3} euros.", f"Office {i} sells tickets."]) for i in range(12)]
+WAITING = "waiting for answers that another evaluation with the same store is asking for\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """The same rows in two orders, so that they are two runs."""
+    written(tmp_path / "one.jsonl", TWICE)
+    written(tmp_path / "other.jsonl", TWICE[::-1])
+    return ["one.jsonl", "other.jsonl"]
+
+
+def flags(server: Server, store: str = "store") -> tuple[object, ...]:
+    return (*LEAN, *judging(server, "--concurrency", IN_FLIGHT, "--price", "1:2"), "--store", store)
+
+
+def ended(child: Child) -> str:
+    _, err = child.communicate()
+    assert "Traceback" not in err
+    assert child.returncode == 0, err
+    return err
+
+
+def scores(folder: Path) -> list[dict[str, object]]:
+    """The scores of every run."""
+    with open_store(folder) as store:
+        return [{r.case.id: r.outcomes for r in store.run(info.number).records()} for info in store.runs()]
+
+
+def test_two_at_once_send_as_many_requests_as_one(command, tmp_path: Path, files: list[str]) -> None:
+    with Server(Model()) as alone:
+        assert command("evaluate", files[0], *flags(alone, "alone")).code == 0
+    model = Model(lambda heard, times: time.sleep(0.02))
+    with (
+        Server(model) as server,
+        begun(tmp_path, "evaluate", files[0], *flags(server)) as one,
+        begun(tmp_path, "evaluate", files[1], *flags(server)) as other,
+    ):
+        ended(one)
+        ended(other)
+
+    assert requests(server.heard) == requests(alone.heard)
+    (expected,) = scores(tmp_path / "alone")
+    assert scores(tmp_path / "store") == [expected, expected]
+
+
+def test_when_one_is_killed_the_other_asks_what_it_had_not_answered(command, tmp_path: Path, files: list[str]) -> None:
+    gate = Gate(answers=20)
+    with Server(Model()) as alone:
+        assert command("evaluate", files[0], *flags(alone, "alone")).code == 0
+    with Server(gate) as server, begun(tmp_path, "evaluate", files[0], *flags(server)) as one:
+        until(lambda: len(server.heard) == 20 + IN_FLIGHT, one)
+        with begun(tmp_path, "evaluate", files[1], *flags(server)) as other:
+            assert any(line == WAITING for line in iter(other.stderr.readline, ""))
+            time.sleep(0.3)
+            assert len(server.heard) == 20 + IN_FLIGHT  # it waits for what the first one asks
+            one.send_signal(signal.SIGKILL)
+            one.wait()
+            gate.open()
+            ended(other)
+
+    sent = requests(server.heard)
+    assert set(sent) == set(requests(alone.heard))
+    assert sum(sent.values()) - len(sent) <= IN_FLIGHT
+    with open_store(tmp_path / "store") as store:
+        newest = store.runs()[0]
+        assert (newest.number, newest.state, newest.done) == (2, "finished", len(TWICE))
+
+
+def test_ctrl_c_ends_one_that_waits_for_another(tmp_path: Path, files: list[str]) -> None:
+    gate = Gate(answers=0)
+    with Server(gate) as server, begun(tmp_path, "evaluate", files[0], *flags(server)) as one:
+        until(lambda: len(server.heard) == IN_FLIGHT, one)
+        with begun(tmp_path, "evaluate", files[1], *flags(server)) as other:
+            assert any(line == WAITING for line in iter(other.stderr.readline, ""))
+            other.send_signal(signal.SIGINT)
+            _, err = other.communicate()
+            assert other.returncode == 3
+            assert "interrupted: give the same command again" in err
+        gate.open()
+        ended(one)
+    assert set(requests(server.heard).values()) == {1}
+
+
+ANSWERED = 20
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where what a store can't take goes."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "ragtriage"
+
+
+def delete_folder(folder: Path) -> None:
+    shutil.rmtree(folder / "store")
+
+
+def replace_file(folder: Path) -> None:
+    with open_store(folder / "other"):
+        pass
+    (folder / "other" / "runs.sqlite").replace(folder / "store" / "runs.sqlite")
+
+
+def move_folder(folder: Path) -> None:
+    (folder / "store").rename(folder / "elsewhere")
+
+
+def cut_off(folder: Path, server: Server, gate: Gate, change: Callable[[Path], None], *more: str) -> tuple[int, str]:
+    """The exit code and what was told on standard error; the store changes when some answers have come."""
+    flags = ("--concurrency", IN_FLIGHT, "--price", "1:2", "--store", "store", *more)
+    with begun(folder, "evaluate", "rows.jsonl", *LEAN, *judging(server, *flags)) as child:
+        until(lambda: len(server.heard) == ANSWERED + IN_FLIGHT, child)
+        change(folder)
+        gate.open()
+        out, err = child.communicate()
+    assert out == ""
+    assert "Traceback" not in err
+    assert "never retrieved" not in err
+    return child.returncode, err
+
+
+@pytest.mark.parametrize("change", [delete_folder, replace_file])
+def test_a_store_that_is_gone_ends_the_evaluation(
+    tmp_path: Path, rows: Path, state: Path, change: Callable[[Path], None]
+) -> None:
+    gate = Gate(ANSWERED)
+    with Server(gate) as server:
+        code, err = cut_off(tmp_path, server, gate, change)
+
+    assert code == 3
+    assert len(server.heard) <= ANSWERED + 2 * IN_FLIGHT  # each reply that came let a request start before it was kept
+    assert "the store store/runs.sqlite was deleted, moved or replaced while it was in use: put it back" in err
+    assert "give the same command again" in err
+
+
+def test_a_store_that_is_moved_back_gets_the_answers_that_came_meanwhile(
+    command, tmp_path: Path, rows: Path, state: Path
+) -> None:
+    gate = Gate(ANSWERED)
+    with Server(gate) as server:
+        cut_off(tmp_path, server, gate, move_folder)
+        asked = requests(server.heard)
+        (tmp_path / "elsewhere").rename(tmp_path / "store")
+        again = command("evaluate", rows.name, *LEAN, *judging(server, "--store", "store"))
+
+    assert again.code == 0
+    assert set(requests(server.heard).values()) == {1}
+    assert 0 < sum(asked.values()) < len(server.heard)
+
+
+LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))"
+"""The system refuses to let any file grow beyond so many bytes."""
+
+
+def test_no_answer_is_lost_when_the_store_cannot_grow(command, tmp_path: Path, rows: Path, state: Path) -> None:
+    with Server(Model()) as server:
+        args = ("evaluate", rows.name, *LEAN, *judging(server, "--concurrency", IN_FLIGHT), "--store", "store")
+        with begun(tmp_path, *args, before=LIMIT.format(300_000)) as child:
+            _, err = child.communicate()
+        asked = requests(server.heard)
+        overflow = [*state.glob("overflow-*.sqlite")]
+        assert overflow
+        assert str(overflow[0]) in err
+        listed = command("plan", rows.name, *LEAN, *judging(server), "--store", "store").json
+        again = command(*args)
+        whole = len(server.heard)
+
+    assert child.returncode == 3
+    assert "Traceback" not in err
+    assert "never retrieved" not in err
+    assert 0 < sum(asked.values()) < whole
+    assert listed["least"]["requests"] <= whole - sum(asked.values()) <= listed["most"]["requests"]
+    assert again.code == 0
+    assert again.json["cases"] == 12
+    assert set(requests(server.heard).values()) == {1}
+    assert again.json["spent"]["requests"] == whole
+    assert not [*state.glob("overflow*")]
+
+
+@contextmanager
+def mounted(folder: Path, options: str) -> Iterator[None]:
+    """A small file system of its own; skips the test where that isn't allowed."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    try:
+        done = subprocess.run(mount, capture_output=True, check=False)
+    except OSError:
+        pytest.skip("there is no mount")
+    if done.returncode:
+        pytest.skip("mounting isn't allowed here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def remount(folder: Path, options: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{options}", str(folder)], check=True)
+
+
+def test_a_full_disk_and_a_read_only_store_lose_no_answer(command, tmp_path: Path, rows: Path, state: Path) -> None:
+    disk = tmp_path / "disk"
+    with mounted(disk, "size=320k"), Server(Model()) as server:
+        args = ("evaluate", rows.name, *LEAN, *judging(server, "--concurrency", IN_FLIGHT), "--store", disk / "store")
+        with begun(tmp_path, *args) as child:
+            _, err = child.communicate()
+        assert child.returncode == 3, err
+        assert "the disk is full" in err
+        assert "Traceback" not in err
+        assert "never retrieved" not in err
+
+        remount(disk, "size=100m")
+        again = command(*args)
+        assert (again.code, again.json["cases"]) == (0, 12), again.err
+        assert set(requests(server.heard).values()) == {1}
+
+        remount(disk, "ro")
+        fixed = command(*args)
+        assert fixed.code == 3
+        assert "can't be written: make it writable, or choose another place" in fixed.err
+        assert command("show", "--json", "--store", disk / "store").json["cases"] == 12
+        assert command("report", "--store", disk / "store").code == 2

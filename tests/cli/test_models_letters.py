@@ -1,14 +1,16 @@
-"""`ragtriage evaluate` and `plan` with a language model that gives its verdicts as letters."""
+"""`ragtriage evaluate` and `plan` with a language model that is asked for letters, or by the paper's protocol."""
 
 import asyncio
 import hashlib
+import itertools
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_models import KEY, judging, sometimes
+from cli_models import KEY, Model, judging
 
 import batch_server
 from batch_server import BatchServer, replying
@@ -115,67 +117,42 @@ def test_a_server_without_probabilities_is_told_and_its_letters_count(command, r
     assert {(one.value, one.score) for one in verdicts_of_run()} == {("yes", None)}
 
 
-def test_reasons_are_asked_for_as_is_wanted_and_one_by_one_takes_a_token(command, rows: Path) -> None:
-    with Server(Letters(0.9)) as server:
-        given = (rows.name, *METRICS, "--decide", "openai:m", "--base-url", server.url)
-        command("evaluate", *given, "--explain", "none", "--batch-size", 32)
-        lists = [one.body for one in server.heard]
-        command("evaluate", *given)
-        singly = [one.body for one in server.heard[len(lists) :]]
-
-    assert lists
-    assert not any("Behind" in one["messages"][1]["content"] for one in lists)
-    assert len(singly) > len(lists)
-    assert {one["max_tokens"] for one in singly} == {1}
-
-
-def test_letters_and_json_never_count_for_each_other(command, rows: Path) -> None:
-    with Server(Letters(0.9)) as server:
-        given = (rows.name, *METRICS, *judging(server))
-        command("evaluate", *given, "--decide", "same")
-        asked = len(server.heard)
-        planned = command("plan", rows.name, *METRICS, *judging(server))
-
-    assert planned.json["most"]["requests"] > 0
-    assert asked > 0
-
-
 def by_words(item: str) -> float:
     """Another probability for each question, whatever travels with it."""
     return 0.05 + hashlib.blake2b(item.encode()).digest()[0] / 300
 
 
-@pytest.mark.parametrize("decide", ["same", "openai:m"])
-@pytest.mark.parametrize(
-    ("said", "every"),
-    [
-        (error(500, "broken"), 10),
-        (Said(reset=True), 10),
-        (chat("I'd rather talk about ferries."), 10),
-        (error(429, "wait", headers={"retry-after-ms": "1"}), 3),
-    ],
-    ids=["500", "reset", "malformed", "429"],
+FAULTS = (
+    error(500, "broken"),
+    Said(reset=True),
+    chat("I'd rather talk about ferries."),
+    error(429, "wait", headers={"retry-after-ms": "1"}),
 )
-def test_nothing_is_lost_by_failures(command, tmp_path: Path, said: Said, every: int, decide: str) -> None:
+
+
+@pytest.mark.parametrize("decide", ["same", "openai:m"])
+def test_nothing_is_lost_by_failures(command, tmp_path: Path, decide: str) -> None:
     rows = written(tmp_path / "rows.jsonl", [row(i) for i in range(12)])
+    left, count = list(FAULTS), itertools.count(1)
+
+    def failing(heard: Heard, times: int) -> Said | None:
+        return left.pop() if left and next(count) % 4 == 0 else None
 
     found = []
-    for faults in ({}, {"faults": sometimes(said, every)}):
-        with Server(Letters(by_words, **faults)) as server:
+    for model in (Letters(by_words), Letters(by_words, failing)):
+        with Server(model) as server:
             given = ("--judge", "openai:m") if decide == "same" else ()
             ended = command("evaluate", rows.name, *METRICS, *given, "--decide", decide, "--base-url", server.url)
             assert ended.code == 0, ended.err
-            assert ("sent again" in ended.err) == bool(faults)
             found.append((ended.json["metrics"], verdicts_of_run(ended.json["run"])))
 
+    assert left == []
+    assert f"{len(FAULTS)} requests sent again" in ended.err
     assert {one.value for one in found[0][1]} == {"yes", "no"}
     assert found[1] == found[0]
 
 
-@pytest.mark.parametrize("flags", [("--judge", "{model}", "--decide", "same"), ("--decide", "{model}")])
-def test_letters_come_from_the_batch_api_too(
-    command, rows: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
-) -> None:
+def test_letters_come_from_the_batch_api_too(command, rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", batch_server.KEY)
     model = Letters(by_words)
 
@@ -188,8 +165,7 @@ def test_letters_come_from_the_batch_api_too(
         return 200, reply
 
     def given(name: str, address: str) -> tuple[object, ...]:
-        named = (flag.format(model=name) for flag in flags)
-        return (*METRICS, *named, "--base-url", address, "--price", "1:2")
+        return (*METRICS, "--judge", name, "--decide", "same", "--base-url", address, "--price", "1:2")
 
     with BatchServer(answer) as server:
         said = command(
@@ -204,7 +180,71 @@ def test_letters_come_from_the_batch_api_too(
     assert verdicts_of_run(1) == verdicts_of_run(2)
 
 
-def test_several_deciders_and_unknown_ones_are_refused(command, rows: Path) -> None:
-    said = command("evaluate", rows.name, "--judge", "openai:m", "--decide", "gpt")
-    assert said.code == 2
-    assert "there is no judge 'gpt'" in said.err
+class Paper:
+    """Answers the paper's modules; everything else as `Model` does."""
+
+    def __init__(self) -> None:
+        self.model = Model()
+        self.asked: list[str] = []
+
+    def __call__(self, heard: Heard) -> Said:
+        """The answer to a request."""
+        said = heard.body["messages"][-1]["content"]
+        begins = {
+            "Please extract claims": "- The pier opened in 1901.\n- It is 240 metres long.",
+            "Please extract questions": "- When did the pier open?",
+            "Please rate": "Extraneous" if "Bakers" in said else "Essential",
+            "Is the claim supported": "1",
+            "Does the text answer": "1",
+        }
+        found = next(((begin, text) for begin, text in begins.items() if said.startswith(begin)), None)
+        if found is None:
+            return self.model(heard)
+        self.asked.append(found[0])
+        return chat(f"<output>{found[1]}</output>", usage=(100, 5))
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> str:
+    """A pair of which the worse version has a source that nobody needs."""
+    pier = "The pier opened in 1901."
+    better: dict[str, Any] = {"sources": [pier], "response": pier}
+    worse = better | {"sources": [pier, "Bakers get up early."]}
+    one = {"id": "a", "metric": "SP1", "query": "When did the pier open?", "better": better, "worse": worse}
+    (tmp_path / "pairs.jsonl").write_text(json.dumps(one) + "\n", encoding="utf-8")
+    return "pairs.jsonl"
+
+
+def test_table_1_is_made_by_the_papers_protocol(command, pairs: str) -> None:
+    paper = Paper()
+    with Server(paper) as server:
+        given = ("trust", "table1", "--data", pairs, *judging(server), "--protocol", "paper")
+        planned = command(*given, "--dry-run", "--json")
+        assert server.heard == []
+        said = command(*given, "--json")
+
+    assert said.code == 0, said.err
+    assert said.json["judge"] == "openai:m, by the paper's protocol"
+    assert 1.0 in said.json["rows"]["SP1"]["ours"].values()
+    assert paper.asked.count("Please rate") >= 2
+    assert planned.code == 0
+
+
+def test_an_evaluation_by_it_asks_more_requests_and_its_own_answers_are_remembered(command, tmp_path: Path) -> None:
+    one = {"id": "1", "query": "When did the pier open?", "response": "The pier opened in 1901."}
+    one |= {"sources": ["The pier opened in 1901.", "It is 240 metres long."]}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(one) + "\n", encoding="utf-8")
+    paper = Paper()
+    with Server(paper) as server:
+        given = ("evaluate", "rows.jsonl", "--json", *judging(server))
+        shared = command(*given)
+        few = len(server.heard)
+        by_paper = command(*given, "--protocol", "paper")
+        many = len(server.heard) - few
+        again = command(*given, "--protocol", "paper")
+
+        assert (shared.code, by_paper.code, again.code) == (0, 0, 0), by_paper.err
+        assert many > 2 * few
+        assert len(server.heard) == few + many
+    assert by_paper.json["metrics"]["groundedness"]["mean"] == 1.0
+    assert by_paper.json["run"] != shared.json["run"]

@@ -1,4 +1,4 @@
-"""Several judges in one command, and one judge several times: juries, cascades, repetitions."""
+"""Several judges in one command, one judge several times, several commands for one run: jury, repetitions, batches."""
 
 import json
 import re
@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_models import Model, chats, judging, kinds_in, same
+from cli_models import Model, chats, judging, kinds_in, prompt_in, same
 
+import batch_server
+from batch_server import BatchServer, replying
 from cli_rows import row, written
 from ragtriage import open_store
 from ragtriage.core.verdicts import Verdict, Verdicts
@@ -18,7 +20,6 @@ from servers import Heard, Said, Server
 pytestmark = pytest.mark.usefixtures("openai")
 
 LEAN = ("--metrics", "groundedness,response_precision,source_query_coverage")
-JURY = ("--judge", "openai:first", "--judge", "openai:second", "--jury", "majority")
 PRICE = ("--price", "1:2")
 
 
@@ -77,41 +78,10 @@ def runs() -> list[RunInfo]:
         return store.runs()[::-1]
 
 
-def test_a_jury_votes_on_what_its_first_judge_found(command, rows: Path) -> None:
-    with Server(Two()) as server:
-        flags = (*JURY, "--base-url", server.url, *PRICE)
-        planned = command("plan", rows.name, "--json", *LEAN, *flags).json
-        said = command("evaluate", rows.name, *LEAN, *flags)
-
-    assert said.code == 0
-    assert "judged by majority of openai:first, openai:second" in said.out
-    first, second = asked(server.heard, "first"), asked(server.heard, "second")
-    assert first["claims"] == first["questions"] == 5
-    assert second["claims"] == second["questions"] == 0
-    assert first["supported"] == second["supported"] == 10
-    assert planned["least"]["requests"] <= len(server.heard) <= planned["most"]["requests"]
-    found = verdicts()
-    assert {verdict.value for verdict in found} == {"yes", "no", "unknown"}
-    for verdict in found:
-        votes = re.findall(r"openai:(?:first|second): (yes|no), because of q\d", verdict.explanation)
-        assert len(votes) == 2
-        assert verdict.value == (votes[0] if votes[0] == votes[1] else "unknown")
-
-
-def test_the_embedded_judge_votes_too(command, rows: Path) -> None:
-    with Server(Model()) as server:
-        said = command("evaluate", rows.name, *LEAN, *judging(server, "--judge", "embedded", "--jury", "majority"))
-
-    assert said.code == 0
-    assert "judged by majority of openai:m, embedded" in said.out
-    assert all("openai:m: " in one.explanation and "embedded: " in one.explanation for one in verdicts())
-
-
-@pytest.mark.parametrize("band", ["shipped", "0:1"])
-def test_a_cascade_passes_on_what_the_embedded_judge_is_not_sure_of(command, rows: Path, band: str) -> None:
+def test_a_cascade_passes_on_what_the_embedded_judge_is_not_sure_of(command, rows: Path) -> None:
     with Server(Model()) as alone, Server(Model()) as server:
         command("evaluate", rows.name, *LEAN, *judging(alone), "--store", "a")
-        flags = judging(server, "--cascade", band, *PRICE)
+        flags = judging(server, "--cascade", "shipped", *PRICE)
         planned = command("plan", rows.name, "--json", *LEAN, *flags).json
         said = command("evaluate", rows.name, *LEAN, *flags)
 
@@ -127,23 +97,10 @@ def test_a_cascade_passes_on_what_the_embedded_judge_is_not_sure_of(command, row
     assert own["claims"] == own["questions"] == 0 < all_of_it["claims"]
     assert len(server.heard) < len(alone.heard)
     assert planned["least"]["requests"] == 0 < len(server.heard) <= planned["most"]["requests"]
-    if band == "0:1":
-        assert (decided, saved) == (0, 0)
-    else:
-        assert decided > 0
-        assert saved > 0
+    assert decided > 0
+    assert saved > 0
     by_model = ["because of q" in one.explanation for one in verdicts()]
     assert any(by_model)
-
-
-def test_the_embedded_judge_alone_would_say_what_it_decides(command, rows: Path) -> None:
-    with Server(Model()) as server:
-        command("evaluate", rows.name, *LEAN, *judging(server, "--cascade", "0.5:0.5"))
-        command("evaluate", rows.name, *LEAN, "--store", "alone")
-
-    kept = [one for one in verdicts() if "because of q" not in one.explanation]
-    assert kept
-    assert all(one in verdicts("alone") for one in kept)
 
 
 def test_repetitions_are_runs_of_their_own_and_asked_anew(command, rows: Path) -> None:
@@ -195,25 +152,9 @@ def test_a_stored_run_shows_its_repetitions_in_every_form(command, rows: Path) -
     assert 'id="repetitions"' not in Path("second.html").read_text(encoding="utf-8")
 
 
-def test_the_embedded_judge_is_said_to_be_deterministic(command, rows: Path) -> None:
-    said = command("evaluate", rows.name, *LEAN, "--repeat", 2)
+def test_a_repeated_evaluation_that_stopped_goes_on_where_it_stopped(command, rows: Path) -> None:
+    trial = 2
 
-    assert "The embedded judge always answers alike" in " ".join(said.out.split())
-    assert "Least alike" not in said.out
-
-
-def test_what_all_repetitions_took_is_told_to_machines(command, rows: Path) -> None:
-    with Server(Model()) as server:
-        found = command("evaluate", rows.name, "--json", *LEAN, "--repeat", 2, *judging(server, *PRICE)).json
-
-    assert found["spent"]["requests"] * 2 == found["repeats"]["spent"]["requests"] == len(server.heard)
-    assert found["repeats"]["spent"]["cost"] == pytest.approx(2 * found["spent"]["cost"])
-    assert found["repeats"]["metrics"]["groundedness"]["spread"] == 0
-    assert found["repeats"]["metrics"]["groundedness"]["verdict_flips"] == 0
-
-
-@pytest.mark.parametrize("trial", [1, 2])
-def test_a_repeated_evaluation_that_stopped_goes_on_where_it_stopped(command, rows: Path, trial: int) -> None:
     def told(said: Any) -> list[str]:
         return [line.split(" ")[0] for line in said.err.splitlines() if "(trial " in line]
 
@@ -255,3 +196,65 @@ def test_a_failure_in_a_later_repetition_makes_the_evaluation_incomplete(command
     assert said.json["metrics"]["groundedness"]["failed"] == 0
     assert said.json["repeats"]["metrics"]["groundedness"]["failed"] == 1
     assert json.dumps(said.json)
+
+
+@pytest.fixture
+def batches(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A provider's batches, answered by the model of the other tests."""
+    monkeypatch.setenv("OPENAI_API_KEY", batch_server.KEY)
+    model = Model()
+    with BatchServer(lambda body: (200, replying(json.dumps(model.said(prompt_in(body)))))) as server:
+        yield server
+
+
+def by_batches(server: BatchServer, *more: object) -> tuple[object, ...]:
+    return ("--judge", "openai-responses:gpt-5-mini", "--base-url", server.address, "--batch-api", *PRICE, *more)
+
+
+def evaluated(store: str) -> dict[str, Any]:
+    """Every score and every verdict of the only run of a store."""
+    with open_store(store) as opened:
+        return {record.case.id: (record.outcomes, record.steps) for record in opened.run(1).records()}
+
+
+def test_batches_are_collected_by_the_same_command_until_all_is_there(command, rows: Path, batches: Any) -> None:
+    looked_at: set[int] = set()
+
+    def ended(number: int) -> bool:
+        """Not when it is first looked at, which the command does that sent it."""
+        seen = number in looked_at
+        looked_at.add(number)
+        return seen
+
+    batches.ended = ended
+    args = ("evaluate", rows.name, *LEAN, "--json", *by_batches(batches))
+    said = [command(*args)]
+    while said[-1].code == 3 and len(said) < 10:
+        said.append(command(*args))
+    with Server(Model()) as live:
+        expected = command("evaluate", rows.name, *LEAN, "--json", *judging(live, *PRICE), "--store", "live").json
+
+    assert [one.code for one in said] == [3] * (len(said) - 1) + [0]
+    assert len(said) == len(batches.batches) + 1 >= 3
+    told = r"1 batch with 5 requests to openai-responses:gpt-5-mini is submitted and has not ended \(batch_0\): give th"
+    assert re.search(told, said[0].err)
+    assert "0 of 5 cases are done\n" in said[0].err
+    assert all("continuing run 1: " in one.err for one in said[1:])
+    sent = [same(body) for batch in batches.batches for body in batch]
+    assert sorted(sent) == sorted(same(body) for body in chats(live.heard))
+    found = said[-1].json
+    assert found["metrics"] == expected["metrics"]
+    assert evaluated(".ragtriage") == evaluated("live")
+    spent = found["spent"]
+    assert spent["requests"] == len(sent)
+    assert (spent["tokens_in"], spent["tokens_out"]) == (1000 * len(sent), 100 * len(sent))
+    assert spent["cost"] == pytest.approx(len(sent) * (1000 + 2 * 100) / 1e6 / 2)
+
+
+def test_a_plan_of_batches_sends_nothing_and_says_what_they_cost(command, tmp_path: Path, rows: Path, batches) -> None:
+    said = command("plan", rows.name, *by_batches(batches))
+
+    assert said.code == 0
+    assert "By the batch API it costs about half of this price" in said.out
+    assert batches.log == []
+    assert [path.name for path in tmp_path.iterdir()] == [rows.name]

@@ -1,4 +1,4 @@
-"""The documented metric of one's own, through every command, also when its file is gone."""
+"""The documented metric of one's own, through every command, also when its file is gone; what is computed unasked."""
 
 import csv
 import json
@@ -59,21 +59,12 @@ def test_the_example_has_fifteen_lines_at_most_and_public_names_only() -> None:
     assert re.findall(r"^(?:from|import) (\S+)", example(), re.MULTILINE) == ["ragtriage"]
 
 
-def test_it_is_evaluated_like_the_others(command, rows: Path) -> None:
-    said = command("evaluate", rows.name, "--metrics", BOTH, "--json")
-
-    assert said.code == 0
-    assert list(said.json["metrics"]) == ["groundedness", "usefulness"]
-    found = said.json["metrics"]["usefulness"]
-    assert (found["n"], found["undefined"]) == (2, {"no response was given": 1})
-    assert 0 < found["mean"] < 1
-
-
 def test_a_stored_run_shows_it_also_when_the_file_is_gone(command, rows: Path) -> None:
     said = command("evaluate", rows.name, *COUNTED, "--metrics", BOTH)
     before = command("show", 1).out
     Path("my_metrics.py").unlink()
 
+    assert said.code == 0
     assert "\nUseful " in said.out
     assert command("show", 1).out == before
     assert "\nUseful " in before
@@ -87,13 +78,7 @@ def test_a_stored_run_shows_it_also_when_the_file_is_gone(command, rows: Path) -
     command("export", 1, "-o", "rows.csv")
     with Path("rows.csv").open(encoding="utf-8", newline="") as lines:
         assert [line["usefulness"] for line in csv.DictReader(lines)] == ["1.0", "0.5", ""]
-    low = command("show", 1, "--threshold", "usefulness=0.9").out
-    assert "Useful 0.9" in low
-
-
-def test_what_a_stored_score_rests_on_is_what_was_found(command, rows: Path) -> None:
-    command("evaluate", rows.name, *COUNTED, "--metrics", BOTH)
-
+    assert "Useful 0.9" in command("show", 1, "--threshold", "usefulness=0.9").out
     with open_store() as store:
         record = store.run("last").record("r1")
     outcome = record.outcomes["usefulness"]
@@ -102,16 +87,6 @@ def test_what_a_stored_score_rests_on_is_what_was_found(command, rows: Path) -> 
         ("Ticket 1 costs 4 euros.", True), ("Elephants like ticket 1.", False)
     ]  # fmt: skip
     assert not [step for step in record.steps if step.startswith("parts of")]
-
-
-def test_it_has_a_gate(command, rows: Path) -> None:
-    low = command("evaluate", rows.name, *COUNTED, "--metrics", BOTH, "--fail-below", "usefulness=0.99")
-    high = command("evaluate", rows.name, "--metrics", BOTH, "--fail-below", "usefulness=0.1")
-    unknown = command("evaluate", rows.name, "--metrics", "groundedness", "--fail-below", "usefulness=0.1")
-
-    assert (low.code, high.code, unknown.code) == (1, 0, 2)
-    assert "gate failed: mean usefulness is 0.750, at least 0.99 was asked for" in low.err
-    assert "no metric is called 'usefulness'" in unknown.err
 
 
 def test_one_of_which_lower_is_better_is_so_everywhere(command, rows: Path, tmp_path: Path) -> None:
@@ -123,14 +98,11 @@ def test_one_of_which_lower_is_better_is_so_everywhere(command, rows: Path, tmp_
         encoding="utf-8",
     )
     said = command("evaluate", rows.name, *COUNTED, "--repeat", 2)
-    wrong = command("evaluate", rows.name, *COUNTED, "--fail-below", "padding=0.1")
     loose = command("evaluate", rows.name, *COUNTED, "--fail-above", "padding=0.9")
     (tmp_path / "lower.py").unlink()
 
     assert (said.code, loose.code) == (1, 0)
     assert "gate failed: mean padding is 0.250, at most 0.1 was asked for" in said.err
-    assert "lower is better, so write --fail-above padding=0.1" in wrong.err
-    assert re.search(r"^Padding ↓ +0\.25 +▲ high", said.out, re.MULTILINE)
     assert len(re.findall(r"^Padding ↓", said.out, re.MULTILINE)) == 2  # also where the trials are compared
     case = command("show", 1, "r1").out
     assert re.search(r"Padding ↓ +0\.50 .*high, above 0\.2", case)
@@ -138,30 +110,22 @@ def test_one_of_which_lower_is_better_is_so_everywhere(command, rows: Path, tmp_
     assert "“Elephants like ticket 1.” nobody asked for it" in " ".join(case.split())
     assert command("report", 1, "-o", "report.html").code == 0
     page = Path("report.html").read_text(encoding="utf-8")
-    assert "<h3>Padding ↓</h3>" in page
     assert '<th scope="row" dir="auto">Padding ↓</th>' in page
     assert command("show", 1, "--json").json["repeats"]["metrics"]["padding"]["better"] == "lower"
 
 
 def test_the_same_file_goes_on_and_a_changed_one_begins_anew(command, rows: Path) -> None:
-    with open_store() as store:
-        assert store.runs() == []
-    command("evaluate", rows.name, *COUNTED, "--metrics", BOTH, "--limit", 2)
-    before = [info.identity for info in runs()]
-    command("evaluate", rows.name, *COUNTED, "--metrics", BOTH, "--limit", 2)
+    flags = ("evaluate", rows.name, *COUNTED, "--metrics", BOTH, "--limit", 2, "--json")
+    command(*flags)
+    command(*flags)
     file = Path("my_metrics.py")
     file.write_text(example().replace("cells)", "cells[:1])").replace("support.components,", "support.components[:1],"))
-    said = command("evaluate", rows.name, *COUNTED, "--metrics", BOTH, "--limit", 2, "--json")
+    said = command(*flags)
 
-    same, changed = [info.identity for info in runs()][1], runs()[0].identity
-    assert before == [same]
-    assert changed != same
-    assert said.json["metrics"]["usefulness"]["mean"] == 1.0
-
-
-def runs() -> list:
     with open_store() as store:
-        return store.runs()
+        changed, same, first = (info.identity for info in store.runs())
+    assert first == same != changed
+    assert said.json["metrics"]["usefulness"]["mean"] == 1.0
 
 
 def test_the_settings_name_it_with_threshold_gate_and_rule(command, rows: Path, tmp_path: Path) -> None:
@@ -243,3 +207,22 @@ def test_the_embedded_judge_says_that_it_knows_no_criteria(command, rows: Path) 
     assert said.json["metrics"]["politeness"]["undefined"] == {
         "the embedded judge can't judge by criteria of your own": 2, "no response was given": 1
     }  # fmt: skip
+
+
+def test_nothing_that_costs_money_is_computed_unasked(command, tmp_path: Path) -> None:
+    rich = {
+        "contexts": [{"id": "a", "text": "Ticket 1 costs 4 euros."}, {"id": "b", "text": "The office sells tickets."}],
+        "reference": "It costs 4 euros.",
+        "samples": ["4 euros.", "Ticket 1 costs 4 euros."],
+        "relevant_ids": ["b", "c"],
+    }
+    written(tmp_path / "rich.jsonl", [row(1, **rich), row(2, **rich), row(3)])
+    plan = ("plan", "rich.jsonl", "--judge", "openai:gpt-5-mini", "--base-url", "http://127.0.0.1:9", "--json")
+    said = command(*plan)
+
+    assert "note: computed too, where a row has what they need: retrieval_precision, retrieval_recall" in said.err
+    assert (
+        "; further metrics can be computed of a reference (2), samples of the response (2): "
+        "--metrics thelma,retrieval,generator,reference,samples\n"
+    ) in said.err
+    assert said.json["most"] == command(*plan, "--metrics", "thelma").json["most"]

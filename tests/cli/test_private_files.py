@@ -45,16 +45,11 @@ def given(tmp_path: Path) -> Iterator[set[Path]]:
 
 EVALUATE = ("evaluate", "rows.jsonl", "--metrics", "groundedness,self_distinctness")
 COLLECT = ("collect", "rows.jsonl", "--app", "app.py:answer", "--app-max-attempts", "1")
+# what golden's rows, which look at every file, don't have
 COMMANDS: dict[str, list[tuple[object, ...]]] = {
-    "evaluate": [EVALUATE],
     "a new folder": [(*EVALUATE, "--store", "new/store/runs.db", "--report", "new/pages/deep/page.html")],
-    "report": [EVALUATE, ("report", "-o", "pages/page.html")],
-    "export": [EVALUATE, *(("export", "-o", f"out/rows.{kind}", "--with", "texts") for kind in ("jsonl", "csv"))],
     "parquet": [EVALUATE, ("export", "-o", "out/rows.parquet")],
-    "repeat": [(*EVALUATE, "--repeat", "2", "--json"), ("report",)],
-    "collect": [(*COLLECT, "-o", "new/answers.jsonl")] * 2,
     "collect again": [(*COLLECT, "-o", "answers.jsonl", "--retry-failed")] * 2,
-    "evaluate --app": [(*EVALUATE, "--app", "app.py:answer", "--limit", "2")],
     "trust": [
         EVALUATE,
         ("trust", "agreement", "claims.jsonl", "-o", "new/said.jsonl"),

@@ -2,19 +2,16 @@
 
 import csv
 import json
-import re
 import webbrowser
 from pathlib import Path
 
 import pytest
 
-from cli_rows import RUN_KEYS, row, written
+from cli_rows import row, written
 from forked import Child
 from ragtriage import (
-    Case,
     Component,
     FakeJudge,
-    Source,
     Verdict,
     open_cases,
     open_store,
@@ -40,55 +37,33 @@ def answer(question: Question) -> Answer:
     return Verdict("yes", 0.9, 0.9)
 
 
+def stored_run(folder: Path, rows: list[dict[str, object]], name: str = "rows.jsonl") -> str:
+    """The store that holds a run of these rows."""
+    config = EvaluationConfig(THELMA, thresholds_with({}))
+    with open_store(folder / "store") as store:
+        evaluate_file(open_cases(written(folder / "rows.jsonl", rows)), FakeJudge(answer), store, config, name=name)
+    return str(folder / "store")
+
+
 @pytest.fixture
 def stored(tmp_path: Path) -> str:
     """A store with one run of four rows, the last of them without a response."""
     odd = {"amount": 1.5, "nested": {"a": [1]}, "a,b": 'x "quoted", ü'}
-    path = written(tmp_path / "rows.jsonl", [row(0), row(1, **odd), row(2), row(3, answer=None)])
-    config = EvaluationConfig(THELMA, thresholds_with({}))
-    with open_store(tmp_path / "store") as store:
-        evaluate_file(open_cases(path), FakeJudge(answer), store, config, name="rows.jsonl")
-    return str(tmp_path / "store")
+    return stored_run(tmp_path, [row(0), row(1, **odd), row(2), row(3, answer=None)])
 
 
-def test_jsonl_has_a_row_a_case_with_scores_tags_and_findings(command, stored: str) -> None:
-    said = command("export", "last", "-o", "out/rows.jsonl", "--store", stored)
-
-    rows = [json.loads(line) for line in Path("out/rows.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert (said.code, said.out) == (0, "")
-    assert "4 rows in out/rows.jsonl" in said.err
-    assert [r["id"] for r in rows] == ["r0", "r1", "r2", "r3"]
-    assert all({"id", "tags", "scores", "findings"} <= set(r) for r in rows)
-    assert all(list(r["scores"]) == NAMES for r in rows)
-    assert rows[1]["scores"]["groundedness"] == 0.0
-    assert rows[1]["tags"] == {"topic": "odd", "amount": 1.5, "nested": {"a": [1]}, "a,b": 'x "quoted", ü'}
-    assert [f["rule"] for f in rows[1]["findings"]] == ["unsupported_claims"]
-    assert rows[1]["findings"][0]["evidence"][0]["text"] == "Ticket 1 costs 4 euros."
-    assert rows[0]["findings"] == []
-    assert rows[3]["scores"]["groundedness"] is None
-    assert rows[3]["undefined"]["groundedness"] == "no response was given"
-
-
-def test_csv_has_a_column_a_metric_under_its_name(command, stored: str) -> None:
-    assert command("export", 1, "-o", "rows.csv", "--store", stored).code == 0
-
-    with Path("rows.csv").open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    assert set(NAMES) <= set(rows[0])
-    assert [r["groundedness"] for r in rows] == ["1.0", "0.0", "1.0", ""]
-    assert (rows[1]["component"], rows[1]["findings"]) == ("prompt or generator", "unsupported_claims")
-    assert (rows[1]["tag.a,b"], rows[1]["tag.nested"], rows[0]["tag.amount"]) == ('x "quoted", ü', '{"a": [1]}', "")
-
-
-def test_parquet_has_the_same_columns(command, stored: str) -> None:
+def test_parquet_has_the_columns_of_csv(command, stored: str) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
 
-    assert command("export", "-o", "rows.parquet", "--store", stored).code == 0
+    assert command("export", "-o", "rows.parquet", "--with", "texts,evidence", "--store", stored).code == 0
 
     table = parquet.read_table("rows.parquet")
     assert set(NAMES) <= set(table.column_names)
     assert table.column("groundedness").to_pylist() == [1.0, 0.0, 1.0, None]
     assert dict(table.column("tags").to_pylist()[1])["amount"] == "1.5"
+    assert table.column("sources").to_pylist()[0] == ["Ticket 0 costs 3 euros.", "The office sells tickets."]
+    assert table.column("response").to_pylist()[3] is None
+    assert table.column("evidence").to_pylist()[1].startswith("unsupported_claims: ")
 
 
 HOSTILE = '=HYPERLINK("http://evil.example","open")'
@@ -99,10 +74,7 @@ def hostile(tmp_path: Path) -> str:
     """A store with one run whose texts a spreadsheet would run, and which move a terminal's cursor."""
     cells = {"plain": "a-b", "minus": -3, "\tname": "@SUM(A1)", "control": "red\x1b[31m\x00", "space": "+1\r\n"}
     rows = [row(0, id="-2+3", question=HOSTILE, **cells), row(1, id="＝1+1")]
-    config = EvaluationConfig(THELMA, thresholds_with({}))
-    with open_store(tmp_path / "store") as store:
-        evaluate_file(open_cases(written(tmp_path / "rows.jsonl", rows)), FakeJudge(answer), store, config, name="r")
-    return str(tmp_path / "store")
+    return stored_run(tmp_path, rows)
 
 
 def exported(command, store: str, *flags: str) -> list[dict[str, str]]:
@@ -112,7 +84,7 @@ def exported(command, store: str, *flags: str) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
-def test_csv_holds_nothing_that_a_spreadsheet_runs(command, hostile: str) -> None:
+def test_csv_holds_nothing_that_a_spreadsheet_runs_unless_it_is_raw(command, hostile: str) -> None:
     first, second = exported(command, hostile, "--with", "texts,evidence")
 
     assert (first["id"], second["id"]) == ("'-2+3", "'＝1+1")
@@ -121,41 +93,9 @@ def test_csv_holds_nothing_that_a_spreadsheet_runs(command, hostile: str) -> Non
     assert first["tag. name"] == "'@SUM(A1)"
     assert first["tag.control"] == "red\ufffd[31m\ufffd"
     assert first["tag.space"] == "'+1 \n"
-
-
-def test_raw_csv_holds_texts_as_they_are(command, hostile: str) -> None:
     first, second = exported(command, hostile, "--raw", "--with", "texts")
-
     assert (first["id"], second["id"], first["query"]) == ("-2+3", "＝1+1", HOSTILE)
     assert (first["tag.\tname"], first["tag.control"]) == ("@SUM(A1)", "red\x1b[31m\ufffd")
-
-
-def test_texts_and_evidence_are_exported_if_asked_for(command, stored: str) -> None:
-    assert {"query", "response", "sources", "evidence"}.isdisjoint(exported(command, stored)[0])
-
-    rows = exported(command, stored, "--with", "evidence, texts")
-    assert rows[1]["query"] == "What does ticket 1 cost?"
-    assert rows[1]["response"] == "Ticket 1 costs 4 euros."
-    assert json.loads(rows[1]["sources"]) == ["Ticket 1 costs 4 euros.", "The office sells tickets."]
-    assert rows[3]["response"] == ""
-    assert rows[1]["evidence"].startswith("unsupported_claims: “Ticket 1 costs 4 euros.”: ")
-    assert rows[1]["evidence"].endswith("(it says otherwise)")
-    assert rows[0]["evidence"] == ""
-
-    lines = command("export", "--with", "texts", "--store", stored).out.splitlines()
-    assert [json.loads(line)["response"] for line in lines][2:] == ["Ticket 2 costs 5 euros.", None]
-    assert json.loads(lines[0])["sources"] == ["Ticket 0 costs 3 euros.", "The office sells tickets."]
-
-
-def test_texts_in_parquet(command, stored: str) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-
-    command("export", "-o", "rows.parquet", "--with", "texts,evidence", "--store", stored)
-
-    table = parquet.read_table("rows.parquet")
-    assert table.column("sources").to_pylist()[0] == ["Ticket 0 costs 3 euros.", "The office sells tickets."]
-    assert table.column("response").to_pylist()[3] is None
-    assert table.column("evidence").to_pylist()[1].startswith("unsupported_claims: ")
 
 
 @pytest.mark.parametrize("to", [(), ("-o", "-")])
@@ -185,57 +125,11 @@ def test_a_file_that_can_not_be_written_whole_stays_as_it_was(command, stored: s
     assert Path("rows.jsonl").read_text(encoding="utf-8") == "before"
 
 
-def test_another_threshold_changes_the_findings_and_not_the_run(command, stored: str) -> None:
-    command("export", "-o", "rows.jsonl", "--threshold", "groundedness=0", "--store", stored)
-
-    rows = [json.loads(line) for line in Path("rows.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert {f["rule"] for r in rows for f in r["findings"]} == {"stray_claims"}  # no share is too low, but one claim is
-    assert command("show", "--json", "--store", stored).json["findings"][0]["readings"] != []
-    assert command("show", "--json", "--store", stored).json["diagnosis"]["prompt or generator"] == 1
-
-
-def test_show_tells_a_run_and_one_case_in_full(command, stored: str) -> None:
-    run, case = command("show", "--store", stored), command("show", 1, "r1", "--store", stored)
-
-    assert (run.code, case.code) == (0, 0)
-    assert "rows.jsonl" in run.out
-    assert "r1" in run.out
-    assert "Ticket 1 costs 4 euros." in case.out
-    assert "it says otherwise" in " ".join(case.out.split())
-
-
-def test_show_as_json_is_what_evaluate_printed(command, stored: str) -> None:
-    found = command("show", "--json", "--store", stored).json
-
-    assert list(found) == RUN_KEYS
-    assert found["metrics"]["groundedness"]["undefined"] == {"no response was given": 1}
-    assert found["diagnosis"] == {"prompt or generator": 1, "undetermined": 1, "none": 2}
-
-
-def test_slices_of_a_stored_run(command, stored: str) -> None:
-    said = command("show", "--by", "topic", "--store", stored)
-
-    assert said.code == 0
-    assert "even" in said.out
-
-
 def test_a_report_is_written_where_it_is_told_to_and_beside_the_store_else(command, stored: str) -> None:
     assert command("report", 1, "-o", "deep/report.html", "--store", stored).out == "deep/report.html\n"
-    assert "Ticket 1 costs 4 euros." in Path("deep/report.html").read_text(encoding="utf-8")
-
+    assert Path("deep/report.html").is_file()
     assert command("report", "--store", stored).out.strip() == f"{stored}/run-1.html"
     assert Path(stored, "run-1.html").is_file()
-
-
-def test_runs_are_listed_with_their_means(command, stored: str) -> None:
-    line, means = command("runs", "--store", stored).out.splitlines()
-
-    assert re.fullmatch(r"   1  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC  finished  4 of 4 cases  fake  rows\.jsonl", line)
-    shown = command("show", "--json", "--store", stored).json["metrics"]
-    assert f"Grounded {shown['groundedness']['mean']:.2f}" in means.strip().split(" · ")
-    (listed,) = command("runs", "--json", "--store", stored).json
-    assert (listed["number"], listed["rows"], listed["judge"]) == (1, 4, "fake")
-    assert listed["means"] == pytest.approx({name: shown[name]["mean"] for name in NAMES})
 
 
 def test_a_run_is_named_and_noted_in_every_form(command, stored: str) -> None:
@@ -265,10 +159,7 @@ def test_a_run_is_named_and_noted_in_every_form(command, stored: str) -> None:
 
 
 def test_runs_that_are_left_out_are_counted(command, tmp_path: Path, stored: str) -> None:
-    config = EvaluationConfig(THELMA, thresholds_with({}))
-    path = written(tmp_path / "other.jsonl", [row(0, answer=None, weight=3), row(1, weight=1)])
-    with open_store(stored) as store:
-        evaluate_file(open_cases(path), FakeJudge(answer), store, config, name="other.jsonl")
+    stored_run(tmp_path, [row(0, answer=None, weight=3), row(1, weight=1)])
 
     said = command("runs", "--most", 1, "--store", stored).out
 
@@ -289,24 +180,12 @@ def test_a_report_is_opened_in_the_browser_if_asked(command, stored: str, monkey
     assert (unseen.code, unseen.err) == (0, "no browser could be opened: open the file yourself\n")
 
 
-@pytest.mark.parametrize("args", [("show",), ("runs",), ("report",), ("export", "-o", "x.csv")])
-def test_without_a_store_every_reading_command_says_so_and_makes_none(command, args: tuple[str, ...]) -> None:
-    said = command(*args)
-
-    assert said.code == 2
-    assert "there is no store at .ragtriage/runs.sqlite: evaluate a file first" in said.err
-    assert not Path(".ragtriage").exists()
-
-
 def test_a_case_needs_no_plain_id_to_be_shown(command, tmp_path: Path) -> None:
-    config = EvaluationConfig(THELMA, thresholds_with({}))
-    case = Case("a b/ü [red]", "What?", (Source("x"),), "Ticket 1 is [bold]x[/bold].")
-    path = written(tmp_path / "rows.jsonl", [row(0, id=case.id, answer=case.response)])
-    with open_store(tmp_path / "store") as store:
-        evaluate_file(open_cases(path), FakeJudge(answer), store, config, name="[x].jsonl")
+    odd = "a b/ü [red]"
+    store = stored_run(tmp_path, [row(0, id=odd, answer="Ticket 1 is [bold]x[/bold].")], "[x].jsonl")
 
-    assert "'a b/ü [red]'" in command("show", "--store", tmp_path / "store").out
-    assert "[bold]x[/bold]" in command("show", "last", case.id, "--store", tmp_path / "store").out
+    assert f"'{odd}'" in command("show", "--store", store).out
+    assert "[bold]x[/bold]" in command("show", "last", odd, "--store", store).out
 
 
 def test_a_reader_who_has_gone_is_no_failure(stored: str) -> None:
@@ -332,20 +211,3 @@ def test_a_case_as_json_is_what_export_writes(command, stored: str) -> None:
     rows = [json.loads(line) for line in Path("rows.jsonl").read_text(encoding="utf-8").splitlines()]
 
     assert command("show", 1, "r1", "--json", "--store", stored).json == next(r for r in rows if r["id"] == "r1")
-
-
-def test_show_proposes_what_it_has_not_just_shown(command, stored: str) -> None:
-    said = command("show", 1, "--store", stored)
-
-    steps = [line.partition(": ragtriage ")[2] for line in said.out.splitlines() if ": ragtriage " in line]
-    assert steps == [f"show 1 r1 --store {stored}", f"report 1 --store {stored}"]
-    assert said.out.splitlines()[-1].endswith(steps[-1])
-
-
-def test_show_names_the_case_that_its_list_begins_with(command, stored: str) -> None:
-    lines = command("show", 1, "--store", stored).out.splitlines()
-
-    first = lines[next(at for at, line in enumerate(lines) if line.startswith("case ")) + 1]
-    named = next(line for line in lines if line.startswith("the worst case in full: "))
-    assert first.split()[0] == "r1"
-    assert " show 1 r1 " in named

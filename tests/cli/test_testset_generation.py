@@ -1,15 +1,20 @@
 """`ragtriage testset schema … build`: from a database to questions, step by step and in one go."""
 
 import json
+import re
 import sqlite3
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from cli_models import chats, judging, prompt_in
 
 from library_database import sqlite_library
+from ragtriage.testset.generation.query_templates import enumerate_templates
+from ragtriage.testset.generation.schema import Column, Schema, Table, schema_text
+from ragtriage.testset.generation.template_files import read_phrasings, read_templates, templates_text
+from servers import Heard, Said, Server, chat
 
 FILES = ["schema.yaml", "templates.yaml", "fillings.jsonl", "phrasings.yaml", "questions.jsonl"]
 
@@ -58,23 +63,6 @@ def test_questions_have_true_answers(command, url):
         assert len(answers) == 1
         assert str(answers[0][0]).startswith(str(row["answer"])) or bool(answers[0][0]) is row["answer"]
     assert max(len(line) for line in said.out.splitlines()) <= 80
-
-
-def test_its_files_can_be_collected_and_scored(command, url, tmp_path):
-    assert command("testset", "build", url, "-o", "set", "--size", "40", "--criteria", "short,long").code == 0
-    Path("application.py").write_text("def answer(query):\n    return 'It is 240.'\n", encoding="utf-8")
-    sys.path.insert(0, str(tmp_path))
-    try:
-        asked = command("collect", "set/questions.jsonl", "--app", "application:answer", "-o", "cases.jsonl")
-    finally:
-        sys.path.remove(str(tmp_path))
-    assert asked.code == 0, asked.err
-    scored = command("testset", "score", "cases.jsonl", "--typed-only", "--json")
-
-    assert scored.code == 0, scored.err
-    assert set(scored.json["clusters"]) == {"short", "long"}
-    first = {row["id"]: row for row in rows("set/questions.jsonl")}
-    assert all(first[row["id"]].items() <= row.items() for row in rows("cases.jsonl"))
 
 
 def test_again_with_the_same_is_nothing_to_do(command, url):
@@ -127,57 +115,6 @@ def test_changed_data_is_noticed(command, url):
     assert any(row["answer"] == 241 for row in rows("set/fillings.jsonl"))
 
 
-def test_a_dry_run_counts_and_writes_nothing(command, url):
-    said = command("testset", "build", url, "--dry-run", "--criteria", "short,long", "--json")
-    shown = command("testset", "build", url, "--dry-run", "--criteria", "short,long")
-
-    assert (said.code, shown.code) == (0, 0)
-    assert said.json["questions"] == sum(one["phrasings"] * one["combinations"] for one in said.json["templates"])
-    assert f"M = {len(said.json['templates'])} templates" in shown.out
-    assert f"{said.json['questions']:,} questions could be asked" in " ".join(shown.out.split())
-    assert not Path("testset").exists()
-    assert max(len(line) for line in shown.out.splitlines()) <= 80
-
-
-def test_tables_and_columns_can_be_left_out(command, url):
-    said = command(
-        "testset", "schema", url, "--tables", "author,book", "--exclude", "book.price", "-o", "s.yaml", "--json"
-    )
-
-    assert said.json["s"]["tables"] == 2
-    columns = yaml.safe_load(Path("s.yaml").read_text())["tables"][1]["columns"]
-    assert next(column for column in columns if column["name"] == "price")["surrogate"]
-    wrong = command("testset", "schema", url, "--tables", "nothing", "-o", "t.yaml")
-    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
-    assert "--tables nothing" in wrong.err
-
-
-WRONG_SCHEMA = {
-    "dialect": (lambda v: v.update(dialect="oracle"), "dialect is 'oracle'"),
-    "type": (
-        lambda v: v["tables"][0]["columns"][0].update(type="int"),
-        "tables[1] (author), columns[1] (author_id): type is 'int'",
-    ),
-    "typo": (lambda v: v["tables"][0].update(name_columns=["x"]), "(author): no field is called 'name_columns'"),
-    "names": (lambda v: v["tables"][0].update(names=["nick"]), "names names 'nick', which is no column of author"),
-    "words": (lambda v: v["tables"][0].update(words=3), "words must be a text, not 3"),
-    "fk": (lambda v: v["tables"][1]["foreign_keys"][0].update(table="x"), "table is 'x', which isn't in this file"),
-    "flag": (lambda v: v["tables"][0]["columns"][0].update(surrogate="yes"), "surrogate must be true or false"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG_SCHEMA)
-def test_an_error_in_the_schema_names_file_entry_and_field(command, url, name):
-    change, says = WRONG_SCHEMA[name]
-    command("testset", "schema", url, "-o", "schema.yaml")
-    edit("schema.yaml", change)
-    said = command("testset", "templates", "schema.yaml")
-
-    assert (said.code, said.err.count("\n")) == (2, 1)
-    assert said.err.startswith("ragtriage: schema.yaml: ")
-    assert says in said.err
-
-
 def test_one_bad_template_or_filling_does_not_cost_the_others(command, url):
     command("testset", "build", url, "-o", "set", "--size", "40")
     edit(
@@ -215,40 +152,6 @@ def test_a_template_written_by_hand_is_filled(command, url):
     assert {row["values"]["author.last_name"]: row["answer"] for row in rows("set/fillings.jsonl")}["Finch"] == 12.5
 
 
-def test_a_missing_package_is_named(process, url):
-    said = process("testset", "build", url, without="sqlglot")
-
-    assert said.code == 2
-    assert "pip install '.[testset]'" in said.err
-    assert process("testset", "score", "--help", without="sqlglot").code == 0
-
-
-@pytest.mark.parametrize(
-    "step", [("schema", "nowhere.sqlite"), ("build", "nowhere.sqlite"), ("fill", "nowhere.sqlite")]
-)
-def test_a_missing_package_is_named_before_a_database_is_looked_for(process, step):
-    said = process("testset", *step, without="sqlglot")
-
-    assert said.code == 2
-    assert "pip install '.[testset]'" in said.err
-
-
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (["--size", "3"], "--size 3: one group has 10 questions"),
-        (["--max-share", "2"], "--max-share 2: use a share above 0"),
-        (["--criteria", "short", "--criterion", "long=1"], "there are no phrasings of the criterion 'long'"),
-    ],
-)
-@pytest.mark.parametrize("more", [[], ["--dry-run"]])
-def test_a_wrong_plan_is_told_before_anything_is_written(command, url, flags, message, more):
-    said = command("testset", "build", url, "-o", "set", *flags, *more)
-
-    assert (said.code, Path("set").exists()) == (2, False)
-    assert message in said.err
-
-
 def same_words(values: Any) -> None:
     """Put the words of every short phrasing into those of the criterion `question`."""
     short = {one["template"]: one["text"] for one in values["phrasings"] if one["criterion"] == "short"}
@@ -266,3 +169,152 @@ def test_questions_in_the_words_of_another_are_counted(command, url):
     assert said["repeated_questions"] == len(texts) - len(set(texts)) > 0
     again = command("testset", "sample", "set", "--size", "100", "--again")
     assert "in the words of another one of their group" in " ".join(again.out.split())
+
+
+SHIP = Table(
+    "ship",
+    "ship",
+    (
+        Column("ship_id", "integer", "ship id", surrogate=True),
+        Column("name", "text", "name"),
+        Column("length", "number", "length"),
+        Column("architect", "text", "architect"),
+        Column("price", "number", "price"),
+    ),
+    ("ship_id",),
+    names=("name",),
+)
+SCHEMA = Schema("sqlite", (SHIP,))
+TEMPLATES = enumerate_templates(SCHEMA).templates
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "schema.yaml").write_text(schema_text(SCHEMA), "utf-8")
+    (tmp_path / "templates.yaml").write_text(templates_text(TEMPLATES), "utf-8")
+    return tmp_path
+
+
+def phrasing_model(heard: Heard) -> Said:
+    """Writes one phrasing for every criterion, which says which template it is for."""
+    prompt = prompt_in(heard.body)
+    column = re.search(r'SELECT \\*"?(\w+)', prompt.user.replace('\\"', ""))
+    assert column
+    said = {one: [f"What about the {column[1]} of [ship.name]?"] for one in prompt.schema["required"]}
+    return chat(json.dumps(said), usage=(prompt.tokens, 40))
+
+
+def texts(folder: Path) -> list[tuple[str, str, str]]:
+    found, refused = read_phrasings(folder / "phrasings.yaml", TEMPLATES)
+    assert not refused
+    return [(one.criterion, one.text, one.made_by) for one in found]
+
+
+def test_only_what_is_missing_is_made_and_what_a_person_wrote_is_kept(command, folder: Path) -> None:
+    command("testset", "phrase", ".", "--criteria", "short")
+    file = folder / "phrasings.yaml"
+    mine = file.read_text("utf-8").replace("How long is the ship", "What length has the ship")
+    file.write_text(mine.replace("made_by: rules", "made_by: written", 1), "utf-8")
+    more = command("testset", "phrase", ".", "--criteria", "short,long", "--json").json
+    assert (more["new"], more["kept"]) == (len(TEMPLATES), len(TEMPLATES))
+    assert "What length has the ship [ship.name]?" in [text for _, text, _ in texts(folder)]
+
+    anew = command("testset", "phrase", ".", "--criteria", "short,long", "--again", "--json").json
+    assert anew["kept"] == 1
+    assert anew["by_criterion"] == {"short": len(TEMPLATES), "long": len(TEMPLATES)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--own", "as a child"], "no phrasing could be made. The first reason: rules can't write it: give --judge"),
+        (["--judge", "embedded"], "one language model writes"),
+        (["--budget", "1"], "--budget is for language models only"),
+        (["--judge", "openai:m", "--embeddings", "openai:e"], "embeddings are for verdicts"),
+    ],
+)
+def test_what_cant_be_is_said(command, folder: Path, openai, arguments: list[str], message: str) -> None:
+    said = command("testset", "phrase", ".", *arguments)
+    assert said.code == 2
+    assert message in " ".join(said.err.split())
+    assert not (folder / "phrasings.yaml").exists()
+
+
+def test_an_entry_that_cant_be_used_isnt_lost(command, folder: Path) -> None:
+    command("testset", "phrase", ".", "--criteria", "short")
+    file = folder / "phrasings.yaml"
+    broken = file.read_text("utf-8").replace("[ship.name]?", "it?", 1)
+    file.write_text(broken, "utf-8")
+    said = command("testset", "phrase", ".", "--criteria", "long")
+    assert said.code == 2
+    assert "phrasings.yaml has 1 entry that can't be used" in " ".join(said.err.split())
+    assert file.read_text("utf-8") == broken
+
+
+def test_a_model_phrases_beside_the_rules(command, folder: Path, openai) -> None:
+    command("testset", "phrase", ".", "--criteria", "short")
+    flags = ("--criteria", "short", "--own", "as a pirate would ask", "--json")
+    with Server(phrasing_model) as server:
+        said = command("testset", "phrase", ".", *flags, *judging(server, "--price", "1:2"))
+        again = command("testset", "phrase", ".", *flags, "--again", *judging(server, "--price", "1:2"))
+
+    assert said.code == 0
+    assert (said.json["new"], said.json["kept"]) == (2 * len(TEMPLATES), len(TEMPLATES))
+    assert said.json["requests"] == len(chats(server.heard)) == len(TEMPLATES)
+    assert said.json["cost"] > 0
+    assert (again.json["new"], again.json["requests"]) == (2 * len(TEMPLATES), 0)
+    assert ("as a pirate would ask", "What about the length of [ship.name]?", "openai:m") in texts(folder)
+
+
+@pytest.mark.parametrize("what", ["phrase", "write"])
+def test_without_a_price_no_amount_is_told(command, folder: Path, openai, what: str) -> None:
+    flags = ("--criteria", "short") if what == "phrase" else ()
+    written = chat(json.dumps({"templates": []}), usage=(500, 40))
+    with Server(phrasing_model if what == "phrase" else written) as server:
+        free = command("testset", what, ".", *flags, *judging(server))
+        priced = command(
+            "testset", what, ".", *flags, "--store", "other", *judging(server, "--price", "1:2", model="openai:n")
+        )
+
+    assert re.search(r"^\d+ requests?$", free.out, re.MULTILINE)
+    assert re.search(r"^\d+ requests?, \$0\.\d+$", priced.out, re.MULTILINE)
+
+
+def test_a_budget_stops_it_and_the_same_command_goes_on(command, folder: Path, openai) -> None:
+    flags = ("--criteria", "short", "--json")
+    with Server(phrasing_model) as server:
+        said = command("testset", "phrase", ".", *flags, *judging(server, "--max-requests", 1))
+        on = command("testset", "phrase", ".", *flags, *judging(server))
+    assert (said.code, said.json["new"]) == (3, 1)
+    assert "--max-requests" in said.err
+    assert (on.code, on.json["kept"], on.json["new"]) == (0, 1, len(TEMPLATES) - 1)
+    assert len(chats(server.heard)) == len(TEMPLATES)
+
+
+def test_a_model_writes_templates_beside_those_there_are(command, folder: Path, openai) -> None:
+    shorter = templates_text([one for one in TEMPLATES if one.shape and one.shape.select != "length"])
+    (folder / "templates.yaml").write_text(shorter, "utf-8")
+    sql = ["SELECT length FROM ship WHERE name = '[ship.name]'", "SELECT price FROM ship WHERE name = '[ship.name]'",
+           "SELECT deck FROM ship WHERE name = '[ship.name]'"]  # fmt: skip
+
+    with Server(chat(json.dumps({"templates": sql}))) as server:
+        said = command("testset", "write", ".", "--require", "no joins", "--json", *judging(server))
+        again = command("testset", "write", ".", "--require", "no joins", *judging(server))
+
+    assert (said.code, said.json["new"], said.json["kept"], said.json["duplicates"]) == (0, 1, len(TEMPLATES) - 1, 1)
+    assert [one["sql"] for one in said.json["refused"]] == sql[2:]
+    assert "0 new templates, 3 were there, 2 duplicates left out" in again.out
+    assert len(chats(server.heard)) == 1
+    assert "no joins" in prompt_in(chats(server.heard)[0]).user
+    found, _ = read_templates(folder / "templates.yaml", SCHEMA)
+    assert {one.id for one in found} == {one.id for one in TEMPLATES}
+    assert {one.made_by for one in found} == {"enumerated", "openai:m"}
+
+
+def test_a_stop_keeps_the_templates_there_are(command, folder: Path, openai) -> None:
+    before = (folder / "templates.yaml").read_text("utf-8")
+    with Server(phrasing_model) as server:
+        said = command("testset", "write", ".", *judging(server, "--max-requests", 0))
+    assert said.code == 3
+    assert "--max-requests" in said.err
+    assert (folder / "templates.yaml").read_text("utf-8") == before

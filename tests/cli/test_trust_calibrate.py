@@ -1,106 +1,47 @@
 """`trust calibrate` and the corrected means in `show` and `report`."""
 
 import json
+import math
 import random
+import re
 import shutil
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli_rows import row, written
-from ragtriage import Component, FakeJudge, Score, Verdict, open_cases, open_store, thresholds_with
+from prepared_folders import PREPARED
+from ragtriage import Score, Verdict, open_store
 from ragtriage.config import read_settings
 from ragtriage.core.errors import StoreError
-from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.verdicts import Answer
-from ragtriage.execution.evaluate_file import evaluate_file
-from ragtriage.metrics import metrics_named
-from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.manifest import RunIdentity
+from servers import Heard, Said, Server
 
-CASES = 60
-
-
-def answer(question: Question) -> Answer:
-    """Three claims a response; the judge believes everything that scores a half, people only from 0.8 on."""
-    if question.kind in DECOMPOSITIONS:
-        if question.kind != "claims":
-            return (Component(question.subject, (0, len(question.subject))),)
-        return tuple(Component(text) for text in question.subject.split("; "))
-    score = random.Random(question.subject).random()
-    return Verdict("yes" if score >= 0.5 else "no", score, max(score, 1 - score))
+Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a store with one run, made once."""
+    """A folder with a run of sixty cases and labels of all its claims, by somebody stricter than the judge."""
     folder = tmp_path_factory.mktemp("judged")
-    rows = folder / "rows.jsonl"
-    texts = [
-        {"id": f"c{i}", "question": "q?", "contexts": ["s"], "answer": "; ".join(f"Claim {k} of {i}" for k in range(3))}
-        for i in range(CASES)
-    ]
-    rows.write_text("".join(json.dumps(row) + "\n" for row in texts), encoding="utf-8")
-    config = EvaluationConfig(metrics_named(["groundedness", "answer_f1", "response_precision"]), thresholds_with({}))
-    judge = FakeJudge(answer, name="embedded")
-    with open_store(folder / ".ragtriage") as store:
-        evaluate_file(open_cases(rows), judge, store, config, name="rows.jsonl")
+    with chdir(folder):
+        PREPARED["labelled run"]()
     return folder
 
 
 @pytest.fixture
 def labelled(judged: Path, tmp_path: Path) -> Callable[..., Path]:
-    """It for one test, and a file with labels of all its claims; `change` gets each as a row."""
+    """It for one test; `change` gets each label."""
     shutil.copytree(judged, tmp_path, dirs_exist_ok=True)
+    labels = [json.loads(line) for line in (tmp_path / "labels.jsonl").read_text("utf-8").splitlines()]
 
-    def write(change: Callable[[dict[str, Any]], dict[str, Any] | None] = lambda row: row) -> Path:
-        found = []
-        with open_store(tmp_path / ".ragtriage", create=False) as store:
-            for record in store.run().records():
-                outcome = record.outcomes["groundedness"]
-                assert isinstance(outcome, Score)
-                for place, part in enumerate(outcome.parts):
-                    cell = part.cell
-                    assert isinstance(cell, Verdict)
-                    row = change(
-                        {"run": "1", "case": record.case.id, "metric": "groundedness", "component": place,
-                         "text": part.component.text, "label": (cell.score or 0) >= 0.8, "verdict": cell.value,
-                         "score": cell.score, "chance": 1.0, "pick": "random", "by": ""}
-                    )  # fmt: skip
-                    found += [row] if row else []
-        path = tmp_path / "labels.jsonl"
-        path.write_text("".join(json.dumps(row) + "\n" for row in found), encoding="utf-8")
-        return path
+    def write(change: Change = lambda label: label) -> Path:
+        return written(tmp_path / "labels.jsonl", [found for one in labels if (found := change(dict(one)))])
 
     return write
-
-
-def test_means_are_corrected_and_shown_everywhere(command, labelled, tmp_path: Path) -> None:
-    said = command("trust", "calibrate", labelled())
-
-    assert said.code == 0
-    assert "Grounded" in said.out
-    assert "180" in said.out
-    shown = command("show")
-    assert "Grounded: 0." in shown.out
-    assert "from 180 labels)" in shown.out
-    found = command("show", "--json").json["metrics"]["groundedness"]
-    assert found["corrected"]["raw"] == pytest.approx(found["mean"])
-    assert found["corrected"]["low"] < found["corrected"]["mean"] < found["corrected"]["high"] < found["mean"]
-    command("report", "-o", "report.html")
-    assert f"corrected {found['corrected']['mean']:.2f}" in (tmp_path / "report.html").read_text(encoding="utf-8")
-
-
-def test_labels_may_be_given_to_show_and_report_instead(command, labelled, tmp_path: Path) -> None:
-    path = labelled()
-
-    assert "corrected" not in command("show").out
-    assert "from 180 labels" in command("show", "--labels", path).out
-    assert "corrected" not in command("show").out
-    assert command("report", "-o", "report.html", "--labels", path).code == 0
-    assert "from 180 labels" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_cut_is_fitted_written_and_used(command, labelled, tmp_path: Path) -> None:
@@ -111,7 +52,7 @@ def test_a_cut_is_fitted_written_and_used(command, labelled, tmp_path: Path) -> 
 
     assert said.code == 0
     assert (threshold["kind"], threshold["metrics"], threshold["better"]) == ("supported", ["groundedness"], True)
-    assert threshold["threshold"]["yes"] == pytest.approx(0.8, abs=0.03)
+    assert threshold["threshold"]["yes"] == pytest.approx(0.7, abs=0.03)
     text = (tmp_path / "ragtriage.toml").read_text(encoding="utf-8")
     assert text.startswith("# ours\n")
     assert (
@@ -131,20 +72,6 @@ def test_a_base_rate_is_written_and_the_next_evaluation_counts_with_it(command, 
     assert read_settings(tmp_path / "ragtriage.toml").base_rates == {"supported": 0.989}
     again = command("evaluate", "rows.jsonl", "--limit", "2", "--json")
     assert again.json["counting"] == "supported at 0.989"
-
-
-def test_without_a_file_it_says_what_to_put_in(command, labelled, tmp_path: Path) -> None:
-    said = command("trust", "calibrate", labelled())
-
-    assert "[decision_thresholds.supported]" in said.out
-    assert not (tmp_path / "ragtriage.toml").exists()
-
-
-def test_thresholds_are_fitted_where_cases_are_labelled_throughout(command, labelled) -> None:
-    found = command("trust", "calibrate", labelled(), "--json", "--threshold", "groundedness=0.3").json["thresholds"]
-
-    assert (found[0]["metric"], found[0]["target"], found[0]["complete"]) == ("groundedness", 0.3, CASES)
-    assert found[0]["threshold"]["held_out"] > 0.5
 
 
 def test_few_labels_give_no_numbers_but_the_reason(command, labelled) -> None:
@@ -182,19 +109,11 @@ def test_picked_labels_are_counted_and_not_used(command, labelled) -> None:
     assert "from 120 labels" in command("show").out
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"run": "9"}, "there is no run 9"),
-        ({"chance": None}, "180 picked on purpose"),
-        ({"text": "another"}, "180 of a component that the run doesn't have like this"),
-    ],
-)
-def test_labels_that_are_all_unfit_end_it_with_the_reason(command, labelled, change, reason: str) -> None:
-    said = command("trust", "calibrate", labelled(lambda row: row | change))
+def test_labels_that_were_all_picked_end_it_with_the_reason(command, labelled) -> None:
+    said = command("trust", "calibrate", labelled(lambda row: row | {"chance": None}))
 
     assert said.code == 2
-    assert reason in said.err
+    assert "180 picked on purpose" in said.err
 
 
 def test_many_unusable_lines_make_it_incomplete(command, labelled, tmp_path: Path) -> None:
@@ -206,12 +125,6 @@ def test_many_unusable_lines_make_it_incomplete(command, labelled, tmp_path: Pat
 
     assert said.code == 3
     assert "40 of 220 rows can't be used" in said.err
-
-
-def test_it_reads_well_in_eighty_columns(command, labelled, monkeypatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-
-    assert max(len(line) for line in command("trust", "calibrate", labelled()).out.splitlines()) <= 80
 
 
 def test_a_cut_in_the_settings_changes_what_evaluate_says(command, labelled, tmp_path: Path) -> None:
@@ -236,3 +149,83 @@ def test_a_run_that_is_not_finished_keeps_nothing(tmp_path: Path) -> None:
 
         with pytest.raises(StoreError, match="run 1 isn't finished"):
             store.add_to_configuration(1, "corrections", {})
+
+
+CLAIM = re.compile(r"Ticket (\d+) costs")
+ROWS = 200
+DRAW = random.Random(7)
+ODDS = [DRAW.gauss(1.0, 2.0) for _ in range(ROWS)]
+TRUE = [DRAW.random() < 1 / (1 + math.exp(-odds)) for odds in ODDS]
+"""Of each row's claim, by its number: the log odds that the sources support it, and whether they do."""
+
+
+def too_sure(heard: Heard) -> Said:
+    """A decision model that states three times the log odds, and two more."""
+    asked = heard.body
+    number = int(CLAIM.findall(json.dumps(asked["state"]))[-1])
+    p = 1 / (1 + math.exp(-(3 * ODDS[number] + 2)))
+    answers = {
+        name: {"type": "noul", "noul": p if "state everything" in one["instructions"] else 0.0}
+        for name, one in asked["questions"].items()
+    }
+    return Said({"model": "kev", "answers": answers, "usage": {"input_tokens": 100, "output_tokens": 2}})
+
+
+def label_all(folder: Path) -> list[dict[str, Any]]:
+    """What `trust label` writes where a person labels every claim of run 1."""
+    labels = []
+    with open_store(folder / ".ragtriage", create=False) as store:
+        for record in store.run().records():
+            outcome = record.outcomes["groundedness"]
+            assert isinstance(outcome, Score)
+            for place, part in enumerate(outcome.parts):
+                assert isinstance(part.cell, Verdict)
+                labels.append(
+                    {"run": "1", "case": record.case.id, "metric": "groundedness", "component": place,
+                     "text": part.component.text, "label": TRUE[int(record.case.id[1:])], "verdict": part.cell.value,
+                     "score": part.cell.score, "chance": 1.0, "pick": "random", "by": "Ana"}
+                )  # fmt: skip
+    return labels
+
+
+def test_labels_make_a_curve_and_the_next_run_counts_by_it(command: Callable[..., Any], tmp_path: Path) -> None:
+    one_source = {"contexts": ["The office sells tickets."]}
+    written(tmp_path / "rows.jsonl", [row(i, **one_source) for i in range(ROWS)])
+    with Server(too_sure) as server:
+        judge = f"systemone:kev@{server.root}"
+        given = ("rows.jsonl", "--judge", judge, "--metrics", "groundedness")
+        first = command("evaluate", *given, "--json")
+        asked = len(server.heard)
+        labels = label_all(tmp_path)
+        written(tmp_path / "labels.jsonl", labels)
+        calibrated = command("trust", "calibrate", "labels.jsonl", "--write", "ragtriage.toml")
+        curve = read_settings(tmp_path / "ragtriage.toml").chance_curves["supported"]
+        second = command("evaluate", *given, "--json")
+        moved = command("evaluate", *given, "--base-rate", "supported=0.9", "--json")
+        refused = command("evaluate", *given, "--base-rate", "answered=0.9")
+        again = command("trust", "calibrate", "labels.jsonl", "--json")
+        written(tmp_path / "few.jsonl", labels[:49])
+        few = command("trust", "calibrate", "few.jsonl")
+
+    assert (first.code, calibrated.code, second.code) == (0, 0, 0), first.err + calibrated.err + second.err
+    assert len(server.heard) == asked
+    true = sum(TRUE) / ROWS
+    means = [one.json["metrics"]["groundedness"]["mean"] for one in (first, second, moved)]
+    assert abs(means[0] - true) > 0.1
+    assert means[1] == pytest.approx(true, abs=0.03)
+    assert means[2] > means[1]
+    assert "supported" in re.split(", | and ", first.json["counting"].removeprefix("uncalibrated: "))
+    known, _, raw = second.json["counting"].partition(", uncalibrated: ")
+    assert known == "supported known from labels"
+    assert "supported" not in raw
+    assert moved.json["counting"].startswith("supported at 0.9, supported known from labels, uncalibrated: ")
+    assert 0 < curve.a < 0.6  # type: ignore[operator]  # a third, held back and clipped
+    assert curve.rate == pytest.approx(true, abs=0.0006)
+    text = " ".join(calibrated.out.split())
+    assert "supported (groundedness): a probability of 0.1 counts as 0." in text
+    assert "Where a probability becomes yes or no supported (groundedness): its curve says where yes begins" in text
+    assert "A table [decision_thresholds.supported] of this judge was taken out, if there was one" in text
+    assert refused.code == 2
+    assert "--base-rate answered: there is no chance to move" in refused.err
+    assert "chance_curves.supported" in again.json["settings"]  # run 1 counts as 1 and 0 still
+    assert "too few labels: 49, and a curve takes 50" in " ".join(few.out.split())

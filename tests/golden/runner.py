@@ -22,11 +22,15 @@ from typing import Any, Self
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 TESTS = ROOT / "tests"
-sys.path[:0] = [str(folder) for folder in (TESTS, TESTS / "cli", TESTS / "testing") if str(folder) not in sys.path]
+sys.path[:0] = [
+    str(folder)
+    for folder in (TESTS, TESTS / "cli", TESTS / "monitor", TESTS / "testing")
+    if str(folder) not in sys.path
+]
 
 from cli_models import KEY  # noqa: E402  # it lies beside the tests of the commands
 from inner_sessions import PLUGIN  # noqa: E402  # it lies beside the tests of the plugin
-from scripted import answers  # noqa: E402  # see above
+from scripted import Services  # noqa: E402  # see above
 
 from forked import Child  # noqa: E402  # see above
 from in_process import Said, plain_environment, said_by  # noqa: E402  # see above
@@ -59,7 +63,7 @@ TEXT_PLACEHOLDERS: tuple[tuple[str, str], ...] = (
     (r"about \d+ \(\d+ to \d+\) expected", "about <count> expected"),
     (r"http://127\.0\.0\.1:\d+", "<server>"),
     (r"(embedded[\w:]*-)[0-9a-f]{12}\b", r"\1<digest>"),
-    (r"\b[0-9a-f]{32,}\b", "<digest>"),
+    (r"\b[0-9a-f]{24,}\b", "<digest>"),
     (r"(collected-)[0-9a-f]{12}\b", r"\1<digest>"),
     (r"(?m)^\d+ of (?:about )?\d+ (?:cases|templates)(?:, .*)?\n", ""),
     (r"(?m)^(- )?note: .* newer than .*\n", ""),  # not within the same second
@@ -73,11 +77,12 @@ TEXT_PLACEHOLDERS: tuple[tuple[str, str], ...] = (
     (r" hostname=\"[^\"]*\"", ' hostname="<host>"'),
     (r"\bragtriage(\.[a-z_]+)+\.(?=[A-Z])", "<module>."),
     (r"( time=\")[\d.]+\"", r'\1<seconds>"'),
+    (r"no connection: .*", "no connection: <why>"),
 )
 """What differs from run to run, or from machine to machine, in any text."""
 FIELD_PLACEHOLDERS = frozenset(
     "seconds seconds_per_request median_seconds created finished versions version identity fingerprint fingerprints "
-    "digest started".split()
+    "digest started timeUnixNano observedTimeUnixNano".split()
 )
 """Members of JSON whose values aren't compared, only that they are there."""
 _BAR = re.compile(r"[█░▏▎▍▌▋▊▉]+")
@@ -114,7 +119,8 @@ class Row:
     prepared: str = ""
     """What is done before the first command: a name in prepared_folders.py."""
     server: bool = False
-    """Whether a scripted model listens at {server}; {model} are the flags that make it the judge."""
+    """Whether scripted services listen at {server}; {model} are the flags that make a language model there the judge,
+    and {root} is the address without a path, for decision models and for tools that take scores."""
     postgresql: bool = False
     """Whether {store} is an empty store on a PostgreSQL server."""
     exact: bool = False
@@ -151,7 +157,11 @@ def outcome_of(row: Row) -> Outcome:
         folder = Path(open_now.enter_context(tempfile.TemporaryDirectory(prefix="golden"))).resolve()
         model = _Model()
         url = open_now.enter_context(Server(model)).url if row.server else ""
-        named = {"server": url, "model": f"--judge openai:m --base-url {url} --concurrency 1"}
+        named = {
+            "server": url,
+            "root": url.removesuffix("/v1"),
+            "model": f"--judge openai:m --base-url {url} --concurrency 1",
+        }
         if row.postgresql:
             named["store"] = new_schema()[0]
         open_now.enter_context(contextlib.chdir(folder))
@@ -182,6 +192,7 @@ class _Model:
 
     def __init__(self) -> None:
         self.waited_for = threading.Event()
+        self._services = Services()
         self._left: int | None = None
         self._lock = threading.Lock()
 
@@ -193,7 +204,7 @@ class _Model:
         if held:
             self.waited_for.set()
             return Reply("{}", after=60)
-        return answers(heard)
+        return self._services(heard)
 
     @contextlib.contextmanager
     def answering(self, count: int) -> Iterator[None]:

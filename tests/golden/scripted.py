@@ -1,21 +1,53 @@
-"""A language model that stands behind a server of the tests' own: what it says depends on the texts alone."""
+"""What stands behind the server of the tables: a language model, a decision model, and the tools that take scores.
+
+What the models say depends on the texts alone.
+"""
 
 import hashlib
 import json
 import re
 
 from cli_models import prompt_in
+from fake_tools import FakeTool  # it lies beside the tests of the monitor
 
+from fake_decisions import Decider
 from fake_models import FENCED, lines_of, reply_to
 from servers import Heard, Said, chat, embeddings
 
 _SENTENCE = re.compile(r"[^.?!]+[.?!]")
 _LINE = re.compile(r"^(?:(q\d+) )?([a-z_]+)(?:: (.*))?$")
+TOOLS = {
+    "_annotations": "phoenix",
+    "/api/public/scores": "langfuse",
+    "/api/3.0/mlflow": "mlflow",
+    "/api/v1/private": "opik",
+    "/v1/logs": "otlp",
+}
+"""A part of the paths of a tool's requests → its name."""
 _WRITTEN = {"claims": ("response", "source"), "facts": ("source",), "questions": ("query",)}
 
 
 def _byte(*texts: str) -> int:
     return hashlib.blake2b(" ".join(texts).encode("utf-8", "replace")).digest()[0]
+
+
+class Services:
+    """All of them behind one address, told apart by the path; the tools keep what they are sent."""
+
+    def __init__(self) -> None:
+        self._decider = Decider(decides=_likely)
+        self._tools = {part: FakeTool(name) for part, name in TOOLS.items()}
+
+    def __call__(self, heard: Heard) -> Said:
+        """The reply to a request."""
+        if heard.path.endswith("/systemone"):
+            return self._decider(heard)
+        tool = next((tool for part, tool in self._tools.items() if part in heard.path), None)
+        return tool(heard) if tool else answers(heard)
+
+
+def _likely(asked: str) -> float:
+    return round(0.05 + _byte(asked) / 284, 3)
 
 
 def answers(heard: Heard) -> Said:

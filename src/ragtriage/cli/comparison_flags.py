@@ -145,7 +145,7 @@ def check_files(named: Mapping[str, Path], read: Iterable[str | Path | None]) ->
         if whole in seen:
             raise InputError(f"{flag} {path}: {seen[whole]} names the same file: give each its own")
         seen[whole] = flag
-        there = next(folder for folder in whole.parents if folder.exists())
+        there = next(folder for folder in path.parents if folder.exists())
         if not there.is_dir():
             raise InputError(f"{flag} {path}: can't be written, as {there} is a file")
         if not os.access(there, os.W_OK):

@@ -1,0 +1,5 @@
+"""Texts of sources by their ids."""
+
+
+def text(document: str) -> str:
+    return f"Text of {document}."
