@@ -5,11 +5,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-from ragtriage.runs.claim_rows import quotes_in
 
 from cli_rows import row, written
 from compared_runs import ScriptedJudge
 from ragtriage import RULES, FakeJudge, open_cases, open_store, thresholds_with
+from ragtriage.adapters.run_view import quotes_in
 from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ragtriage.trust.settings_text import as_toml, write_settings
 
 from ragtriage import Case, Component, Record, Verdict
 from ragtriage.config import read_settings
@@ -23,7 +22,7 @@ from ragtriage.trust.calibration import Calibration, calibrate
 from ragtriage.trust.chance_fits import CurvePoint, reliability_curve
 from ragtriage.trust.corrected_mean import RunLabels, join_labels
 from ragtriage.trust.label_files import Label, verdict_of
-from ragtriage.trust.label_fits import HELD_BACK, LearntRate, learnt_rate, present_rate
+from ragtriage.trust.label_fits import HELD_BACK, LearntRate, as_toml, learnt_rate, present_rate, write_settings
 
 METRICS = tuple(m for name in ("groundedness", "source_query_coverage") if (m := metric_named(name)))
 JUDGE = "openai:m"
