@@ -11,7 +11,7 @@ from ragtriage.core.questions import Question
 from ragtriage.judges.embedded.cross_encoder import HEADS, Logits, TextPair
 from ragtriage.judges.embedded.encoder import Encoder
 from ragtriage.judges.embedded.featurizer import BESIDE_CLAIM, Featurized, Featurizer, Reads
-from ragtriage.judges.embedded.readings import CachedTexts
+from ragtriage.judges.embedded.passages import CachedTexts
 from ragtriage.judges.embedded.scorer import FARTHEST, Fusion, fused_inputs
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text.claims import Marks

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from ragtriage.judges.embedded.encoder import Encoded, Vector
-from ragtriage.judges.embedded.readings import Passages, Sentence
+from ragtriage.judges.embedded.passages import Passages
+from ragtriage.judges.embedded.readings import Sentence
 from ragtriage.text import words as vocabulary
 from ragtriage.text.claims import remark
 from ragtriage.text.dates import dates_agree

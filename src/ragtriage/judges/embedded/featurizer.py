@@ -28,7 +28,8 @@ from ragtriage.judges.embedded.features import (
     pairwise_products,
     products_with,
 )
-from ragtriage.judges.embedded.readings import RULES, CachedTexts, Passages, Sentence, as_written
+from ragtriage.judges.embedded.passages import CachedTexts, Passages
+from ragtriage.judges.embedded.readings import RULES, Sentence, as_written
 from ragtriage.judges.embedded.silent_texts import (
     asks_to_count,
     hold_words,

@@ -20,7 +20,7 @@ from ragtriage.core.questions import Question
 from ragtriage.judges.embedded.cross_encoder import HEADS, CrossEncoder, Logits, TextPair, doubted_words
 from ragtriage.judges.embedded.encoder import KEPT, MODEL, Encoder, Vector
 from ragtriage.judges.embedded.featurizer import Featurized, Featurizer
-from ragtriage.judges.embedded.readings import CachedTexts
+from ragtriage.judges.embedded.passages import CachedTexts
 from ragtriage.judges.embedded.verdict import FittedThresholds, Scored
 from ragtriage.text.claims import Marker
 
