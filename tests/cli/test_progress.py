@@ -1,8 +1,10 @@
-"""How far a run is: no rate and no time left before they can be told."""
+"""How far a run is: no rate and no time left before they can be told; and how a terminal shows long lines."""
+
+import io
 
 import pytest
 
-from ragtriage.cli.console import Pace
+from ragtriage.cli.console import Pace, fitted
 
 
 def rates_at(*times: float) -> list[float | None]:
@@ -44,3 +46,16 @@ def test_several_that_are_counted_at_once_count_each() -> None:
         pace.count(1_000)
 
     assert pace.rate() == pytest.approx(1_000)
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_long_lines_without_a_word_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "24")
+    lines = ["  query: When does the first ferry leave?", "short"]
+
+    assert list(fitted(lines, _Terminal())) == ["  query: When does the", "    first ferry leave?", "short"]
+    assert list(fitted(lines, io.StringIO())) == lines
