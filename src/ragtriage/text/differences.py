@@ -230,7 +230,7 @@ def _turned_round(one: Value, met: Value, there: Sequence[Value], claim: str, te
 
     "It starts on the 3rd and ends on the 17th" beside "It starts on the 17th".
     """
-    own = {word.text.lower() for word in placed_words(claim)}
+    own = {word.text.lower() for word in placed_words(_within(_PIECE, claim, one.span))}
     beside = {word.text.lower() for word in placed_words(_within(_PIECE, text, met.span))}
     words = {word for word in own - beside if OPPOSITES.get(word, frozenset()) & beside - own}
     others = [

@@ -137,5 +137,5 @@ def _bounds_relate(own: Bound, there: Bound) -> ValueRelation:
     if own == "about":
         return "same" if not there else "within"
     if own in _UP | _DOWN and there in ("", "about"):
-        return "unsure"
+        return "within" if own == "most" else "unsure"
     return "within"

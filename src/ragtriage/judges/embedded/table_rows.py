@@ -151,6 +151,8 @@ def _told_elsewhere(
 KeyedRow = tuple[str, ...]
 """The cells of a row."""
 
+_ABOUT_A_TABLE = 0.6
+"""The share of a claim's words that stand in the table that it is about, at least."""
 _LONGEST_CELL = 60
 _FEWEST_ROWS = 2
 _CELL = re.compile(r"(?:(?P<name>[^:;]{1,80}):\s+)?(?P<cell>[^;]*)$")
@@ -184,9 +186,15 @@ def named_result(text: str, question: str) -> str:
 def row_with_other_value(claim: str, texts: Sequence[str]) -> str:
     """The row that a claim is about where it tells the value of another row or none of the column; empty if none."""
     for table in _tables(tuple(texts)):
-        if (at := _contradicting(claim, table)) is not None:
+        if _share_in(table, claim) >= _ABOUT_A_TABLE and (at := _contradicting(claim, table)) is not None:
             return table.texts[at]
     return ""
+
+
+def _share_in(table: _Table, claim: str) -> float:
+    """The share of a claim's words that stand anywhere in a table; of prose that only names a row it is low."""
+    own = content_words(claim)
+    return shared_words(own, content_words("\n".join(table.texts))) / len(own) if own else 0.0
 
 
 @lru_cache(64)
