@@ -16,7 +16,9 @@ from forked import Child
 from places import Place
 from ragtriage.cli.watch_output import detector_lines
 from ragtriage.core.case import LEAST_WEIGHT
-from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
+from ragtriage.core.errors import ConfigError, NotStoredError, Stopped, StoreError
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Answer
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.monitor.alarms import close_alarm, open_alarms, watching
@@ -167,6 +169,21 @@ def test_failed_cases_count_as_such_and_are_judged_again_by_the_same_command(sto
     assert {question.query for question in judge.asked} == {rows[i]["question"] for i in range(3, 60, 10)}
     assert not again.incomplete
     assert again.watch.gathered == first.watch.gathered
+
+
+def test_a_case_that_failed_before_its_turn_counts_as_it_is_judged_again(store, tmp_path):
+    path = written(tmp_path / "t.jsonl", [row(i, "y!yy" if i == 7 else "yyyy") for i in range(50)])
+
+    def stops(question: Question) -> Answer:
+        if "answer 5 " in question.subject:
+            raise Stopped("the budget is spent")
+        return answer(question)
+
+    assert watched(store, path, judge=FakeJudge(stops), options=OF_50).stopped
+    mended = FakeJudge(lambda question: answer(replace(question, subject=question.subject.replace("broken", "x"))))
+    again = watched(store, path, judge=mended, options=OF_50)
+    assert again.watch.gathered is not None
+    assert [one.scores[1] for one in again.watch.gathered] == [1.0] * 50
 
 
 def test_each_part_of_the_traffic_has_its_own_baseline(store, tmp_path):
