@@ -148,6 +148,13 @@ def test_a_kept_case_moves_no_detector_and_no_mean(store, tmp_path):
     assert store.means([1])[1]["groundedness"] == pytest.approx(sum(scores[one] for one in drawn) / len(drawn))
 
 
+def test_of_a_conversation_the_first_case_alone_moves_the_detectors(store, tmp_path):
+    rows = [row(i, conversation=f"talk {i // 2}") for i in range(20)]
+    result = watched(store, written(tmp_path / "t.jsonl", rows), options=OF_50)
+    assert result.watch.gathered is not None
+    assert [one.case for one in result.watch.gathered] == [f"r{i}" for i in range(0, 20, 2)]
+
+
 def test_where_no_lot_is_drawn_there_is_a_window_and_nothing_moves(store, tmp_path):
     path = written(tmp_path / "t.jsonl", STEADY[:10])
     result = watched(store, path, options=replace(OF_50, lots=Lots(0.0)))
@@ -272,6 +279,7 @@ def test_an_alarm_stays_open_until_it_is_acknowledged_then_its_detector_starts_a
     anew = watched(store, path, options=options).watch.detectors["groundedness", ""]
     assert anew.cases == moved + 3
     assert anew.value < 3
+    assert anew.below == 0
 
 
 def test_texts_and_windows_are_kept_as_long_as_is_said(store, tmp_path):
