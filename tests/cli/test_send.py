@@ -82,15 +82,16 @@ def test_a_key_goes_to_its_tool_and_stands_nowhere(command, monkeypatch, tool, s
     a_run(*(case_for(tool, i) for i in range(2)))
     other = "mlflow" if tool != "mlflow" else "phoenix"
     own = FakeTool(tool)
+    name, value = SENT_AS[tool]
 
     def echoes(heard: Any) -> Said:
-        return own(heard) if status == 200 else Said(f"you sent {heard.headers}", status)
+        longest = "x" * (203 - len(value)) + value  # the end of the key is beyond what is shown of a reply
+        return own(heard) if status == 200 else Said(f"{longest}, you sent {heard.headers}", status)
 
     with Server(echoes) as there, Server(FakeTool(other)) as elsewhere:
         to = (f"--{tool}", there.root.replace("//", "//user:p4ssword@"), f"--{other}", elsewhere.root)
         said = command("send", "last", *to, "--patience", "0")
 
-    name, value = SENT_AS[tool]
     assert {heard.headers[name] for heard in there.heard} == {value}
     assert {heard.headers[SENT_AS[other][0]] for heard in elsewhere.heard} == {SENT_AS[other][1]}
     assert value not in str([heard.headers for heard in elsewhere.heard])

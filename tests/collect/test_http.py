@@ -242,14 +242,17 @@ def test_bad_settings_are_told_before_anything_is_sent(named: dict[str, Any], to
 
 def test_secrets_are_sent_and_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("APP_KEY", "sk-very-secret")
+    monkeypatch.setenv("TENANT_KEY", "sk-very-secret-of-ours")  # the other one is its beginning
 
     def says(heard: Heard) -> Said:
         if heard.body["query"] == "good":
             return GOOD
-        return Said({"error": f"wrong key {heard.headers['authorization']}"}, 400)
+        keys = f"{heard.headers['authorization']}, {heard.headers['x-tenant']}"
+        return Said({"error": f"wrong keys {keys}. {'x' * 113} {keys}"}, 400)  # at 200 characters a key begins
 
+    headers = ("Authorization=Bearer ${APP_KEY}", "X-Tenant=${TENANT_KEY}")
     with Server(says) as server:
-        application = at(server.root + "/ask?token=t0ken-1", headers=("Authorization=Bearer ${APP_KEY}",))
+        application = at(server.root + "/ask?token=t0ken-1", headers=headers)
         ask(tmp_path, application, cases("good", "bad"), ONE)
 
     assert server.heard[0].headers["authorization"] == "Bearer sk-very-secret"
@@ -257,7 +260,7 @@ def test_secrets_are_sent_and_never_shown(tmp_path: Path, monkeypatch: pytest.Mo
     written = (tmp_path / OUT).read_text(encoding="utf-8")
     assert "[hidden]" in written
     shown = written + application.name + at("http://user:pass-word@127.0.0.1:1/").name
-    for secret in ("sk-very-secret", "pass-word", "t0ken-1"):
+    for secret in ("sk-very", "-of-ours", "pass-word", "t0ken-1"):
         assert secret not in shown
 
 

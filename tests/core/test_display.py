@@ -1,8 +1,10 @@
 """How counts and amounts are written."""
 
+import unicodedata
+
 import pytest
 
-from ragtriage.core.display import dollars, listed, plural, settled, told_apart
+from ragtriage.core.display import STAND_IN, dollars, listed, plural, sanitize, settled, told_apart
 
 
 def test_a_count_stands_with_its_noun():
@@ -36,3 +38,16 @@ def test_the_last_part_of_a_list_stands_behind_a_word():
     said = listed(["a"], "or"), listed(["a", "b"], "or"), listed(["a", "b", "c"], "and"), listed([], "and")
 
     assert said == ("a", "a or b", "a, b and c", "")
+
+
+def test_signs_that_move_a_cursor_or_turn_the_direction_are_replaced_one_for_one():
+    turning = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+    signs = [
+        sign
+        for sign in map(chr, range(0xE000))
+        if unicodedata.bidirectional(sign) in turning or unicodedata.category(sign) in {"Cc", "Cs"}
+    ]
+    assert "\u2066" in signs
+
+    for sign in signs:
+        assert sanitize(f"a{sign}b") in (f"a{STAND_IN}b", "a b", "a\nb")

@@ -270,6 +270,16 @@ def test_a_sample_is_scaled_up_and_says_how_far_it_may_be_off() -> None:
     assert sum(found.questions.values()) == pytest.approx(sum(exact.questions.values()), rel=found.sampling.error)
 
 
+def test_the_more_of_the_cases_a_sample_holds_the_less_it_may_be_off() -> None:
+    drawn = [case(i, sources=1 + i % 3) for i in range(FEWEST)]
+    half, of_very_many = (
+        estimate_evaluation(drawn, Priced({}), also=ALSO, sampled_from=count).sampling for count in (2 * FEWEST, 10**9)
+    )
+    assert half is not None
+    assert of_very_many is not None
+    assert half.error == pytest.approx((of_very_many.error or 0.0) * 0.5**0.5)
+
+
 def test_a_sample_of_equal_cases_is_exact_and_no_more_of_it_is_looked_at_than_needed() -> None:
     alike = [case(0)] * 400
 

@@ -234,6 +234,24 @@ def test_a_sink_or_a_memory_that_is_full_ends_the_evaluation() -> None:
             list(evaluate_sync(map(case, range(3)), judge, sink=sink))
 
 
+def test_a_store_that_failed_is_told_though_the_judge_stops_afterwards() -> None:
+    class FullThenStopped(FakeJudge):
+        def keep(self, record: Record) -> None:
+            full.set()
+            raise StoreError("the disk is full")
+
+        async def ask(self, questions):
+            if any("stop" in (question.subject, question.query) for question in questions):
+                await full.wait()
+                raise JudgeError("the budget is spent")
+            async for found in super().ask(questions):
+                yield found
+
+    full, judge = asyncio.Event(), FullThenStopped(agreeable)
+    with pytest.raises(StoreError, match="disk is full"):
+        list(evaluate_sync([case(0), replace(case(1), query="stop")], judge, sink=judge))
+
+
 def test_equal_questions_are_asked_once_a_case() -> None:
     judge = FakeJudge(agreeable)
     twice = Case("c", "What does it cost?", (Source("It costs 5."), Source("It costs 5.")), "It costs 5.")

@@ -65,6 +65,18 @@ def blocking() -> FakeJudge:
     return FakeJudge(late, shuffled=1)
 
 
+def stuck_from_case_12() -> FakeJudge:
+    """The same, whose process does nothing else for a minute at each question about one of the later cases."""
+
+    def stuck(question: Question) -> Answer:
+        number = re.search(r"number (\d+)", question.query or question.subject)
+        if number and int(number[1]) >= 12:
+            time.sleep(60)
+        return answer(question)
+
+    return FakeJudge(stuck, shuffled=1)
+
+
 def killed_by_case_7() -> FakeJudge:
     """A judge whose process is killed by every question about one case."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from scripted_judges import CONFIG, as_json, parquet, place_of, row, timeless, written
 from scripted_judges import evaluated as evaluated_into
@@ -100,6 +101,14 @@ def test_the_advised_repair_of_a_part_works(rows: Path, out: Path, damage: Calla
     left = ["1 file that nobody committed: deleted"] if damage else []
     assert check_folder(str(out)) == ([*left, whole], True)
     assert check_folder(str(out)) == ([whole], True)
+
+
+def test_a_file_that_lacks_the_last_cases_is_told_and_never_read_as_if_it_were_whole(out: Path) -> None:
+    path = largest(out, "records/*.parquet")
+    pq.write_table(pq.read_table(path).slice(0, 5), path)
+
+    with pytest.raises(StoreError, match=r"it has 5 of \d+ cases\): delete done/\w+\.json and evaluate again"):
+        list(open_folder(str(out)).records())
 
 
 def other_parts(content: bytes) -> bytes:

@@ -24,16 +24,21 @@ from scripted_judges import (
 )
 
 from ragtriage.core.errors import InputError, StoreError
+from ragtriage.core.files import Folder
+from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.execute import JobOutcome, Stop
+from ragtriage.execution.pools import LocalProcesses, Pool
+from ragtriage.execution.worker import Job
+from ragtriage.judges.wrappers import InMemory
 from ragtriage.store import open_store
 from ragtriage.store.folder import open_folder, orphans
 
 DRIVER = """
 import sys
 sys.path[:0] = {path!r}
-from scripted_judges import evaluated, slow, two_processes
+from scripted_judges import evaluated, stuck_from_case_12, two_processes
 if __name__ == "__main__":
-    evaluated([sys.argv[1]], sys.argv[2], judge=slow, size=4, pool=two_processes)
+    evaluated([sys.argv[1]], sys.argv[2], judge=stuck_from_case_12, size=4, pool=two_processes)
 """
 
 
@@ -54,10 +59,18 @@ def test_a_process_that_is_killed_costs_its_part_once_more(
     tmp_path: Path, rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KILLED_ONCE", str(tmp_path / "killed"))
-    result = evaluated([rows], tmp_path / "run", judge=killed_once, pool=two_processes)
+    names, shared = ("process 0", "process 1"), list[Coordinator]()
+
+    def each_asks_a_question(given: Job, folder: Folder, most: int) -> Pool:
+        shared.append(Coordinator(InMemory(), folder))
+        assert all(shared[0].claim(name, [name.encode()]) for name in names)
+        return LocalProcesses(given, min(2, most), shared[0])
+
+    result = evaluated([rows], tmp_path / "run", judge=killed_once, pool=each_asks_a_question)
 
     assert result.complete
     assert result.repeated == 1
+    assert sum(bool(shared[0].claim("another", [name.encode()])) for name in names) == 1  # that of the killed one
     expect_whole(tmp_path, rows, tmp_path / "run")
 
 

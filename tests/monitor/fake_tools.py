@@ -5,6 +5,7 @@ Phoenix's and MLflow's were seen (`bench/traces/send_to_servers.py`); of the oth
 
 from collections import Counter
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 from servers import Heard, Said
@@ -25,10 +26,12 @@ class FakeTool:
         self.kept: dict[tuple[str, ...], Any] = {}
         self._unknown = unknown
         self._says: Callable[[Heard], Said] = getattr(self, f"_{name}")
+        self._lock = Lock()
 
     def __call__(self, heard: Heard) -> Said:
-        """Answer a request."""
-        return self._says(heard)
+        """Answer a request; of those that come at once one after the other."""
+        with self._lock:
+            return self._says(heard)
 
     @property
     def twice(self) -> list[Any]:

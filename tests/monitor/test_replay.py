@@ -16,7 +16,9 @@ from forked import Child
 from places import Place
 from ragtriage.cli.watch_output import detector_lines
 from ragtriage.core.case import LEAST_WEIGHT
-from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
+from ragtriage.core.errors import ConfigError, NotStoredError, Stopped, StoreError
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Answer
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.monitor.alarms import close_alarm, open_alarms, watching
@@ -146,6 +148,13 @@ def test_a_kept_case_moves_no_detector_and_no_mean(store, tmp_path):
     assert store.means([1])[1]["groundedness"] == pytest.approx(sum(scores[one] for one in drawn) / len(drawn))
 
 
+def test_of_a_conversation_the_first_case_alone_moves_the_detectors(store, tmp_path):
+    rows = [row(i, conversation=f"talk {i // 2}") for i in range(20)]
+    result = watched(store, written(tmp_path / "t.jsonl", rows), options=OF_50)
+    assert result.watch.gathered is not None
+    assert [one.case for one in result.watch.gathered] == [f"r{i}" for i in range(0, 20, 2)]
+
+
 def test_where_no_lot_is_drawn_there_is_a_window_and_nothing_moves(store, tmp_path):
     path = written(tmp_path / "t.jsonl", STEADY[:10])
     result = watched(store, path, options=replace(OF_50, lots=Lots(0.0)))
@@ -167,6 +176,21 @@ def test_failed_cases_count_as_such_and_are_judged_again_by_the_same_command(sto
     assert {question.query for question in judge.asked} == {rows[i]["question"] for i in range(3, 60, 10)}
     assert not again.incomplete
     assert again.watch.gathered == first.watch.gathered
+
+
+def test_a_case_that_failed_before_its_turn_counts_as_it_is_judged_again(store, tmp_path):
+    path = written(tmp_path / "t.jsonl", [row(i, "y!yy" if i == 7 else "yyyy") for i in range(50)])
+
+    def stops(question: Question) -> Answer:
+        if "answer 5 " in question.subject:
+            raise Stopped("the budget is spent")
+        return answer(question)
+
+    assert watched(store, path, judge=FakeJudge(stops), options=OF_50).stopped
+    mended = FakeJudge(lambda question: answer(replace(question, subject=question.subject.replace("broken", "x"))))
+    again = watched(store, path, judge=mended, options=OF_50)
+    assert again.watch.gathered is not None
+    assert [one.scores[1] for one in again.watch.gathered] == [1.0] * 50
 
 
 def test_each_part_of_the_traffic_has_its_own_baseline(store, tmp_path):
@@ -255,6 +279,7 @@ def test_an_alarm_stays_open_until_it_is_acknowledged_then_its_detector_starts_a
     anew = watched(store, path, options=options).watch.detectors["groundedness", ""]
     assert anew.cases == moved + 3
     assert anew.value < 3
+    assert anew.below == 0
 
 
 def test_texts_and_windows_are_kept_as_long_as_is_said(store, tmp_path):

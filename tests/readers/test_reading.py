@@ -94,8 +94,11 @@ def test_spellings_of_a_name_are_one() -> None:
 
 def test_a_field_that_comes_up_late_is_read_and_notes_count_the_head_first(read: Any, make: Any) -> None:
     rows: list[Any] = [{"query": f"q{n}", "sources": ["s"]} for n in range(150)]
-    _, cases, _ = read([*rows, {"query": "q", "sources": ["s"], "answer": "late", "lang": "en"}])
+    rows.append({"query": "q", "sources": ["s"], "answer": "late", "lang": "en"})
+    _, cases, _ = read(rows)
     assert (cases[-1].response, cases[-1].tags) == ("late", {"lang": "en"})
+    _, cases, _ = read(rows, mapping={"response": ""})
+    assert (cases[-1].response, cases[-1].tags) == (None, {"answer": "late", "lang": "en"})
 
     file = open_cases(make([{"query": f"q{n}", "sources": "one text", "response": "r"} for n in range(300)]))
     assert any(note.startswith("in the first 100 rows, 100 rows: the sources are one text") for note in file.notes)

@@ -80,6 +80,8 @@ def test_all_selected_cases_are_judged_in_one_batch_and_no_other(session: Sessio
     session(GROUNDED, "-k", "q1").assert_outcomes(passed=1, deselected=2)
     only_one = asked(pytester.path)
     assert [line for line in only_one if "fee" in line] == []
+    with open_store(pytester.path / ".ragtriage") as store:
+        assert (store.run(1).info.done, store.run(1).info.state) == (1, "interrupted")
 
     session(GROUNDED)
     both = asked(pytester.path)
@@ -127,6 +129,26 @@ def test_a_judge_that_fails_is_an_error_also_in_junit(session: Session, pytester
     written = (pytester.path / "out.xml").read_text(encoding="utf-8")
     assert 'errors="1" failures="0"' in written
     assert '<property name="ragtriage.groundedness" value="1.0"' in written
+
+
+def test_a_failed_case_is_judged_again_by_the_next_session_and_not_by_this_one(
+    session: Session, pytester: pytest.Pytester
+) -> None:
+    write(pytester.path / "answers.jsonl", [CASES[0], CASES[1] | {"response": "It may crash."}])
+    lines = """
+    @cases("answers.jsonl", tags={"topic": "fees"})
+    def test_it(case):
+        assert case.findings is not None
+
+    def of_all(run):
+        assert run("answers.jsonl").number
+
+    def test_run(ragtriage_run):
+        of_all(ragtriage_run)
+    """
+    for times in (1, 2):
+        session(lines)
+        assert asked(pytester.path).count("supported It may crash.") == times
 
 
 @pytest.mark.parametrize(

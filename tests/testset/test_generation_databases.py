@@ -188,6 +188,17 @@ def test_enumerated_templates_run_and_their_answers_are_single(database):
     assert all(one.keys == {} for one in counted.fillings)
 
 
+def test_what_belongs_to_several_of_one_name_is_not_counted_together(database):
+    sql = (
+        "SELECT COUNT(book.title) FROM book JOIN author ON book.author_id = author.author_id "
+        "WHERE author.mentor_id = [author.mentor_id]"
+    )
+    found = fill(database, sql)
+
+    assert answers(found) == {(2,): 2}
+    assert found.counts["several"] == 1
+
+
 def test_a_large_table_is_sampled_and_gives_the_same_answers(database):
     for sql in (
         "SELECT price FROM book WHERE title = [book.title]",
@@ -201,6 +212,17 @@ def test_a_large_table_is_sampled_and_gives_the_same_answers(database):
         assert drawn.fillings
         assert set(answers(drawn).items()) <= set(answers(whole).items())
         assert drawn == fill(database, sql, large=2, per_template=20)
+
+
+def test_what_is_cut_off_at_the_most_rows_is_never_a_single_answer(place):
+    sql = "SELECT price FROM book WHERE title = [book.title]"
+    with OpenedDatabase(place) as whole, OpenedDatabase(place, QueryLimits(rows=2)) as limited:
+        true, schema = answers(fill(whole, sql)), schema_of(whole)
+        sampler = CombinationSampler(limited, schema, large=2)
+        drawn = fill_template(check_template(sql, schema), schema, sampler, limited, FillingOptions())
+
+    assert drawn.sampled
+    assert set(answers(drawn).items()) <= set(true.items())
 
 
 def test_a_yes_or_a_no_is_never_a_list(database):
