@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from examples import examples
 from ragtriage.core.verdicts import Span
-from ragtriage.text.claims import Cut, Marks, PartKind, parts_of, split_claims
+from ragtriage.text.claim_parts import Cut, Marks, PartKind, parts_of
+from ragtriage.text.claims import split_claims
 
 LETTERS: dict[str, Cut] = {
     "c": "clause", "p": "predicate", "r": "relative", "a": "complement", "l": "item", "e": "rest", "m": "remark",

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from examples import examples, rows_of
-from ragtriage.text.claims import Marks, split_claims
+from ragtriage.text.claim_parts import Marks
+from ragtriage.text.claims import split_claims
 from ragtriage.text.declines import declines
 from ragtriage.text.short_answers import is_yes, stated
 

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from ragtriage.core.verdicts import Component, Verdict
-from ragtriage.text.claims import Marker, Said, read_response
+from ragtriage.text.claim_parts import Marker
+from ragtriage.text.claims import Said, read_response
 from ragtriage.text.lexicon import REMARKS
 from ragtriage.text.markup import visible_text
 from ragtriage.text.questions import split_questions

@@ -14,7 +14,7 @@ from ragtriage.judges.embedded.featurizer import BESIDE_CLAIM, Featurized, Featu
 from ragtriage.judges.embedded.passages import CachedTexts
 from ragtriage.judges.embedded.scorer import FARTHEST, Fusion, fused_inputs
 from ragtriage.judges.embedded.verdict import Scored
-from ragtriage.text.claims import Marks
+from ragtriage.text.claim_parts import Marks
 
 FILLER = "The harbour office keeps a list of all boats, and the list is read aloud on the first Monday of the month. "
 LONG = FILLER * 40 + "Guests moor at the eastern pier. They pay 12 euros a night. " + FILLER * 40

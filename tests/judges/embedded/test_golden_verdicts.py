@@ -108,7 +108,7 @@ def test_sources_are_those_under_which_verdicts_were_recorded() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["words.toml opposites", "words.toml months", "text.claims._FEWEST", "text.sentences._STOP", "encoder.onnx",
+    ["words.toml opposites", "words.toml months", "text.claim_parts.FEWEST", "text.sentences._STOP", "encoder.onnx",
      "coefficients.json", "reader.onnx", "judges.embedded.cross_encoder.CUTS", "judges.embedded.featurizer.DECLINED"],
 )  # fmt: skip
 def test_tables_constants_patterns_and_models_are_sources(name: str) -> None:

@@ -9,7 +9,7 @@ from ragtriage.core import questions as ask
 from ragtriage.core.display import LONGEST_QUOTE, quoted
 from ragtriage.core.questions import Question
 from ragtriage.judges.embedded.verdict import NEAR, FittedThresholds, Scored, verdict_of, verdict_on_refusals
-from ragtriage.text.claims import Marks
+from ragtriage.text.claim_parts import Marks
 
 THRESHOLDS = FittedThresholds(repeats=0.8)
 ANSWERED = ask.answered("When does it open?", ["It opens at nine."])

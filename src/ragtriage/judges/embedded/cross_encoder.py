@@ -17,7 +17,7 @@ import numpy as np
 
 from ragtriage.core.verdicts import Span
 from ragtriage.judges.embedded.encoder import END, MODEL, Vector, WordPieces, open_model
-from ragtriage.text.claims import Cut, Marks, PartKind
+from ragtriage.text.claim_parts import Cut, Marks, PartKind
 from ragtriage.text.sentences import split_sentences
 
 HEADS = ("supported", "answered", "essential", "needed")

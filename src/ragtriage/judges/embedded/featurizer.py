@@ -47,7 +47,8 @@ from ragtriage.judges.embedded.table_rows import (
 )
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
-from ragtriage.text.claims import Marker, split_claims
+from ragtriage.text.claim_parts import Marker
+from ragtriage.text.claims import split_claims
 from ragtriage.text.declines import declines
 from ragtriage.text.markup import visible_text
 from ragtriage.text.words import numbers_as_figures

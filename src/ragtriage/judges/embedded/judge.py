@@ -20,7 +20,8 @@ from ragtriage.judges.embedded.verdict import parts_of_question, verdict_of, ver
 from ragtriage.judges.embedded.versions import MODEL, fingerprint_of
 from ragtriage.judges.judge_config import EMBEDDED
 from ragtriage.judges.protocol import Estimate
-from ragtriage.text.claims import Marker, Marks, split_claims
+from ragtriage.text.claim_parts import Marker, Marks
+from ragtriage.text.claims import split_claims
 from ragtriage.text.declines import declines
 from ragtriage.text.language import language_name
 from ragtriage.text.questions import split_questions

@@ -22,7 +22,7 @@ from ragtriage.judges.embedded.encoder import KEPT, MODEL, Encoder, Vector
 from ragtriage.judges.embedded.featurizer import Featurized, Featurizer
 from ragtriage.judges.embedded.passages import CachedTexts
 from ragtriage.judges.embedded.verdict import FittedThresholds, Scored
-from ragtriage.text.claims import Marker
+from ragtriage.text.claim_parts import Marker
 
 FARTHEST = 8.0
 """A logit of the reader counts up to here."""

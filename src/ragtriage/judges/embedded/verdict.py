@@ -9,7 +9,7 @@ from ragtriage.core.verdicts import CHECK, Answer, Answered, Components, Failure
 from ragtriage.judges.embedded.claimed_text import is_field, listed_item, listed_items, without_attribution
 from ragtriage.judges.embedded.readings import Reading, Sentence, read, read_sentence
 from ragtriage.judges.embedded.unsupported_numbers import unsupported_numbers
-from ragtriage.text.claims import Marker, capitalized
+from ragtriage.text.claim_parts import Marker, capitalized
 from ragtriage.text.declines import declines
 from ragtriage.text.differences import agree, differ, differences, likely_place, opposite_words
 from ragtriage.text.pronouns import PRONOUN_WORDS

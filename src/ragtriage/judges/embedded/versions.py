@@ -34,14 +34,14 @@ class KindVersion:
 
 
 VERSIONS: Mapping[Kind, KindVersion] = {
-    "claims": KindVersion(4, marked=True),
+    "claims": KindVersion(5, marked=True),
     "facts": KindVersion(2),
     "questions": KindVersion(2),
     "sentences": KindVersion(2),
-    "declines": KindVersion(4, marked=True),
-    "supported": KindVersion(7, ("supported",), marked=True),
+    "declines": KindVersion(5, marked=True),
+    "supported": KindVersion(8, ("supported",), marked=True),
     # Of open requests the model of relevance decides whether something answers them, or is essential.
-    "answered": KindVersion(7, ("answered", "relevant"), marked=True),
+    "answered": KindVersion(8, ("answered", "relevant"), marked=True),
     "essential": KindVersion(5, ("essential", "relevant")),
     "needed_sentences": KindVersion(5, ("essential", "relevant")),
     "relevant": KindVersion(4, ("relevant",)),
