@@ -25,15 +25,9 @@ HISTORY = "chat_history"
 
 
 def query_key(name: str, keys: Collection[str], given: str | None) -> str | None:
-    """The one input of an application that takes the question; None if none of them is so named.
+    """The one input that takes the question, the one that the user `given` names; None if none of them is so named.
 
-    Args:
-        name: the application, for messages.
-        keys: its inputs; empty if they aren't known.
-        given: what the user named.
-
-    Raises:
-        ConfigError: the user named one that isn't there, or several are so named.
+    `keys` are empty if they aren't known. A ConfigError where that isn't there, or several are so named.
     """
     if given is not None:
         if keys and given not in keys:
@@ -46,11 +40,7 @@ def query_key(name: str, keys: Collection[str], given: str | None) -> str | None
 
 
 def refuse_further(name: str, needed: AbstractSet[str], key: str | None) -> None:
-    """Refuse an application that needs more than the question.
-
-    Raises:
-        ConfigError: with what it needs.
-    """
+    """Refuse, with what it needs, an application that needs more than the question."""
     if needed - {key, HISTORY}:
         if key is None:
             hint = "name the one that takes the question with --app-input"
@@ -87,12 +77,7 @@ class Adapter(Protocol):
         ...
 
     async def answer(self, case: Case, retrieved: RetrievalNotes) -> str | None:
-        """Ask it; what it retrieves is noted. A retriever gives None.
-
-        Raises:
-            Unanswered: what it gave back is no answer.
-            Exception: whatever it raises.
-        """
+        """Ask it; what it retrieves is noted. A retriever gives None; what is no answer is Unanswered."""
         ...
 
 
@@ -172,11 +157,7 @@ def _text_of_block(block: Any) -> str | None:
 
 
 def answer_in(value: Any) -> str:
-    """The response in what an object gave back: a text, a message, or a mapping with one under a usual name.
-
-    Raises:
-        Unanswered: there is none.
-    """
+    """The response in what an object gave back: a text, a message, or a mapping with one; else Unanswered."""
     key = aliased(value, "response")
     found = value if key is None else value[key]
     text = None if isinstance(found, list) and key is None else text_in(found)

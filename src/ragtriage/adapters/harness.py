@@ -54,13 +54,8 @@ class _Kept:
 class HarnessRuns:
     """What is evaluated under another name goes into another run; one of them is open at a time.
 
-    Args:
-        store: where they are.
-        answers: the judge's memory in it.
-        built: the judge.
-        config: metrics, thresholds and rules.
-        framework: what the runs are called by, before their own name.
-        made_by: marks them; see `ragtriage.runs.run.MADE_BY`. None for no mark.
+    `framework` is what the runs are called by, before their own name; `made_by` marks them: see
+    `ragtriage.runs.run.MADE_BY`.
     """
 
     def __init__(
@@ -183,14 +178,8 @@ class HarnessOptions(TypedDict, total=False):
 class Harness:
     """What an adapter asks: a row in, what is told of it out. It ends with the last reference to it.
 
-    Args:
-        name: the framework, by which runs are called.
-        metrics: their names; those of the settings, else THELMA's, if None.
-        options: see `HarnessOptions`.
-        made_by: marks its runs as none that `last` means; None for those that it does.
-
-    Raises:
-        ConfigError: a metric, a setting or the judge can't be used, as where a key is missing. Nothing was asked.
+    `made_by` marks its runs as none that `last` means. A ConfigError where a metric, a setting or the judge can't be
+    used: nothing was asked.
     """
 
     def __init__(
@@ -243,15 +232,9 @@ class Harness:
         return is_local(self.judge) or metric in {m.name for m in RETRIEVAL}
 
     def judged(self, row: Mapping[str, Any], run: str = "", timeout: float | None = None) -> JudgedRow:
-        """Judge one row, and wait for it; a row that is given up takes no other along.
+        """Judge one row, as a line of a file, and wait for it; a row that is given up takes no other along.
 
-        Args:
-            row: as a line of a file.
-            run: the name of the run that keeps it.
-            timeout: seconds.
-
-        Raises:
-            TimeoutError: it took longer.
+        A TimeoutError if that takes longer than so many seconds.
         """
         future = self._joined(row, run)
         try:

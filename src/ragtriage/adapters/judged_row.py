@@ -92,11 +92,8 @@ def not_judged(why: Rejected | RagtriageError, config: EvaluationConfig, case: C
 def merged_row(inputs: Any, outputs: Any, expected: Any = None, *, raw: bool = False) -> dict[str, Any]:
     """One row: what the application was given, what it gave, and the true answer, if one is known.
 
-    Args:
-        inputs: a text is the query.
-        outputs: a text is the response.
-        expected: what was expected of it.
-        raw: keep the three also as they are, so that a path such as `outputs.docs` can name a part.
+    A text as inputs is the query, as outputs the response. With `raw` all three are kept also as they are, so that a
+    path such as `outputs.docs` can name a part.
     """
     row = dict(inputs) if isinstance(inputs, Mapping) else {"query": inputs}
     if "query" not in row and "messages" in row:

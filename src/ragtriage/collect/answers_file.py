@@ -62,11 +62,7 @@ class CollectedLines:
         os.close(self._file)
 
     def has(self, case: Case) -> bool:
-        """Whether a case was asked.
-
-        Raises:
-            InputError: a case with its id was, but another query.
-        """
+        """Whether a case was asked; an InputError where one with its id was, but another query."""
         query = self._queries.get(_digest(case.id))
         if query is not None and query != _digest(case.query):
             raise InputError(

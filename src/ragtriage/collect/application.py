@@ -296,11 +296,7 @@ class Lines(Protocol):
         ...
 
     def has(self, case: Case) -> bool:
-        """Whether a case was asked before.
-
-        Raises:
-            InputError: another query was, under its id.
-        """
+        """Whether a case was asked before; an InputError where another query was, under its id."""
         ...
 
     def add(self, row: Mapping[str, Any]) -> None:

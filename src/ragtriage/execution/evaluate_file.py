@@ -219,20 +219,9 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
     """Evaluate a file into a store, once or several times; a run that was cut off is continued.
 
     After Ctrl-C, or where the judge stops (a budget, a batch that isn't answered yet), what is done is kept, and the
-    result says why it stopped.
-
-    Args:
-        file: the cases; see `ragtriage.readers.open_cases`.
-        judge: any judge, or a session in which it is built from a configuration. Its answers are kept with the runs.
-        store: where the runs are kept.
-        config: metrics, thresholds and rules.
-        selection: which rows.
-        name: the file as it is to be called; its path by default.
-        by: a tag: count also each of its values.
-        trials: how many times to evaluate it; what stops one stops those that would follow.
-        about: its name, a note, and the commit (see `ragtriage.runs.run.commit_in`). Of a run that is continued a new
-            name and a new note go first.
-        notify: called with every event, in this thread.
+    result says why it stopped. `name` is the file as it is to be called, `by` a tag of which every value is counted
+    too. What stops one of the trials stops those that would follow. Of a run that is continued a new name and a new
+    note go first. `notify` is called with every event, in this thread.
 
     Raises:
         InputError: no row can be used.

@@ -95,13 +95,9 @@ def build_judge(
 ) -> BuiltJudge:
     """Build the judge that a configuration describes.
 
-    Args:
-        session: the configuration, and what its judges share.
-        memory: what keeps answers; a memory of its own if None.
-        free: what keeps the answers of judges that cost nothing; also `memory`, if None.
-        tickets: what keeps the tickets of batch APIs; needed for `batch_api`.
-        trial: which repetition of the same questions.
-        threads: of the embedded judge.
+    `memory` keeps answers (one of its own if None), `free` those of judges that cost nothing (`memory` if None),
+    `tickets` those of batch APIs. `trial` is which repetition of the same questions this is; `threads` are of the
+    embedded judge.
 
     Raises:
         ConfigError: `batch_api` without tickets, a decision threshold that doesn't fit the judge, or a hub model

@@ -151,13 +151,7 @@ class AtLeast:
 
 @dataclass(frozen=True, slots=True)
 class Lots:
-    """Draws cases.
-
-    Args:
-        share: of the lots that are drawn, in [0, 1].
-        seed: other seeds draw others.
-        at_least: by which a larger share of small parts of the traffic is drawn; see `ragtriage.monitor.lots`.
-    """
+    """Draws cases: a `share` of the lots, in [0, 1]; by `at_least` a larger one of small parts of the traffic."""
 
     share: float = 1.0
     seed: int = 0

@@ -213,16 +213,8 @@ def replay(
     """Judge the traffic in files, window by window, and let it move the detectors of a watch.
 
     The same call again goes on where one was cut off, and judges nothing twice; so a file that has grown, or the next
-    one, goes on with the watch.
-
-    Args:
-        files: in the order in which they were written; they are read twice.
-        judge: who judges, or what the judges of a command share.
-        store: where windows, detectors and alarms are kept.
-        config: metrics, thresholds and rules.
-        options: what is watched.
-        notify: is told what happens.
-        sender: sends the scores of each window that is closed; all are sent before anything is deleted.
+    one, goes on with the watch. The files are in the order in which they were written, and are read twice. `sender`
+    sends the scores of each window that is closed; all are sent before anything is deleted.
 
     Raises:
         ConfigError: the watch can't go on like this: another judge, metrics or flags, and no new baseline.

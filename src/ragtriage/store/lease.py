@@ -454,12 +454,8 @@ def exclusive(
 ) -> Iterator[None]:
     """Let one process at a time do something; it ends with its process, as every claim does.
 
-    Args:
-        database: where the claim stands.
-        what: is done by one process at a time, in a few words.
-        party: the processes that this one belongs to: one of them is waited for as long as it lives.
-        patience: seconds that another party is waited for.
-        sleep: waits.
+    `what` is done by one process at a time, in a few words. `party` names the processes that this one belongs to: one
+    of them is waited for as long as it lives, another party for so many seconds.
     """
     locks, key = QuestionLocks(database, party=party), digest(f"exclusive\0{what}")
     waited, pause = 0.0, FIRST_PAUSE

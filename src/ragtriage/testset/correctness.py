@@ -114,15 +114,8 @@ def typed_match(
     *date*: the same or a more exact one; a less exact one is wrong. A *number*: in figures or words, rounded as it is
     written and within the tolerance. A *list*: every value is there and nothing else that could be one. A *name* or
     other text: its words stand together. Where another value of the type is there too, or the sentence is negated, or
-    the response says "or", it is unknown.
-
-    Args:
-        query: what was asked.
-        answer: the true answer; `()` if there is none.
-        response: what the application answered.
-        tolerance: for numbers.
-        kind: what the true answer is, where that is known; else the answer itself tells. Digits are a number unless
-            this says `text` or they have a leading zero.
+    the response says "or", it is unknown. The answer is `()` if there is none. `kind` is what the true answer is, where
+    that is known; else the answer itself tells. Digits are a number unless this says `text` or begin with a zero.
     """
     if not response.strip():
         return Verdict("no", explanation="The response is empty.")

@@ -87,13 +87,8 @@ def read_labels(path: Path) -> tuple[tuple[Label, ...], tuple[Rejected, ...]]:
 class LabelFile:
     """A file of labels to read and append to; use it as a context manager.
 
-    Opening it reads what is there; a last line that was cut off is removed.
-
-    Args:
-        path: the file; it is created if it doesn't exist.
-
-    Attributes:
-        rejected: lines that can't be used; they stay as they are.
+    Opening it reads what is there; a last line that was cut off is removed. A file that doesn't exist is created. Lines
+    that can't be used are `rejected`; they stay as they are.
     """
 
     def __init__(self, path: Path) -> None:

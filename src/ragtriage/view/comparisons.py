@@ -130,12 +130,7 @@ def _comparing(page: Page) -> Page:
 
 
 class Comparisons:
-    """The pages of comparisons.
-
-    Args:
-        runs: what is looked at.
-        pages: how a page is made.
-    """
+    """The pages of comparisons."""
 
     def __init__(self, runs: OpenedRuns, pages: Pages) -> None:
         self._runs, self._pages = runs, pages
@@ -215,14 +210,7 @@ class Comparisons:
         )  # fmt: skip
 
     def _compared(self, request: Request) -> ComparedRuns:
-        """The comparison that an address names.
-
-        Raises:
-            ConfigError: no two runs of a store are named.
-            InputError: they can't be compared.
-            NotReadYetError: they are being read.
-            NotPermittedError: their texts may not be read.
-        """
+        """The comparison that an address names."""
         store = self._runs.source.store
         if store is None:
             only = self._runs.source.runs()[0].called

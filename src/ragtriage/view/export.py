@@ -50,11 +50,7 @@ NO_HEADING = CaseHeading(UNDETERMINED, UNDETERMINED, (), sure=False)
 
 
 def case_numbers(opened: OpenedRun, position: int) -> tuple[CaseReport, CaseHeading]:
-    """A case without its texts, and how it is headed; why a score is undefined isn't told, since that may quote it.
-
-    Raises:
-        NoSuchCaseError: there is none at this position.
-    """
+    """A case without its texts, and how it is headed; why a score is undefined isn't told, since that may quote it."""
     config = opened.config
     if opened.index.readable:
         record = opened.record(position)
@@ -130,9 +126,6 @@ class Exports:
         """The cases of a list in its order, as JSONL, CSV or Parquet; with `texts=0` without texts.
 
         Where no text may be read, only that can be had, with the rows of `number_rows`.
-
-        Raises:
-            TooManyExportsError: others are being made.
         """
         if not self._free.acquire(blocking=False):
             raise TooManyExportsError(f"{MOST_AT_ONCE} files are being made already: try again when one is there")

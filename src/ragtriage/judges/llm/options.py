@@ -34,11 +34,7 @@ class Price:
 
     @classmethod
     def parse(cls, text: str) -> Price:
-        """Read `IN:OUT`, for example `0.25:2`, or `IN:OUT,EMBEDDINGS`.
-
-        Raises:
-            ConfigError: it can't be read, or a price is below 0.
-        """
+        """Read `IN:OUT`, for example `0.25:2`, or `IN:OUT,EMBEDDINGS`."""
         try:
             model, comma, embeddings = text.partition(",")
             sent, back = (float(part) for part in model.split(":"))

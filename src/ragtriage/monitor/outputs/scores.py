@@ -170,14 +170,9 @@ class ConversationMean:
 class RunScores:
     """What a run says of its traces; each iteration reads it anew, in the order of its cases.
 
-    Args:
-        quote: whether explanations are made, which quote the cases.
-        sources: whether verdicts on single sources are read, which takes longer.
-        claims: whether verdicts on single claims are read, which takes longer too.
-
-    Attributes:
-        without_trace: how many cases had no trace, after an iteration.
-        means: the means of the conversations, after an iteration.
+    With `quote` explanations are made, which quote the cases; verdicts on single `sources` and `claims` take longer to
+    read. After an iteration `without_trace` says how many cases had no trace, and `means` are those of the
+    conversations.
     """
 
     def __init__(

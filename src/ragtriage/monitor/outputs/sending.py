@@ -69,13 +69,8 @@ class Delivered:
 class Delivery:
     """A run's scores on their way to one tool.
 
-    Args:
-        scores: what is sent; a value of its own, as it counts what it reads.
-        channel: where to.
-        outbox: what became of the scores before.
-        retry_refused: whether what was refused before is sent again.
-        unreached: why the tool isn't tried: all that is to be sent waits; empty where it is.
-        advance: is called with each case that is through.
+    With `retry_refused`, what was refused before is sent again. Where `unreached` says why the tool isn't tried, all
+    that is to be sent waits. `advance` is called with each case that is through.
     """
 
     def __init__(

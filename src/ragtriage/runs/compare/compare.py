@@ -390,12 +390,8 @@ def compare_chosen(
 ) -> Comparison:
     """Read two sides and compare them; the gates are checked first.
 
-    Args:
-        base: the old side.
-        new: the new one.
-        reading: the thresholds and rules that both are read with, and the metrics of the new side.
-        options: how they are compared.
-        findings: whether findings are compared too, which takes longest.
+    Both are read with the thresholds and rules of `reading`, which has the metrics of the new side. With `findings`
+    these are compared too, which takes longest.
 
     Raises:
         ConfigError: a gate, a tag or a threshold that doesn't fit, or both sides are the same.
