@@ -243,9 +243,9 @@ class Harness:
             future.cancel()
             raise
 
-    async def judged_beside(self, row: Mapping[str, Any], run: str = "") -> JudgedRow:
+    async def judged_beside(self, row: Mapping[str, Any]) -> JudgedRow:
         """The same on a loop, whichever it is."""
-        return await asyncio.wrap_future(self._joined(row, run))
+        return await asyncio.wrap_future(self._joined(row, ""))
 
     def judge_all(self, rows: Sequence[Case | Rejected], run: str = "", *, kept: bool = True) -> list[JudgedRow]:
         """Judge rows that are all known as one batch, in their order; one that says the same as another is told so."""
@@ -256,10 +256,10 @@ class Harness:
             future.cancel()
             raise
 
-    def judge_rows(self, rows: Sequence[Mapping[str, Any]], run: str = "", *, kept: bool = True) -> list[JudgedRow]:
+    def judge_rows(self, rows: Sequence[Mapping[str, Any]], *, kept: bool = True) -> list[JudgedRow]:
         """The same of rows as lines of a file, of which equal ones are judged once."""
         read = [self._rows.read(row, number) for number, row in enumerate(rows, 1)]
-        return self.judge_all(read, run, kept=kept)
+        return self.judge_all(read, kept=kept)
 
     def _joined(self, row: Mapping[str, Any], run: str) -> Future[JudgedRow]:
         return self._evaluation.start(self._evaluation.row(self._rows.read(row), run))

@@ -126,7 +126,7 @@ def rereadable(path: str) -> Iterator[OpenedFile]:
         return
     with tempfile.TemporaryDirectory(prefix="ragtriage-") as folder:
         there = Path(folder) / "stdin.jsonl"
-        with open_private(there, "wb") as copy, sys.stdin.buffer if path == STDIN else Path(path).open("rb") as stream:
+        with open_private(there) as copy, sys.stdin.buffer if path == STDIN else Path(path).open("rb") as stream:
             shutil.copyfileobj(stream, copy)
         yield OpenedFile(str(there), file.name)
 

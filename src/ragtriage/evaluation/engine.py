@@ -155,12 +155,10 @@ class JoinedEvaluation:
         metrics: Sequence[Metric] = THELMA,
         also: Sequence[Step] = (),
         window: int = WINDOW,
-        language: Callable[[Case], str] = language_of,
     ) -> None:
         self._planned = plan(metrics, also)
         self._asked = _Asked(judge)
         self._free = asyncio.Semaphore(window)
-        self._language = language
 
     async def record(self, case: Case, sink: Sink | None = None) -> Record:
         """Evaluate one case, beside those that are in flight, and keep it.
@@ -173,7 +171,7 @@ class JoinedEvaluation:
             try:
                 if self._asked.failed:
                     raise self._asked.failed
-                record = await _evaluate_case(case, self._planned, self._asked, self._language)
+                record = await _evaluate_case(case, self._planned, self._asked, language_of)
                 if sink:
                     sink.keep(record)
             except StoreError as error:

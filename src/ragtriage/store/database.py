@@ -342,7 +342,7 @@ def open_database(
             ignore = path.parent / ".gitignore"
             # a user's own folder is left as it is, but one of our name is ours also where it stood empty
             if (made or path.parent.name == FOLDER) and not ignore.exists():
-                with open_private(ignore, "wb") as rules:
+                with open_private(ignore) as rules:
                     rules.write(b"*\n")
             private_file(path)  # SQLite gives the files beside it the same mode
         if read_only is None:

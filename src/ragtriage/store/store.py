@@ -257,7 +257,7 @@ class Store:
             StoreError: the tables of a server are somebody else's, or a run is being written.
         """
         numbers = [run] if isinstance(run, int) else list(run)
-        require_owner(self.database, "delete runs")
+        require_owner(self.database)
         known = {info.number: info for info in self.runs(everywhere=True)}
         # a run in a folder isn't the store's: it stays where it is
         self.forget_texts([one for one in numbers if one not in known or RECORDS_AT not in known[one].configuration])

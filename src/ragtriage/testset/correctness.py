@@ -57,11 +57,6 @@ def holds_code(code: str, text: str) -> bool:
     return bool(_pattern(code).search(text))
 
 
-def without_code(code: str, text: str) -> str:
-    """The text with a blank wherever the code stands."""
-    return _pattern(code).sub(" ", text)
-
-
 def may_be_code(code: str, text: str) -> bool:
     """Whether a text may give the code otherwise: without the code of a country, or as a number of the same value."""
     tail = _bare(code)[-_TAIL:]
@@ -244,7 +239,7 @@ def _date_and_time(day: DayRange, at: Clock, query: str, response: str) -> Verdi
 
 
 def _code(query: str, code: str, response: str) -> Verdict:
-    rest = without_code(code, response)
+    rest = _pattern(code).sub(" ", response)
     own = figures(response) if holds_code(code, response) else []
     others = [one for one in figures(rest) if not _among(one, figures(query))]
     if others and not own and may_be_code(code, response):

@@ -95,7 +95,7 @@ class Delivery:
     async def deliver(self) -> Delivered:
         """Send what is to be sent; a tool that can't be reached raises nothing."""
         await self._ask_project()
-        rest = self._entries()
+        rest = chain(self._of_traces(), self._of_conversations())
         while portion := list(islice(rest, PORTION)):
             await self._send(portion)
         self.done.without_trace = self._scores.without_trace
@@ -114,9 +114,6 @@ class Delivery:
         if found is None:
             self._give_up(Unreached(f"it knows no project {self._project!r}: see {self._tool.variables}"))
         self._project = found
-
-    def _entries(self) -> Iterator[Entry]:
-        return chain(self._of_traces(), self._of_conversations())
 
     def _of_traces(self) -> Iterator[Entry]:
         for trace in self._scores:
