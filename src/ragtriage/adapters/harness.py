@@ -24,7 +24,7 @@ from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import ConfigError, RagtriageError
 from ragtriage.diagnosis.findings import Finding
 from ragtriage.evaluation.engine import JoinedEvaluation
-from ragtriage.execution.evaluate_file import fingerprints_of
+from ragtriage.execution.evaluate_file import configuration_of, fingerprints_of, keep_told
 from ragtriage.execution.evaluating import RunSpending
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import BuiltJudge, build_judge
@@ -36,10 +36,9 @@ from ragtriage.metrics import RETRIEVAL, metrics_named
 from ragtriage.readers import Rejected
 from ragtriage.readers.case_rows import LooseRows
 from ragtriage.runs.case_row import RowsHash, content_hash
-from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored, told_by
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import HARNESS, MADE_BY, About, commit_in
-from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.store import Answers, RunWriter, Store, open_answers, open_store, project_meant
 
 
@@ -109,8 +108,7 @@ class HarnessRuns:
             identity = self._identity(rows.hexdigest()).hexdigest()
             writer.finish(rows=rows.rows, rows_hash=rows.hexdigest(), identity=identity)
         self._open = self._answers.payer = None
-        for key, value in told_by(self._ledger).items():
-            self._store.add_to_configuration(writer.number, key, value)
+        keep_told(self._store, writer.number, self._ledger)
 
     def close(self) -> None:
         """Finish the open run, and let go of the store."""
@@ -137,14 +135,12 @@ class HarnessRuns:
 
     def _begun(self, name: str) -> RunWriter:
         about = About(commit=commit_in(Path.cwd())).stored()
-        judging = judging_stored(self._config, self._built.counting, self._built.embeddings)
-        told = to_stored(self._config, ALL_ROWS, {}) | judging
         return self._store.begin(
             self._identity(secrets.token_hex(16)),  # nobody knows the rows yet
             input=f"{self._framework}: {name}" if name else self._framework,
             rows=0,
             judge=self._built.judge.name(),
-            configuration={**told, **about, **self._made_by},
+            configuration=configuration_of(self._config, self._built) | about | self._made_by,
         )
 
     def _identity(self, rows: str) -> RunIdentity:

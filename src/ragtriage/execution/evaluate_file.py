@@ -5,7 +5,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Protocol
+from types import MappingProxyType
+from typing import Any, Protocol
 
 from ragtriage.core.amount import NOTHING
 from ragtriage.core.case import Case, Record
@@ -38,12 +39,13 @@ from ragtriage.planning.relations import REPLACING_KINDS
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import (
+    ANSWERING,
+    COUNTING,
+    EMBEDDINGS,
     WARNINGS,
     EvaluationConfig,
     answering_before,
-    judging_stored,
     to_stored,
-    told_by,
 )
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.repeats import RepeatSummary, repeats_of
@@ -113,9 +115,7 @@ def prepare(job: FileJob, trial: int, first: int | None) -> tuple[PreparedRun, R
     identity = RunIdentity(
         hashed.hexdigest(), tuple(m.name for m in job.config.metrics), fingerprints_of(job.config, built.judge), trial
     )
-    configuration = to_stored(job.config, job.selection, job.file.mapping) | judging_stored(
-        job.config, built.counting, built.embeddings
-    )
+    configuration = configuration_of(job.config, built, job.selection, job.file.mapping)
     number = _unfinished(job, identity, first)
     if number is not None:
         before = job.store.run(number).info
@@ -136,6 +136,24 @@ def prepare(job: FileJob, trial: int, first: int | None) -> tuple[PreparedRun, R
     )
     start = RunStarted(run.number, counts.selected, changed, hashed.last_run, trial)
     return PreparedRun(run, built, cases, start), counts
+
+
+def configuration_of(
+    config: EvaluationConfig,
+    built: BuiltJudge,
+    selection: RowSelection = ALL_ROWS,
+    mapping: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """What is stored with a run of its metrics, rows and judge."""
+    judging = {COUNTING: built.counting, EMBEDDINGS: config.embeddings_of(built.embeddings)}
+    return to_stored(config, selection, mapping) | {key: value for key, value in judging.items() if value}
+
+
+def keep_told(store: Store, number: int, ledger: Ledger | None) -> None:
+    """Store with a run what its judge's replies showed."""
+    for key, value in ((WARNINGS, ledger.warnings), (ANSWERING, ledger.answering)) if ledger else ():
+        if value:
+            store.add_to_configuration(number, key, value)
 
 
 def fingerprints_of(config: EvaluationConfig, judge: Judge) -> Mapping[str, str]:
@@ -248,8 +266,7 @@ def _run_trial(job: FileJob, trial: int, first: int | None) -> TrialResult:
         tally = SlicedTally(job.config, job.by)
         reason = write_run(ready, tally, job.config, job.store, job.answers, job.notify)
         job.notify(RunStopped(run.number, reason) if reason else RunFinished(run.number))
-    for key, value in told_by(ready.built.ledger).items() if ready.built.ledger else ():
-        job.store.add_to_configuration(run.number, key, value)
+    keep_told(job.store, run.number, ready.built.ledger)
     stored = job.store.run(run.number)
     cascade = ready.built.cascade
     saved = (cascade.first_name, cascade.decided, cascade.passed_on, cascade.saved.requests) if cascade else None

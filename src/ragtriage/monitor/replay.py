@@ -4,7 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ragtriage.core.case import Case
-from ragtriage.execution.evaluate_file import PreparedRun, fingerprints_of, judge_for, write_run
+from ragtriage.execution.evaluate_file import (
+    PreparedRun,
+    configuration_of,
+    fingerprints_of,
+    judge_for,
+    keep_told,
+    write_run,
+)
 from ragtriage.execution.evaluating import CaseDone, Event, RunResumed, RunStarted, RunStopped
 from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.protocol import Judge
@@ -16,10 +23,9 @@ from ragtriage.monitor.outputs.send_run import RunSender
 from ragtriage.monitor.windows import COUNTS, Keeping, Traffic, Window, WindowSize
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.runs.case_row import digest
-from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored, told_by
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import FINISHED, MADE_BY, RunInfo
-from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import Answers, RunWriter, Store, open_answers
 from ragtriage.store.watch_tables import WatchTables, WindowRow
@@ -153,10 +159,7 @@ class _Replay:
         return self._write(run, start, row, marks, _Cases(window, cases, elsewhere))
 
     def _writer(self, identity: RunIdentity, number: int | None, rows: int) -> RunWriter:
-        mapping = self.traffic.files[0].mapping
-        configuration = to_stored(self.config, ALL_ROWS, mapping) | judging_stored(
-            self.config, self.built.counting, self.built.embeddings
-        )
+        configuration = configuration_of(self.config, self.built, mapping=self.traffic.files[0].mapping)
         configuration[MADE_BY] = f"watch: {self.options.name}"
         if number is not None:
             return self.store.resume(number, configuration=configuration)
@@ -189,8 +192,7 @@ class _Replay:
         if reason is not None:
             self.notify(RunStopped(run.number, reason))
             return reason
-        for key, value in told_by(self.built.ledger).items() if self.built.ledger else ():
-            self.store.add_to_configuration(run.number, key, value)
+        keep_told(self.store, run.number, self.built.ledger)
         if self.options.keeping.texts == 0:
             self.store.forget_texts(run.number, also=config.diagnosis_steps)
         kept = next(one for one in self.tables.windows() if one.run == run.number)

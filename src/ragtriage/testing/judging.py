@@ -19,6 +19,7 @@ from ragtriage.core.event_loops import without_event_loop
 from ragtriage.core.questions import KINDS
 from ragtriage.core.verdicts import Answer
 from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.execution.evaluate_file import configuration_of, keep_told
 from ragtriage.execution.evaluating import Evaluation, RunSpending
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import BuiltJudge, build_judge
@@ -28,10 +29,9 @@ from ragtriage.judges.wrappers import AnswerMemory, Cached, CachedAnswer
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.runs.case_row import RowsHash
-from ragtriage.runs.evaluation_config import EvaluationConfig, answering_before, judging_stored, to_stored, told_by
+from ragtriage.runs.evaluation_config import EvaluationConfig, answering_before
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import MADE_BY, NOTHING_SAID, TESTS, About, Run, RunInfo, commit_in
-from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import Answers, RunWriter, Store, open_answers
 from ragtriage.store.lease import exclusive
@@ -207,11 +207,7 @@ def judge_cases(
             return spent.on(number)
         info = None if number is None else store.run(number).info
         of_tests = {MADE_BY: TESTS, **spending_marks(info, session)}
-        stored = {
-            **to_stored(config, ALL_ROWS, {}),
-            **judging_stored(config, built.counting, built.embeddings),
-            **of_tests,
-        }
+        stored = configuration_of(config, built) | of_tests
         stored |= (About(commit=commit_in(Path.cwd())).over(info.about if info else NOTHING_SAID)).stored()
         if number is None:
             judge = built.judge.name()
@@ -231,8 +227,7 @@ def judge_cases(
             if len(held) == len(cases):
                 run.finish()
         if built.ledger is not None:
-            for key, value in told_by(built.ledger).items():
-                store.add_to_configuration(run.number, key, value)
+            keep_told(store, run.number, built.ledger)
             judges.budget.count_own(spent.cost, spent.requests)
     return spent.on(run.number, len(missing & held), stopped)
 
