@@ -12,7 +12,7 @@ from ragtriage.core.display import shortened
 from ragtriage.core.errors import RagtriageError
 from ragtriage.core.verdicts import Outcome, Score, Undefined, Verdict
 from ragtriage.diagnosis.findings import Finding
-from ragtriage.diagnosis.headline import UNDETERMINED, Headline, headline
+from ragtriage.diagnosis.headline import UNDETERMINED, Headline
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.thelma import groundedness, source_precision
@@ -74,7 +74,7 @@ class JudgedRow:
 
 def read_record(record: Record, findings: Sequence[Finding], config: EvaluationConfig) -> JudgedRow:
     """A record and what was found on it, read by a configuration."""
-    return JudgedRow(record, headline(record, findings, config.thresholds, config.rules, config.metrics), config)
+    return JudgedRow(record, config.headline(record, findings), config)
 
 
 def not_judged(why: Rejected | RagtriageError, config: EvaluationConfig, case: Case | None = None) -> JudgedRow:

@@ -12,7 +12,7 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.steps import Match, Step
 from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis.findings import Assessment, Finding, assess
-from ragtriage.diagnosis.headline import headline
+from ragtriage.diagnosis.headline import Headline, headline
 from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule, needs_of
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import definition_of, metric_by_name_alone, metric_from
@@ -91,9 +91,13 @@ class EvaluationConfig:
         """The findings on one case, and how likely every rule is to hold."""
         return assess(record, self.thresholds, self.rules, self.metrics, self.costs)
 
+    def headline(self, record: Record, findings: Sequence[Finding]) -> Headline:
+        """How one case is headed."""
+        return headline(record, findings, self.thresholds, self.rules, self.metrics)
+
     def heading(self, record: Record, assessed: Assessment) -> CaseHeading:
         """What is stored beside a case, so that lists of cases needn't read it."""
-        head = headline(record, assessed.findings, self.thresholds, self.rules, self.metrics)
+        head = self.headline(record, assessed.findings)
         rules = tuple(finding.rule for finding in assessed.findings)
         return CaseHeading(head.kind, head.component, rules, head.sure)
 

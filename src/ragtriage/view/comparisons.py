@@ -309,8 +309,8 @@ def _side(run: Run, position: int, config: EvaluationConfig) -> PairSide:
     if record is None:
         raise NotStoredError(f"{run.info.called} has no case at {position:,} any more")
     findings = config.diagnose(record)
-    case = case_report(record, findings, config.thresholds, config.metrics, config.rules, config.application_price)
-    row = listed_case(record, findings, config.rules, config.thresholds, config.metrics)
+    case = case_report(record, findings, config)
+    row = listed_case(record, findings, config)
     return PairSide(run, record, case, row.kind, position)
 
 

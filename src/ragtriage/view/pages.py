@@ -361,10 +361,9 @@ def _shown_case(opened: OpenedRun, position: int) -> dict[str, Any]:
         return {"case": case, "row": heading}
     config, record = opened.config, opened.record(position)
     findings = config.diagnose(record)
-    limits = config.thresholds, config.metrics, config.rules
     return {
-        "case": case_report(record, findings, *limits, config.application_price),
-        "row": listed_case(record, findings, config.rules, config.thresholds, config.metrics),
+        "case": case_report(record, findings, config),
+        "row": listed_case(record, findings, config),
         "reasons": reasons_of(record, config),
     }
 
