@@ -64,21 +64,17 @@ class Adapter(Protocol):
     @property
     def kind(self) -> str:
         """What the object is, in words."""
-        ...
 
     @property
     def remembers(self) -> bool:
         """Whether it has one memory for all that it is asked, so that it can be asked one query at a time only."""
-        ...
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What its user should know, in sentences."""
-        ...
 
     async def answer(self, case: Case, retrieved: RetrievalNotes) -> str | None:
         """Ask it; what it retrieves is noted. A retriever gives None; what is no answer is Unanswered."""
-        ...
 
 
 class ObjectApplication:

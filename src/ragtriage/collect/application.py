@@ -66,22 +66,18 @@ class Application(Protocol):
     @property
     def name(self) -> str:
         """How people may see it: without a secret."""
-        ...
 
     @property
     def takes_temperature(self) -> bool:
         """Whether it can be told at which temperature to answer."""
-        ...
 
     @property
     def most_at_once(self) -> int | None:
         """How many queries it can be asked at a time; None for any number."""
-        ...
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What its user should know of how it is asked, in sentences."""
-        ...
 
     async def ask(self, case: Case) -> ApplicationReply:
         """Ask one query; several may be asked at once.
@@ -89,11 +85,9 @@ class Application(Protocol):
         Raises:
             Unanswered: there is no answer, and why.
         """
-        ...
 
     async def close(self) -> None:
         """Let go of connections."""
-        ...
 
     def again(self, temperature: float | None) -> Application:
         """The same application for another round of questions, also after it was closed.
@@ -101,7 +95,6 @@ class Application(Protocol):
         Args:
             temperature: at which it is to answer; None for its own way of answering.
         """
-        ...
 
 
 ASKED = ("id", "query", "history", "reference", "samples", "relevant_ids", "weight", "time", "trace_id")
@@ -293,15 +286,12 @@ class Lines(Protocol):
     @property
     def tally(self) -> CollectionTally:
         """What is there, in numbers."""
-        ...
 
     def has(self, case: Case) -> bool:
         """Whether a case was asked before; an InputError where another query was, under its id."""
-        ...
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Keep one row."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

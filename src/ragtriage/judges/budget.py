@@ -244,17 +244,14 @@ class ReplyUsage(Protocol):
     @property
     def tokens_in(self) -> int:
         """Of its prompt."""
-        ...
 
     @property
     def tokens_out(self) -> int:
         """Its own."""
-        ...
 
     @property
     def price(self) -> float | None:
         """In US dollars; None if it isn't known."""
-        ...
 
 
 @dataclass(eq=False)

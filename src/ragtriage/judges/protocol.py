@@ -69,19 +69,15 @@ class Judge(Protocol):
 
     def name(self) -> str:
         """What a person would type to choose this judge, for example `embedded`."""
-        ...
 
     def fingerprint(self, kind: Kind) -> str:
         """A short text that changes whenever the answers to this kind of question may change, and only then."""
-        ...
 
     def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """None if the judge answers this kind in this language (ISO 639-1), else the reason in words."""
-        ...
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
         """What asking these questions would take."""
-        ...
 
     def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """Yield (position, answer) as each becomes known, every question exactly once, in any order.
@@ -91,7 +87,6 @@ class Judge(Protocol):
         Raises:
             JudgeError: no question can be answered (the model is missing, the key is refused).
         """
-        ...
 
 
 T = TypeVar("T")

@@ -243,7 +243,6 @@ class Place(Protocol):
             RunBusyError: somebody is writing it.
             NotStoredError: it is gone.
         """
-        ...
 
     def note(self, kind: str, digest: str, value: str | None = None) -> str | None:
         """What was computed from the whole run and is kept: of each kind the last that was written.

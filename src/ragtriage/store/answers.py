@@ -52,11 +52,9 @@ class Payer(Protocol):
 
     def keep(self, connection: Connection, spent: Amount) -> None:
         """Write it in the transaction of the answers; `spent` is what they were remembered with."""
-        ...
 
     def by_run(self, spent: Amount) -> Spendings:
         """The same as values."""
-        ...
 
 
 def open_answers(where: str | Path | Database | None = None, *, create: bool = True) -> Answers:

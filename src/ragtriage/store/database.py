@@ -105,10 +105,7 @@ class ArrayInserts:
         self._made: dict[tuple[str, bool], Insert] = {}
 
     def insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, replace: bool) -> None:
-        """Insert rows that have all columns of the table.
-
-        Of rows with the same key the last counts.
-        """
+        """Insert rows that have all columns of the table. Of rows with the same key the last counts."""
         keys = [column.name for column in table.primary_key]
         by_key = {tuple(row[name] for name in keys): row for row in rows}
         ordered = [by_key[key] for key in sorted(by_key)]

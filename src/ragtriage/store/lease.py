@@ -180,10 +180,7 @@ class LifeSign:
     """Of this command alone: processes of other times and machines may have the same number."""
 
     def dead(self, age: float | None) -> bool:
-        """Whether it is gone.
-
-        `age` are the seconds since the sign was written; None if it is gone.
-        """
+        """Whether it is gone. `age` are the seconds since the sign was written; None if it is gone."""
         return age is None or age > STALE or surely_dead(self.host, self.pid)
 
 

@@ -168,10 +168,7 @@ class RunWriter:
         self._lease.renew(connection, self._database, **({} if self._copies else self.spent()))
 
     def finish(self, **values: Any) -> None:
-        """Commit everything and mark the run as finished.
-
-        `values` are said of it instead, by column.
-        """
+        """Commit everything and mark the run as finished. `values` are said of it instead, by column."""
         self._close(**{"state": FINISHED, "finished": now(), **self.spent(), **values})
 
     def interrupt(self) -> None:

@@ -166,10 +166,7 @@ class SampledItem:
 
 
 def metrics_to_label(names: Sequence[str], run: Sequence[str]) -> tuple[str, ...]:
-    """The metrics to label.
-
-    In `names`, `all` stands for every one that the run has.
-    """
+    """The metrics to label. In `names`, `all` stands for every one that the run has."""
     possible = tuple(name for name in run if name in PROMPTS)
     if not possible:
         raise ConfigError(f"the run has no metric that a person can label ({', '.join(PROMPTS)})")

@@ -23,7 +23,6 @@ class AskModel(Protocol):
 
     async def __call__(self, prompt: Prompt, read: Callable[[Reply], T], /) -> T:
         """See `ragtriage.judges.llm.channel.Channel.ask`."""
-        ...
 
 
 MOST_ROUNDS = 5

@@ -114,19 +114,15 @@ class Form(Protocol):
     @property
     def prompts(self) -> Prompts:
         """The words of its requests."""
-        ...
 
     def identity(self, kind: Kind) -> str:
         """What an answer depends on beside the words of its prompt and the version of its kind."""
-        ...
 
     def render(self, request: Request) -> Prompt:
         """Write a request as a prompt."""
-        ...
 
     def reply_tokens(self, request: Request) -> int:
         """About how many tokens the reply will have."""
-        ...
 
     def read(self, request: Request, reply: Reply, *, fewer: bool = False) -> ReadReply:
         """Read a reply.
@@ -134,7 +130,6 @@ class Form(Protocol):
         With fewer written questions than were asked for, it is `TooFewQuestions` unless `fewer` is taken. None at all
         are always taken: the response may answer nothing. Raises `MalformedReply`.
         """
-        ...
 
 
 def written(evidence: SharedEvidence, *parts: str) -> str:
