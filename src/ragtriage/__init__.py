@@ -4,8 +4,6 @@ Importing this does nothing else: no environment, no network, no model, no optio
 when they are first used, so that importing stays instant.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -4,8 +4,6 @@ Each stands here once: its key in the file, its type and default, its bounds, it
 of `Settings` and `LLMOptions` are the keys of the file. What isn't a `setting` has no flag.
 """
 
-from __future__ import annotations
-
 import math
 import tomllib
 from collections.abc import Collection, Mapping

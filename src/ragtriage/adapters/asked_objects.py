@@ -1,13 +1,11 @@
 """An object of a framework as the application under test, and into which of its inputs the question goes."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from ragtriage.adapters.retrieval_notes import RetrievalNotes
 from ragtriage.collect.application import NO_ANSWER, UNREADABLE, ApplicationReply, Unanswered, aliased
@@ -113,7 +111,7 @@ class ObjectApplication:
     async def close(self) -> None:
         """Nothing to let go of."""
 
-    def again(self, temperature: float | None) -> ObjectApplication:  # noqa: ARG002  # it can't be told
+    def again(self, temperature: float | None) -> Self:  # noqa: ARG002  # it can't be told
         """The same object."""
         return self
 

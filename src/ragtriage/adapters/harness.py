@@ -5,8 +5,6 @@ waits for its record, so the judge batches whatever is in flight. A stored run i
 whenever no row is in flight.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import threading

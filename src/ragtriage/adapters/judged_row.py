@@ -1,7 +1,5 @@
 """A row of a harness: put together as a line of a file would be, and what is told of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Packages of frameworks, and names of ours that are loaded when they are first used."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module

@@ -3,15 +3,13 @@
 Several queries are asked at a time, again where it pays, and no further where the application is down.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from ragtriage.collect.answers_file import TIMED_OUT, CollectionTally
 from ragtriage.core.case import Case, Source
@@ -89,7 +87,7 @@ class Application(Protocol):
     async def close(self) -> None:
         """Let go of connections."""
 
-    def again(self, temperature: float | None) -> Application:
+    def again(self, temperature: float | None) -> Self:
         """The same application for another round of questions, also after it was closed.
 
         Args:

@@ -3,14 +3,12 @@
 The settings are also the shape of `[llm]` in a settings file.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.validation import STRICT, check_bounds, setting
@@ -33,7 +31,7 @@ class Price:
     """What the embeddings beside it cost, where their provider's list doesn't say."""
 
     @classmethod
-    def parse(cls, text: str) -> Price:
+    def parse(cls, text: str) -> Self:
         """Read `IN:OUT`, for example `0.25:2`, or `IN:OUT,EMBEDDINGS`."""
         try:
             model, comma, embeddings = text.partition(",")

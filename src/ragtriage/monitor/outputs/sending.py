@@ -1,13 +1,12 @@
 """A run's scores to tools, each once: what was sent stands in the outbox, and isn't sent again unless it changed."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
+from typing import Self
 
 from ragtriage.monitor.outputs.channel import ToolChannel, ToolReply, Unreached
 from ragtriage.monitor.outputs.entries import UNDEFINED, Entry, EntryKind, Environment, NotSent, ToolRequest
@@ -53,7 +52,7 @@ class Delivered:
         """Whether all is there but scores without a value."""
         return not (self.left or self.refused or self.left_out)
 
-    def add_run(self, other: Delivered) -> None:
+    def add_run(self, other: Self) -> None:
         """Count the scores of another run too."""
         self.sent += other.sent
         self.left_out += other.left_out
