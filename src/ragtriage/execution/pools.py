@@ -144,7 +144,7 @@ class LocalProcesses:
 
     def spent(self) -> Amount:
         """See `Pool`."""
-        return self._coordinator.told()
+        return self._coordinator.spent()
 
     def close(self) -> None:
         """See `Pool`."""
