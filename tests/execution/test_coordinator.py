@@ -20,7 +20,7 @@ from ragtriage.core.verdicts import Verdict
 from ragtriage.execution.coordinator import PAUSE, Coordinator, SharedLimits, SharedMemory
 from ragtriage.judges.budget import Ledger, SpendingLimits, spent_on
 from ragtriage.judges.llm.options import Reply
-from ragtriage.judges.wrappers import CachedAnswer, InMemory
+from ragtriage.judges.wrappers.cached import CachedAnswer, InMemory
 
 BUDGET = 10.0
 ALL = SpendingLimits(BUDGET)

@@ -29,7 +29,7 @@ from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.judge_config import is_local
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import Cached, InMemory
+from ragtriage.judges.wrappers.cached import Cached, InMemory
 from ragtriage.metrics import RETRIEVAL, metrics_named
 from ragtriage.readers import Rejected
 from ragtriage.readers.case_rows import LooseRows

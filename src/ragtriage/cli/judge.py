@@ -27,7 +27,7 @@ from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import AnswerMemory
+from ragtriage.judges.wrappers.cached import AnswerMemory
 from ragtriage.metrics import custom_metrics
 from ragtriage.report.judge_document import influence_document
 from ragtriage.store import open_answers

@@ -27,7 +27,7 @@ from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import Answer, Answered, Component, Components, Verdict
 from ragtriage.evaluation.engine import evaluate
 from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.wrappers import AnswerKeys, AnswerMemory
+from ragtriage.judges.wrappers.cached import AnswerKeys, AnswerMemory
 from ragtriage.metrics import THELMA
 from ragtriage.planning.levels import plan
 from ragtriage.text.claims import split_claims

@@ -13,7 +13,7 @@ from ragtriage.core.files import Folder
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.budget import PAUSE, Budget, Call, SpendingLimits
 from ragtriage.judges.llm.admission import OwnLimits, Reservation
-from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer
+from ragtriage.judges.wrappers.cached import AnswerMemory, CachedAnswer
 
 
 class Coordinator(Budget):

@@ -15,7 +15,8 @@ from ragtriage.evaluation.estimate import (
     sum_estimates,
 )
 from ragtriage.judges.protocol import Judge
-from ragtriage.judges.wrappers import AnswerMemory, Cascade
+from ragtriage.judges.wrappers.cached import AnswerMemory
+from ragtriage.judges.wrappers.combined import Cascade
 from ragtriage.readers import CaseFile
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.selection import (

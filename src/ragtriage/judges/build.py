@@ -36,7 +36,8 @@ from ragtriage.judges.llm.prompts import ASKED, read_guidance
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession, ModelConnection
-from ragtriage.judges.wrappers import AnswerMemory, Cached, Cascade, Changed, InMemory, Jury, Routed
+from ragtriage.judges.wrappers.cached import AnswerMemory, Cached, InMemory
+from ragtriage.judges.wrappers.combined import Cascade, Changed, Jury, Routed
 
 ONE_BY_ONE = 1
 """Questions in a request for letters beside another judge: their probabilities tell more than those of a list."""

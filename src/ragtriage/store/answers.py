@@ -23,7 +23,7 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import StoreError
 from ragtriage.core.files import private_folder, state_folder
 from ragtriage.core.verdicts import Answer
-from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer, InMemory
+from ragtriage.judges.wrappers.cached import AnswerMemory, CachedAnswer, InMemory
 from ragtriage.runs.codec import decode_answer, encode_answer
 from ragtriage.store.database import Database, in_chunks, open_database, store_address
 from ragtriage.store.lease import QuestionLocks

@@ -20,7 +20,7 @@ from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.files import open_input
 from ragtriage.core.questions import Question
 from ragtriage.core.steps import Step
-from ragtriage.judges.wrappers import AnswerKeys
+from ragtriage.judges.wrappers.cached import AnswerKeys
 from ragtriage.metrics import METRICS, metric_named
 from ragtriage.metrics.custom_metrics import needs_in
 from ragtriage.planning.levels import StepQuestions, plan, questions_for

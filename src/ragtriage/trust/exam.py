@@ -25,7 +25,7 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.estimate import estimate_evaluation
 from ragtriage.evaluation.predict import probability_of_yes
 from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.wrappers import AnswerMemory
+from ragtriage.judges.wrappers.cached import AnswerMemory
 from ragtriage.metrics import THELMA
 from ragtriage.trust.agreement import Agreement, ComparedRow, Prediction, agreement_of
 from ragtriage.trust.pair_scoring import CostEstimate
