@@ -69,7 +69,7 @@ class Settings:
         empty="name a folder or the address of a database, or leave it out",
     )
     project: str | None = setting(
-        "Whose runs are meant: a project's, or '*' for all [default: the setting, else on a server the folder's name]",
+        "Whose runs are meant: a project's, or '*' for all [default: the setting, else on a server the folder's name]"
     )
     thresholds: Mapping[str, float] = setting(
         "metric=value: where a score is just good enough; repeatable",
@@ -119,7 +119,7 @@ class Settings:
     list of prices; read, it is the number. Waste is shown in money then."""
     citation_mark: str | None = setting(
         "Regular expression for your citation marks, whose first group names the source [default: [1] and similar "
-        "marks]",
+        "marks]"
     )
     decision_thresholds: Mapping[str, DecisionThreshold] = field(default_factory=dict)
     """Kind of question → where its verdicts change, for the judge that is named there."""

@@ -78,13 +78,7 @@ def claim_rows(
 
 
 def _row(
-    record: Record,
-    step: Step,
-    metrics: list[str],
-    row: int,
-    component: Component,
-    cell: Cell,
-    at: int | None,
+    record: Record, step: Step, metrics: list[str], row: int, component: Component, cell: Cell, at: int | None
 ) -> dict[str, Any]:
     parts = step.components if isinstance(step, Match) else step
     listed = record.components(parts) or ()

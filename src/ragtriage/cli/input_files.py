@@ -50,11 +50,7 @@ class CaseFlags:
     history: Literal["messages", "session", "off"] = "messages"
 
     def open(
-        self,
-        path: InputPath,
-        settings: Settings,
-        privacy: Privacy = AS_IT_IS,
-        columns: Mapping[str, str] | None = None,
+        self, path: InputPath, settings: Settings, privacy: Privacy = AS_IT_IS, columns: Mapping[str, str] | None = None
     ) -> CaseFile:
         """Open a file of answered questions; what was collected from an application is JSONL with these columns."""
         given = self.reading(settings)

@@ -55,12 +55,7 @@ from ragtriage.trust.label_files import Label, read_labels
 
 @command("runs")
 def list_runs(
-    ctx: typer.Context,
-    *,
-    most: int = 20,
-    as_json: bool = False,
-    store: str | None = None,
-    project: str | None = None,
+    ctx: typer.Context, *, most: int = 20, as_json: bool = False, store: str | None = None, project: str | None = None
 ) -> None:
     """List the stored runs, the newest first; or give one a name or a note."""
     if ctx.invoked_subcommand is not None:

@@ -77,17 +77,12 @@ def exam(*, dry_run: bool = False, as_json: bool = False, judge_flags: JudgeFlag
             left, _, saved = _costs(judging)
             costs.append((judging.judge.name(), left, saved))
         print_found(
-            lambda: {"judges": [_cost_json(*one) for one in costs]},
-            lambda: exam_plan_document(costs),
-            as_json=as_json,
+            lambda: {"judges": [_cost_json(*one) for one in costs]}, lambda: exam_plan_document(costs), as_json=as_json
         )
         return
     ledger = examinees[0].session.ledger
     with progress(
-        len(cases) * len(examinees),
-        0,
-        note=lambda: spending(ledger) if ledger.requests else "",
-        word="examining",
+        len(cases) * len(examinees), 0, note=lambda: spending(ledger) if ledger.requests else "", word="examining"
     ) as advance:
         examined = [_examined(judging, advance) for judging in examinees]
     faulty = sum(one.fault is not None for one in cases)

@@ -20,15 +20,7 @@ from ragtriage.core.errors import ConfigError, JudgeError, StoreError
 from ragtriage.core.metric import Metric
 from ragtriage.core.questions import Question
 from ragtriage.core.steps import Step
-from ragtriage.core.verdicts import (
-    Answer,
-    Failure,
-    Known,
-    Missing,
-    Outcome,
-    Score,
-    Undefined,
-)
+from ragtriage.core.verdicts import Answer, Failure, Known, Missing, Outcome, Score, Undefined
 from ragtriage.judges.protocol import TURN, Judge
 from ragtriage.metrics import THELMA
 from ragtriage.planning.levels import Plan, StepQuestions, outcome_of, plan, questions_for, recorded
@@ -149,12 +141,7 @@ class JoinedEvaluation:
     """
 
     def __init__(
-        self,
-        judge: Judge,
-        *,
-        metrics: Sequence[Metric] = THELMA,
-        also: Sequence[Step] = (),
-        window: int = WINDOW,
+        self, judge: Judge, *, metrics: Sequence[Metric] = THELMA, also: Sequence[Step] = (), window: int = WINDOW
     ) -> None:
         self._planned = plan(metrics, also)
         self._asked = _Asked(judge)

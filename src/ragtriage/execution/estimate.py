@@ -7,26 +7,13 @@ from math import hypot
 from operator import itemgetter
 
 from ragtriage.core.case import Case
-from ragtriage.evaluation.estimate import (
-    FEWEST,
-    EvaluationEstimate,
-    RowEstimate,
-    estimate_evaluation,
-    sum_estimates,
-)
+from ragtriage.evaluation.estimate import FEWEST, EvaluationEstimate, RowEstimate, estimate_evaluation, sum_estimates
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.wrappers.cached import AnswerMemory
 from ragtriage.judges.wrappers.combined import Cascade
 from ragtriage.readers import CaseFile
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.selection import (
-    ALL_ROWS,
-    RowCounts,
-    RowSelection,
-    SelectedCases,
-    case_digest,
-    estimated_counts,
-)
+from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection, SelectedCases, case_digest, estimated_counts
 
 MOST_SAMPLED = 384
 """Rows of a sample, at most; of a file with no more of them all are looked at."""

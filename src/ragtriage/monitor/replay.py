@@ -227,10 +227,7 @@ def replay(
     traffic = Traffic(files, options.lots, options.size)
     traffic.look()
     notify(TrafficRead(traffic))
-    with (
-        watching(store, options.name),
-        open_answers(store.database) as answers,
-    ):
+    with watching(store, options.name), open_answers(store.database) as answers:
         built = judge_for(judge, answers)
         built.open()
         tables = WatchTables(store.database, store.project or "", options.name)

@@ -169,13 +169,7 @@ def _of_traces(
     rows = [row.values for row in usable if row.values is not None]
     layout = find_layout(rows, MAPPING, file.name, first_row=usable[0].row)
     reader = partial(
-        RowReader,
-        layout,
-        context,
-        file.name,
-        empty_is_missing=False,
-        citation_mark=citation_mark,
-        privacy=privacy,
+        RowReader, layout, context, file.name, empty_is_missing=False, citation_mark=citation_mark, privacy=privacy
     )
     return CaseFile(file, made.form.name, layout, reader, made.rows, head, is_all=is_all, traces=made)
 

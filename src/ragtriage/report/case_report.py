@@ -311,11 +311,7 @@ def _understood(record: Record) -> str:
     return "" if read == record.case.query else one_line(read, 1000)
 
 
-def case_report(
-    record: Record,
-    findings: Sequence[Finding],
-    config: EvaluationConfig,
-) -> CaseReport:
+def case_report(record: Record, findings: Sequence[Finding], config: EvaluationConfig) -> CaseReport:
     """Read a record for showing."""
     case, response = record.case, record.case.response
     claims = claim_reports(record)
@@ -419,11 +415,7 @@ class ListedCase:
     rank: Rank
 
 
-def listed_case(
-    record: Record,
-    findings: Sequence[Finding],
-    config: EvaluationConfig,
-) -> ListedCase:
+def listed_case(record: Record, findings: Sequence[Finding], config: EvaluationConfig) -> ListedCase:
     """A case on one line, with its rank."""
     head = config.headline(record, findings)
     scores = {name: o.value if isinstance(o, Score) else None for name, o in record.outcomes.items()}

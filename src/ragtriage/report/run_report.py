@@ -181,10 +181,7 @@ class RunReport:
 
 
 def run_report(
-    header: Header,
-    summary: Summary,
-    slices: Mapping[str, Summary] | None = None,
-    repeats: RepeatsReport | None = None,
+    header: Header, summary: Summary, slices: Mapping[str, Summary] | None = None, repeats: RepeatsReport | None = None
 ) -> RunReport:
     """A run as it is reported, with the numbers of slices of it (tag value → summary) and its repetitions."""
     names = tuple(dict.fromkeys(m.name for part in (slices or {}).values() for m in part.metrics))

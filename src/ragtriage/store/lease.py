@@ -442,12 +442,7 @@ class QuestionLocks:
 
 @contextmanager
 def exclusive(
-    database: Database,
-    what: str,
-    *,
-    party: str,
-    patience: float,
-    sleep: Callable[[float], None] = time.sleep,
+    database: Database, what: str, *, party: str, patience: float, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[None]:
     """Let one process at a time do something; it ends with its process, as every claim does.
 

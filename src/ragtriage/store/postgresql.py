@@ -69,11 +69,7 @@ class Retries:
     A lost server is waited for `patience` seconds, which `told` says when that begins.
     """
 
-    def __init__(
-        self,
-        patience: float = PATIENCE,
-        told: Callable[[str], None] = lambda _: None,
-    ) -> None:
+    def __init__(self, patience: float = PATIENCE, told: Callable[[str], None] = lambda _: None) -> None:
         self._patience = patience
         self._told = told
         self._reached = False

@@ -18,15 +18,7 @@ from ragtriage.runs.manifest import now
 from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, RejectedRow, RunInfo
 from ragtriage.store.database import Database
 from ragtriage.store.lease import Heartbeat, Lease
-from ragtriage.store.schema import (
-    case_texts,
-    cases,
-    readings,
-    rejected,
-    runs,
-    scores,
-    texts,
-)
+from ragtriage.store.schema import case_texts, cases, readings, rejected, runs, scores, texts
 from ragtriage.store.tables import read_run
 
 BATCH, COPIES = 50, 200

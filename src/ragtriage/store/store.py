@@ -24,15 +24,7 @@ from ragtriage.store.migrations import prepare, require_owner
 from ragtriage.store.postgresql import Told
 from ragtriage.store.run_writer import RunWriter
 from ragtriage.store.schema import RECORDS_AT, listed_for, runs
-from ragtriage.store.tables import (
-    RunCounts,
-    TablePlace,
-    no_run,
-    read_means,
-    read_run,
-    read_runs,
-    shared_cases,
-)
+from ragtriage.store.tables import RunCounts, TablePlace, no_run, read_means, read_run, read_runs, shared_cases
 
 EVERY_PROJECT = "*"
 """What is given for a project to mean all of them."""
@@ -57,11 +49,7 @@ def project_meant(named: str | None, where: str | Path | None) -> str | None:
 
 
 def open_store(
-    where: str | Path | None = None,
-    *,
-    create: bool = True,
-    project: str | None = None,
-    told: Told = lambda _: None,
+    where: str | Path | None = None, *, create: bool = True, project: str | None = None, told: Told = lambda _: None
 ) -> Store:
     """Open a store, creating it where there is none.
 

@@ -306,12 +306,7 @@ def _list(query: str, answer: Sequence[object], response: str, tolerance: float)
 
 
 def _holds(
-    text: str,
-    response: str,
-    said: Sequence[str],
-    dated: Sequence[Moment],
-    counted: Sequence[Figure],
-    tolerance: float,
+    text: str, response: str, said: Sequence[str], dated: Sequence[Moment], counted: Sequence[Figure], tolerance: float
 ) -> bool:
     """Whether one value of a list is there."""
     if is_code(text, declared=False):

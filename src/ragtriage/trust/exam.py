@@ -239,12 +239,7 @@ class Examinee:
         }
 
 
-def examine(
-    judge: Judge,
-    *,
-    window: int = WINDOW,
-    advance: Callable[[], None] = lambda: None,
-) -> ExamResult:
+def examine(judge: Judge, *, window: int = WINDOW, advance: Callable[[], None] = lambda: None) -> ExamResult:
     """Ask a judge about every case, and about every labelled claim by itself.
 
     Scores and findings are those of the package as it is shipped, whatever the user's thresholds and rules, so that

@@ -257,11 +257,7 @@ class OpenedRuns:
             raise index.error
 
     def report(
-        self,
-        key: str,
-        thresholds: Mapping[str, float] | None = None,
-        by: str | None = None,
-        patience: float = PATIENCE,
+        self, key: str, thresholds: Mapping[str, float] | None = None, by: str | None = None, patience: float = PATIENCE
     ) -> RunReport:
         """All that is shown of a run as a whole; a NotReadYetError where it isn't counted in so many seconds."""
         run = self.source.run(key)

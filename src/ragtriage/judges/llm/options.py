@@ -88,7 +88,7 @@ class LLMOptions:
     """Repeated ones included."""
     price: Price | None = setting(
         "IN:OUT, US dollars a million tokens, for a model that no price list has; IN:OUT,EMBEDDINGS also prices "
-        "embeddings",
+        "embeddings"
     )
     explain: Literal["doubtful", "all", "none"] | None = setting(
         "Which letters (--decide) get a reason: doubtful (no, unsure and cited), all or none [default: doubtful]"

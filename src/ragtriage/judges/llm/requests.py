@@ -12,12 +12,7 @@ from typing import Protocol
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.llm.fencing import fence
-from ragtriage.judges.llm.kinds import (
-    ASKED_KINDS,
-    SharedEvidence,
-    TextLabel,
-    the_source_and_query,
-)
+from ragtriage.judges.llm.kinds import ASKED_KINDS, SharedEvidence, TextLabel, the_source_and_query
 from ragtriage.judges.llm.options import MalformedReply, Prompt, Reply, tokens_of
 from ragtriage.judges.llm.prompts import Prompts
 

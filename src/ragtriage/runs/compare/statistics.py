@@ -115,9 +115,7 @@ def difference(pairs: Paired, span: float = 1.0, level: float = LEVEL) -> MeanDi
     farthest = float(np.abs(change).max())
     far = farthest if farthest > ROUNDING else span
     se, freedom = _error(
-        np.append(change, [far, -far]),
-        np.append(weight, [whole / count] * 2),
-        np.append(group, [groups, groups + 1]),
+        np.append(change, [far, -far]), np.append(weight, [whole / count] * 2), np.append(group, [groups, groups + 1])
     )
     half = student_quantile(freedom, _NORMAL.inv_cdf(0.5 + level / 2)) * se
     low, high = max(-span, mean - half), min(span, mean + half)

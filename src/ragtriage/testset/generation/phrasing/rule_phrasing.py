@@ -240,8 +240,7 @@ def added(
     places = {template.id: n for n, template in enumerate(templates)}
     order = {criterion.name: n for n, criterion in enumerate(criteria)}
     texts = sorted(
-        (*there, *taken),
-        key=lambda one: (places.get(one.template, len(places)), order.get(one.criterion, len(order))),
+        (*there, *taken), key=lambda one: (places.get(one.template, len(places)), order.get(one.criterion, len(order)))
     )
     return tuple(texts)
 
