@@ -1,7 +1,5 @@
 """From what a user named, or handed over, to an application that can be asked; asking it from Python."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
@@ -107,7 +105,7 @@ class BuiltApplication:
         for application in self._idle:
             await application.close()
 
-    def again(self, temperature: float | None) -> BuiltApplication:
+    def again(self, temperature: float | None) -> "BuiltApplication":
         """Further ones, asked at this temperature."""
 
         def build() -> Application:

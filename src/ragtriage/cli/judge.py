@@ -1,7 +1,5 @@
 """Who judges: the flags that choose a judge, what commands that ask one do alike, and `ragtriage judge`."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -73,7 +71,7 @@ class JudgeFlags(_Flags):  # type: ignore[misc]  # its fields are the settings
         """Where the store is; None for the default."""
         return store_address(self.store, settings)
 
-    def begin(self, settings: Settings | None = None, *, asks: bool = True) -> Judging:
+    def begin(self, settings: Settings | None = None, *, asks: bool = True) -> "Judging":
         """Check everything about the judge; nothing is opened."""
         settings = settings or self.settings()
         return Judging(settings, self.session(settings, asks=asks), self.store_address(settings))

@@ -1,7 +1,5 @@
 """A Python function as the application under test."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import inspect
@@ -65,7 +63,7 @@ class CallableApplication:
     async def close(self) -> None:
         """Nothing to let go of."""
 
-    def again(self, temperature: float | None) -> CallableApplication:
+    def again(self, temperature: float | None) -> "CallableApplication":
         """The same function, called at this temperature."""
         return CallableApplication(self.name, self._function, give_sources=self._gives_sources, temperature=temperature)
 

@@ -5,8 +5,6 @@ with open_answers() as answers:
     …
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -57,7 +55,7 @@ class Payer(Protocol):
         """The same as values."""
 
 
-def open_answers(where: str | Path | Database | None = None, *, create: bool = True) -> Answers:
+def open_answers(where: str | Path | Database | None = None, *, create: bool = True) -> "Answers":
     """Open a memory of answers, and put into it what earlier commands couldn't.
 
     It is the memory at a place as for `open_store`, or in an open database, which stays open when the memory is closed.
@@ -159,7 +157,7 @@ class Answers:
         unwritten = self._unwritten()
         self._locks.release({key for key in keys if key not in unwritten})
 
-    def tickets(self, fingerprint: str = "") -> StoredTickets:
+    def tickets(self, fingerprint: str = "") -> "StoredTickets":
         """The tickets of requests that a provider answers later; the judge's fingerprint is written beside each."""
         return StoredTickets(self._database, fingerprint)
 

@@ -1,7 +1,5 @@
 """The store: where runs and answers are kept."""
 
-from __future__ import annotations
-
 import platform
 import secrets
 from collections.abc import Collection, Mapping, Sequence
@@ -50,7 +48,7 @@ def project_meant(named: str | None, where: str | Path | None) -> str | None:
 
 def open_store(
     where: str | Path | None = None, *, create: bool = True, project: str | None = None, told: Told = lambda _: None
-) -> Store:
+) -> "Store":
     """Open a store, creating it where there is none.
 
     Args:

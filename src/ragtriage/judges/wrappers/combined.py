@@ -1,7 +1,5 @@
 """Judges around judges: other thresholds or chances, each kind to its judge, a jury that votes, a cheap one first."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -366,7 +364,7 @@ class Cascade:
                 async for nth, answer in answers:
                     yield left[nth], answer
 
-    def at_best(self) -> Cascade:
+    def at_best(self) -> "Cascade":
         """The same, to estimate the least that it takes."""
         return Cascade(self._first, self._then, self._bands, at_best=True)
 

@@ -1,7 +1,5 @@
 """The statistics of a comparison, on arrays alone: differences with intervals and p-values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +37,7 @@ class Paired:
     """From 0; cases of one group aren't independent of each other."""
 
     @property
-    def both(self) -> Paired:
+    def both(self) -> "Paired":
         """The cases that have both numbers, their groups counted anew from 0."""
         there = ~np.isnan(self.base) & ~np.isnan(self.new)
         groups = np.unique(self.group[there], return_inverse=True)[1]
@@ -56,7 +54,7 @@ class Paired:
         own = self.both
         return np.bincount(own.group, own.weight * own.change).astype(np.float64)
 
-    def at(self, chosen: np.ndarray[Any, Any]) -> Paired:
+    def at(self, chosen: np.ndarray[Any, Any]) -> "Paired":
         """Some of the cases, by a mask or by their places."""
         return Paired(self.base[chosen], self.new[chosen], self.weight[chosen], self.group[chosen])
 
