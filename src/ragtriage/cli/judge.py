@@ -129,6 +129,12 @@ class Judging:
             writer.close()
 
 
+def without_batches(session: JudgeSession) -> JudgeSession:
+    """The same to be planned: a batch takes the same requests, but wants a place for its tickets."""
+    config = replace(session.config, batch_api=False, wait=False)
+    return JudgeSession.of(config, offline=NOTHING_SENT) if session.config.batch_api else session
+
+
 def spending(ledger: Ledger, *, tokens: bool = False) -> str:
     """What a command has spent so far: `12 requests, $0.03`, or with tokens `12 requests, 3,400 tokens, $0.03`.
 

@@ -127,8 +127,6 @@ class Cached:
     judge that costs something, so that nothing that was answered is lost by what stands around it.
 
     Args:
-        judge: what is asked.
-        memory: what keeps the answers.
         durable: for answers that were paid for: those that arrive together (the answers of one request, or of several
             that end in the same pass of the event loop) are made safe together, before anything else is waited for and
             before another request is sent. So a kill loses at most what was in flight. Else answers wait for others,

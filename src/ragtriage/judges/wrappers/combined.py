@@ -298,7 +298,6 @@ class Cascade:
         at_best: estimate as if the first judge were sure of everything that it may decide; else as if of nothing.
 
     Attributes:
-        first_name: the first judge's name.
         decided: how many questions of kinds with a band the first judge decided.
         passed_on: how many were passed on.
         saved: what the second judge would have taken for all verdicts, less what it takes for those passed on.
