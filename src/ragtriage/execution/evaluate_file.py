@@ -32,7 +32,7 @@ from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers.cached import Cached
+from ragtriage.judges.wrappers.cached import AnswerMemory, Cached
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.planning.relations import REPLACING_KINDS
@@ -76,11 +76,15 @@ class FileJob:
     notify: Listener
 
 
-def judge_for(judge: Judge | JudgeSession, answers: Answers, trial: int = 0) -> BuiltJudge:
-    """The judge of one trial, whose answers are remembered."""
+def judge_for(
+    judge: Judge | JudgeSession, answers: Answers, trial: int = 0, memory: AnswerMemory | None = None
+) -> BuiltJudge:
+    """The judge of one trial, whose answers are remembered; `memory` stands between it and the answers."""
+    memory = memory or answers
     if isinstance(judge, JudgeSession):
-        return build_judge(judge, answers, free=answers.free, tickets=answers.tickets(), trial=trial)
-    return BuiltJudge(Cached(judge, answers, trial=trial), answers)
+        free = memory if answers.free is answers else answers.free
+        return build_judge(judge, memory, free=free, tickets=answers.tickets(), trial=trial)
+    return BuiltJudge(Cached(judge, memory, trial=trial), memory)
 
 
 class CaseStream(Protocol):

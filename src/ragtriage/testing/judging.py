@@ -19,13 +19,13 @@ from ragtriage.core.event_loops import without_event_loop
 from ragtriage.core.questions import KINDS
 from ragtriage.core.verdicts import Answer
 from ragtriage.evaluation.engine import evaluate_sync
-from ragtriage.execution.evaluate_file import configuration_of, keep_told
+from ragtriage.execution.evaluate_file import configuration_of, judge_for, keep_told
 from ragtriage.execution.evaluating import Evaluation, RunSpending
 from ragtriage.judges.budget import Ledger
-from ragtriage.judges.build import BuiltJudge, build_judge
+from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers.cached import AnswerMemory, Cached, CachedAnswer
+from ragtriage.judges.wrappers.cached import AnswerMemory, CachedAnswer
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.runs.case_row import RowsHash
@@ -136,12 +136,7 @@ class Judges:
         if self._built is None or self._built[0] is not store:
             answers = open_answers(store.database)
             memory = CountingMemory(answers)
-            if isinstance(self._session, JudgeSession):
-                free = None if answers.free is answers else answers.free
-                judge = build_judge(self._session, memory, free=free, tickets=answers.tickets())
-            else:
-                judge = BuiltJudge(Cached(self._session, memory), memory)
-            self._built = store, judge, memory, answers
+            self._built = store, judge_for(self._session, answers, memory=memory), memory, answers
         return self._built[1:]
 
     def close(self) -> None:
