@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
-from ragtriage.adapters.judged_row import JudgedRow, not_judged, read_record
+from ragtriage.adapters.judged_row import JudgedRow, not_judged
 from ragtriage.config import find_settings, judge_config
 from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import ConfigError, RagtriageError
@@ -319,7 +319,8 @@ class _BackgroundEvaluation:
         try:
             sink = _Sink(self._runs, run) if self._runs and run is not None else None
             record = await self._evaluation.record(case, sink)
-            return read_record(record, sink.findings if sink else self._config.diagnose(record), self._config)
+            findings = sink.findings if sink else self._config.diagnose(record)
+            return JudgedRow(record, self._config.headline(record, findings), self._config)
         except RagtriageError as error:
             self._tasks.pop(key, None)  # it may be tried again
             return not_judged(error, self._config, case)

@@ -1,7 +1,7 @@
 """A row of a harness: put together as a line of a file would be, and what is told of it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,6 @@ from ragtriage.core.case import Case, Record
 from ragtriage.core.display import shortened
 from ragtriage.core.errors import RagtriageError
 from ragtriage.core.verdicts import Outcome, Score, Undefined, Verdict
-from ragtriage.diagnosis.findings import Finding
 from ragtriage.diagnosis.headline import UNDETERMINED, Headline
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.metrics import metric_named
@@ -68,11 +67,6 @@ class JudgedRow:
         """Why scores are missing, each reason once; empty where none is."""
         missing = (outcome for outcome in self.record.outcomes.values() if isinstance(outcome, Undefined))
         return shortened("; ".join(dict.fromkeys(map(str, missing))), LONGEST)
-
-
-def read_record(record: Record, findings: Sequence[Finding], config: EvaluationConfig) -> JudgedRow:
-    """A record and what was found on it, read by a configuration."""
-    return JudgedRow(record, config.headline(record, findings), config)
 
 
 def not_judged(why: Rejected | RagtriageError, config: EvaluationConfig, case: Case | None = None) -> JudgedRow:

@@ -28,7 +28,7 @@ from ragtriage.runs.compare.comparison import (
     Slice,
 )
 from ragtriage.runs.compare.gates import CompareGates, gate_results
-from ragtriage.runs.compare.matched import Matched, changes_between, groups_of, match, other_languages
+from ragtriage.runs.compare.matched import ANY_LANGUAGE, Matched, changes_between, groups_of, match
 from ragtriage.runs.compare.rows import finding_rows, headline_matrix, metric_rows, slices_by
 from ragtriage.runs.compare.sides import Pairing, Side, called, pair_up, rules_digest, side_of
 from ragtriage.runs.compare.statistics import Paired, difference
@@ -69,7 +69,7 @@ def notes_on(matched: Matched, pairs: Pairs, changes: Changes, *, by_question: b
         f"of {plural(changes.unknown, 'pair')} it isn't known what changed: their texts or digests aren't there":
             changes.unknown,
         "one side judged languages that the other left undefined (--any-language)":
-            other_languages(matched.base, matched.new),
+            len({side.fingerprints.get(ANY_LANGUAGE) for side in (matched.base, matched.new)}) > 1,
         f"a language model judged the sides more than {DAYS} days apart: it may have changed under the same name":
             _far_apart(base, new) and _by_model(new),
         "the judge differs, so no gate is read": across and changes.judge,

@@ -255,7 +255,8 @@ def _said(name: str, limit: WorseLimit, direction: int, found: MeanDifference | 
         return "can't tell", f"{unknown}: {few}"
     low, high = (found.low, found.high) if direction == 1 else (-found.high, -found.low)
     outcome = margin_outcome(low, high, limit.margin)
-    told = f"{signed(found.difference)}, {level_text(found.level)} interval {signed(found.low)} to {signed(found.high)}"
+    interval = f"{round(100 * found.level, 1):g} % interval {signed(found.low)} to {signed(found.high)}"
+    told = f"{signed(found.difference)}, {interval}"
     weak = f"; these pairs see {found.sees:.3f} at best" if found.sees > limit.margin > 0 else ""
     if outcome == "worse":
         side = "below" if direction == 1 else "above"
@@ -301,11 +302,6 @@ def _of_slice(matched: Matched, limit: WorseLimit) -> Flags:
     if not chosen.any():
         raise ConfigError(f"--fail-if-worse {limit.name}: no paired case has {value!r} as its {tag}")
     return chosen
-
-
-def level_text(level: float) -> str:
-    """A level in percent, `95 %`, `98.3 %`."""
-    return f"{round(100 * level, 1):g} %"
 
 
 ROUNDING = 1e-9
