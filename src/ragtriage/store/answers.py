@@ -8,11 +8,11 @@ with open_answers() as answers:
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from sqlalchemy import Connection, delete, func, select
 
@@ -74,7 +74,7 @@ def open_answers(where: str | Path | Database | None = None, *, create: bool = T
     return opened
 
 
-class Answers:
+class Answers(AbstractContextManager["Answers"]):
     """Answers in a database; see `ragtriage.judges.wrappers.AnswerMemory`.
 
     Every method raises a `StoreError` where the database can't be read or written. Answers that it can't take go into
@@ -176,9 +176,6 @@ class Answers:
             self._locks.close()
             if self._owned:
                 self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         try:

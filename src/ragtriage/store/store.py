@@ -3,10 +3,11 @@
 import platform
 import secrets
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
@@ -71,7 +72,7 @@ def open_store(
     return Store(database, project)
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """Runs in one database; open it with `open_store`, close it with `close` or `with`.
 
     Every method raises a `StoreError` where the store can't be read or written.
@@ -256,9 +257,6 @@ class Store:
                 run.interrupt()
         finally:
             self.database.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         try:
