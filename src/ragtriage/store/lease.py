@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select, update
@@ -208,7 +207,7 @@ class FolderLease:
         self._heartbeat = Heartbeat(self._renew, self._beat)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._heartbeat.stop()
         if _read(self._folder, self._name) == self._me:
             self._folder.delete(self._name)
