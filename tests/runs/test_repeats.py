@@ -195,10 +195,7 @@ def test_trials_that_are_the_same_have_no_spread_and_flip_nothing(values: list[f
 def test_the_order_of_records_does_not_matter(grid: list[list[float]], chance) -> None:
     pairs = [(t, record(f"c{i}", v, part("x", YES if v > 0.5 else NO)))
              for i, row in enumerate(grid) for t, v in enumerate(row)]  # fmt: skip
-    there, back = (
-        Repeats(CONFIG),
-        Repeats(CONFIG),
-    )
+    there, back = Repeats(CONFIG), Repeats(CONFIG)
     for pair in pairs:
         there.add(*pair)
     chance.shuffle(pairs)
@@ -311,7 +308,7 @@ def test_a_person_reads_a_table_and_the_cases_that_are_least_alike() -> None:
     assert "\nsupported         1  100.0 %\n" in text
     assert "\x1b" not in text
     assert "nothing to show" in shown(repeated())
-    everything = Repeats(EvaluationConfig(METRICS, thresholds_with({}), ()))
+    everything = Repeats(replace(CONFIG, metrics=METRICS))
     everything.add(0, record("a", 1.0))
     assert all(m.title in shown(everything.summary()) for m in METRICS)
     assert "Least alike" not in shown(everything.summary())
