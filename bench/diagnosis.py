@@ -40,7 +40,7 @@ from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import InMemory
+from ragtriage.judges.wrappers.cached import InMemory
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.aggregate import share
 from ragtriage.metrics.thelma import DECLINES

@@ -43,7 +43,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import InMemory
+from ragtriage.judges.wrappers.cached import InMemory
 from ragtriage.metrics import THELMA, metrics_named
 from ragtriage.readers import open_cases
 from ragtriage.readers.table_files import parquet_table

@@ -58,7 +58,7 @@ class InProcess:
 
     def spent(self) -> Amount:
         """See `Pool`."""
-        return self._coordinator.told()
+        return self._coordinator.spent()
 
     def close(self) -> None:
         """See `Pool`."""

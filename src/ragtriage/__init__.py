@@ -4,8 +4,6 @@ Importing this does nothing else: no environment, no network, no model, no optio
 when they are first used, so that importing stays instant.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -42,48 +40,29 @@ if TYPE_CHECKING:
     from ragtriage.store import open_store
 
 _HOMES = {
-    "adapters.run_view": ("open_run",),
-    "core.case": ("Case", "Record", "Source", "Turn"),
-    "diagnosis.findings": ("Evidence", "Finding", "diagnose"),
-    "diagnosis.headline": ("Headline", "headline"),
-    "core.errors": (
-        "ApplicationError",
-        "ConfigError",
-        "InputError",
-        "JudgeError",
-        "MissingExtraError",
-        "NotStoredError",
-        "RagtriageError",
-        "Stopped",
-        "StoreError",
-    ),
-    "evaluation.engine": ("evaluate", "evaluate_sync"),
-    "judges.build": ("judge_named",),
-    "judges.embedded": ("EmbeddedJudge",),
-    "judges.fake": ("FakeJudge",),
-    "judges.llm.options": ("LLMOptions", "Price"),
-    "core.metric": ("Metric", "metric"),
-    "metrics": ("METRICS", "metrics_named"),
-    "metrics.aggregate": ("share", "share_of_faults"),
-    "planning.levels": ("Plan", "plan"),
-    "readers": ("open_cases",),
-    "core.steps": ("Decompose", "Match", "OnlyWhere", "only_where_not"),
-    "store": ("open_store",),
-    "runs.summary": ("Summary", "Tally"),
-    "diagnosis.rules": ("RULES", "Rule", "needs_of", "thresholds_with"),
-    "core.verdicts": (
-        "Component",
-        "Failure",
-        "Outcome",
-        "Part",
-        "Score",
-        "Undefined",
-        "Verdict",
-        "Verdicts",
-        "highest",
-    ),
+    "adapters.run_view": "open_run",
+    "core.case": "Case Record Source Turn",
+    "diagnosis.findings": "Evidence Finding diagnose",
+    "diagnosis.headline": "Headline headline",
+    "core.errors": "ApplicationError ConfigError InputError JudgeError MissingExtraError "
+    "NotStoredError RagtriageError Stopped StoreError",
+    "evaluation.engine": "evaluate evaluate_sync",
+    "judges.build": "judge_named",
+    "judges.embedded": "EmbeddedJudge",
+    "judges.fake": "FakeJudge",
+    "judges.llm.options": "LLMOptions Price",
+    "core.metric": "Metric metric",
+    "metrics": "METRICS metrics_named",
+    "metrics.aggregate": "share share_of_faults",
+    "planning.levels": "Plan plan",
+    "readers": "open_cases",
+    "core.steps": "Decompose Match OnlyWhere only_where_not",
+    "store": "open_store",
+    "runs.summary": "Summary Tally",
+    "diagnosis.rules": "RULES Rule needs_of thresholds_with",
+    "core.verdicts": "Component Failure Outcome Part Score Undefined Verdict Verdicts highest",
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 __version__ = "0.2.0"
 __all__ = [  # written out, so that type checkers and readers see it; a test compares it with what can be imported

@@ -4,8 +4,6 @@ Each stands here once: its key in the file, its type and default, its bounds, it
 of `Settings` and `LLMOptions` are the keys of the file. What isn't a `setting` has no flag.
 """
 
-from __future__ import annotations
-
 import math
 import tomllib
 from collections.abc import Collection, Mapping
@@ -71,7 +69,7 @@ class Settings:
         empty="name a folder or the address of a database, or leave it out",
     )
     project: str | None = setting(
-        "Whose runs are meant: a project's, or '*' for all [default: the setting, else on a server the folder's name]",
+        "Whose runs are meant: a project's, or '*' for all [default: the setting, else on a server the folder's name]"
     )
     thresholds: Mapping[str, float] = setting(
         "metric=value: where a score is just good enough; repeatable",
@@ -121,7 +119,7 @@ class Settings:
     list of prices; read, it is the number. Waste is shown in money then."""
     citation_mark: str | None = setting(
         "Regular expression for your citation marks, whose first group names the source [default: [1] and similar "
-        "marks]",
+        "marks]"
     )
     decision_thresholds: Mapping[str, DecisionThreshold] = field(default_factory=dict)
     """Kind of question → where its verdicts change, for the judge that is named there."""
@@ -147,12 +145,7 @@ _VERDICTS = frozenset({"prompts", "guidance", "batch_size", "reply"})
 
 
 def judge_config(settings: Settings, given: Mapping[str, Any]) -> JudgeConfig:
-    """Who judges: what is given for one command comes before the settings, these before the defaults.
-
-    Args:
-        settings: of the file.
-        given: setting → value, only those that a command line or a test session names.
-    """
+    """Who judges: what is given for one command, and only that, goes before the settings, these before the defaults."""
     models = {one.name: given[one.name] for one in fields(LLMOptions) if one.name in given}
     options = replace(settings.llm, **models)
     inherited = Settings() if "judge" in given else settings
@@ -226,11 +219,7 @@ class _Rules:
 
 
 def find_settings(start: Path) -> Settings:
-    """The settings of the nearest folder, from `start` upwards, that has any.
-
-    Raises:
-        ConfigError: a file can't be read or holds something unknown; says which key.
-    """
+    """The settings of the nearest folder, from `start` upwards, that has any."""
     for folder in (start, *start.parents):
         if (folder / FILE).is_file():
             return read_settings(folder / FILE)
@@ -241,11 +230,7 @@ def find_settings(start: Path) -> Settings:
 
 
 def read_settings(path: Path) -> Settings:
-    """The settings in one file. Metrics of one's own that it names aren't loaded.
-
-    Raises:
-        ConfigError: the file can't be read or holds something unknown; says which key.
-    """
+    """The settings in one file. Metrics of one's own that it names aren't loaded."""
     where, folder = str(path), path.parent
     table = _table(_tools(path), "ragtriage", where) if path.name == "pyproject.toml" else _load(path)
     if "label_chances" in table:
@@ -294,11 +279,7 @@ def read_settings(path: Path) -> Settings:
 
 
 def named_numbers(items: Collection[str], flag: str, also: Collection[str] = ()) -> dict[str, float]:
-    """`["groundedness=0.8"]` → `{"groundedness": 0.8}`; `also` are metrics beside the built-in and the installed ones.
-
-    Raises:
-        ConfigError: an item isn't `metric=number`, or the metric isn't known.
-    """
+    """`["groundedness=0.8"]` → `{"groundedness": 0.8}`; `also` are metrics beside those that are known anyway."""
     table: dict[str, float] = {}
     for item in items:
         name, _, value = item.rpartition("=")

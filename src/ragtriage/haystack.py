@@ -3,8 +3,6 @@
 Importing this imports no Haystack.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """For LangChain and LangGraph: `collect` asks a runnable, a graph or an agent, and gives cases."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from ragtriage.adapters.packages import lazy_names

@@ -3,8 +3,6 @@
 Importing this imports no LlamaIndex.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from ragtriage.adapters.packages import lazy_names

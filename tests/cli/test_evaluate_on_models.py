@@ -17,7 +17,7 @@ from ragtriage.execution.worker import Job, Task, Worker, checked_versions, new_
 from ragtriage.judges.budget import SpendingLimits
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.judges.wrappers import InMemory
+from ragtriage.judges.wrappers.cached import InMemory
 from ragtriage.runs.cutting import survey
 from ragtriage.runs.manifest import Manifest, ReadOptions
 from servers import Heard, Server, error

@@ -11,7 +11,7 @@ import pytest
 from ragtriage import __version__
 from ragtriage.cli import COMMANDS
 from ragtriage.cli.flags import GROUPS, REGISTERED, TABLES
-from ragtriage.testset.generation.phrasing import NAMES
+from ragtriage.testset.generation.phrasing.criteria import NAMES
 
 EXPECTED = [
     "evaluate", "collect", "plan", "traces", "demo", "report", "show", "compare", "baseline", "export", "view", "watch",

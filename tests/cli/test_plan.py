@@ -19,7 +19,7 @@ from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.execution.estimate import MOST_READ, MOST_SAMPLED, estimate_file
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.protocol import Estimate
-from ragtriage.judges.wrappers import Cached
+from ragtriage.judges.wrappers.cached import Cached
 from ragtriage.report.plan_document import duration, money, plan_document, requests_and_price
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import EvaluationConfig

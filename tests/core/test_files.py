@@ -53,7 +53,7 @@ def test_a_new_file_is_private_from_the_first_moment_on(tmp_path: Path) -> None:
         assert mode_of(Path(file.name)) == 0o600
 
     private_file(tmp_path / "empty")
-    open_private(tmp_path / "bytes", "wb").close()
+    open_private(tmp_path / "bytes").close()
     private_folder(tmp_path / "a" / "b")
     private_folder(tmp_path / "a" / "b")
     assert wide(tmp_path, [tmp_path / "file.bin"]) == []

@@ -13,7 +13,7 @@ from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.execution.execute import execute
 from ragtriage.execution.worker import Job, checked_versions
-from ragtriage.judges.wrappers import InMemory
+from ragtriage.judges.wrappers.cached import InMemory
 from ragtriage.metrics import THELMA
 from ragtriage.runs.cutting import survey
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored

@@ -15,7 +15,7 @@ from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Answered, Component, Verdict
 from ragtriage.evaluation.estimate import AT_ONCE, FEWEST, Sampling, estimate_evaluation, sum_estimates
 from ragtriage.judges.protocol import Estimate
-from ragtriage.judges.wrappers import Cached, InMemory
+from ragtriage.judges.wrappers.cached import Cached, InMemory
 from ragtriage.metrics import CITATIONS
 from ragtriage.text.claims import split_claims
 from ragtriage.text.questions import split_questions

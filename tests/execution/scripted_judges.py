@@ -27,7 +27,7 @@ from ragtriage.execution.execute import JobOutcome, execute
 from ragtriage.execution.pools import Ended, LocalProcesses, Pool, PoolEvent
 from ragtriage.execution.worker import Job, NewJudge, checked_versions
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.wrappers import InMemory
+from ragtriage.judges.wrappers.cached import InMemory
 from ragtriage.metrics import THELMA
 from ragtriage.readers import open_cases
 from ragtriage.report.run_report import run_json, stored_run_report

@@ -20,7 +20,7 @@ from ragtriage.core.verdicts import Verdict
 from ragtriage.execution.coordinator import PAUSE, Coordinator, SharedLimits, SharedMemory
 from ragtriage.judges.budget import Ledger, SpendingLimits, spent_on
 from ragtriage.judges.llm.options import Reply
-from ragtriage.judges.wrappers import CachedAnswer, InMemory
+from ragtriage.judges.wrappers.cached import CachedAnswer, InMemory
 
 BUDGET = 10.0
 ALL = SpendingLimits(BUDGET)
@@ -78,7 +78,7 @@ class World:
             self.charged += sum(own.in_flight)
             del self.asking[share, i]
         assert self.charged + sum(one.may - one.spent.cost for one in self.asking.values()) <= BUDGET + 1e-6
-        assert coordinator.told().cost <= self.charged + 1e-6
+        assert coordinator.spent().cost <= self.charged + 1e-6
 
     def request(self, coordinator: Coordinator, own: Asking, price: float) -> None:
         """A process starts one, if it may."""
@@ -194,7 +194,7 @@ def test_what_a_lost_process_said_is_told_and_what_it_may_have_spent_is_not_gran
     coordinator.grant("a", Amount(), 0.0, 0.25)
     coordinator.remember("a", [], Amount(0.5, 2, 20, 10))
     coordinator.forget("a")
-    assert coordinator.told() == spent_on(where) == Amount(0.5, 2, 20, 10)
+    assert coordinator.spent() == spent_on(where) == Amount(0.5, 2, 20, 10)
     block = coordinator.grant("b", Amount(), 0.0, BUDGET)
     assert (block.granted, block.cost) == (False, 0.0)
     assert "$0.50 spent, $3.50 may have been by processes that were lost" in block.short

@@ -15,8 +15,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.judge_config import BATCH_WINDOW, EMBEDDED_WINDOW, JudgeConfig
 from ragtriage.judges.llm.models import options_for
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import CachedAnswer, InMemory
-from ragtriage.judges.wrappers.cached import AnswerKeys
+from ragtriage.judges.wrappers.cached import AnswerKeys, CachedAnswer, InMemory
 
 MODEL = LLMOptions(base_url="http://127.0.0.1:9/v1", concurrency=100)
 

@@ -23,8 +23,8 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import Cached, Changed, InMemory
-from ragtriage.judges.wrappers.combined import rethresholded
+from ragtriage.judges.wrappers.cached import Cached, InMemory
+from ragtriage.judges.wrappers.combined import Changed, rethresholded
 
 SUPPORTED = supported("Cats purr.", ("Cats purr.",))
 ESSENTIAL = essential("Do cats purr?", "Cats purr.")

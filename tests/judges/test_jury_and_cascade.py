@@ -16,7 +16,8 @@ from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.judges.decision_thresholds import BANDS, Band
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.protocol import Estimate
-from ragtriage.judges.wrappers import Cached, Cascade, InMemory, Jury
+from ragtriage.judges.wrappers.cached import Cached, InMemory
+from ragtriage.judges.wrappers.combined import Cascade, Jury
 
 QUESTION = ask.supported("Dogs travel free.", ["Dogs travel free if they sit on a lap."])
 

@@ -14,7 +14,8 @@ from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.decision_thresholds import Band, ChanceCurve, DecisionThreshold
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.protocol import REQUEST, Estimate
-from ragtriage.judges.wrappers import AnswerKeys, Cached, Cascade, Changed, InMemory, Jury, Routed
+from ragtriage.judges.wrappers.cached import AnswerKeys, Cached, InMemory
+from ragtriage.judges.wrappers.combined import Cascade, Changed, Jury, Routed
 
 LOCAL = ("sentences", "similarity", "declines")
 

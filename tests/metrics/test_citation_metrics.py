@@ -13,6 +13,7 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Cell, Component, Failure, Verdicts
 from ragtriage.metrics import CITATIONS, GROUPS, metrics_named
 from ragtriage.metrics.citations import FALSE, checked_segments, citation_precision
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.export import ExportedFields, json_row
 
 
@@ -169,6 +170,6 @@ def test_the_source_is_named_in_which_alone_the_quoted_words_stand(row: dict[str
     by = row["supported by"]
 
     assert (checked.kind, checked.supported_by) == ("misattributed", by)
-    (segment,) = json.loads(json_row(record, (), ExportedFields([], {}, ())))["segments"]
+    (segment,) = json.loads(json_row(record, (), ExportedFields(EvaluationConfig((), {}, ()))))["segments"]
     assert segment["checked_against"] == [5]
     assert segment["elsewhere"]["source"] == (None if by is None else by + 1)

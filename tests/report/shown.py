@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,14 @@ from ragtriage.report.run_document import cases_document, run_document
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, run_report
 from ragtriage.report.terminal import print_document
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.summary import Summary, Tally
 
 Found = tuple[Record, tuple[Finding, ...]]
 Many = Callable[[int], Iterator[Found]]
 THRESHOLDS = thresholds_with({})
-HEADER = Header("7", "rows.jsonl", "embedded", "2026-11-21", thresholds=THRESHOLDS)
+CONFIG = EvaluationConfig((), THRESHOLDS)
+HEADER = Header("7", "rows.jsonl", "embedded", "2026-11-21", config=CONFIG)
 
 
 def summary_of(
@@ -59,13 +62,13 @@ def summary_shown(
 
 def cases_shown(rows: Iterable[ListedCase], width: int, *how: Any, most: int | None = None, **more: Any) -> str:
     """A list of cases in a terminal."""
-    return printed(cases_document(rows, most, width=width), width, *how, **more)
+    return printed(cases_document(rows, CONFIG, most, width), width, *how, **more)
 
 
 def case_shown(record: Record, width: int, *how: Any, findings: Sequence[Finding] = (), **more: Any) -> str:
     """A case in a terminal."""
-    thresholds = more.pop("thresholds", THRESHOLDS)
-    return printed(case_document(case_report(record, findings, thresholds), width), width, *how, **more)
+    config = replace(CONFIG, thresholds=more.pop("thresholds", THRESHOLDS))
+    return printed(case_document(case_report(record, findings, config), width), width, *how, **more)
 
 
 def page_of(

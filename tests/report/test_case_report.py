@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from shown import THRESHOLDS, Many, case_shown, page_of, summary_of
+from shown import CONFIG, Many, case_shown, page_of, summary_of
 
 from ragtriage.core.case import Case, Record, Source
 from ragtriage.core.verdicts import Component, Part, Score, Undefined, Verdict, Verdicts
@@ -22,10 +22,11 @@ from ragtriage.report.case_report import (
     worst_first,
 )
 from ragtriage.report.words import title_of
+from ragtriage.runs.evaluation_config import EvaluationConfig
 
 
 def test_every_claim_is_shown_as_what_was_found_out_about_it(rich_record: Record) -> None:
-    view = case_report(rich_record, (), THRESHOLDS)
+    view = case_report(rich_record, (), CONFIG)
 
     assert [(c.number, c.look) for c in view.claims] == [
         (1, "supported"),
@@ -97,13 +98,13 @@ def test_of_many_sources_those_that_answer_are_shown_first(rich_record: Record) 
 
 def test_ten_thousand_sources_are_counted_and_a_bare_case_shows_why_there_is_nothing() -> None:
     record = Record(Case("a", "Why?", tuple(Source("text " * 500) for _ in range(10_000)), "Because."))
-    view = case_report(record, (), THRESHOLDS)
+    view = case_report(record, (), CONFIG)
     assert len(view.sources) == LISTED_SOURCES
     assert view.sources_left_out == 10_000 - LISTED_SOURCES
     assert sum(len(p.text) for s in view.sources for p in s.pieces) <= 25_000
 
     record = Record(Case("a", "Why?"), outcomes={"groundedness": Undefined("no response was given")})
-    view = case_report(record, (), THRESHOLDS)
+    view = case_report(record, (), CONFIG)
     assert view.response_note == "no response was given"
     assert (view.claims, view.sources, view.coverage) == ((), (), None)
     assert [(s.title, s.value, s.reason) for s in view.scores] == [("Grounded", None, "no response was given")]
@@ -130,7 +131,7 @@ def test_the_worst_cases_come_first(many: Many, rich_record: Record) -> None:
     ranks = [rank_of("c", f) for f in (severe, slight, unsure, (), waste)]
 
     assert sorted(ranks) == [ranks[0], ranks[1], ranks[2], ranks[4], ranks[3]]
-    good, bad = listed_case(rich_record, ()), listed_case(rich_record, severe)
+    good, bad = listed_case(rich_record, (), CONFIG), listed_case(rich_record, severe, CONFIG)
     assert worst_first([good, bad]) == [bad, good]
     assert (bad.kind, bad.component) == ("failure", failure.component)
 
@@ -142,7 +143,7 @@ def test_what_further_scores_found_is_quoted_once() -> None:
     )
     same = Score(0.5, 2, 0, parts)
     names = ("groundedness", "hallucination", "answer_recall", "self_consistency", "sample_agreement")
-    view = case_report(Record(Case("c", "What?"), {}, dict.fromkeys(names, same)), (), {})
+    view = case_report(Record(Case("c", "What?"), {}, dict.fromkeys(names, same)), (), EvaluationConfig((), {}))
 
     quoted = (PartReport("It was built in 1889.", "1899 there", sure=True),)
     assert [(f.title, f.fault, f.parts) for f in view.faults] == [

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from shown import HEADER, THRESHOLDS, case_shown, cases_shown, page_of, printed, summary_of, summary_shown
+from shown import CONFIG, HEADER, THRESHOLDS, case_shown, cases_shown, page_of, printed, summary_of, summary_shown
 
 from ragtriage import METRICS, Case, Component, Part, Record, Score, Verdict, metrics_named
 from ragtriage.core.verdicts import Undefined
@@ -16,6 +16,7 @@ from ragtriage.report.case_report import listed_case, worst_first
 from ragtriage.report.run_document import repeats_document
 from ragtriage.report.terminal import MOST_NAMES
 from ragtriage.report.words import SHORT_TITLES, short_title
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.repeats import Repeats
 
 BOTH = metrics_named(["groundedness", "hallucination"])
@@ -61,11 +62,11 @@ def test_the_list_of_cases_what_further_scores_found_and_repetitions_show_the_di
     outcomes = {"hallucination": Score(1.0, 1), "irrelevant_noise_sensitivity": Score(1.0, 1, 0, (part,))}
     record = Record(Case("c", "What?"), {}, outcomes)
     page = page_of(tmp_path, [(record, ())], summary_of([record], BOTH))
-    assert re.search(r"^case +finding +made up ↓ +misled i ↓", cases_shown([listed_case(record, ())], 120))
+    assert re.search(r"^case +finding +made up ↓ +misled i ↓", cases_shown([listed_case(record, (), CONFIG)], 120))
     assert "What further scores found\n  Misled by irrelevant sources ↓: " in case_shown(record, 120)
     assert "<strong>Misled by irrelevant sources ↓</strong>" in page
 
-    repeats = Repeats(BOTH, THRESHOLDS)
+    repeats = Repeats(EvaluationConfig(BOTH, THRESHOLDS, ()))
     for trial, value in enumerate((0.1, 0.3)):
         repeats.add(trial, record_of(value))
     assert "Made up ↓" in printed(repeats_document(repeats.summary()), 120)
@@ -75,11 +76,11 @@ def test_the_list_of_cases_what_further_scores_found_and_repetitions_show_the_di
 def test_a_bar_is_as_long_as_its_place_in_the_range(tmp_path: Path) -> None:
     record = Record(Case("c", "What?"), {}, {"query_similarity": Score(0.0, 3)})
     summary = summary_of([record], metrics_named(["query_similarity"]), {})
-    header = replace(HEADER, thresholds={"query_similarity": 0.5})
+    header = replace(HEADER, config=EvaluationConfig((), {"query_similarity": 0.5}))
     page = page_of(tmp_path, [(record, ())], summary, header)
 
     assert "██████████░░░░░░░░░░" in summary_shown(summary, 140, header=header)
-    assert " █████░░░░░ " in case_shown(record, 120, thresholds=header.thresholds)
+    assert " █████░░░░░ " in case_shown(record, 120, thresholds=header.config.thresholds)
     assert '<rect class="fill" width="50.0"' in page
     assert '<line x1="75.0" x2="75.0"' in page
 
@@ -109,7 +110,7 @@ def test_every_metric_has_a_short_title_of_its_own() -> None:
 @pytest.mark.parametrize("width", [80, 120, 300])
 def test_a_line_holds_as_many_scores_as_fit_and_no_word_of_many_metrics_is_cut(width: int) -> None:
     record = Record(Case("c", "What?"), {}, {m.name: Score(0.5, 1) for m in METRICS})
-    text = cases_shown([listed_case(record, (), thresholds=THRESHOLDS)], width)
+    text = cases_shown([listed_case(record, (), CONFIG)], width)
 
     lines, said = text.splitlines(), " ".join(text.split())
     assert max(map(len, lines)) <= width
@@ -129,7 +130,7 @@ def test_a_line_holds_as_many_scores_as_fit_and_no_word_of_many_metrics_is_cut(w
 
 def test_scores_that_no_rule_reads_are_said_to_be_so_and_rank_the_cases(tmp_path: Path) -> None:
     records = [replace(record_of(value), case=Case(f"c{value}", "What?")) for value in (0.1, 0.6, 1.0, 0.3)]
-    rows = [listed_case(record, (), thresholds=THRESHOLDS) for record in records]
+    rows = [listed_case(record, (), CONFIG) for record in records]
     shown = summary_shown(summary_of(records, BOTH), 140)
     page = page_of(tmp_path, [(record, ()) for record in records], summary_of(records[:1], BOTH))
 
@@ -147,7 +148,7 @@ def test_a_rule_without_advice_leaves_no_bare_arrow(tmp_path: Path) -> None:
     record = record_of(0.9)
     summary = summary_of([record], BOTH, rules=rules)
     findings = diagnose(record, THRESHOLDS, rules)
-    header = replace(HEADER, rules=rules)
+    header = replace(HEADER, config=replace(CONFIG, rules=rules))
     shown = summary_shown(summary, 120, header=header) + case_shown(record, 120, findings=findings)
 
     assert [one.rule for one in findings] == ["mine"]

@@ -1,7 +1,7 @@
 """A report is a value, and every renderer shows the same of it."""
 
 import pytest
-from shown import HEADER, THRESHOLDS, printed, summary_of
+from shown import CONFIG, HEADER, THRESHOLDS, printed, summary_of
 
 from ragtriage.core.case import Record
 from ragtriage.diagnosis.findings import diagnose
@@ -40,7 +40,7 @@ def squeezed(text: str) -> str:
 
 def test_terminal_and_markdown_show_every_text_and_always_the_same(rich_record: Record) -> None:
     run = run_report(HEADER, summary_of([rich_record]))
-    case = case_report(rich_record, diagnose(rich_record, THRESHOLDS), THRESHOLDS)
+    case = case_report(rich_record, diagnose(rich_record, THRESHOLDS), CONFIG)
     for document, again in ((run_document(run), run_document(run)), (case_document(case), case_document(case))):
         blocks = tuple(document)
         assert blocks == tuple(again)

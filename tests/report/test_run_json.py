@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shown import HEADER, THRESHOLDS, printed, summary_of
+from shown import CONFIG, HEADER, THRESHOLDS, printed, summary_of
 
 from ragtriage.config import read_settings
 from ragtriage.core.amount import Amount
@@ -77,7 +77,7 @@ def test_slices_count_findings_shown_and_expected_alike_in_every_form(tmp_path: 
         outcome = share([Component("It floats.")], [with_chance(Verdict("no"), chance)])
         case = Case(f"c{number}", "What?", tags={"topic": "fees" if number < 4 else "pets"})
         tally.add(Record(case, {}, {"groundedness": outcome}))
-    run = run_report(replace(HEADER, rules=(rule,)), tally.summary(), tally.slices())
+    run = run_report(replace(HEADER, config=replace(CONFIG, rules=(rule,))), tally.summary(), tally.slices())
     told, terminal, page = every_form(tmp_path, run, rich_record)
 
     (fees,), (pets,) = (told["slices"][topic]["findings"] for topic in ("fees", "pets"))

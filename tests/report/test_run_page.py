@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from shown import HEADER, THRESHOLDS, Found, Many, page_of, summary_of
+from shown import CONFIG, HEADER, THRESHOLDS, Found, Many, page_of, summary_of
 
 from ragtriage import METRICS
 from ragtriage.core.case import Case, Record, Source
@@ -20,6 +20,7 @@ from ragtriage.report import run_page as module
 from ragtriage.report.run_document import ALIKE, ALWAYS, repeats_report
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, RepeatsReport, run_report
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.repeats import Repeats
 from ragtriage.runs.run import About
 
@@ -114,7 +115,7 @@ def test_whatever_a_user_wrote_is_shown_and_not_run(tmp_path: Path) -> None:
     case = Case(evil, evil, (Source(evil, evil),), evil, reference=evil, tags={evil: evil})
     record = Record(case, outcomes={"groundedness": Undefined(evil, failed=True)})
     said = About(evil, evil, evil)
-    header = Header(evil, evil, evil, evil, evil, thresholds=THRESHOLDS, rejected=2, rejections=(evil,), about=said)
+    header = Header(evil, evil, evil, evil, evil, config=CONFIG, rejected=2, rejections=(evil,), about=said)
 
     text = page_of(tmp_path, [(record, ())], header=header, slices={evil: summary_of([record])})
 
@@ -197,7 +198,7 @@ def test_a_failing_report_leaves_the_old_one(tmp_path: Path, many: Many) -> None
 
 def repeated(folder: Path, judge: str, *trials: Record) -> str:
     """The page of a case that was evaluated so many times."""
-    repeats = Repeats(METRICS)
+    repeats = Repeats(EvaluationConfig(METRICS, THRESHOLDS, ()))
     for number, record in enumerate(trials):
         repeats.add(number, record)
     header, summary = Header("1", judge=judge), summary_of(trials[:1], METRICS, {})
@@ -220,7 +221,7 @@ def test_repetitions_stand_in_the_report_only_where_a_run_was_repeated(tmp_path:
         assert f">{head}</th>" in text
     assert '<th scope="row" dir="auto">case/1</th>' in text
     assert "<script>alert(1)</script>" not in harmless
-    assert repeats_report(Repeats(METRICS).summary())[1] == ()
+    assert repeats_report(Repeats(EvaluationConfig(METRICS, THRESHOLDS, ())).summary())[1] == ()
 
 
 @pytest.mark.parametrize(("judge", "told"), [("embedded", ALWAYS), ("openai:m", ALIKE)])

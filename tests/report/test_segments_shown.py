@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from shown import HEADER, THRESHOLDS, case_shown, page_of, summary_of, summary_shown
+from shown import CONFIG, HEADER, THRESHOLDS, case_shown, page_of, summary_of, summary_shown
 
 from ragtriage import Case, FakeJudge, Record, Source, Verdict, diagnose, evaluate_sync
 from ragtriage.core.questions import Question
@@ -16,6 +16,7 @@ from ragtriage.report.case_parts import LOOKS, segment_reports
 from ragtriage.report.case_report import case_report
 from ragtriage.report.run_report import run_report
 from ragtriage.report.words import SEGMENT_WORDS
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.export import ExportedFields, json_row
 
 SOURCES = (Source("Apples are red, fresh.", "apples"), Source("Pears are green.", "pears"), Source("Figs are soft."))
@@ -102,11 +103,11 @@ def test_what_was_not_read_is_told_and_a_long_response_is_listed_in_part(record:
     shown = case_shown(found, 100)
     assert "not read as citation marks: (1), (2)" in shown
     assert "say so with --citation-mark" in " ".join(shown.split())
-    assert case_report(found, (), THRESHOLDS).unread == "(1), (2)"
+    assert case_report(found, (), CONFIG).unread == "(1), (2)"
 
     many = Case("c", "What?", SOURCES, "\n\n".join(f"Apples are red, for the {i}th time [1]." for i in range(200)))
     (found,) = evaluate_sync([many], FakeJudge(answer), metrics=CITATIONS)
-    view = case_report(found, (), THRESHOLDS)
+    view = case_report(found, (), CONFIG)
     assert len(view.segments) + view.segments_left_out == 200
     assert view.segments_left_out > 0
 
@@ -138,7 +139,7 @@ def test_the_report_shows_segments_and_leads_to_their_sources(record: Record, tm
 
 
 def test_an_export_holds_the_segments(record: Record) -> None:
-    segments = json.loads(json_row(record, (), ExportedFields(CITATIONS, {}, ())))["segments"]
+    segments = json.loads(json_row(record, (), ExportedFields(EvaluationConfig(CITATIONS, {}, ()))))["segments"]
     assert [s["kind"] for s in segments] == [
         None, None, "misattributed", "unsupported", "unsupported", None, "dangling", None, "uncited",
     ]  # fmt: skip

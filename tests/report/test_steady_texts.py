@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from shown import CONFIG as SHOWN
 from shown import THRESHOLDS, printed
 
 from made_records import record_of, synthetic
@@ -66,13 +67,13 @@ def texts(records: Sequence[Record], page: Path) -> dict[str, str]:
     """Everything that is shown of a run, by what it is."""
     tally = SlicedTally(CONFIG, by="topic")
     found = [(record, tally.add(record)) for record in records]
-    run = run_report(Header("7", "rows.jsonl", thresholds=THRESHOLDS), tally.summary(), tally.slices())
+    run = run_report(Header("7", "rows.jsonl", config=SHOWN), tally.summary(), tally.slices())
     write_run_page(page, run, lambda: iter(found))
-    listed = [listed_case(record, findings, thresholds=THRESHOLDS) for record, findings in found]
+    listed = [listed_case(record, findings, SHOWN) for record, findings in found]
     shown = {
         "run": run_document(run, 120),
-        "cases": cases_document(listed, width=160),
-        **{r.case.id: case_document(case_report(r, findings, THRESHOLDS), 120) for r, findings in found},
+        "cases": cases_document(listed, SHOWN, width=160),
+        **{r.case.id: case_document(case_report(r, findings, SHOWN), 120) for r, findings in found},
     }
     said = {name: printed(document, 120) for name, document in shown.items()}
     heads = {f"{r.case.id} head": str(headline(r, findings, THRESHOLDS)) for r, findings in found}

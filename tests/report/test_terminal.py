@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from shown import HEADER, THRESHOLDS, Many, case_shown, cases_shown, summary_of, summary_shown
+from shown import CONFIG, HEADER, THRESHOLDS, Many, case_shown, cases_shown, summary_of, summary_shown
 
 from made_records import NO
 from ragtriage import METRICS
@@ -23,7 +23,7 @@ def test_nothing_is_wider_than_the_terminal_and_no_number_of_a_run_is_cut(width:
     records = list(many(30))
     summary = summary_of(record for record, _ in records)
     run = summary_shown(summary, width, slices={"fees": summary, "ships": summary})
-    cases = cases_shown((listed_case(*each) for each in records), width, most=10)
+    cases = cases_shown((listed_case(*each, CONFIG) for each in records), width, most=10)
     case = case_shown(records[0][0], width, findings=records[0][1])
 
     assert max(len(line) for line in (run + cases + case).splitlines()) <= width
@@ -35,7 +35,9 @@ def test_nothing_is_wider_than_the_terminal_and_no_number_of_a_run_is_cut(width:
 @pytest.mark.parametrize("width", [60, 80, 130])
 def test_slices_show_every_metric_at_any_width(rich_record: Record, width: int) -> None:
     summary = summary_of([rich_record], METRICS)
-    text = summary_shown(summary, width, header=replace(HEADER, metrics=METRICS), slices={"refunds": summary})
+    text = summary_shown(
+        summary, width, header=replace(HEADER, config=replace(CONFIG, metrics=METRICS)), slices={"refunds": summary}
+    )
     said = text.split("By slice\n")[1]
 
     assert "not shown at this width" not in said.split("Diagnosis")[0]
@@ -78,7 +80,7 @@ def test_a_case_is_shown_with_its_claims_marked(rich_record: Record) -> None:
 
     plain = case_shown(rich_record, 100, "ascii", findings=findings)
     plain += summary_shown(summary_of([rich_record]), 100, "ascii") + cases_shown(
-        [listed_case(rich_record, ())], 100, "ascii"
+        [listed_case(rich_record, (), CONFIG)], 100, "ascii"
     )
     assert "it is due today[x2].[+1]" in plain
 
@@ -90,7 +92,7 @@ def test_a_users_text_controls_neither_the_terminal_nor_the_markup(colour: bool)
     record = Record(case, outcomes={"groundedness": Undefined(evil, failed=True)})
     summary, header = summary_of([record]), Header(evil, evil, evil, evil, rejected=1, rejections=(evil,))
 
-    text = case_shown(record, 100, colour=colour) + cases_shown([listed_case(record, ())], 100, colour=colour)
+    text = case_shown(record, 100, colour=colour) + cases_shown([listed_case(record, (), CONFIG)], 100, colour=colour)
     text += summary_shown(summary, 100, header=header, slices={evil: summary}, colour=colour)
 
     assert "[bold red]x[/bold red]" in text
@@ -99,7 +101,7 @@ def test_a_users_text_controls_neither_the_terminal_nor_the_markup(colour: bool)
 
 
 def test_the_list_of_cases_is_worst_first_and_says_what_is_left_out(many: Many) -> None:
-    rows = [listed_case(*each) for each in many(20)]
+    rows = [listed_case(*each, CONFIG) for each in many(20)]
     found = cases_shown(rows, 80, most=3).splitlines()
 
     assert found[0].startswith("case")
@@ -129,7 +131,7 @@ def test_a_source_none_of_whose_facts_is_needed_is_needed_as_a_whole(rich_record
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_component_to_repair_is_shown_whole_and_scores_give_way(width: int, many: Many) -> None:
-    rows = [listed_case(*each) for each in many(20)]
+    rows = [listed_case(*each, CONFIG) for each in many(20)]
     whole = next(row for row in rows if row.component == "prompt or generator")
     longest = replace(whole, about="prompt or source chunking", kind="quality", sure=False)
     text = cases_shown([longest, *rows], width)

@@ -18,9 +18,11 @@ from ragtriage.diagnosis.rules import Rule, thresholds_with
 from ragtriage.metrics.aggregate import share
 from ragtriage.report.run_document import ALIKE, ALWAYS, repeats_document
 from ragtriage.report.terminal import print_document
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.repeats import REACH, WORST, MetricRepeat, Repeats, RepeatSummary
 
 GROUNDEDNESS = metrics_named(["groundedness"])
+CONFIG = EvaluationConfig(GROUNDEDNESS, thresholds_with({}), ())
 YES, NO, UNKNOWN = Verdict("yes", 0.9), Verdict("no", 0.1), Verdict("unknown")
 
 
@@ -36,7 +38,7 @@ def record(
 
 
 def repeated(*trials: Sequence[Record], thresholds: dict[str, float] | None = None) -> RepeatSummary:
-    repeats = Repeats(GROUNDEDNESS, thresholds)
+    repeats = Repeats(CONFIG if thresholds is None else replace(CONFIG, thresholds=thresholds))
     for trial, records in enumerate(trials):
         for one in records:
             repeats.add(trial, one)
@@ -153,14 +155,14 @@ def test_a_flip_is_across_the_threshold_of_a_metric_that_has_one() -> None:
     # where lower is better, a score at the threshold is good: 0.2 and 0.1 are both low, 0.2 and 0.3 are not
     lower = [replace(GROUNDEDNESS[0], better="lower")]
     for second, flips in ((0.1, 0.0), (0.3, 1.0)):
-        repeats = Repeats(lower, {"groundedness": 0.2})
+        repeats = Repeats(EvaluationConfig(lower, {"groundedness": 0.2}, ()))
         for trial, value in enumerate((0.2, second)):
             repeats.add(trial, record("a", value))
         assert repeats.summary().metrics[0].flips == flips
 
 
 def test_a_case_counts_once_in_a_trial() -> None:
-    repeats = Repeats(GROUNDEDNESS)
+    repeats = Repeats(CONFIG)
     repeats.add(7, record("a", 1.0))
     repeats.add(2, record("a", 1.0))
 
@@ -193,7 +195,7 @@ def test_trials_that_are_the_same_have_no_spread_and_flip_nothing(values: list[f
 def test_the_order_of_records_does_not_matter(grid: list[list[float]], chance) -> None:
     pairs = [(t, record(f"c{i}", v, part("x", YES if v > 0.5 else NO)))
              for i, row in enumerate(grid) for t, v in enumerate(row)]  # fmt: skip
-    there, back = Repeats(GROUNDEDNESS), Repeats(GROUNDEDNESS)
+    there, back = Repeats(CONFIG), Repeats(CONFIG)
     for pair in pairs:
         there.add(*pair)
     chance.shuffle(pairs)
@@ -306,7 +308,7 @@ def test_a_person_reads_a_table_and_the_cases_that_are_least_alike() -> None:
     assert "\nsupported         1  100.0 %\n" in text
     assert "\x1b" not in text
     assert "nothing to show" in shown(repeated())
-    everything = Repeats(METRICS)
+    everything = Repeats(replace(CONFIG, metrics=METRICS))
     everything.add(0, record("a", 1.0))
     assert all(m.title in shown(everything.summary()) for m in METRICS)
     assert "Least alike" not in shown(everything.summary())
@@ -345,7 +347,7 @@ def ungrounded(case: str, low: float | None) -> Record:
 
 def shown_in(*trials: Sequence[float | None], rules: Sequence[Rule] = (LOW,)) -> RepeatSummary:
     """Trials by the probability with which each case is ungrounded; of a case that a trial lacks that is -1."""
-    repeats = Repeats(GROUNDEDNESS, thresholds_with({}), rules)
+    repeats = Repeats(EvaluationConfig(GROUNDEDNESS, thresholds_with({}), rules))
     for trial, cases in enumerate(trials):
         for case, low in enumerate(cases):
             if low != -1:

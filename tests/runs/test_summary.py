@@ -96,7 +96,7 @@ def test_the_worst_case_is_the_one_that_the_list_of_cases_begins_with() -> None:
     ]
     tally = SlicedTally(config)
     found = [(one, tally.add(one)) for one in records]
-    rows = worst_first(listed_case(one, findings, config.rules, config.thresholds) for one, findings in found)
+    rows = worst_first(listed_case(one, findings, config) for one, findings in found)
 
     assert [row.id for row in rows] == ["c2", "c10", "c1", "c3"]
     summary = tally.summary()

@@ -17,7 +17,7 @@ from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.protocol import REQUEST
-from ragtriage.judges.wrappers import AnswerKeys, Cached, CachedAnswer
+from ragtriage.judges.wrappers.cached import AnswerKeys, Cached, CachedAnswer
 from ragtriage.store import Answers, open_answers
 from ragtriage.store.database import IN_ONE_STATEMENT
 from ragtriage.store.schema import answers

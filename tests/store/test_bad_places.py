@@ -15,7 +15,7 @@ from stored_cases import begun, case, evaluated, identity_of, written
 from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import declines
 from ragtriage.core.verdicts import Verdict
-from ragtriage.judges.wrappers import AnswerKeys, CachedAnswer
+from ragtriage.judges.wrappers.cached import AnswerKeys, CachedAnswer
 from ragtriage.store import Answers, Store, database, open_answers, open_store
 
 CASES = [case(i) for i in range(10)]

@@ -17,7 +17,7 @@ from places import Place
 from ragtriage.core.errors import StoreError
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.wrappers import Cached
+from ragtriage.judges.wrappers.cached import Cached
 from ragtriage.metrics import THELMA
 from ragtriage.store import open_answers, open_store
 from ragtriage.store.lease import STALE, Heartbeat, LeaseLostError, here
@@ -126,7 +126,7 @@ WRITER = textwrap.dedent(
     from stored_cases import CASES_FOR_THE_KILL, answer, identity_of
     from ragtriage.evaluation.engine import evaluate_sync
     from ragtriage.judges.fake import FakeJudge
-    from ragtriage.judges.wrappers import Cached
+    from ragtriage.judges.wrappers.cached import Cached
     from ragtriage.metrics import THELMA
     from ragtriage.store import Answers, open_store
 

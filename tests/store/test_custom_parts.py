@@ -8,7 +8,7 @@ from ragtriage import Case, Decompose, FakeJudge, Match, Metric, Outcome, evalua
 from ragtriage.core.case import Record
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Part, Score, Undefined, Verdict, Verdicts
-from ragtriage.judges.wrappers import Cached
+from ragtriage.judges.wrappers.cached import Cached
 from ragtriage.metrics.custom_metrics import definition_of
 from ragtriage.runs.codec import custom_parts, with_custom_parts
 from ragtriage.store import open_answers

@@ -13,7 +13,7 @@ from ragtriage.core.verdicts import Component, Failure, Score, Undefined, Verdic
 from ragtriage.diagnosis.rules import RULES, needs_of
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.wrappers import Cached
+from ragtriage.judges.wrappers.cached import Cached
 from ragtriage.metrics import THELMA
 from ragtriage.runs.codec import DELETED
 from ragtriage.runs.run import RejectedRow

@@ -10,7 +10,7 @@ from places import Place
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.wrappers import Cached, CachedAnswer, InMemory
+from ragtriage.judges.wrappers.cached import Cached, CachedAnswer, InMemory
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.run import MADE_BY, TESTS
 from ragtriage.store import Store, open_answers, open_store, project_meant

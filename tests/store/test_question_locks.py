@@ -13,7 +13,7 @@ from ragtriage.core.errors import Stopped, StoreError
 from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.wrappers import Cached, CachedAnswer
+from ragtriage.judges.wrappers.cached import Cached, CachedAnswer
 from ragtriage.runs.case_row import digest
 from ragtriage.store import Answers, open_answers, open_store
 from ragtriage.store.database import Database, open_database, store_address

@@ -16,7 +16,7 @@ from postgresql_server import run_sql, waits
 from ragtriage.core.case import Source
 from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Verdict
-from ragtriage.judges.wrappers import CachedAnswer
+from ragtriage.judges.wrappers.cached import CachedAnswer
 from ragtriage.store import Answers, Store, open_answers, open_store
 from ragtriage.store.checking import check_store
 from ragtriage.store.lease import STALE, Lease, QuestionLocks
@@ -245,7 +245,7 @@ import sys
 from stored_cases import answer, case, identity_of
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.wrappers import Cached
+from ragtriage.judges.wrappers.cached import Cached
 from ragtriage.metrics import THELMA
 from ragtriage.store import Answers, open_store
 

@@ -18,7 +18,7 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Verdict
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.wrappers import Cached, CachedAnswer
+from ragtriage.judges.wrappers.cached import Cached, CachedAnswer
 from ragtriage.metrics import THELMA
 from ragtriage.store import Answers, Store, open_answers, open_store
 from ragtriage.store.checking import check_store

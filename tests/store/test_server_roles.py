@@ -12,7 +12,7 @@ from postgresql_server import new_database, new_schema, run_sql, server
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.wrappers import Cached
+from ragtriage.judges.wrappers.cached import Cached
 from ragtriage.metrics import THELMA
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.store import Answers, initialise_store, open_store, schema_in_use

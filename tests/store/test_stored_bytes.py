@@ -22,7 +22,7 @@ from ragtriage.core.verdicts import (
     Verdict,
     Verdicts,
 )
-from ragtriage.judges.wrappers import CachedAnswer
+from ragtriage.judges.wrappers.cached import CachedAnswer
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import RejectedRow

@@ -17,9 +17,9 @@ from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.options import LLMOptions, Prompt, Reply, RequestRejected
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import InMemory
+from ragtriage.judges.wrappers.cached import InMemory
 from ragtriage.testset.generation.llm_writing import phrase_by_model, write_templates
-from ragtriage.testset.generation.phrasing import criteria_named
+from ragtriage.testset.generation.phrasing.criteria import criteria_named
 
 SHIP = template("ship.length", "ship.name")
 GOOD = {

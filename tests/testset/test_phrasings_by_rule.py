@@ -13,8 +13,9 @@ from ferry_schema import SCHEMA, TEMPLATES, template
 
 from examples import examples
 from ragtriage.core.errors import ConfigError
-from ragtriage.testset.generation.phrasing import CRITERIA, NAMES, PhrasingResult, phrase
 from ragtriage.testset.generation.phrasing.criteria import (
+    CRITERIA,
+    NAMES,
     SLOT,
     Refusal,
     Requirements,
@@ -25,7 +26,7 @@ from ragtriage.testset.generation.phrasing.criteria import (
 )
 from ragtriage.testset.generation.phrasing.nouns import article, is_plural, plural, sort_of
 from ragtriage.testset.generation.phrasing.questions import wordings_of
-from ragtriage.testset.generation.phrasing.rule_phrasing import AROUND, REASONS, with_typos
+from ragtriage.testset.generation.phrasing.rule_phrasing import AROUND, REASONS, PhrasingResult, phrase, with_typos
 from ragtriage.testset.generation.query_templates import enumerate_templates, shown_value
 from ragtriage.testset.generation.schema import Column, ColumnType, Schema, Table
 
@@ -98,7 +99,8 @@ def test_the_same_seed_says_the_same_in_any_order_and_another_says_something_els
 
 def test_nothing_depends_on_the_order_of_hashes() -> None:
     script = (
-        "from ferry_schema import SCHEMA, TEMPLATES; from ragtriage.testset.generation.phrasing import phrase; "
+        "from ferry_schema import SCHEMA, TEMPLATES; "
+        "from ragtriage.testset.generation.phrasing.rule_phrasing import phrase; "
         "print([one.text for one in phrase(SCHEMA, TEMPLATES[::3], seed=7).texts])"
     )
     environment = {"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": "1"}

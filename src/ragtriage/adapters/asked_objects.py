@@ -1,13 +1,11 @@
 """An object of a framework as the application under test, and into which of its inputs the question goes."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from ragtriage.adapters.retrieval_notes import RetrievalNotes
 from ragtriage.collect.application import NO_ANSWER, UNREADABLE, ApplicationReply, Unanswered, aliased
@@ -25,15 +23,9 @@ HISTORY = "chat_history"
 
 
 def query_key(name: str, keys: Collection[str], given: str | None) -> str | None:
-    """The one input of an application that takes the question; None if none of them is so named.
+    """The one input that takes the question, the one that the user `given` names; None if none of them is so named.
 
-    Args:
-        name: the application, for messages.
-        keys: its inputs; empty if they aren't known.
-        given: what the user named.
-
-    Raises:
-        ConfigError: the user named one that isn't there, or several are so named.
+    `keys` are empty if they aren't known. A ConfigError where that isn't there, or several are so named.
     """
     if given is not None:
         if keys and given not in keys:
@@ -46,11 +38,7 @@ def query_key(name: str, keys: Collection[str], given: str | None) -> str | None
 
 
 def refuse_further(name: str, needed: AbstractSet[str], key: str | None) -> None:
-    """Refuse an application that needs more than the question.
-
-    Raises:
-        ConfigError: with what it needs.
-    """
+    """Refuse, with what it needs, an application that needs more than the question."""
     if needed - {key, HISTORY}:
         if key is None:
             hint = "name the one that takes the question with --app-input"
@@ -74,26 +62,17 @@ class Adapter(Protocol):
     @property
     def kind(self) -> str:
         """What the object is, in words."""
-        ...
 
     @property
     def remembers(self) -> bool:
         """Whether it has one memory for all that it is asked, so that it can be asked one query at a time only."""
-        ...
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What its user should know, in sentences."""
-        ...
 
     async def answer(self, case: Case, retrieved: RetrievalNotes) -> str | None:
-        """Ask it; what it retrieves is noted. A retriever gives None.
-
-        Raises:
-            Unanswered: what it gave back is no answer.
-            Exception: whatever it raises.
-        """
-        ...
+        """Ask it; what it retrieves is noted. A retriever gives None; what is no answer is Unanswered."""
 
 
 class ObjectApplication:
@@ -132,7 +111,7 @@ class ObjectApplication:
     async def close(self) -> None:
         """Nothing to let go of."""
 
-    def again(self, temperature: float | None) -> ObjectApplication:  # noqa: ARG002  # it can't be told
+    def again(self, temperature: float | None) -> Self:  # noqa: ARG002  # it can't be told
         """The same object."""
         return self
 
@@ -172,11 +151,7 @@ def _text_of_block(block: Any) -> str | None:
 
 
 def answer_in(value: Any) -> str:
-    """The response in what an object gave back: a text, a message, or a mapping with one under a usual name.
-
-    Raises:
-        Unanswered: there is none.
-    """
+    """The response in what an object gave back: a text, a message, or a mapping with one; else Unanswered."""
     key = aliased(value, "response")
     found = value if key is None else value[key]
     text = None if isinstance(found, list) and key is None else text_in(found)

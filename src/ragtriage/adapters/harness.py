@@ -5,8 +5,6 @@ waits for its record, so the judge batches whatever is in flight. A stored run i
 whenever no row is in flight.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import threading
@@ -18,28 +16,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
-from ragtriage.adapters.judged_row import JudgedRow, not_judged, read_record
+from ragtriage.adapters.judged_row import JudgedRow, not_judged
 from ragtriage.config import find_settings, judge_config
 from ragtriage.core.case import Case, Record
 from ragtriage.core.errors import ConfigError, RagtriageError
 from ragtriage.diagnosis.findings import Finding
 from ragtriage.evaluation.engine import JoinedEvaluation
-from ragtriage.execution.evaluate_file import fingerprints_of
+from ragtriage.execution.evaluate_file import configuration_of, fingerprints_of, keep_told
 from ragtriage.execution.evaluating import RunSpending
 from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.judge_config import is_local
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import Cached, InMemory
+from ragtriage.judges.wrappers.cached import Cached, InMemory
 from ragtriage.metrics import RETRIEVAL, metrics_named
 from ragtriage.readers import Rejected
 from ragtriage.readers.case_rows import LooseRows
 from ragtriage.runs.case_row import RowsHash, content_hash
-from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored, told_by
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import HARNESS, MADE_BY, About, commit_in
-from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.store import Answers, RunWriter, Store, open_answers, open_store, project_meant
 
 
@@ -54,13 +51,8 @@ class _Kept:
 class HarnessRuns:
     """What is evaluated under another name goes into another run; one of them is open at a time.
 
-    Args:
-        store: where they are.
-        answers: the judge's memory in it.
-        built: the judge.
-        config: metrics, thresholds and rules.
-        framework: what the runs are called by, before their own name.
-        made_by: marks them; see `ragtriage.runs.run.MADE_BY`. None for no mark.
+    `framework` is what the runs are called by, before their own name; `made_by` marks them: see
+    `ragtriage.runs.run.MADE_BY`.
     """
 
     def __init__(
@@ -114,8 +106,7 @@ class HarnessRuns:
             identity = self._identity(rows.hexdigest()).hexdigest()
             writer.finish(rows=rows.rows, rows_hash=rows.hexdigest(), identity=identity)
         self._open = self._answers.payer = None
-        for key, value in told_by(self._ledger).items():
-            self._store.add_to_configuration(writer.number, key, value)
+        keep_told(self._store, writer.number, self._ledger)
 
     def close(self) -> None:
         """Finish the open run, and let go of the store."""
@@ -142,14 +133,12 @@ class HarnessRuns:
 
     def _begun(self, name: str) -> RunWriter:
         about = About(commit=commit_in(Path.cwd())).stored()
-        judging = judging_stored(self._config, self._built.counting, self._built.embeddings)
-        told = to_stored(self._config, ALL_ROWS, {}) | judging
         return self._store.begin(
             self._identity(secrets.token_hex(16)),  # nobody knows the rows yet
             input=f"{self._framework}: {name}" if name else self._framework,
             rows=0,
             judge=self._built.judge.name(),
-            configuration={**told, **about, **self._made_by},
+            configuration=configuration_of(self._config, self._built) | about | self._made_by,
         )
 
     def _identity(self, rows: str) -> RunIdentity:
@@ -183,14 +172,8 @@ class HarnessOptions(TypedDict, total=False):
 class Harness:
     """What an adapter asks: a row in, what is told of it out. It ends with the last reference to it.
 
-    Args:
-        name: the framework, by which runs are called.
-        metrics: their names; those of the settings, else THELMA's, if None.
-        options: see `HarnessOptions`.
-        made_by: marks its runs as none that `last` means; None for those that it does.
-
-    Raises:
-        ConfigError: a metric, a setting or the judge can't be used, as where a key is missing. Nothing was asked.
+    `made_by` marks its runs as none that `last` means. A ConfigError where a metric, a setting or the judge can't be
+    used: nothing was asked.
     """
 
     def __init__(
@@ -243,15 +226,9 @@ class Harness:
         return is_local(self.judge) or metric in {m.name for m in RETRIEVAL}
 
     def judged(self, row: Mapping[str, Any], run: str = "", timeout: float | None = None) -> JudgedRow:
-        """Judge one row, and wait for it; a row that is given up takes no other along.
+        """Judge one row, as a line of a file, and wait for it; a row that is given up takes no other along.
 
-        Args:
-            row: as a line of a file.
-            run: the name of the run that keeps it.
-            timeout: seconds.
-
-        Raises:
-            TimeoutError: it took longer.
+        A TimeoutError if that takes longer than so many seconds.
         """
         future = self._joined(row, run)
         try:
@@ -260,9 +237,9 @@ class Harness:
             future.cancel()
             raise
 
-    async def judged_beside(self, row: Mapping[str, Any], run: str = "") -> JudgedRow:
+    async def judged_beside(self, row: Mapping[str, Any]) -> JudgedRow:
         """The same on a loop, whichever it is."""
-        return await asyncio.wrap_future(self._joined(row, run))
+        return await asyncio.wrap_future(self._joined(row, ""))
 
     def judge_all(self, rows: Sequence[Case | Rejected], run: str = "", *, kept: bool = True) -> list[JudgedRow]:
         """Judge rows that are all known as one batch, in their order; one that says the same as another is told so."""
@@ -273,10 +250,10 @@ class Harness:
             future.cancel()
             raise
 
-    def judge_rows(self, rows: Sequence[Mapping[str, Any]], run: str = "", *, kept: bool = True) -> list[JudgedRow]:
+    def judge_rows(self, rows: Sequence[Mapping[str, Any]], *, kept: bool = True) -> list[JudgedRow]:
         """The same of rows as lines of a file, of which equal ones are judged once."""
         read = [self._rows.read(row, number) for number, row in enumerate(rows, 1)]
-        return self.judge_all(read, run, kept=kept)
+        return self.judge_all(read, kept=kept)
 
     def _joined(self, row: Mapping[str, Any], run: str) -> Future[JudgedRow]:
         return self._evaluation.start(self._evaluation.row(self._rows.read(row), run))
@@ -342,7 +319,8 @@ class _BackgroundEvaluation:
         try:
             sink = _Sink(self._runs, run) if self._runs and run is not None else None
             record = await self._evaluation.record(case, sink)
-            return read_record(record, sink.findings if sink else self._config.diagnose(record), self._config)
+            findings = sink.findings if sink else self._config.diagnose(record)
+            return JudgedRow(record, self._config.headline(record, findings), self._config)
         except RagtriageError as error:
             self._tasks.pop(key, None)  # it may be tried again
             return not_judged(error, self._config, case)

@@ -1,9 +1,7 @@
 """A row of a harness: put together as a line of a file would be, and what is told of it."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +9,7 @@ from ragtriage.core.case import Case, Record
 from ragtriage.core.display import shortened
 from ragtriage.core.errors import RagtriageError
 from ragtriage.core.verdicts import Outcome, Score, Undefined, Verdict
-from ragtriage.diagnosis.findings import Finding
-from ragtriage.diagnosis.headline import UNDETERMINED, Headline, headline
+from ragtriage.diagnosis.headline import UNDETERMINED, Headline
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.thelma import groundedness, source_precision
@@ -72,11 +69,6 @@ class JudgedRow:
         return shortened("; ".join(dict.fromkeys(map(str, missing))), LONGEST)
 
 
-def read_record(record: Record, findings: Sequence[Finding], config: EvaluationConfig) -> JudgedRow:
-    """A record and what was found on it, read by a configuration."""
-    return JudgedRow(record, headline(record, findings, config.thresholds, config.rules, config.metrics), config)
-
-
 def not_judged(why: Rejected | RagtriageError, config: EvaluationConfig, case: Case | None = None) -> JudgedRow:
     """A row that can't be used, or that the judge or the store failed on."""
     if isinstance(why, Rejected):
@@ -92,11 +84,8 @@ def not_judged(why: Rejected | RagtriageError, config: EvaluationConfig, case: C
 def merged_row(inputs: Any, outputs: Any, expected: Any = None, *, raw: bool = False) -> dict[str, Any]:
     """One row: what the application was given, what it gave, and the true answer, if one is known.
 
-    Args:
-        inputs: a text is the query.
-        outputs: a text is the response.
-        expected: what was expected of it.
-        raw: keep the three also as they are, so that a path such as `outputs.docs` can name a part.
+    A text as inputs is the query, as outputs the response. With `raw` all three are kept also as they are, so that a
+    path such as `outputs.docs` can name a part.
     """
     row = dict(inputs) if isinstance(inputs, Mapping) else {"query": inputs}
     if "query" not in row and "messages" in row:

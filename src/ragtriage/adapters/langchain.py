@@ -1,7 +1,5 @@
 """Runnables of LangChain and graphs of LangGraph as applications; retrievers tell what they found by callbacks."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -24,7 +22,7 @@ _UNKNOWN = "root"
 """The key by which LangChain says that an input has no keys."""
 
 
-def langchain_object(name: str, found: Any, key: str | None) -> LangChainRunnable | None:
+def langchain_object(name: str, found: Any, key: str | None) -> "LangChainRunnable | None":
     """An adapter for a runnable or a graph; None for another object."""
     return LangChainRunnable(name, found, key) if hasattr(found, "ainvoke") and hasattr(found, "with_config") else None
 

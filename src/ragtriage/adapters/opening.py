@@ -1,7 +1,5 @@
 """From what a user named, or handed over, to an application that can be asked; asking it from Python."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
@@ -35,12 +33,8 @@ def open_application(
     """The application that a user named, for rows with these columns.
 
     With `give_sources` it is to answer from the sources of each case instead of retrieving its own: a function gets
-    them as `sources`; for a template see `application_at`.
-
-    Raises:
-        ConfigError: something of it is wrong or doesn't go together; nothing was sent.
-        InputError: a file that it names can't be read.
-        MissingExtraError: it needs an extra that isn't installed.
+    them as `sources`; for a template see `application_at`. Nothing is sent yet: what is wrong or doesn't go together is
+    a ConfigError, a file that can't be read an InputError.
     """
     if "://" in named.app:
         return application_at(named, columns, concurrency, give_sources=give_sources)
@@ -56,11 +50,7 @@ def open_application(
 def application_of(
     name: str, found: Any, key: str | None = None, *, build: bool = False, give_sources: bool = False
 ) -> Application:
-    """An object of a framework, or a function, as an application; with `build`, what a function builds.
-
-    Raises:
-        ConfigError: it can't be asked.
-    """
+    """An object of a framework, or a function, as an application; with `build`, what a function builds."""
 
     def built() -> Application:
         try:
@@ -115,7 +105,7 @@ class BuiltApplication:
         for application in self._idle:
             await application.close()
 
-    def again(self, temperature: float | None) -> BuiltApplication:
+    def again(self, temperature: float | None) -> "BuiltApplication":
         """Further ones, asked at this temperature."""
 
         def build() -> Application:
@@ -206,11 +196,7 @@ class CollectedInMemory:
         self.tally.add(row)
 
     def cases(self) -> list[Case]:
-        """What was collected, as cases read from a file of the same rows.
-
-        Raises:
-            InputError: a row holds what no case can.
-        """
+        """What was collected, as cases read from a file of the same rows."""
         rows = [self._rows[case.id] for case in self.asked]
         found = cases_from(rows, "questions", mapping=COLLECTED_COLUMNS) if rows else []
         for one in found:

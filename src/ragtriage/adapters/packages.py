@@ -1,7 +1,5 @@
 """Packages of frameworks, and names of ours that are loaded when they are first used."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
@@ -11,16 +9,7 @@ from ragtriage.core.errors import ConfigError
 
 
 def require(package: str, least: str, *others: str) -> None:
-    """Refuse a package that is missing or older than what this is tested with.
-
-    Args:
-        package: as a package index calls it.
-        least: the version.
-        others: packages that bring the same modules.
-
-    Raises:
-        ConfigError: with what is needed.
-    """
+    """Refuse a package that is missing or older than what this is tested with; `others` bring the same modules."""
     from importlib.metadata import PackageNotFoundError, version
 
     needed = f"{package}>={least}"

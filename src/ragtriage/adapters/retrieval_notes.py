@@ -1,7 +1,5 @@
 """What was retrieved for one query, noted while its application works, and the reply that it comes to."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping

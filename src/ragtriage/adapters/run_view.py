@@ -78,13 +78,7 @@ def claim_rows(
 
 
 def _row(
-    record: Record,
-    step: Step,
-    metrics: list[str],
-    row: int,
-    component: Component,
-    cell: Cell,
-    at: int | None,
+    record: Record, step: Step, metrics: list[str], row: int, component: Component, cell: Cell, at: int | None
 ) -> dict[str, Any]:
     parts = step.components if isinstance(step, Match) else step
     listed = record.components(parts) or ()
@@ -236,9 +230,8 @@ class RunView:
 
     def _repr_html_(self) -> str:
         config = self._config
-        limits = config.rules, config.thresholds, config.metrics
-        rows = (listed_case(record, findings, *limits) for record, findings in diagnosed_records(self.stored, config))
-        worst = cases_document(rows, MOST_CASES, config.metrics, WIDTH, config.rules)
+        rows = (listed_case(record, findings, config) for record, findings in diagnosed_records(self.stored, config))
+        worst = cases_document(rows, config, MOST_CASES, WIDTH)
         return as_html([*run_document(self._report(), WIDTH)], [*worst])
 
     @property
@@ -261,8 +254,7 @@ class CaseView:
 
     def _repr_html_(self) -> str:
         own = self._config
-        read_with = own.thresholds, own.metrics, own.rules, own.application_price
-        return as_html([*case_document(case_report(self.record, own.diagnose(self.record), *read_with), WIDTH)])
+        return as_html([*case_document(case_report(self.record, own.diagnose(self.record), own), WIDTH)])
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -8,7 +8,7 @@ import shlex
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from ragtriage.cli.evaluation_flags import RequestedMetrics, ScaleFlags, refuse_
 from ragtriage.cli.evaluation_output import event_printer, print_result, sent_again, trial_remarks
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import CaseFlags, print_columns, print_counts, print_optional_metrics, read_as_one
-from ragtriage.cli.judge import NOTHING_SENT, JudgeFlags
+from ragtriage.cli.judge import JudgeFlags, without_batches
 from ragtriage.cli.opened_stores import answers_in, open_named_store
 from ragtriage.cli.results import default_report, open_run, program_name
 from ragtriage.cli.send import SendFlags
@@ -45,7 +45,7 @@ from ragtriage.execution.evaluate_file import FileResult, TrialResult, evaluate_
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig, in_a_sentence
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import AnswerMemory
+from ragtriage.judges.wrappers.cached import AnswerMemory
 from ragtriage.monitor.outputs.send_run import SentScores
 from ragtriage.readers import CaseFile
 from ragtriage.readers.files import STDIN
@@ -101,8 +101,7 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
     Of a large file a sample is looked at, unless it is to be exact. A tag to slice by that no row has is an error.
     """
     config, notes = session.config, _notes(session.config)
-    if config.batch_api:  # it takes the same requests, but wants a place for its tickets
-        session = JudgeSession.of(replace(config, batch_api=False, wait=False), offline=NOTHING_SENT)
+    session = without_batches(session)
     built = [build_judge(session, memory, trial=trial) for trial in range(trials)]
     judges = [one.judge for one in built]
     notes += [

@@ -22,7 +22,7 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import REMOTE, Folder, folder_at
 from ragtriage.execution.coordinator import Coordinator
-from ragtriage.execution.evaluate_file import fingerprints_of
+from ragtriage.execution.evaluate_file import configuration_of, fingerprints_of
 from ragtriage.execution.execute import JobOutcome, Resumed, Share, Stop, execute
 from ragtriage.execution.pools import LocalProcesses, Pool
 from ragtriage.execution.ray_actors import RayActors
@@ -33,10 +33,9 @@ from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.run_report import stored_run_report
 from ragtriage.runs.cutting import Survey, survey
-from ragtriage.runs.evaluation_config import judging_stored, to_stored
 from ragtriage.runs.manifest import InputFile, Manifest, parts_digest
 from ragtriage.runs.run import About
-from ragtriage.runs.selection import ALL_ROWS, QUOTED, require_tag, too_many_rejected
+from ragtriage.runs.selection import QUOTED, require_tag, too_many_rejected
 from ragtriage.runs.tally import diagnosed_records, tally_of
 from ragtriage.store import open_answers
 from ragtriage.store.copying import register
@@ -89,9 +88,7 @@ def evaluate_on(
         metrics=tuple(m.name for m in config.metrics),
         judge=built.judge.name(),
         fingerprints=fingerprints_of(config, built.judge),
-        configuration=to_stored(config, ALL_ROWS, {})
-        | judging_stored(config, built.counting, built.embeddings)
-        | shown.about.stored(),
+        configuration=configuration_of(config, built) | shown.about.stored(),
         versions=checked_versions(session.config),
         files=found.files,
         plan=found.plan,

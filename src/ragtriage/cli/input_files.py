@@ -50,11 +50,7 @@ class CaseFlags:
     history: Literal["messages", "session", "off"] = "messages"
 
     def open(
-        self,
-        path: InputPath,
-        settings: Settings,
-        privacy: Privacy = AS_IT_IS,
-        columns: Mapping[str, str] | None = None,
+        self, path: InputPath, settings: Settings, privacy: Privacy = AS_IT_IS, columns: Mapping[str, str] | None = None
     ) -> CaseFile:
         """Open a file of answered questions; what was collected from an application is JSONL with these columns."""
         given = self.reading(settings)
@@ -126,7 +122,7 @@ def rereadable(path: str) -> Iterator[OpenedFile]:
         return
     with tempfile.TemporaryDirectory(prefix="ragtriage-") as folder:
         there = Path(folder) / "stdin.jsonl"
-        with open_private(there, "wb") as copy, sys.stdin.buffer if path == STDIN else Path(path).open("rb") as stream:
+        with open_private(there) as copy, sys.stdin.buffer if path == STDIN else Path(path).open("rb") as stream:
             shutil.copyfileobj(stream, copy)
         yield OpenedFile(str(there), file.name)
 

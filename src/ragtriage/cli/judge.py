@@ -1,7 +1,5 @@
 """Who judges: the flags that choose a judge, what commands that ask one do alike, and `ragtriage judge`."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -27,7 +25,7 @@ from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import AnswerMemory
+from ragtriage.judges.wrappers.cached import AnswerMemory
 from ragtriage.metrics import custom_metrics
 from ragtriage.report.judge_document import influence_document
 from ragtriage.store import open_answers
@@ -73,7 +71,7 @@ class JudgeFlags(_Flags):  # type: ignore[misc]  # its fields are the settings
         """Where the store is; None for the default."""
         return store_address(self.store, settings)
 
-    def begin(self, settings: Settings | None = None, *, asks: bool = True) -> Judging:
+    def begin(self, settings: Settings | None = None, *, asks: bool = True) -> "Judging":
         """Check everything about the judge; nothing is opened."""
         settings = settings or self.settings()
         return Judging(settings, self.session(settings, asks=asks), self.store_address(settings))
@@ -129,6 +127,12 @@ class Judging:
             with graceful_ctrl_c(self.session):
                 yield writer
             writer.close()
+
+
+def without_batches(session: JudgeSession) -> JudgeSession:
+    """The same to be planned: a batch takes the same requests, but wants a place for its tickets."""
+    config = replace(session.config, batch_api=False, wait=False)
+    return JudgeSession.of(config, offline=NOTHING_SENT) if session.config.batch_api else session
 
 
 def spending(ledger: Ledger, *, tokens: bool = False) -> str:

@@ -9,7 +9,7 @@ from ragtriage.cli.console import tell
 from ragtriage.config import Settings, find_settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import REMOTE
-from ragtriage.judges.wrappers import AnswerMemory, InMemory
+from ragtriage.judges.wrappers.cached import AnswerMemory, InMemory
 from ragtriage.runs.compare.compare import is_run
 from ragtriage.runs.run import Run
 from ragtriage.store import EVERY_PROJECT, Store, open_answers, open_store, project_meant

@@ -55,12 +55,7 @@ from ragtriage.trust.label_files import Label, read_labels
 
 @command("runs")
 def list_runs(
-    ctx: typer.Context,
-    *,
-    most: int = 20,
-    as_json: bool = False,
-    store: str | None = None,
-    project: str | None = None,
+    ctx: typer.Context, *, most: int = 20, as_json: bool = False, store: str | None = None, project: str | None = None
 ) -> None:
     """List the stored runs, the newest first; or give one a name or a note."""
     if ctx.invoked_subcommand is not None:
@@ -183,12 +178,9 @@ def show(  # noqa: PLR0913  # one parameter a flag
             record = stored.record(case)
             findings = config.diagnose(record)
             if as_json:
-                fields = ExportedFields(config.metrics, config.thresholds, config.rules)
-                sys.stdout.write(json_row(record, findings, fields) + "\n")
+                sys.stdout.write(json_row(record, findings, ExportedFields(config)) + "\n")
             else:
-                read_with = config.thresholds, config.metrics, config.rules, config.application_price
-                found = case_report(record, findings, *read_with)
-                print_document(console, case_document(found, console.width))
+                print_document(console, case_document(case_report(record, findings, config), console.width))
             return
         shown = report_of(there, stored, config, by, labels)
         print_run(shown, as_json=as_json)
@@ -197,9 +189,8 @@ def show(  # noqa: PLR0913  # one parameter a flag
             print_repeats(console, shown)
         if not as_json:
             console.print()
-            limits = config.rules, config.thresholds, config.metrics
-            rows = (listed_case(record, findings, *limits) for record, findings in diagnosed_records(stored, config))
-            print_document(console, cases_document(rows, most, config.metrics, console.width, config.rules))
+            rows = (listed_case(record, findings, config) for record, findings in diagnosed_records(stored, config))
+            print_document(console, cases_document(rows, config, most, console.width))
             print_next_steps(worst_case(stored, shown, store), f"as a page: {to_type('report', stored, store)}")
 
 
@@ -228,8 +219,7 @@ def export(  # one parameter a flag
         raise ConfigError("Parquet can't be written to standard output: name a file with -o")
     with opened_run(store, run, project) as (_, stored):
         config = reading_of(stored, threshold)
-        limits = config.metrics, config.thresholds, config.rules
-        fields = ExportedFields(*limits, texts="texts" in parts, evidence="evidence" in parts)
+        fields = ExportedFields(config, texts="texts" in parts, evidence="evidence" in parts)
         rows = case_rows(partial(diagnosed_records, stored, config), fields)
         if out is None or to_stdout:
             if kind == "jsonl":

@@ -149,7 +149,7 @@ def delete(
             sys.stdout.write(f"run {info.number} ({told})\n")
         if dry_run:
             sys.stdout.write("nothing was deleted (--dry-run)\n")
-            require_owner(there.database, "delete runs")
+            require_owner(there.database)
         elif yes or agreed("Delete with all that belongs to it? Nothing can bring it back."):
             there.delete([info.number for info in infos])
             sys.stdout.write(f"deleted {plural(len(infos), 'run')}\n")

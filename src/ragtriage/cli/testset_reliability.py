@@ -1,11 +1,10 @@
 """`ragtriage testset reliability`: scores that need no reference, held against the truth; table 1 of GRAMMAR."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Self
 
 from ragtriage.cli.collect import AppFlags, SampleFlags, collect_answers
 from ragtriage.cli.console import exit_if, print_found, tell
@@ -136,7 +135,7 @@ class _Wanted:
     thresholds: Mapping[str, float]
 
     @classmethod
-    def of(cls, named: Mapping[str, float], settings: Settings) -> _Wanted:
+    def of(cls, named: Mapping[str, float], settings: Settings) -> Self:
         names = list(named or PUBLISHED)
         metrics = metrics_named(names)
         if missing := [name for name in names if name not in {m.name for m in metrics}]:

@@ -18,7 +18,8 @@ from ragtriage.judges.llm.options import LLM_BATCH
 from ragtriage.report.testset_document import phrasings_document, refused_document
 from ragtriage.testset.generation.fillings import read_fillings
 from ragtriage.testset.generation.llm_writing import TemplatesWritten, phrase_by_model, write_templates
-from ragtriage.testset.generation.phrasing import PhrasingResult, added, criteria_named, lacking, phrase
+from ragtriage.testset.generation.phrasing.criteria import criteria_named
+from ragtriage.testset.generation.phrasing.rule_phrasing import PhrasingResult, added, lacking, phrase
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
 from ragtriage.testset.generation.schema import read_schema, write_whole
 from ragtriage.testset.generation.template_files import (

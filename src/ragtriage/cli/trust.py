@@ -11,7 +11,7 @@ from ragtriage import __version__
 from ragtriage.cli.console import Advance, exit_if, print_found, print_json, progress, tell
 from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import check_output, print_rejected, rereadable, too_many, writing
-from ragtriage.cli.judge import NOTHING_SENT, JudgeFlags, Judging, spending
+from ragtriage.cli.judge import NOTHING_SENT, JudgeFlags, Judging, spending, without_batches
 from ragtriage.config import judge_config
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.files import atomic_write
@@ -77,17 +77,12 @@ def exam(*, dry_run: bool = False, as_json: bool = False, judge_flags: JudgeFlag
             left, _, saved = _costs(judging)
             costs.append((judging.judge.name(), left, saved))
         print_found(
-            lambda: {"judges": [_cost_json(*one) for one in costs]},
-            lambda: exam_plan_document(costs),
-            as_json=as_json,
+            lambda: {"judges": [_cost_json(*one) for one in costs]}, lambda: exam_plan_document(costs), as_json=as_json
         )
         return
     ledger = examinees[0].session.ledger
     with progress(
-        len(cases) * len(examinees),
-        0,
-        note=lambda: spending(ledger) if ledger.requests else "",
-        word="examining",
+        len(cases) * len(examinees), 0, note=lambda: spending(ledger) if ledger.requests else "", word="examining"
     ) as advance:
         examined = [_examined(judging, advance) for judging in examinees]
     faulty = sum(one.fault is not None for one in cases)
@@ -141,17 +136,9 @@ def _given_to_each(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _without_batches(judging: Judging) -> Judging:
-    """The same to be planned: a batch takes the same requests, but wants a place for its tickets."""
-    config = judging.session.config
-    if not config.batch_api:
-        return judging
-    return replace(judging, session=JudgeSession.of(replace(config, batch_api=False, wait=False), offline=NOTHING_SENT))
-
-
 def _costs(judging: Judging) -> tuple[CostEstimate, CostEstimate, int]:
     """What is left of the exam, what all of it takes, and about how many requests the answers in the store save."""
-    planning = _without_batches(judging)
+    planning = replace(judging, session=without_batches(judging.session))
     with planning.planned() as (judge, memory):
         left = cost_of_exam(judge, memory)
     whole = cost_of_exam(planning.judge)

@@ -11,11 +11,12 @@ import os
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ TIMED_OUT = "time-out"
 """The cause of a case that took too long."""
 
 
-class CollectedLines:
+class CollectedLines(AbstractContextManager["CollectedLines"]):
     """A file of collected cases; use it as a context manager.
 
     Opening it reads what is there. A last line that was cut off is taken away; every whole one counts as asked. Where
@@ -55,18 +56,11 @@ class CollectedLines:
             raise
         self.before = self.tally.asked
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         os.close(self._file)
 
     def has(self, case: Case) -> bool:
-        """Whether a case was asked.
-
-        Raises:
-            InputError: a case with its id was, but another query.
-        """
+        """Whether a case was asked; an InputError where one with its id was, but another query."""
         query = self._queries.get(_digest(case.id))
         if query is not None and query != _digest(case.query):
             raise InputError(
@@ -245,7 +239,7 @@ class SampleTally:
             )
 
 
-class SampledAnswers:
+class SampledAnswers(AbstractContextManager["SampledAnswers"]):
     """The samples of the cases in a file of collected cases, `count` for each with a response; a context manager.
 
     Opening it puts into the rows what an earlier call drew and couldn't, closing it what this one did. The temperature
@@ -263,9 +257,6 @@ class SampledAnswers:
         self._put_into_rows()
         self._open = {key: todo for key, todo in self._todo(retry_failed=retry_failed) if todo}
         self._lines = CollectedLines(self._beside, flag=flag)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._lines.__exit__(kind, error, at)

@@ -3,15 +3,13 @@
 Several queries are asked at a time, again where it pays, and no further where the application is down.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from ragtriage.collect.answers_file import TIMED_OUT, CollectionTally
 from ragtriage.core.case import Case, Source
@@ -66,22 +64,18 @@ class Application(Protocol):
     @property
     def name(self) -> str:
         """How people may see it: without a secret."""
-        ...
 
     @property
     def takes_temperature(self) -> bool:
         """Whether it can be told at which temperature to answer."""
-        ...
 
     @property
     def most_at_once(self) -> int | None:
         """How many queries it can be asked at a time; None for any number."""
-        ...
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What its user should know of how it is asked, in sentences."""
-        ...
 
     async def ask(self, case: Case) -> ApplicationReply:
         """Ask one query; several may be asked at once.
@@ -89,19 +83,16 @@ class Application(Protocol):
         Raises:
             Unanswered: there is no answer, and why.
         """
-        ...
 
     async def close(self) -> None:
         """Let go of connections."""
-        ...
 
-    def again(self, temperature: float | None) -> Application:
+    def again(self, temperature: float | None) -> Self:
         """The same application for another round of questions, also after it was closed.
 
         Args:
             temperature: at which it is to answer; None for its own way of answering.
         """
-        ...
 
 
 ASKED = ("id", "query", "history", "reference", "samples", "relevant_ids", "weight", "time", "trace_id")
@@ -293,19 +284,12 @@ class Lines(Protocol):
     @property
     def tally(self) -> CollectionTally:
         """What is there, in numbers."""
-        ...
 
     def has(self, case: Case) -> bool:
-        """Whether a case was asked before.
-
-        Raises:
-            InputError: another query was, under its id.
-        """
-        ...
+        """Whether a case was asked before; an InputError where another query was, under its id."""
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Keep one row."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,12 +53,8 @@ def application_at(
     """The application at a URL that a user named, for rows with these columns.
 
     Where it is to answer from the sources of each case (`give_sources`), a template has them as `{{sources}}` or
-    `{{context}}`.
-
-    Raises:
-        ConfigError: something of it is wrong or doesn't go together; nothing was sent.
-        InputError: the template's file can't be read.
-        MissingExtraError: the extra isn't installed.
+    `{{context}}`. Nothing is sent yet: what is wrong or doesn't go together is a ConfigError, a file that can't be read
+    an InputError.
     """
     if named.input is not None:
         raise ConfigError("--app-input is for objects of a framework; at a URL a --template says where the query goes")

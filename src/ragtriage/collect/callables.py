@@ -1,7 +1,5 @@
 """A Python function as the application under test."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import inspect
@@ -65,17 +63,13 @@ class CallableApplication:
     async def close(self) -> None:
         """Nothing to let go of."""
 
-    def again(self, temperature: float | None) -> CallableApplication:
+    def again(self, temperature: float | None) -> "CallableApplication":
         """The same function, called at this temperature."""
         return CallableApplication(self.name, self._function, give_sources=self._gives_sources, temperature=temperature)
 
 
 def object_named(spec: str) -> Any:
-    """What `module:name` or `path/to/file.py:name` names; importing it runs the module.
-
-    Raises:
-        ConfigError: there is no such module or name, or it can't be imported.
-    """
+    """What `module:name` or `path/to/file.py:name` names; importing it runs the module."""
     where, sign, name = spec.rpartition(":")
     if not sign or not where or not name:
         raise ConfigError(f"--app {spec}: write module:name, path/to/file.py:name or a URL")
@@ -91,11 +85,7 @@ def object_named(spec: str) -> Any:
 
 
 def called(spec: str, found: Any, *, give_sources: bool = False) -> CallableApplication:
-    """A function, or another object that can be called, as an application.
-
-    Raises:
-        ConfigError: it can't be called, or not with a query.
-    """
+    """A function, or another object that can be called with a query, as an application."""
     if not callable(found) or isinstance(found, type):
         name = spec.rpartition(":")[2]
         raise ConfigError(f"--app {spec}: {name!r} is {found!r:.60}, not a function: name what is to be called")

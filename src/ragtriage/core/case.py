@@ -177,4 +177,3 @@ class Sink(Protocol):
         Raises:
             StoreError: it can't be stored.
         """
-        ...

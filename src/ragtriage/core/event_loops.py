@@ -1,7 +1,5 @@
 """Event loops of our own: also where one runs already, as in a notebook; and with threads that nothing waits for."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from errno import EISDIR
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TextIO
+from typing import Any, BinaryIO, TextIO
 from urllib.request import url2pathname
 
 from ragtriage.core.errors import InputError, MissingExtraError, StoreError
@@ -59,10 +59,10 @@ def private_file(path: Path) -> None:
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE))
 
 
-def open_private(path: Path, mode: Literal["wb", "ab"]) -> BinaryIO:
+def open_private(path: Path) -> BinaryIO:
     """Open a file to write bytes to; if it has to be made, only its owner may read and write it."""
     private_file(path)
-    return path.open(mode)
+    return path.open("wb")
 
 
 @contextmanager

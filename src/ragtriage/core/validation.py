@@ -226,13 +226,13 @@ def near_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     return [by_folded[one] for one in get_close_matches(name.casefold(), by_folded, most, CUTOFF)]
 
 
-def near_files(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+def near_files(name: str, known: Iterable[str]) -> list[str]:
     """The same for names of files, whose endings say nothing about what was meant."""
     stems: dict[str, list[str]] = {}
     for one in known:
         stems.setdefault(PurePath(one).stem.casefold(), []).append(one)
-    near = near_names(PurePath(name).stem, stems, most)
-    return [one for stem in near for one in stems[stem]][:most]
+    near = near_names(PurePath(name).stem, stems)
+    return [one for stem in near for one in stems[stem]][:3]
 
 
 def seconds_to_wait(retry_after: str | None) -> float | None:

@@ -20,15 +20,7 @@ from ragtriage.core.errors import ConfigError, JudgeError, StoreError
 from ragtriage.core.metric import Metric
 from ragtriage.core.questions import Question
 from ragtriage.core.steps import Step
-from ragtriage.core.verdicts import (
-    Answer,
-    Failure,
-    Known,
-    Missing,
-    Outcome,
-    Score,
-    Undefined,
-)
+from ragtriage.core.verdicts import Answer, Failure, Known, Missing, Outcome, Score, Undefined
 from ragtriage.judges.protocol import TURN, Judge
 from ragtriage.metrics import THELMA
 from ragtriage.planning.levels import Plan, StepQuestions, outcome_of, plan, questions_for, recorded
@@ -149,18 +141,11 @@ class JoinedEvaluation:
     """
 
     def __init__(
-        self,
-        judge: Judge,
-        *,
-        metrics: Sequence[Metric] = THELMA,
-        also: Sequence[Step] = (),
-        window: int = WINDOW,
-        language: Callable[[Case], str] = language_of,
+        self, judge: Judge, *, metrics: Sequence[Metric] = THELMA, also: Sequence[Step] = (), window: int = WINDOW
     ) -> None:
         self._planned = plan(metrics, also)
         self._asked = _Asked(judge)
         self._free = asyncio.Semaphore(window)
-        self._language = language
 
     async def record(self, case: Case, sink: Sink | None = None) -> Record:
         """Evaluate one case, beside those that are in flight, and keep it.
@@ -173,7 +158,7 @@ class JoinedEvaluation:
             try:
                 if self._asked.failed:
                     raise self._asked.failed
-                record = await _evaluate_case(case, self._planned, self._asked, self._language)
+                record = await _evaluate_case(case, self._planned, self._asked, language_of)
                 if sink:
                     sink.keep(record)
             except StoreError as error:

@@ -27,7 +27,7 @@ from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import Answer, Answered, Component, Components, Verdict
 from ragtriage.evaluation.engine import evaluate
 from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.wrappers import AnswerKeys, AnswerMemory
+from ragtriage.judges.wrappers.cached import AnswerKeys, AnswerMemory
 from ragtriage.metrics import THELMA
 from ragtriage.planning.levels import plan
 from ragtriage.text.claims import split_claims
@@ -251,23 +251,13 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
     """Find out what evaluating these cases would take, without asking the judge anything.
 
     Numbers of claims and facts are counted by rules, except for texts whose components are in memory. Requests that
-    fail and are sent again are not included.
+    fail and are sent again are not included. Of the judge only `unsupported_reason` and `estimate` are used. What
+    `memory` holds (of this `trial`) is taken as it is and left out, so that the estimate for a run that was cut off
+    tells what is left; and a question that several cases have in common counts once.
 
-    Args:
-        cases: read once, lazily.
-        judge: the one that would be asked; only its `unsupported_reason` and `estimate` are used. What a `Cached` one
-            has in memory is left out by its estimate.
-        metrics: as for `evaluate`.
-        also: as for `evaluate`.
-        concurrency: how many requests would be in flight, at least 1.
-        seconds_per_request: how long one takes.
-        memory: what the evaluation would remember answers by. What it holds is taken as it is and left out, so that
-            the estimate for a run that was cut off tells what is left; and a question that several cases have in common
-            counts once. None for an evaluation without a memory.
-        trial: which repetition the answers in memory belong to.
-        sampled_from: how many cases there are, if `cases` are some of them in random order. So many of these are looked
-            at as make the estimate precise to within `TOLERANCE`, and it is scaled up: questions that several cases
-            have in common then count more than once. None if `cases` are all that there are.
+    With `sampled_from`, `cases` are some of so many, in random order. So many of these are looked at as make the
+    estimate precise to within `TOLERANCE`, and it is scaled up: questions that several cases have in common then count
+    more than once.
     """
     if concurrency < 1:
         raise ConfigError(f"the concurrency is {concurrency}: at least one request must be in flight")

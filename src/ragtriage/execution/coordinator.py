@@ -11,13 +11,13 @@ from typing import Any
 from ragtriage.core.amount import NOTHING, Amount
 from ragtriage.core.files import Folder
 from ragtriage.core.verdicts import Answer
-from ragtriage.judges.budget import PAUSE, Budget, Call, SpendingBlock, SpendingLimits
+from ragtriage.judges.budget import PAUSE, Budget, Call, SpendingLimits
 from ragtriage.judges.llm.admission import OwnLimits, Reservation
-from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer
+from ragtriage.judges.wrappers.cached import AnswerMemory, CachedAnswer
 
 
-class Coordinator:
-    """Answers the calls of the processes; one lives for a command.
+class Coordinator(Budget):
+    """Answers the calls of the processes, as which it keeps their budget; one lives for a command.
 
     `limits` are of all commands that work on the run, and `share` says which of how many of them it works for.
     """
@@ -30,10 +30,9 @@ class Coordinator:
         share: tuple[int, int] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__(folder, limits, share, clock)
         self._memory = memory
-        self._budget = Budget(folder, limits, share, clock)
         self._claimed: dict[bytes, str] = {}
-        self._clock = clock
         of = share[1] if share else 1
         self._a_minute = tuple(None if most is None else most / of for most in (limits.rpm, limits.tpm))
         self._limits_of: dict[str, OwnLimits] = {}
@@ -51,7 +50,7 @@ class Coordinator:
         self._memory.flush()
         for entry in entries:
             self._claimed.pop(entry.key, None)
-        self._budget.report(who, spent)
+        self.report(who, spent)
 
     def claim(self, who: str, keys: Sequence[bytes]) -> Collection[bytes]:
         """See `AnswerMemory`; a question that another process asks isn't claimed."""
@@ -66,14 +65,6 @@ class Coordinator:
         for key in own:
             del self._claimed[key]
         self._memory.release(own)
-
-    def grant(self, who: str, spent: Amount, in_flight: float, price: float) -> SpendingBlock:
-        """See `Budget`."""
-        return self._budget.grant(who, spent, in_flight, price)
-
-    def settle(self, who: str, spent: Amount) -> None:
-        """See `Budget`."""
-        self._budget.settle(who, spent)
 
     def start(self, _: str, model: str, tokens: int) -> tuple[float, int]:
         """Start a request under the limits a minute: (seconds until it is asked again, 0), or (0, its number)."""
@@ -96,19 +87,11 @@ class Coordinator:
         for key in [key for key, owner in self._claimed.items() if owner == who]:
             del self._claimed[key]
             self._memory.release([key])
-        self._budget.forget(who)
+        super().forget(who)
 
     def call(self, name: str, *given: Any) -> Any:
         """One of the methods above, by its name."""
         return getattr(self, name)(*given)
-
-    def told(self) -> Amount:
-        """What was spent on the run so far, by all commands."""
-        return self._budget.spent()
-
-    def close(self) -> None:
-        """All processes are gone."""
-        self._budget.close()
 
 
 class SharedLimits:

@@ -7,25 +7,13 @@ from math import hypot
 from operator import itemgetter
 
 from ragtriage.core.case import Case
-from ragtriage.evaluation.estimate import (
-    FEWEST,
-    EvaluationEstimate,
-    RowEstimate,
-    estimate_evaluation,
-    sum_estimates,
-)
+from ragtriage.evaluation.estimate import FEWEST, EvaluationEstimate, RowEstimate, estimate_evaluation, sum_estimates
 from ragtriage.judges.protocol import Judge
-from ragtriage.judges.wrappers import AnswerMemory, Cascade
+from ragtriage.judges.wrappers.cached import AnswerMemory
+from ragtriage.judges.wrappers.combined import Cascade
 from ragtriage.readers import CaseFile
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.selection import (
-    ALL_ROWS,
-    RowCounts,
-    RowSelection,
-    SelectedCases,
-    case_digest,
-    estimated_counts,
-)
+from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection, SelectedCases, case_digest, estimated_counts
 
 MOST_SAMPLED = 384
 """Rows of a sample, at most; of a file with no more of them all are looked at."""
@@ -49,19 +37,9 @@ def estimate_file(  # noqa: PLR0913  # what would be evaluated, by which judges,
     """Estimate what evaluating the selected rows of a file would take, and count its rows.
 
     Of a large file a random sample is looked at, the same at every call whatever the order of the rows; the estimate
-    says how far it may be off.
-
-    Args:
-        file: the cases.
-        judges: those that would be asked, one a repetition; at least one.
-        config: which metrics, and which rules need more than they do.
-        selection: which rows.
-        concurrency: how many requests would be in flight.
-        memory: where the evaluation would look up answers.
-        first_trial: the number of the first repetition.
-        exact: whether to look at every row of a large file too.
-        most_read: of a JSONL file with more rows than these only a sample is read, and the others are counted.
-        advance: called with how many rows were counted or read since, and once more for every one that is looked at.
+    says how far it may be off. `judges` are those that would be asked, one a repetition, of which the first has the
+    number `first_trial`. `advance` is called with how many rows were counted or read since, and once more for every one
+    that is looked at.
     """
     selected = SelectedCases(file, selection)
     drawn = None if exact or selection.limit or selection.sample else _drawn(file, most_read, advance)

@@ -5,7 +5,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Protocol
+from types import MappingProxyType
+from typing import Any, Protocol
 
 from ragtriage.core.amount import NOTHING
 from ragtriage.core.case import Case, Record
@@ -31,19 +32,20 @@ from ragtriage.judges.budget import Ledger
 from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import Cached
+from ragtriage.judges.wrappers.cached import AnswerMemory, Cached
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.planning.relations import REPLACING_KINDS
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.runs.case_row import CaseHeading
 from ragtriage.runs.evaluation_config import (
+    ANSWERING,
+    COUNTING,
+    EMBEDDINGS,
     WARNINGS,
     EvaluationConfig,
     answering_before,
-    judging_stored,
     to_stored,
-    told_by,
 )
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.repeats import RepeatSummary, repeats_of
@@ -74,11 +76,15 @@ class FileJob:
     notify: Listener
 
 
-def judge_for(judge: Judge | JudgeSession, answers: Answers, trial: int = 0) -> BuiltJudge:
-    """The judge of one trial, whose answers are remembered."""
+def judge_for(
+    judge: Judge | JudgeSession, answers: Answers, trial: int = 0, memory: AnswerMemory | None = None
+) -> BuiltJudge:
+    """The judge of one trial, whose answers are remembered; `memory` stands between it and the answers."""
+    memory = memory or answers
     if isinstance(judge, JudgeSession):
-        return build_judge(judge, answers, free=answers.free, tickets=answers.tickets(), trial=trial)
-    return BuiltJudge(Cached(judge, answers, trial=trial), answers)
+        free = memory if answers.free is answers else answers.free
+        return build_judge(judge, memory, free=free, tickets=answers.tickets(), trial=trial)
+    return BuiltJudge(Cached(judge, memory, trial=trial), memory)
 
 
 class CaseStream(Protocol):
@@ -113,9 +119,7 @@ def prepare(job: FileJob, trial: int, first: int | None) -> tuple[PreparedRun, R
     identity = RunIdentity(
         hashed.hexdigest(), tuple(m.name for m in job.config.metrics), fingerprints_of(job.config, built.judge), trial
     )
-    configuration = to_stored(job.config, job.selection, job.file.mapping) | judging_stored(
-        job.config, built.counting, built.embeddings
-    )
+    configuration = configuration_of(job.config, built, job.selection, job.file.mapping)
     number = _unfinished(job, identity, first)
     if number is not None:
         before = job.store.run(number).info
@@ -136,6 +140,24 @@ def prepare(job: FileJob, trial: int, first: int | None) -> tuple[PreparedRun, R
     )
     start = RunStarted(run.number, counts.selected, changed, hashed.last_run, trial)
     return PreparedRun(run, built, cases, start), counts
+
+
+def configuration_of(
+    config: EvaluationConfig,
+    built: BuiltJudge,
+    selection: RowSelection = ALL_ROWS,
+    mapping: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """What is stored with a run of its metrics, rows and judge."""
+    judging = {COUNTING: built.counting, EMBEDDINGS: config.embeddings_of(built.embeddings)}
+    return to_stored(config, selection, mapping) | {key: value for key, value in judging.items() if value}
+
+
+def keep_told(store: Store, number: int, ledger: Ledger | None) -> None:
+    """Store with a run what its judge's replies showed."""
+    for key, value in ((WARNINGS, ledger.warnings), (ANSWERING, ledger.answering)) if ledger else ():
+        if value:
+            store.add_to_configuration(number, key, value)
 
 
 def fingerprints_of(config: EvaluationConfig, judge: Judge) -> Mapping[str, str]:
@@ -219,20 +241,9 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
     """Evaluate a file into a store, once or several times; a run that was cut off is continued.
 
     After Ctrl-C, or where the judge stops (a budget, a batch that isn't answered yet), what is done is kept, and the
-    result says why it stopped.
-
-    Args:
-        file: the cases; see `ragtriage.readers.open_cases`.
-        judge: any judge, or a session in which it is built from a configuration. Its answers are kept with the runs.
-        store: where the runs are kept.
-        config: metrics, thresholds and rules.
-        selection: which rows.
-        name: the file as it is to be called; its path by default.
-        by: a tag: count also each of its values.
-        trials: how many times to evaluate it; what stops one stops those that would follow.
-        about: its name, a note, and the commit (see `ragtriage.runs.run.commit_in`). Of a run that is continued a new
-            name and a new note go first.
-        notify: called with every event, in this thread.
+    result says why it stopped. `name` is the file as it is to be called, `by` a tag of which every value is counted
+    too. What stops one of the trials stops those that would follow. Of a run that is continued a new name and a new
+    note go first. `notify` is called with every event, in this thread.
 
     Raises:
         InputError: no row can be used.
@@ -259,8 +270,7 @@ def _run_trial(job: FileJob, trial: int, first: int | None) -> TrialResult:
         tally = SlicedTally(job.config, job.by)
         reason = write_run(ready, tally, job.config, job.store, job.answers, job.notify)
         job.notify(RunStopped(run.number, reason) if reason else RunFinished(run.number))
-    for key, value in told_by(ready.built.ledger).items() if ready.built.ledger else ():
-        job.store.add_to_configuration(run.number, key, value)
+    keep_told(job.store, run.number, ready.built.ledger)
     stored = job.store.run(run.number)
     cascade = ready.built.cascade
     saved = (cascade.first_name, cascade.decided, cascade.passed_on, cascade.saved.requests) if cascade else None

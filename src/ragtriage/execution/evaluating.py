@@ -147,10 +147,7 @@ class Evaluation:
     """Of the records that were kept and not yet told, by the ids of their cases."""
 
     def run(self, cases: Iterable[Case], done: Callable[[Record, tuple[Finding, ...]], None]) -> None:
-        """Evaluate cases; they are read lazily.
-
-        `done` is called with every record that was kept, and its findings.
-        """
+        """Evaluate cases; they are read lazily. `done` is called with every record that was kept, and its findings."""
         records = evaluate_sync(
             cases,
             self.judge.judge,

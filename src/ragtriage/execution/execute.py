@@ -219,15 +219,9 @@ def execute(
 ) -> JobOutcome:
     """Begin a run in a folder or go on with one.
 
-    Args:
-        job: what is evaluated, by whom.
-        address: of the folder, as it was given.
-        new_pool: starts the processes, at most as many as there are parts.
-        stop: what a person wants.
-        share: which of how many commands this is; None for the only one.
-        strict: whether a process whose arithmetic differs from the first one's is put aside.
-        show: takes the line that says how far it is.
-        resumed: called before the work.
+    `new_pool` starts the processes, at most as many as there are parts. `share` says which of how many commands this
+    is; None for the only one. With `strict`, a process whose arithmetic differs from the first one's is put aside.
+    `show` takes the line that says how far it is; `resumed` is called before the work.
 
     Raises:
         InputError: the folder holds another run: its input changed, or something else is asked for.

@@ -53,11 +53,9 @@ class Pool(Protocol):
 
     def free(self) -> int:
         """How many tasks can be given now."""
-        ...
 
     def give(self, task: Task) -> None:
         """Have a free process work on a task."""
-        ...
 
     def wait(self, seconds: float) -> Sequence[PoolEvent]:
         """What happened; waits at most so long for something to happen.
@@ -65,27 +63,21 @@ class Pool(Protocol):
         Raises:
             JudgeError: no process can be had.
         """
-        ...
 
     def put_aside(self, who: str) -> None:
         """Give a process no further task."""
-        ...
 
     def nodes(self) -> int:
         """On how many machines there are processes."""
-        ...
 
     def working(self) -> int:
         """How many cases of the parts in work are done, as far as is known."""
-        ...
 
     def spent(self) -> Amount:
         """What was spent on the run by now, as far as the coordinator knows."""
-        ...
 
     def close(self) -> None:
         """End all processes, whatever they do."""
-        ...
 
 
 @dataclass(slots=True)
@@ -152,7 +144,7 @@ class LocalProcesses:
 
     def spent(self) -> Amount:
         """See `Pool`."""
-        return self._coordinator.told()
+        return self._coordinator.spent()
 
     def close(self) -> None:
         """See `Pool`."""

@@ -225,7 +225,7 @@ class RayActors:
         self._wanted = min(self._most, self._count or max(1, cores))
         if self._lost_at_start == 0 and getattr(self, "_coordinator", None) is not None:
             with suppress(Exception):  # it is asked again
-                self._spent = self._ray.get(self._coordinator.call.remote("told"), timeout=5)
+                self._spent = self._ray.get(self._coordinator.call.remote("spent"), timeout=5)
 
     def _look_at_cases(self) -> None:
         """Take what actors have answered by now to how far they are, and ask them again; nothing is waited for."""

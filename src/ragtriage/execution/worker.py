@@ -32,7 +32,7 @@ from ragtriage.judges.embedded.encoder import Encoder
 from ragtriage.judges.judge_config import JudgeConfig, hub_model_of
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import Cached, InMemory
+from ragtriage.judges.wrappers.cached import Cached, InMemory
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.custom_metrics import name_in
 from ragtriage.readers import CaseFile

@@ -121,11 +121,8 @@ class Budget:
     def grant(self, who: str, spent: Amount, in_flight: float, price: float) -> SpendingBlock:
         """What a process may spend so that another request can start; it gives back what doesn't suffice for that.
 
-        Args:
-            who: the process.
-            spent: by it since it was started.
-            in_flight: dollars that its requests under way cost at most.
-            price: dollars that the next request costs at most.
+        `price` is what the next request costs at most, `in_flight` what those under way do, `spent` what the process
+        spent since it was started; all in dollars.
         """
         self._blocks.pop(who, None)
         self._spent[who] = spent
@@ -247,17 +244,14 @@ class ReplyUsage(Protocol):
     @property
     def tokens_in(self) -> int:
         """Of its prompt."""
-        ...
 
     @property
     def tokens_out(self) -> int:
         """Its own."""
-        ...
 
     @property
     def price(self) -> float | None:
         """In US dollars; None if it isn't known."""
-        ...
 
 
 @dataclass(eq=False)

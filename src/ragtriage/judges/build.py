@@ -36,7 +36,8 @@ from ragtriage.judges.llm.prompts import ASKED, read_guidance
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession, ModelConnection
-from ragtriage.judges.wrappers import AnswerMemory, Cached, Cascade, Changed, InMemory, Jury, Routed
+from ragtriage.judges.wrappers.cached import AnswerMemory, Cached, InMemory
+from ragtriage.judges.wrappers.combined import Cascade, Changed, Jury, Routed
 
 ONE_BY_ONE = 1
 """Questions in a request for letters beside another judge: their probabilities tell more than those of a list."""
@@ -95,13 +96,9 @@ def build_judge(
 ) -> BuiltJudge:
     """Build the judge that a configuration describes.
 
-    Args:
-        session: the configuration, and what its judges share.
-        memory: what keeps answers; a memory of its own if None.
-        free: what keeps the answers of judges that cost nothing; also `memory`, if None.
-        tickets: what keeps the tickets of batch APIs; needed for `batch_api`.
-        trial: which repetition of the same questions.
-        threads: of the embedded judge.
+    `memory` keeps answers (one of its own if None), `free` those of judges that cost nothing (`memory` if None),
+    `tickets` those of batch APIs. `trial` is which repetition of the same questions this is; `threads` are of the
+    embedded judge.
 
     Raises:
         ConfigError: `batch_api` without tickets, a decision threshold that doesn't fit the judge, or a hub model

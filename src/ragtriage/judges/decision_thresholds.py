@@ -1,14 +1,12 @@
 """The scores at which verdicts change, as a user sets them; the chance of yes behind a probability, from labels."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from bisect import bisect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import DECOMPOSITIONS, KINDS, Kind, Question
@@ -62,7 +60,7 @@ class Band:
     """Whether it decides `answered` of a response too; else those questions are passed on."""
 
     @classmethod
-    def parse(cls, text: str) -> Band:
+    def parse(cls, text: str) -> Self:
         """A band as a user gives it, `LOW:HIGH`; a side that is left out decides nothing."""
         try:
             low, high = (float(end) if end.strip() else None for end in text.split(":"))

@@ -1,11 +1,9 @@
 """A judge whose answers are written by hand: for tests of metrics, rules and applications, without a model."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import TypedDict, Unpack
+from typing import Self, TypedDict, Unpack
 
 from ragtriage.core.errors import JudgeError
 from ragtriage.core.questions import DECOMPOSITIONS, KINDS, Kind, Question
@@ -71,7 +69,7 @@ class FakeJudge:
         *,
         default: Answered | Verdict | None = None,
         **given: Unpack[_Options],
-    ) -> FakeJudge:
+    ) -> Self:
         """A judge from simple tables.
 
         Args:

@@ -6,7 +6,7 @@ Every judge, embedded or behind an API, and every judge around judges (cached, b
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
@@ -69,19 +69,15 @@ class Judge(Protocol):
 
     def name(self) -> str:
         """What a person would type to choose this judge, for example `embedded`."""
-        ...
 
     def fingerprint(self, kind: Kind) -> str:
         """A short text that changes whenever the answers to this kind of question may change, and only then."""
-        ...
 
     def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """None if the judge answers this kind in this language (ISO 639-1), else the reason in words."""
-        ...
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
         """What asking these questions would take."""
-        ...
 
     def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """Yield (position, answer) as each becomes known, every question exactly once, in any order.
@@ -91,7 +87,6 @@ class Judge(Protocol):
         Raises:
             JudgeError: no question can be answered (the model is missing, the key is refused).
         """
-        ...
 
 
 T = TypeVar("T")
@@ -115,12 +110,13 @@ async def by_requests(
     questions: Sequence[Question],
     asked: Collection[Kind],
     who: str,
-    streams: Callable[[Sequence[Question]], Sequence[AsyncIterator[tuple[int, RequestReply]]]],
+    grouped: Callable[[Sequence[Question]], Iterable[T]],
+    stream: Callable[[T, Arrived | None], AsyncIterator[tuple[int, RequestReply]]],
 ) -> AsyncGenerator[tuple[int, Answer], None]:
     """Yield (position, answer) where several questions share a request, whose answers come together.
 
-    Equal questions are asked once; those of kinds that aren't `asked` of `who` fail. `streams` makes a stream of
-    replies for each request, from the distinct questions.
+    Equal questions are asked once; those of kinds that aren't `asked` of `who` fail. `grouped` makes requests of the
+    distinct questions, `stream` gives the replies to one.
     """
     places: dict[Question, list[int]] = {}
     for position, question in enumerate(questions):
@@ -128,7 +124,8 @@ async def by_requests(
             places.setdefault(question, []).append(position)
         else:
             yield position, Failure(f"{who} isn't asked for {question.kind}")
-    async with aclosing(merged(streams(list(places)))) as replies:
+    arrived = ARRIVED.get()
+    async with aclosing(merged([stream(one, arrived) for one in grouped(list(places))])) as replies:
         async for _, _, (request_id, answers) in replies:
             for question, answer in answers.items():
                 for position in places[question]:

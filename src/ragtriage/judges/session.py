@@ -1,9 +1,8 @@
 """What the judges of one command share: the connections to models, their limits, and what was spent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Self
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.budget import Ledger
@@ -89,7 +88,7 @@ class JudgeSession:
         offline: str | None = None,
         ledger: Ledger | None = None,
         shared: Callable[[str], MinuteLimits | None] = lambda _: None,
-    ) -> JudgeSession:
+    ) -> Self:
         """Find everything that can be wrong with names, keys, packages, prompts and prices; nothing is sent.
 
         Args:

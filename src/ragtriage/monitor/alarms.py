@@ -286,9 +286,9 @@ def _other(known: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     return f"this watch was begun with {' and '.join(others)}: give that, a new baseline, or another --name"
 
 
-def open_alarms(store: Store, *, closed: bool = False) -> list[Alarm]:
-    """The open alarms of a store's project, in their order; with `closed` also those that were acknowledged."""
-    return [Alarm.of(row) for row in read_alarms(store.database, store.project) if closed or row.closed is None]
+def open_alarms(store: Store) -> list[Alarm]:
+    """The open alarms of a store's project, in their order."""
+    return [Alarm.of(row) for row in read_alarms(store.database, store.project) if row.closed is None]
 
 
 def close_alarm(store: Store, number: int) -> Alarm:

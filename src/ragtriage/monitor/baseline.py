@@ -6,13 +6,11 @@ Science, 2024, article 59. It promises how many cases pass on average before a f
 [0, 1], without independence.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -133,7 +131,7 @@ class Detector:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, state: Mapping[str, Any]) -> Detector:
+    def from_json(cls, state: Mapping[str, Any]) -> Self:
         """Undo `as_json`."""
         run, n, mean, spread = state["window"]
         worst = [(float(score), str(case)) for score, case in state["worst"]]
@@ -283,7 +281,7 @@ class Strata:
     """Stratum without a detector, as it has too few cases in the baseline → how many it has."""
 
     @classmethod
-    def of(cls, cases: Sequence[Observation], watched: Sequence[Watched], tolerance: float) -> Strata:
+    def of(cls, cases: Sequence[Observation], watched: Sequence[Watched], tolerance: float) -> Self:
         """The detectors that a baseline allows.
 
         A score that too few cases of a stratum have, or that can't get worse by more than the tolerance, has none.

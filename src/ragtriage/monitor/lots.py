@@ -1,7 +1,5 @@
 """Which cases are judged: drawn by lot, a larger share of small parts of the traffic, and those that always are."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter, deque
@@ -23,7 +21,7 @@ MINUTES = 60
 class Shares:
     """The shares of one pass over the traffic, in the order of time."""
 
-    def __init__(self, lots: Lots) -> None:
+    def __init__(self, lots: "Lots") -> None:
         self._lots = lots
         self._first = 0
         """The minute of the first case."""
@@ -100,7 +98,7 @@ class KeepRule:
     value: str
 
     @classmethod
-    def parse(cls, text: str) -> KeepRule:
+    def parse(cls, text: str) -> "KeepRule":
         """`tenant=acme`, `seconds>10`, `score.user<0`."""
         found = _RULE.fullmatch(text)
         if not found or (found["sign"] != "=" and _number(found["value"]) is None):
@@ -139,7 +137,7 @@ class AtLeast:
     per_minute: float
 
     @classmethod
-    def parse(cls, text: str, tag: str | None) -> AtLeast:
+    def parse(cls, text: str, tag: str | None) -> "AtLeast":
         """`0.5/min`."""
         found = re.fullmatch(r"([0-9]*\.?[0-9]+)/min", text.strip())
         if not found or not float(found[1]) > 0:
@@ -151,13 +149,7 @@ class AtLeast:
 
 @dataclass(frozen=True, slots=True)
 class Lots:
-    """Draws cases.
-
-    Args:
-        share: of the lots that are drawn, in [0, 1].
-        seed: other seeds draw others.
-        at_least: by which a larger share of small parts of the traffic is drawn; see `ragtriage.monitor.lots`.
-    """
+    """Draws cases: a `share` of the lots, in [0, 1]; by `at_least` a larger one of small parts of the traffic."""
 
     share: float = 1.0
     seed: int = 0

@@ -4,7 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ragtriage.core.case import Case
-from ragtriage.execution.evaluate_file import PreparedRun, fingerprints_of, judge_for, write_run
+from ragtriage.execution.evaluate_file import (
+    PreparedRun,
+    configuration_of,
+    fingerprints_of,
+    judge_for,
+    keep_told,
+    write_run,
+)
 from ragtriage.execution.evaluating import CaseDone, Event, RunResumed, RunStarted, RunStopped
 from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.protocol import Judge
@@ -16,10 +23,9 @@ from ragtriage.monitor.outputs.send_run import RunSender
 from ragtriage.monitor.windows import COUNTS, Keeping, Traffic, Window, WindowSize
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.runs.case_row import digest
-from ragtriage.runs.evaluation_config import EvaluationConfig, judging_stored, to_stored, told_by
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import FINISHED, MADE_BY, RunInfo
-from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import Answers, RunWriter, Store, open_answers
 from ragtriage.store.watch_tables import WatchTables, WindowRow
@@ -153,10 +159,7 @@ class _Replay:
         return self._write(run, start, row, marks, _Cases(window, cases, elsewhere))
 
     def _writer(self, identity: RunIdentity, number: int | None, rows: int) -> RunWriter:
-        mapping = self.traffic.files[0].mapping
-        configuration = to_stored(self.config, ALL_ROWS, mapping) | judging_stored(
-            self.config, self.built.counting, self.built.embeddings
-        )
+        configuration = configuration_of(self.config, self.built, mapping=self.traffic.files[0].mapping)
         configuration[MADE_BY] = f"watch: {self.options.name}"
         if number is not None:
             return self.store.resume(number, configuration=configuration)
@@ -189,8 +192,7 @@ class _Replay:
         if reason is not None:
             self.notify(RunStopped(run.number, reason))
             return reason
-        for key, value in told_by(self.built.ledger).items() if self.built.ledger else ():
-            self.store.add_to_configuration(run.number, key, value)
+        keep_told(self.store, run.number, self.built.ledger)
         if self.options.keeping.texts == 0:
             self.store.forget_texts(run.number, also=config.diagnosis_steps)
         kept = next(one for one in self.tables.windows() if one.run == run.number)
@@ -213,16 +215,8 @@ def replay(
     """Judge the traffic in files, window by window, and let it move the detectors of a watch.
 
     The same call again goes on where one was cut off, and judges nothing twice; so a file that has grown, or the next
-    one, goes on with the watch.
-
-    Args:
-        files: in the order in which they were written; they are read twice.
-        judge: who judges, or what the judges of a command share.
-        store: where windows, detectors and alarms are kept.
-        config: metrics, thresholds and rules.
-        options: what is watched.
-        notify: is told what happens.
-        sender: sends the scores of each window that is closed; all are sent before anything is deleted.
+    one, goes on with the watch. The files are in the order in which they were written, and are read twice. `sender`
+    sends the scores of each window that is closed; all are sent before anything is deleted.
 
     Raises:
         ConfigError: the watch can't go on like this: another judge, metrics or flags, and no new baseline.
@@ -233,10 +227,7 @@ def replay(
     traffic = Traffic(files, options.lots, options.size)
     traffic.look()
     notify(TrafficRead(traffic))
-    with (
-        watching(store, options.name),
-        open_answers(store.database) as answers,
-    ):
+    with watching(store, options.name), open_answers(store.database) as answers:
         built = judge_for(judge, answers)
         built.open()
         tables = WatchTables(store.database, store.project or "", options.name)

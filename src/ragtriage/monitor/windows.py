@@ -284,9 +284,9 @@ class Keeping:
         """`30d`, for texts also `0`."""
         return cls(_days(texts, "--keep-texts"), _days(runs, "--keep-runs"))
 
-    def apply(self, store: Store, tables: WatchTables, also: Sequence[Step] = (), now: datetime | None = None) -> None:
+    def apply(self, store: Store, tables: WatchTables, also: Sequence[Step] = ()) -> None:
         """Delete what is older, by the end of its window, or where it has none, by when it was judged."""
-        now = now or datetime.now(UTC)
+        now = datetime.now(UTC)
         windows = [(one, _ended(store, one)) for one in tables.windows()]
         if self.texts is not None:
             old = [one.run for one, end in windows if end < now - timedelta(days=self.texts)]

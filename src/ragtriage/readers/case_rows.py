@@ -253,12 +253,7 @@ def cases_from(
 
 
 class LooseRows:
-    """Rows that come one by one, from no file, such as those of another framework's evaluation.
-
-    Args:
-        name: what messages call them.
-        mapping: our field → where it stands, as for `open_cases`.
-    """
+    """Rows that come one by one, from no file, such as those of another framework's evaluation."""
 
     def __init__(self, name: str, mapping: Mapping[str, str] | None = None) -> None:
         self._name = name

@@ -1,7 +1,5 @@
 """A file of cases: opened, explained, read as a stream."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -67,7 +65,7 @@ def open_cases(  # noqa: PLR0913  # how a file is read
     questions: bool = False,
     traces: TraceOptions = TraceOptions(),  # noqa: B008 - frozen
     privacy: Privacy = AS_IT_IS,
-) -> CaseFile:
+) -> "CaseFile":
     r"""Open a file of cases and find our fields in it; only its first hundred rows are read.
 
     Args:
@@ -154,7 +152,7 @@ def _files_in(file: OpenedFile) -> list[OpenedFile]:
 
 def _of_traces(
     file: OpenedFile, made: TraceRows, context: RowContext, citation_mark: str | None, privacy: Privacy
-) -> CaseFile:
+) -> "CaseFile":
     """The cases of traces."""
     rest = made.rows()
     head, is_all = _read_head(rest)
@@ -169,13 +167,7 @@ def _of_traces(
     rows = [row.values for row in usable if row.values is not None]
     layout = find_layout(rows, MAPPING, file.name, first_row=usable[0].row)
     reader = partial(
-        RowReader,
-        layout,
-        context,
-        file.name,
-        empty_is_missing=False,
-        citation_mark=citation_mark,
-        privacy=privacy,
+        RowReader, layout, context, file.name, empty_is_missing=False, citation_mark=citation_mark, privacy=privacy
     )
     return CaseFile(file, made.form.name, layout, reader, made.rows, head, is_all=is_all, traces=made)
 

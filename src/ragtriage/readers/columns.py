@@ -46,7 +46,7 @@ class Shape:
     def fits(self, rows: FileRows, columns: Sequence[str]) -> bool:
         """Whether one of the rows has all that this shape has."""
         needed = [self._place("sources", text, columns) for text in self.has]
-        return any(all(_holds_something(place, row) for place in needed) for row in rows)
+        return any(all(next(_values(place, [row]), None) is not None for place in needed) for row in rows)
 
     def found_in(self, rows: FileRows, columns: Sequence[str]) -> dict[str, FieldPlace]:
         """Our fields to where they stand in these rows."""
@@ -99,11 +99,6 @@ def spelled(name: str, columns: Sequence[str]) -> str:
     return name if name in columns else next((column for column in columns if normalized(column) == name), name)
 
 
-def shapes_of(rows: FileRows, columns: Sequence[str]) -> list[Shape]:
-    """The shapes that rows are recognised as: mostly none or one."""
-    return [shape for shape in SHAPES if shape.fits(rows, columns)]
-
-
 def places_of(
     shapes: Sequence[Shape], rows: FileRows, columns: Sequence[str], wanted: Mapping[str, str], name: str
 ) -> dict[str, FieldPlace]:
@@ -150,10 +145,6 @@ def _values(place: FieldPlace, rows: FileRows) -> Iterator[Any]:
             continue
         if not is_missing(value) and value not in ("", []):
             yield value
-
-
-def _holds_something(place: FieldPlace, row: Mapping[str, Any]) -> bool:
-    return next(_values(place, [row]), None) is not None
 
 
 def wanted_places(
@@ -265,7 +256,7 @@ def find_layout(
         wanted = {**wanted, **_from_application(wanted)}
     needed = ("query",) if questions else ("query", "sources")
     places = wanted_places(rows, columns, wanted, name, first_row)
-    shapes = shapes_of(rows, columns)
+    shapes = [shape for shape in SHAPES if shape.fits(rows, columns)]
     _check_refused(shapes, wanted, needed, name)
     certain = [shape for shape in shapes if not shape.fallback]
     places |= places_of(certain, rows, columns, wanted, name)

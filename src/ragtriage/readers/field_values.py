@@ -87,9 +87,6 @@ def sources_of(
     It is a list of texts or objects, an object of id to text, one object, one text, or a list as text. `ids` stand in a
     column of their own, by position; a source without one there keeps its own. The context gets a remark for each
     liberty taken. `place` is where it stands, for messages.
-
-    Raises:
-        RowProblem: it holds no sources; says which one is wrong and why.
     """
     most = f"{context.limits.max_sources:,}"
     if isinstance(value, str) and not looks_like_list(value):

@@ -270,11 +270,7 @@ RowRange = ByteRange | RowGroups | None
 
 
 def rows_in(
-    file: OpenedFile,
-    form: Format,
-    limits: RowLimits,
-    nested: ValuePath | None,
-    part: RowRange,
+    file: OpenedFile, form: Format, limits: RowLimits, nested: ValuePath | None, part: RowRange
 ) -> Iterator[RawRow]:
     """The rows of a part of a file, numbered from 1 within the part; otherwise as `raw_rows`."""
     if part is None:

@@ -42,11 +42,7 @@ def values_in(path: InputPath, make: Callable[[Mapping[str, Any], str], T]) -> t
 
 
 def row_as(shape: type[T], values: Mapping[str, Any]) -> T:
-    """A row's columns as a value of this dataclass.
-
-    Raises:
-        RowProblem: they don't fit; its reason names every column that is wrong.
-    """
+    """A row's columns as a value of this dataclass; a RowProblem names every column that is wrong."""
     try:
         return validated(shape, as_json_value(values, []), "column")
     except Invalid as problem:

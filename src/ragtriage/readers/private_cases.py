@@ -154,7 +154,7 @@ class UserDigests:
                 if key := self._path.read_bytes():
                     return key
             private_folder(self._path.parent)
-            with open_private(self._path, "wb") as file:
+            with open_private(self._path) as file:
                 file.write(key := secrets.token_bytes(_KEY_BYTES))
         except OSError as error:
             raise InputError(f"{self._path}: the key for digests can't be used: {error.strerror}") from error

@@ -1,7 +1,5 @@
 """A row as it stands in a file, how much it may hold, and what can be wrong with it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,7 +40,7 @@ class RawRow:
     file: str = ""
     """The file that it stands in, where several are read as one."""
 
-    def rejected(self, field: str | None, reason: str, file: str, twin_of: int | None = None) -> Rejected:
+    def rejected(self, field: str | None, reason: str, file: str, twin_of: int | None = None) -> "Rejected":
         """This row as one that can't be used."""
         return Rejected(self.row, field, reason, self.line, file, self.ends, twin_of)
 

@@ -75,9 +75,6 @@ def text_of(field: str, value: Any, context: RowContext, where: str = "") -> str
     """A field's text; `where` says for the message which part of the field it is, for example `"source 3 "`.
 
     The context gets a remark if characters were replaced.
-
-    Raises:
-        RowProblem: it is not a text, or too long.
     """
     if not isinstance(value, str):
         raise RowProblem(field, f"{where}is {described(value)}, not a text: write it as a text in quotes")

@@ -21,16 +21,7 @@ from ragtriage.report.document import (
     table,
     text_columns,
 )
-from ragtriage.report.words import (
-    DASH,
-    LOOK_WORDS,
-    REPEATED_SIGN,
-    REPEATED_WORDS,
-    SIGNS,
-    STATE_WORDS,
-    doubt_of,
-    titled,
-)
+from ragtriage.report.words import DASH, LOOK_WORDS, REPEATED_SIGN, REPEATED_WORDS, SIGNS, STATE_WORDS, doubt_of, titled
 
 MOST_EVIDENCE = 6
 SHORT_SOURCE = 320

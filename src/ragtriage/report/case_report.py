@@ -9,8 +9,8 @@ from ragtriage.core.display import one_line, price_of_tokens, sanitize, told_apa
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.verdicts import Component, Score, Span, Undefined, Verdict
 from ragtriage.diagnosis.findings import Finding, claims_from_conversation
-from ragtriage.diagnosis.headline import Headline, HeadlineKind, Rank, case_rank, headline
-from ragtriage.diagnosis.rules import RULES, Rule, score_interval
+from ragtriage.diagnosis.headline import Headline, HeadlineKind, Rank, case_rank
+from ragtriage.diagnosis.rules import score_interval
 from ragtriage.metrics import CITATIONS, THELMA, metric_named
 from ragtriage.metrics.aggregate import CLAIMS, SEGMENTS
 from ragtriage.metrics.generator import hallucination, ragas_faithfulness
@@ -34,6 +34,7 @@ from ragtriage.report.case_parts import (
     verdict_report,
 )
 from ragtriage.report.words import bad_level, title_of
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.text.segments import unrecognized_marks
 
 MOST_CLAIMS = 150
@@ -310,15 +311,8 @@ def _understood(record: Record) -> str:
     return "" if read == record.case.query else one_line(read, 1000)
 
 
-def case_report(
-    record: Record,
-    findings: Sequence[Finding],
-    thresholds: Mapping[str, float],
-    metrics: Sequence[Metric] = (),
-    rules: Sequence[Rule] = RULES,
-    application_price: float | None = None,
-) -> CaseReport:
-    """Read a record for showing; `metrics` say what those that aren't built in are called."""
+def case_report(record: Record, findings: Sequence[Finding], config: EvaluationConfig) -> CaseReport:
+    """Read a record for showing."""
     case, response = record.case, record.case.response
     claims = claim_reports(record)
     kept = sorted(sorted(claims, key=lambda c: LOOKS.index(c.look))[:MOST_CLAIMS], key=lambda c: c.number)
@@ -342,13 +336,13 @@ def case_report(
         sources,
         len(case.known_sources) - len(sources),
         coverage_of(record),
-        tuple(_scores(record, thresholds, metrics)),
-        headline(record, findings, thresholds, rules, metrics),
+        tuple(_scores(record, config.thresholds, config.metrics)),
+        config.headline(record, findings),
         tuple(findings),
         sanitize(case.reference[:4000]) if case.reference else None,
-        fault_reports(record, metrics),
-        tuple(metrics),
-        application_price,
+        fault_reports(record, config.metrics),
+        config.metrics,
+        config.application_price,
     )
 
 
@@ -421,18 +415,9 @@ class ListedCase:
     rank: Rank
 
 
-def listed_case(
-    record: Record,
-    findings: Sequence[Finding],
-    rules: Sequence[Rule] = RULES,
-    thresholds: Mapping[str, float] | None = None,
-    metrics: Sequence[Metric] = (),
-) -> ListedCase:
-    """A case on one line.
-
-    By the thresholds a score is low, and a case is ranked that no rule decides.
-    """
-    head = headline(record, findings, thresholds or {}, rules, metrics)
+def listed_case(record: Record, findings: Sequence[Finding], config: EvaluationConfig) -> ListedCase:
+    """A case on one line, with its rank."""
+    head = config.headline(record, findings)
     scores = {name: o.value if isinstance(o, Score) else None for name, o in record.outcomes.items()}
     return ListedCase(
         one_line(record.case.id, 80),
@@ -444,7 +429,7 @@ def listed_case(
         head.sure,
         tuple(dict.fromkeys(finding.rule for finding in findings)),
         scores,
-        case_rank(record, findings, head, thresholds or {}, metrics),
+        case_rank(record, findings, head, config.thresholds, config.metrics),
     )
 
 

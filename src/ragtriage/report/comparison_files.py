@@ -76,10 +76,7 @@ def write_comparison_markdown(path: Path, found: Comparison, quotes: Quotes | No
 
 
 def comparison_markdown(found: Comparison, quotes: Quotes | None = None) -> str:
-    """A comparison as Markdown, at most `MOST` characters.
-
-    Texts are quoted only if they are given.
-    """
+    """A comparison as Markdown, at most `MOST` characters. Texts are quoted only if they are given."""
     state, says = verdict_of(found)
     title = " ".join(filter(None, ("### ragtriage:", SIGNS[state], escaped(says, 300))))
     lines = [MARK, title, _facts(found), ""]

@@ -18,7 +18,7 @@ from ragtriage.report.document import (
 )
 from ragtriage.report.plan_document import FREE, money
 from ragtriage.report.words import DASH
-from ragtriage.trust.exam import CaseResult, ExamCase, Examinee, ExamResult, naming_rules
+from ragtriage.trust.exam import ExamCase, Examinee, ExamResult, naming_rules
 from ragtriage.trust.pair_scoring import CostEstimate
 
 LISTED = 5
@@ -158,11 +158,8 @@ def _blamed(sat: Sequence[tuple[str, ExamResult]]) -> Iterator[DocumentBlock]:
     for judge, some in told:
         if some:
             more = f" and {len(some) - LISTED:,} more (--json)" if len(some) > LISTED else ""
-            yield line(f"{one_line(judge, 60)}: {'; '.join(map(_blamed_case, some[:LISTED]))}{more}")
-
-
-def _blamed_case(one: CaseResult) -> str:
-    return f"{one.id} ({', '.join(one.rules)})"
+            blamed = "; ".join(f"{one.id} ({', '.join(one.rules)})" for one in some[:LISTED])
+            yield line(f"{one_line(judge, 60)}: {blamed}{more}")
 
 
 def exam_plan_document(costs: Sequence[tuple[str, CostEstimate, int]]) -> Iterator[DocumentBlock]:

@@ -1,7 +1,5 @@
 """Judges for people: a judge's card, what was calibrated of one, what moves a decision model, known hub models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from ragtriage.core.display import dollars, one_line, plural, settled
 from ragtriage.core.metric import Metric
 from ragtriage.diagnosis.headline import KIND_WORDS, UNDETERMINED
-from ragtriage.diagnosis.rules import RULES, Rule, most_telling
+from ragtriage.diagnosis.rules import Rule, most_telling
 from ragtriage.report.case_report import ListedCase, worst_first
 from ragtriage.report.document import (
     GAP,
@@ -27,6 +27,7 @@ from ragtriage.report.document import (
 )
 from ragtriage.report.run_report import Header, MetricReport, RunReport, SliceReport
 from ragtriage.report.words import DASH, SIGNS, better_of, full_title, short_title, titled, two_places
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.repeats import CORRELATION, LEVEL, POWER, CaseRepeat, MetricRepeat, RepeatSummary
 from ragtriage.runs.summary import Group
 
@@ -157,9 +158,9 @@ def _group(group: Group, header: Header) -> Iterator[DocumentBlock]:
 
 
 def _slices(run: RunReport, width: int) -> Iterator[DocumentBlock]:
-    metrics = run.header.metrics
+    metrics = run.header.config.metrics
     yield Heading("By slice")
-    scores = list(score_columns(run.slice_metrics, metrics, run.header.rules, full=width >= WIDE))
+    scores = list(score_columns(run.slice_metrics, metrics, run.header.config.rules, full=width >= WIDE))
     first = (*text_columns("slice", most=30), *number_columns("cases"))
     for number, places in enumerate(_portions(run, scores, width)):
         if number:
@@ -221,16 +222,9 @@ def _means(one: SliceReport) -> Iterator[DocumentCell]:
 
 
 def cases_document(
-    rows: Iterable[ListedCase],
-    most: int | None = None,
-    metrics: Sequence[Metric] = (),
-    width: int = MEDIUM,
-    rules: Sequence[Rule] = RULES,
+    rows: Iterable[ListedCase], config: EvaluationConfig, most: int | None = None, width: int = MEDIUM
 ) -> Iterator[DocumentBlock]:
-    """One line a case on which something was found, worst first: the finding whole, and as many scores as fit.
-
-    Which scores are left out first hangs on the rules that the findings come from.
-    """
+    """One line a case on which something was found, worst first: the finding whole, and as many scores as fit."""
     listed = worst_first(rows)
     ordered = [row for row in listed if row.kind != "no-fault"]
     shown = ordered[:most]
@@ -239,7 +233,7 @@ def cases_document(
     columns = (
         DocumentColumn("case", most=MOST_ID),
         DocumentColumn("finding", least=max(lengths, default=0)),
-        *score_columns(names, metrics, rules),
+        *score_columns(names, config.metrics, config.rules),
     )
     if shown:
         yield replace(table(columns, (_case(row, names, width) for row in shown), gap=1), explained=True)

@@ -72,7 +72,8 @@ def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diag
     names = [m.numbers.name for m in run.metrics]
     rules = list(dict.fromkeys(rule for _, _, _, row in worst for rule in row.rules))
     rows = sorted(
-        (place, _as_array(row, at, names, rules, header.thresholds)) for at, (_, place, _, row) in enumerate(worst, 1)
+        (place, _as_array(row, at, names, rules, header.config.thresholds))
+        for at, (_, place, _, row) in enumerate(worst, 1)
     )
     same, tables = repeats_report(run.repeats.summary, header.judge) if run.repeats else ("", ())
     columns = {
@@ -108,7 +109,7 @@ def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diag
 
 def _ranked(cases: Iterable[Diagnosed], header: Header, kinds: Counter[str]) -> Iterator[Ranked]:
     for place, (record, findings) in enumerate(cases):
-        row = listed_case(record, findings, header.rules, header.thresholds, header.metrics)
+        row = listed_case(record, findings, header.config)
         kinds[row.kind] += 1
         yield row.rank, place, record.case.id, row
 
@@ -119,9 +120,7 @@ def _in_full(cases: Iterable[Diagnosed], worst: Sequence[Ranked], header: Header
     found = {}
     for place, (record, findings) in enumerate(cases):
         if n := numbers.get(place):
-            case = case_report(
-                record, findings, header.thresholds, header.metrics, header.rules, header.application_price
-            )
+            case = case_report(record, findings, header.config)
             found[n] = template.render(n=n, row=worst[n - 1][3], case=case, looks_of=looks_of, legend_of=legend_of)
     yield from (found.pop(n) for n in sorted(found))
 

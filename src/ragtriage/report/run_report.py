@@ -7,10 +7,9 @@ from typing import Any
 
 from ragtriage.core.amount import Amount
 from ragtriage.core.display import one_line, plural, price_of_tokens, told_apart
-from ragtriage.core.metric import Metric
 from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis.headline import NONE, UNREAD, any_applicable
-from ragtriage.diagnosis.rules import BAD, RULES, Rule, is_bad
+from ragtriage.diagnosis.rules import BAD, is_bad
 from ragtriage.judges.judge_config import RAW_SCORES
 from ragtriage.metrics import CITATIONS
 from ragtriage.planning.relations import REASONS
@@ -59,10 +58,8 @@ class Header:
     """`finished`, or how it stands else: `open`, `interrupted`."""
     of: int | None = None
     """How many cases there were to evaluate, where that is known; fewer were done if the run isn't finished."""
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-    """Metric name → the value at which a score is just good enough."""
-    rules: Sequence[Rule] = RULES
-    """The diagnosis table that it was read with."""
+    config: EvaluationConfig = field(default_factory=lambda: EvaluationConfig((), {}))
+    """The metrics that were computed, and how it is read."""
     rejected: int = 0
     """Rows of the input that couldn't be used."""
     rejections: tuple[str, ...] = ()
@@ -71,8 +68,6 @@ class Header:
     """What the judge took."""
     version: str = ""
     """Of ragtriage."""
-    metrics: Sequence[Metric] = ()
-    """Those that were computed; the built-in ones may be left out, since their titles are known."""
     corrections: Mapping[str, CorrectedMean] = field(default_factory=dict)
     """Metric name → its mean corrected for the judge's errors, where people labelled some of its components."""
     judge_card: Mapping[str, Any] | None = None
@@ -87,8 +82,6 @@ class Header:
     """The provider's model that measured repetition, where one did."""
     warnings: Sequence[str] = ()
     """What the judge's replies show that a reader should know."""
-    application_price: float | None = None
-    """US dollars that the application's model takes for a million prompt tokens, where that is known."""
     about: About = field(default_factory=About)
 
     @property
@@ -104,7 +97,7 @@ class Header:
 
     def wasted(self, tokens: int) -> float | None:
         """What the application paid for so many tokens, in US dollars; None if its price isn't known."""
-        return price_of_tokens(tokens, self.application_price)
+        return price_of_tokens(tokens, self.config.application_price)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +181,7 @@ class RunReport:
 
 
 def run_report(
-    header: Header,
-    summary: Summary,
-    slices: Mapping[str, Summary] | None = None,
-    repeats: RepeatsReport | None = None,
+    header: Header, summary: Summary, slices: Mapping[str, Summary] | None = None, repeats: RepeatsReport | None = None
 ) -> RunReport:
     """A run as it is reported, with the numbers of slices of it (tag value → summary) and its repetitions."""
     names = tuple(dict.fromkeys(m.name for part in (slices or {}).values() for m in part.metrics))
@@ -209,7 +199,7 @@ def run_report(
         tuple(_metric(m, header, summary) for m in summary.metrics),
         (*_levels(summary, header), *_computed(summary, header), *_gaps(summary)),
         _failures(summary),
-        "" if any_applicable(header.rules, [m.name for m in summary.metrics]) else UNREAD.capitalize(),
+        "" if any_applicable(header.config.rules, [m.name for m in summary.metrics]) else UNREAD.capitalize(),
         _no_fault_found(summary),
         flagged_of(summary, header.judge) if summary.flagged else "",
         tuple(group for group in summary.groups if group.kind != "waste"),
@@ -230,7 +220,7 @@ def _no_fault_found(summary: Summary) -> str:
 
 
 def _metric(m: MetricSummary, header: Header, summary: Summary) -> MetricReport:
-    threshold, correction = header.thresholds.get(m.name), header.corrections.get(m.name)
+    threshold, correction = header.config.thresholds.get(m.name), header.corrections.get(m.name)
     return MetricReport(
         m,
         one_line(titled(m.title, m.better), 60),
@@ -248,9 +238,9 @@ def _levels(summary: Summary, header: Header) -> list[str]:
     said = []
     for better, level in BAD.items():
         own = (m for m in summary.metrics if m.better == better)
-        bad = [m for m in own if is_bad(m.mean, header.thresholds.get(m.name), better)]
+        bad = [m for m in own if is_bad(m.mean, header.config.thresholds.get(m.name), better)]
         if bad:
-            limits = ", ".join(f"{m.title} {header.thresholds[m.name]:g}" for m in bad)
+            limits = ", ".join(f"{m.title} {header.config.thresholds[m.name]:g}" for m in bad)
             said.append(f"{level_sign(better)} {level}: beyond its threshold ({limits})")
     if any(m.sampling for m in summary.metrics):
         said.append(INTERVALS)
@@ -334,14 +324,11 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
         about=info.about,
         state=info.state,
         of=info.rows,
-        thresholds=config.thresholds,
-        rules=config.rules,
-        application_price=config.application_price,
+        config=config,
         rejected=len(rejected) if texts else info.rejected,
         rejections=tuple(shown),
         spent=info.spent,
         version=info.versions.get("ragtriage", ""),
-        metrics=config.metrics,
         corrections=corrections or {},
         judge_card=judge_card,
         texts_deleted=stored.texts_deleted() if texts else 0,

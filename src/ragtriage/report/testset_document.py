@@ -39,7 +39,7 @@ from ragtriage.testset.failure_analysis import (
     SecondRun,
 )
 from ragtriage.testset.generation.build import BuildStep, TemplateEstimate
-from ragtriage.testset.generation.phrasing import PhrasingResult, RefusedPhrasing
+from ragtriage.testset.generation.phrasing.rule_phrasing import PhrasingResult, RefusedPhrasing
 from ragtriage.testset.generation.query_templates import TextTemplate
 from ragtriage.testset.reliability import Published, Reliability
 from ragtriage.testset.scoring import (

@@ -7,16 +7,7 @@ from ragtriage.core.case import Source
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.core.verdicts import Undefined
-from ragtriage.report.document import (
-    GAP,
-    DocumentBlock,
-    Heading,
-    line,
-    note,
-    number_columns,
-    table,
-    text_columns,
-)
+from ragtriage.report.document import GAP, DocumentBlock, Heading, line, note, number_columns, table, text_columns
 from ragtriage.report.words import DASH, title_of
 from ragtriage.trust.agreement import Agreement
 from ragtriage.trust.label_files import Label

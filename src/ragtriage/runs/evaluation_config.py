@@ -12,9 +12,8 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.steps import Match, Step
 from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis.findings import Assessment, Finding, assess
-from ragtriage.diagnosis.headline import headline
+from ragtriage.diagnosis.headline import Headline, headline
 from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule, needs_of
-from ragtriage.judges.budget import Ledger
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import definition_of, metric_by_name_alone, metric_from
 from ragtriage.planning.levels import plan
@@ -92,9 +91,13 @@ class EvaluationConfig:
         """The findings on one case, and how likely every rule is to hold."""
         return assess(record, self.thresholds, self.rules, self.metrics, self.costs)
 
+    def headline(self, record: Record, findings: Sequence[Finding]) -> Headline:
+        """How one case is headed."""
+        return headline(record, findings, self.thresholds, self.rules, self.metrics)
+
     def heading(self, record: Record, assessed: Assessment) -> CaseHeading:
         """What is stored beside a case, so that lists of cases needn't read it."""
-        head = headline(record, assessed.findings, self.thresholds, self.rules, self.metrics)
+        head = self.headline(record, assessed.findings)
         rules = tuple(finding.rule for finding in assessed.findings)
         return CaseHeading(head.kind, head.component, rules, head.sure)
 
@@ -110,18 +113,6 @@ def to_stored(config: EvaluationConfig, selection: RowSelection, mapping: Mappin
         "selection": asdict(selection),
         "mapping": dict(mapping),
     }
-
-
-def judging_stored(config: EvaluationConfig, counting: str, embeddings: str) -> dict[str, str]:
-    """What is stored with a run of its judge beside the name, where there is something to say; see `BuiltJudge`."""
-    found = {COUNTING: counting, EMBEDDINGS: config.embeddings_of(embeddings)}
-    return {key: value for key, value in found.items() if value}
-
-
-def told_by(ledger: Ledger) -> dict[str, Any]:
-    """What is stored with a run of what its replies showed."""
-    found = {WARNINGS: ledger.warnings, ANSWERING: ledger.answering}
-    return {key: value for key, value in found.items() if value}
 
 
 def answering_before(runs: Iterable[RunInfo]) -> dict[str, str]:

@@ -15,9 +15,8 @@ from ragtriage.core.files import atomic_path, atomic_write
 from ragtriage.core.metric import Metric
 from ragtriage.core.verdicts import Failure, Score, Undefined, Verdict
 from ragtriage.diagnosis.findings import Evidence, Finding
-from ragtriage.diagnosis.headline import headline
-from ragtriage.diagnosis.rules import Rule
 from ragtriage.metrics.citations import CheckedSegment, checked_segments
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.tally import Diagnosed
 
 EVIDENCE = ("metric", "text", "fault", "explanation", "sure")
@@ -27,10 +26,7 @@ EVIDENCE = ("metric", "text", "fault", "explanation", "sure")
 class ExportedFields:
     """What is exported of each case."""
 
-    metrics: Sequence[Metric]
-    thresholds: Mapping[str, float]
-    """Metric name → the value at which a score is just good enough."""
-    rules: Sequence[Rule]
+    config: EvaluationConfig
     texts: bool = False
     evidence: bool = False
     """Whether tables have a column with the evidence; JSON has it in its findings."""
@@ -51,7 +47,7 @@ def json_row(record: Record, findings: Sequence[Finding], fields: ExportedFields
         "id": record.case.id,
         "tags": dict(record.case.tags),
         **_texts(record, fields),
-        "scores": _scores(record, fields.metrics),
+        "scores": _scores(record, fields.config.metrics),
         "undefined": {n: o.reason for n, o in record.outcomes.items() if isinstance(o, Undefined)},
         **_headline(record, findings, fields),
         "findings": [_finding(finding, fields) for finding in findings],
@@ -65,7 +61,7 @@ def table_columns(fields: ExportedFields) -> list[str]:
     """The columns of a table, without the tags: see `table_row`."""
     texts = ["query", "response", "sources"] if fields.texts else []
     evidence = ["evidence"] if fields.evidence else []
-    return ["id", *texts, *(m.name for m in fields.metrics), "component", "headline", "findings", *evidence]
+    return ["id", *texts, *(m.name for m in fields.config.metrics), "component", "headline", "findings", *evidence]
 
 
 def table_row(record: Record, findings: Sequence[Finding], fields: ExportedFields) -> dict[str, Any]:
@@ -78,7 +74,7 @@ def table_row(record: Record, findings: Sequence[Finding], fields: ExportedField
     row = {
         "id": record.case.id,
         **_texts(record, fields),
-        **_scores(record, fields.metrics),
+        **_scores(record, fields.config.metrics),
         **_headline(record, findings, fields),
         "findings": ";".join(finding.rule for finding in findings),
         "evidence": "\n".join(_evidence_line(finding, one) for finding in findings for one in finding.evidence),
@@ -93,7 +89,7 @@ def _evidence_line(finding: Finding, evidence: Evidence) -> str:
 
 
 def _headline(record: Record, findings: Sequence[Finding], fields: ExportedFields) -> dict[str, str]:
-    head = headline(record, findings, fields.thresholds, fields.rules, fields.metrics)
+    head = fields.config.headline(record, findings)
     return {"component": head.component, "headline": str(head)}
 
 
@@ -191,7 +187,7 @@ class ExportRows:
 def case_rows(cases: Cases, fields: ExportedFields) -> ExportRows:
     """A row a case: see `json_row` and `table_row`."""
     kinds: dict[str, ColumnKind] = {"sources": "texts"}
-    for m in fields.metrics:
+    for m in fields.config.metrics:
         kinds[m.name] = "number"
     return ExportRows(
         {name: kinds.get(name, "text") for name in table_columns(fields)},

@@ -255,7 +255,7 @@ def _bins(values: Numbers, metric: Metric) -> list[int]:
     return [int(count) for count in np.histogram(np.round(values, SAME), bins=BINS, range=metric.range)[0]]
 
 
-def weighted_interval(values: Numbers, weights: Numbers, seed: int = 0) -> tuple[float, float, float]:
+def weighted_interval(values: Numbers, weights: Numbers) -> tuple[float, float, float]:
     """The weighted mean and its 95 % percentile bootstrap interval over cases (Efron 1979).
 
     Both have the shape (n,), n ≥ 1, the weights above 0; with one case the interval is that case. The same data gives
@@ -268,5 +268,5 @@ def weighted_interval(values: Numbers, weights: Numbers, seed: int = 0) -> tuple
     if len(values) == 1:
         return mean, mean, mean
     weighted = values * weights
-    drawn = [weighted[some].sum(1) / weights[some].sum(1) for some in resamples_of(len(values), seed=seed)]
+    drawn = [weighted[some].sum(1) / weights[some].sum(1) for some in resamples_of(len(values))]
     return mean, *percentile_interval(np.concatenate(drawn))

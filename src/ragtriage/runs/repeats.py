@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from math import sqrt
 from statistics import NormalDist
@@ -27,8 +27,7 @@ from ragtriage.core.metric import Better, Metric
 from ragtriage.core.statistics import Flags
 from ragtriage.core.steps import Relation, Unit
 from ragtriage.core.verdicts import Cell, Component, Score, Undefined, Verdict, Verdicts
-from ragtriage.diagnosis.findings import assess
-from ragtriage.diagnosis.rules import COSTS, Costs, FindingKind, Rule, thresholds_with
+from ragtriage.diagnosis.rules import FindingKind
 from ragtriage.planning.relations import RELATIONS, UNITS
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run, RunList
@@ -286,7 +285,7 @@ def repeats_of(trials: Iterable[Run], config: EvaluationConfig) -> RepeatSummary
     trials = list(trials)
     if len(trials) < 2:
         return None
-    repeats = Repeats(config.metrics, config.thresholds, config.rules, config.costs)
+    repeats = Repeats(config)
     for number, trial in enumerate(trials):
         for record in trial.records():
             repeats.add(number, record)
@@ -311,20 +310,11 @@ class Repeats:
     Of a case nothing is held but its scores and the letters of its verdicts.
     """
 
-    def __init__(
-        self,
-        metrics: Sequence[Metric],
-        thresholds: Mapping[str, float] | None = None,
-        rules: Sequence[Rule] = (),
-        costs: Costs = COSTS,
-    ) -> None:
-        self._metrics = tuple(metrics)
-        self._thresholds = thresholds_with({}) if thresholds is None else thresholds
-        self._columns = {m.name: _MetricColumn() for m in self._metrics}
+    def __init__(self, config: EvaluationConfig) -> None:
+        self._config = config
+        self._columns = {m.name: _MetricColumn() for m in config.metrics}
         self._steps = StepFlips()
-        self._rules = tuple(rules)
-        self._read_by = self._thresholds, self._rules, self._metrics, costs
-        self._shown: dict[str, list[tuple[int, int]]] = {rule.name: [] for rule in self._rules}
+        self._shown: dict[str, list[tuple[int, int]]] = {rule.name: [] for rule in config.rules}
         """Rule → case and trial of each finding."""
         self._cases: dict[str, int] = {}
         self._weights = array("d")
@@ -343,9 +333,8 @@ class Repeats:
             raise ConfigError(f"case {record.case.id!r} comes twice in trial {trial}: count each case once in a trial")
         self._counted[case] |= 1 << place
         self._steps.add(case, record)
-        if self._rules:
-            for name in {finding.rule for finding in assess(record, *self._read_by).findings}:
-                self._shown[name].append((case, place))
+        for name in {finding.rule for finding in self._config.diagnose(record)}:
+            self._shown[name].append((case, place))
         for name, column in self._columns.items():
             match record.outcomes.get(name):
                 case Score(value=value, parts=parts):
@@ -363,7 +352,7 @@ class Repeats:
         """What was counted so far."""
         trials = len(self._trials)
         kinds = self._steps.kinds(trials)
-        metrics = tuple(self._metric(m) for m in self._metrics)
+        metrics = tuple(self._metric(m) for m in self._config.metrics)
         findings = tuple(self._findings()) if trials > 1 else ()
         return RepeatSummary(trials, len(self._cases), metrics, kinds, self._same(metrics, kinds), findings)
 
@@ -371,7 +360,7 @@ class Repeats:
         """What was counted of each rule that is shown in a trial."""
         counted = [[known >> place & 1 for place in range(len(self._trials))] for known in self._counted]
         there = np.where(np.array(counted, dtype=bool).reshape(len(counted), len(self._trials)), 0.0, np.nan)
-        for rule in self._rules:
+        for rule in self._config.rules:
             if not (found := self._shown[rule.name]):
                 continue
             shown = there.copy()
@@ -412,7 +401,7 @@ class Repeats:
         weights = np.array(self._weights)
         runs = [_mean(scores, weights) for scores in grid.T if not np.isnan(scores).all()]
         spreads = _spreads(grid)
-        flipped = _flipped(grid, self._thresholds.get(metric.name), metric.better)
+        flipped = _flipped(grid, self._config.thresholds.get(metric.name), metric.better)
         compared = list(column.verdicts.compared(len(self._trials)))
         changed = Counter(case for case, differs in compared if differs)
         smallest, floor = smallest_difference(grid, weights) or (None, None)

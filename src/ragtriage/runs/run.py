@@ -56,10 +56,7 @@ class About:
     def over(self, before: About) -> About:
         """What is said of a run that is continued: a new name and note go first, the first commit stays."""
         return replace(
-            before,
-            name=self.name or before.name,
-            note=self.note or before.note,
-            commit=before.commit or self.commit,
+            before, name=self.name or before.name, note=self.note or before.note, commit=before.commit or self.commit
         )
 
     @property
@@ -243,7 +240,6 @@ class Place(Protocol):
             RunBusyError: somebody is writing it.
             NotStoredError: it is gone.
         """
-        ...
 
     def note(self, kind: str, digest: str, value: str | None = None) -> str | None:
         """What was computed from the whole run and is kept: of each kind the last that was written.

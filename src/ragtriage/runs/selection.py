@@ -93,10 +93,7 @@ class RowCounts:
 
 
 def estimated_counts(sample: CaseSample) -> RowCounts:
-    """What all rows of a file hold, told from some of them.
-
-    At least one of them can be used.
-    """
+    """What all rows of a file hold, told from some of them. At least one of them can be used."""
     seen, size, others = RowCounts(), len(sample.drawn), sample.rows - sample.repeated
     for row in sample.drawn:
         if isinstance(row, Case):

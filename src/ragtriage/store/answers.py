@@ -5,16 +5,14 @@ with open_answers() as answers:
     …
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from sqlalchemy import Connection, delete, func, select
 
@@ -23,7 +21,7 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import StoreError
 from ragtriage.core.files import private_folder, state_folder
 from ragtriage.core.verdicts import Answer
-from ragtriage.judges.wrappers import AnswerMemory, CachedAnswer, InMemory
+from ragtriage.judges.wrappers.cached import AnswerMemory, CachedAnswer, InMemory
 from ragtriage.runs.codec import decode_answer, encode_answer
 from ragtriage.store.database import Database, in_chunks, open_database, store_address
 from ragtriage.store.lease import QuestionLocks
@@ -52,14 +50,12 @@ class Payer(Protocol):
 
     def keep(self, connection: Connection, spent: Amount) -> None:
         """Write it in the transaction of the answers; `spent` is what they were remembered with."""
-        ...
 
     def by_run(self, spent: Amount) -> Spendings:
         """The same as values."""
-        ...
 
 
-def open_answers(where: str | Path | Database | None = None, *, create: bool = True) -> Answers:
+def open_answers(where: str | Path | Database | None = None, *, create: bool = True) -> "Answers":
     """Open a memory of answers, and put into it what earlier commands couldn't.
 
     It is the memory at a place as for `open_store`, or in an open database, which stays open when the memory is closed.
@@ -78,7 +74,7 @@ def open_answers(where: str | Path | Database | None = None, *, create: bool = T
     return opened
 
 
-class Answers:
+class Answers(AbstractContextManager["Answers"]):
     """Answers in a database; see `ragtriage.judges.wrappers.AnswerMemory`.
 
     Every method raises a `StoreError` where the database can't be read or written. Answers that it can't take go into
@@ -161,7 +157,7 @@ class Answers:
         unwritten = self._unwritten()
         self._locks.release({key for key in keys if key not in unwritten})
 
-    def tickets(self, fingerprint: str = "") -> StoredTickets:
+    def tickets(self, fingerprint: str = "") -> "StoredTickets":
         """The tickets of requests that a provider answers later; the judge's fingerprint is written beside each."""
         return StoredTickets(self._database, fingerprint)
 
@@ -180,9 +176,6 @@ class Answers:
             self._locks.close()
             if self._owned:
                 self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         try:

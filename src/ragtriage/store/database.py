@@ -105,10 +105,7 @@ class ArrayInserts:
         self._made: dict[tuple[str, bool], Insert] = {}
 
     def insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, replace: bool) -> None:
-        """Insert rows that have all columns of the table.
-
-        Of rows with the same key the last counts.
-        """
+        """Insert rows that have all columns of the table. Of rows with the same key the last counts."""
         keys = [column.name for column in table.primary_key]
         by_key = {tuple(row[name] for name in keys): row for row in rows}
         ordered = [by_key[key] for key in sorted(by_key)]
@@ -342,7 +339,7 @@ def open_database(
             ignore = path.parent / ".gitignore"
             # a user's own folder is left as it is, but one of our name is ours also where it stood empty
             if (made or path.parent.name == FOLDER) and not ignore.exists():
-                with open_private(ignore, "wb") as rules:
+                with open_private(ignore) as rules:
                     rules.write(b"*\n")
             private_file(path)  # SQLite gives the files beside it the same mode
         if read_only is None:

@@ -39,10 +39,7 @@ class FolderWriter:
         self._began = time.monotonic()
 
     def todo(self, rows: Iterable[tuple[int, Case | Rejected]]) -> Iterator[Case]:
-        """The cases of the part, read lazily; what can't be used is gathered.
-
-        Rows come with their numbers, from 1.
-        """
+        """The cases of the part, read lazily; what can't be used is gathered. Rows come with their numbers, from 1."""
         for number, row in rows:
             self._rows = number
             if isinstance(row, Rejected):
@@ -70,10 +67,7 @@ class FolderWriter:
         return left
 
     def written(self, left: int, probe: str, spent: Amount, tally: Tally) -> CommittedPart:
-        """Write the file; what is to be committed.
-
-        `left` cases were left out.
-        """
+        """Write the file; what is to be committed. `left` cases were left out."""
         self._file.reject(self._rejected)
         content = self._file.whole()
         part = CommittedPart(

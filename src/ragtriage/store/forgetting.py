@@ -20,7 +20,7 @@ from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.files import open_input
 from ragtriage.core.questions import Question
 from ragtriage.core.steps import Step
-from ragtriage.judges.wrappers import AnswerKeys
+from ragtriage.judges.wrappers.cached import AnswerKeys
 from ragtriage.metrics import METRICS, metric_named
 from ragtriage.metrics.custom_metrics import needs_in
 from ragtriage.planning.levels import StepQuestions, plan, questions_for
@@ -196,19 +196,13 @@ def forget(
 ) -> int:
     """Delete what cases say, wherever their runs lie; ids, tags, verdicts and scores stay.
 
-    A text that another case of a store holds too (a document that was retrieved for both, the same case in another
-    run) is kept for that one. Components, explanations and the remembered answers to the cases' questions are deleted.
-    In the end the store's file is written anew, so that no byte of a deleted text is left in it.
-
-    Args:
-        database: the store with the runs and the remembered answers; None where there is none beside a folder.
-        stored: the runs.
-        case_ids: which of their cases; all, and what was quoted of rows that couldn't be used, if None.
-        also: steps that were taken besides those of the metrics, so that their remembered answers are found too.
-        ending: nothing of these cases is left but traces, maybe: a call that was interrupted is brought to its end.
-
-    Returns:
-        How many cases were forgotten.
+    A text that another case of a store holds too (a document that was retrieved for both, the same case in another run)
+    is kept for that one. Components, explanations and the remembered answers to the cases' questions are deleted. In
+    the end the store's file is written anew, so that no byte of a deleted text is left in it. `case_ids` are cases of
+    the runs; None means all, and what was quoted of rows that couldn't be used. `database` has the runs and the
+    remembered answers; it is None where there is none beside a folder. `also` are steps that were taken besides those
+    of the metrics, so that their answers are found too. With `ending`, nothing of these cases is left but traces,
+    maybe: a call that was interrupted is brought to its end. Tells how many cases were forgotten.
 
     Raises:
         NotStoredError: no run has one of the cases; nothing is deleted then.

@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select, update
@@ -180,10 +179,7 @@ class LifeSign:
     """Of this command alone: processes of other times and machines may have the same number."""
 
     def dead(self, age: float | None) -> bool:
-        """Whether it is gone.
-
-        `age` are the seconds since the sign was written; None if it is gone.
-        """
+        """Whether it is gone. `age` are the seconds since the sign was written; None if it is gone."""
         return age is None or age > STALE or surely_dead(self.host, self.pid)
 
 
@@ -211,7 +207,7 @@ class FolderLease:
         self._heartbeat = Heartbeat(self._renew, self._beat)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._heartbeat.stop()
         if _read(self._folder, self._name) == self._me:
             self._folder.delete(self._name)
@@ -445,21 +441,12 @@ class QuestionLocks:
 
 @contextmanager
 def exclusive(
-    database: Database,
-    what: str,
-    *,
-    party: str,
-    patience: float,
-    sleep: Callable[[float], None] = time.sleep,
+    database: Database, what: str, *, party: str, patience: float, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[None]:
     """Let one process at a time do something; it ends with its process, as every claim does.
 
-    Args:
-        database: where the claim stands.
-        what: is done by one process at a time, in a few words.
-        party: the processes that this one belongs to: one of them is waited for as long as it lives.
-        patience: seconds that another party is waited for.
-        sleep: waits.
+    `what` is done by one process at a time, in a few words. `party` names the processes that this one belongs to: one
+    of them is waited for as long as it lives, another party for so many seconds.
     """
     locks, key = QuestionLocks(database, party=party), digest(f"exclusive\0{what}")
     waited, pause = 0.0, FIRST_PAUSE

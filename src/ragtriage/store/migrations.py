@@ -124,15 +124,17 @@ def _require_create(connection: Connection, database: Database) -> None:
         )
 
 
-def require_owner(database: Database, what: str) -> None:
-    """Refuse what only the owner of a server's tables may do; everybody may do it with a file."""
+def require_owner(database: Database) -> None:
+    """Let only the owner of a server's tables delete runs; everybody may with a file."""
 
     def refused(connection: Connection) -> str | None:
         return None if owns(connection, meta.name, database.schema) else user_of(connection)
 
     user = None if database.is_sqlite else database.read(refused)
     if user is not None:
-        raise StoreError(f"only the owner of the tables of {database.where} may {what}: ask the owner ({user} isn't)")
+        raise StoreError(
+            f"only the owner of the tables of {database.where} may delete runs: ask the owner ({user} isn't)"
+        )
 
 
 def _to_version_3(connection: Connection) -> None:

@@ -41,11 +41,6 @@ REFUSED = (
 T = TypeVar("T")
 
 
-def conflicted(error: BaseException) -> bool:
-    """Whether a transaction was broken off because of another one, so that it may be tried again at once."""
-    return isinstance(error, DBAPIError) and _state(error) in _CONFLICT
-
-
 def lost(error: BaseException) -> bool:
     """Whether the connection was lost or couldn't be made, so that a later one may do."""
     if not isinstance(error, DBAPIError) or not type(error.orig).__module__.startswith("psycopg"):
@@ -74,17 +69,9 @@ class Retries:
     A lost server is waited for `patience` seconds, which `told` says when that begins.
     """
 
-    def __init__(
-        self,
-        patience: float = PATIENCE,
-        told: Callable[[str], None] = lambda _: None,
-        sleep: Callable[[float], None] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, patience: float = PATIENCE, told: Callable[[str], None] = lambda _: None) -> None:
         self._patience = patience
         self._told = told
-        self._sleep = sleep
-        self._clock = clock
         self._reached = False
         self._given_up = False
 
@@ -101,16 +88,16 @@ class Retries:
             try:
                 done = work()
             except SQLAlchemyError as error:
-                if conflicted(error) and met < CONFLICTS:
+                if isinstance(error, DBAPIError) and _state(error) in _CONFLICT and met < CONFLICTS:
                     met += 1
-                    self._sleep(random.uniform(0.0, 0.02 * 2**met))  # noqa: S311  # so that two don't meet again
+                    time.sleep(random.uniform(0.0, 0.02 * 2**met))  # noqa: S311  # so that two don't meet again
                     continue
                 if not (patient and self._reached and not self._given_up and lost(error)):
                     raise
                 if since is None:
-                    since = self._clock()
+                    since = time.monotonic()
                     self._told(f"the connection was lost, and is tried again for {self._patience / 60:g} minutes")
-                if self._clock() - since + pause > self._patience:
+                if time.monotonic() - since + pause > self._patience:
                     self._given_up = True
                     raise
                 self._wait(pause)
@@ -121,7 +108,7 @@ class Retries:
 
     def _wait(self, seconds: float) -> None:
         try:
-            self._sleep(seconds)
+            time.sleep(seconds)
         except BaseException:
             self._given_up = True  # whoever interrupts the waiting doesn't want to wait again when the store is closed
             raise

@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from sqlalchemy import Connection, Table, delete, func, select, update
 
@@ -18,15 +18,7 @@ from ragtriage.runs.manifest import now
 from ragtriage.runs.run import FINISHED, INTERRUPTED, RUNNING, RejectedRow, RunInfo
 from ragtriage.store.database import Database
 from ragtriage.store.lease import Heartbeat, Lease
-from ragtriage.store.schema import (
-    case_texts,
-    cases,
-    readings,
-    rejected,
-    runs,
-    scores,
-    texts,
-)
+from ragtriage.store.schema import case_texts, cases, readings, rejected, runs, scores, texts
 from ragtriage.store.tables import read_run
 
 BATCH, COPIES = 50, 200
@@ -69,7 +61,7 @@ class _Waiting:
         return self.records >= batch or self.characters >= CHARACTERS or (late and bool(self.records or self.rejected))
 
 
-class RunWriter:
+class RunWriter(AbstractContextManager["RunWriter"]):
     """One run, being written by this process.
 
     Use it as a context manager: leaving it without `finish` marks the run as interrupted, so that it can be continued.
@@ -168,18 +160,12 @@ class RunWriter:
         self._lease.renew(connection, self._database, **({} if self._copies else self.spent()))
 
     def finish(self, **values: Any) -> None:
-        """Commit everything and mark the run as finished.
-
-        `values` are said of it instead, by column.
-        """
+        """Commit everything and mark the run as finished. `values` are said of it instead, by column."""
         self._close(**{"state": FINISHED, "finished": now(), **self.spent(), **values})
 
     def interrupt(self) -> None:
         """Commit everything and mark the run as interrupted: it can be continued."""
         self._close(state=INTERRUPTED, finished=now(), **self.spent())
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if error and self._copies:  # the next copy begins anew, and what waits may be what the error is about

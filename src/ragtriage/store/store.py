@@ -1,14 +1,13 @@
 """The store: where runs and answers are kept."""
 
-from __future__ import annotations
-
 import platform
 import secrets
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
@@ -24,15 +23,7 @@ from ragtriage.store.migrations import prepare, require_owner
 from ragtriage.store.postgresql import Told
 from ragtriage.store.run_writer import RunWriter
 from ragtriage.store.schema import RECORDS_AT, listed_for, runs
-from ragtriage.store.tables import (
-    RunCounts,
-    TablePlace,
-    no_run,
-    read_means,
-    read_run,
-    read_runs,
-    shared_cases,
-)
+from ragtriage.store.tables import RunCounts, TablePlace, no_run, read_means, read_run, read_runs, shared_cases
 
 EVERY_PROJECT = "*"
 """What is given for a project to mean all of them."""
@@ -57,12 +48,8 @@ def project_meant(named: str | None, where: str | Path | None) -> str | None:
 
 
 def open_store(
-    where: str | Path | None = None,
-    *,
-    create: bool = True,
-    project: str | None = None,
-    told: Told = lambda _: None,
-) -> Store:
+    where: str | Path | None = None, *, create: bool = True, project: str | None = None, told: Told = lambda _: None
+) -> "Store":
     """Open a store, creating it where there is none.
 
     Args:
@@ -85,7 +72,7 @@ def open_store(
     return Store(database, project)
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """Runs in one database; open it with `open_store`, close it with `close` or `with`.
 
     Every method raises a `StoreError` where the store can't be read or written.
@@ -257,7 +244,7 @@ class Store:
             StoreError: the tables of a server are somebody else's, or a run is being written.
         """
         numbers = [run] if isinstance(run, int) else list(run)
-        require_owner(self.database, "delete runs")
+        require_owner(self.database)
         known = {info.number: info for info in self.runs(everywhere=True)}
         # a run in a folder isn't the store's: it stays where it is
         self.forget_texts([one for one in numbers if one not in known or RECORDS_AT not in known[one].configuration])
@@ -270,9 +257,6 @@ class Store:
                 run.interrupt()
         finally:
             self.database.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         try:

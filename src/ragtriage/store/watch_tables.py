@@ -61,10 +61,7 @@ class AlarmRow:
 
 
 class WatchTables:
-    """The rows of one watch in a store.
-
-    The project is empty for a file that is one folder's.
-    """
+    """The rows of one watch in a store. The project is empty for a file that is one folder's."""
 
     def __init__(self, database: Database, project: str, watch: str) -> None:
         self._database = database

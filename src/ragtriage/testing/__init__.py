@@ -11,8 +11,6 @@ The pytest plugin judges all cases that were selected at once. Importing this lo
 they are first used.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -3,8 +3,6 @@
 A case's texts are there at once, its verdicts when they are asked for. Messages show why an assertion doesn't hold.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -94,7 +92,7 @@ class JudgedCase:
         return self.case.known_sources
 
     @property
-    def scores(self) -> Scores:
+    def scores(self) -> "Scores":
         """Its scores by metric; see `Scores`."""
         return Scores(self)
 

@@ -19,19 +19,19 @@ from ragtriage.core.event_loops import without_event_loop
 from ragtriage.core.questions import KINDS
 from ragtriage.core.verdicts import Answer
 from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.execution.evaluate_file import configuration_of, judge_for, keep_told
 from ragtriage.execution.evaluating import Evaluation, RunSpending
 from ragtriage.judges.budget import Ledger
-from ragtriage.judges.build import BuiltJudge, build_judge
+from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import AnswerMemory, Cached, CachedAnswer
+from ragtriage.judges.wrappers.cached import AnswerMemory, CachedAnswer
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.custom_metrics import version_of
 from ragtriage.runs.case_row import RowsHash
-from ragtriage.runs.evaluation_config import EvaluationConfig, answering_before, judging_stored, to_stored, told_by
+from ragtriage.runs.evaluation_config import EvaluationConfig, answering_before
 from ragtriage.runs.manifest import RunIdentity
 from ragtriage.runs.run import MADE_BY, NOTHING_SAID, TESTS, About, Run, RunInfo, commit_in
-from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import Answers, RunWriter, Store, open_answers
 from ragtriage.store.lease import exclusive
@@ -136,12 +136,7 @@ class Judges:
         if self._built is None or self._built[0] is not store:
             answers = open_answers(store.database)
             memory = CountingMemory(answers)
-            if isinstance(self._session, JudgeSession):
-                free = None if answers.free is answers else answers.free
-                judge = build_judge(self._session, memory, free=free, tickets=answers.tickets())
-            else:
-                judge = BuiltJudge(Cached(self._session, memory), memory)
-            self._built = store, judge, memory, answers
+            self._built = store, judge_for(self._session, answers, memory=memory), memory, answers
         return self._built[1:]
 
     def close(self) -> None:
@@ -207,11 +202,7 @@ def judge_cases(
             return spent.on(number)
         info = None if number is None else store.run(number).info
         of_tests = {MADE_BY: TESTS, **spending_marks(info, session)}
-        stored = {
-            **to_stored(config, ALL_ROWS, {}),
-            **judging_stored(config, built.counting, built.embeddings),
-            **of_tests,
-        }
+        stored = configuration_of(config, built) | of_tests
         stored |= (About(commit=commit_in(Path.cwd())).over(info.about if info else NOTHING_SAID)).stored()
         if number is None:
             judge = built.judge.name()
@@ -231,8 +222,7 @@ def judge_cases(
             if len(held) == len(cases):
                 run.finish()
         if built.ledger is not None:
-            for key, value in told_by(built.ledger).items():
-                store.add_to_configuration(run.number, key, value)
+            keep_told(store, run.number, built.ledger)
             judges.budget.count_own(spent.cost, spent.requests)
     return spent.on(run.number, len(missing & held), stopped)
 

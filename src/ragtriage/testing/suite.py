@@ -3,8 +3,6 @@
 The cases of one list are judged together when a test first asks for a verdict, by the metrics that tests name.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections import Counter
@@ -116,7 +114,7 @@ def _texts(constants: Iterable[Any]) -> Iterator[str]:
 class Batch:
     """The cases of one list, of which some were selected."""
 
-    def __init__(self, cases: CaseList, suite: Suite) -> None:
+    def __init__(self, cases: CaseList, suite: "Suite") -> None:
         self.cases = cases
         self._suite = suite
         self._selected: dict[str, None] = {}
@@ -244,7 +242,7 @@ TURNED_OFF = "ragtriage's pytest plugin is turned off (-p no:ragtriage)"
 MADE_IN_TESTS = "made in tests"
 
 
-def current() -> Suite:
+def current() -> "Suite":
     """The suite of the session that runs now. Where the plugin is turned off, the test is skipped."""
     if not CONFIGS:
         pytest.skip(TURNED_OFF)
@@ -255,7 +253,7 @@ def current() -> Suite:
     return suite
 
 
-def found(config: pytest.Config) -> Suite | None:
+def found(config: pytest.Config) -> "Suite | None":
     """The suite of a session, None if no test used it."""
     return config.stash.get(_KEY, None)
 

@@ -70,10 +70,7 @@ def read_rows(path: str) -> AnsweredRows:
 
 
 def row_of(values: Mapping[str, Any], name: str) -> Row:
-    """One row from the columns of a file.
-
-    `name` is the id of a row that has none.
-    """
+    """One row from the columns of a file. `name` is the id of a row that has none."""
     group = _name(values, "group")
     if group is None:
         raise RowProblem("group", "is missing: give all phrasings of one question the same group")

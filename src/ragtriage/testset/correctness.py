@@ -57,11 +57,6 @@ def holds_code(code: str, text: str) -> bool:
     return bool(_pattern(code).search(text))
 
 
-def without_code(code: str, text: str) -> str:
-    """The text with a blank wherever the code stands."""
-    return _pattern(code).sub(" ", text)
-
-
 def may_be_code(code: str, text: str) -> bool:
     """Whether a text may give the code otherwise: without the code of a country, or as a number of the same value."""
     tail = _bare(code)[-_TAIL:]
@@ -114,15 +109,8 @@ def typed_match(
     *date*: the same or a more exact one; a less exact one is wrong. A *number*: in figures or words, rounded as it is
     written and within the tolerance. A *list*: every value is there and nothing else that could be one. A *name* or
     other text: its words stand together. Where another value of the type is there too, or the sentence is negated, or
-    the response says "or", it is unknown.
-
-    Args:
-        query: what was asked.
-        answer: the true answer; `()` if there is none.
-        response: what the application answered.
-        tolerance: for numbers.
-        kind: what the true answer is, where that is known; else the answer itself tells. Digits are a number unless
-            this says `text` or they have a leading zero.
+    the response says "or", it is unknown. The answer is `()` if there is none. `kind` is what the true answer is, where
+    that is known; else the answer itself tells. Digits are a number unless this says `text` or begin with a zero.
     """
     if not response.strip():
         return Verdict("no", explanation="The response is empty.")
@@ -251,7 +239,7 @@ def _date_and_time(day: DayRange, at: Clock, query: str, response: str) -> Verdi
 
 
 def _code(query: str, code: str, response: str) -> Verdict:
-    rest = without_code(code, response)
+    rest = _pattern(code).sub(" ", response)
     own = figures(response) if holds_code(code, response) else []
     others = [one for one in figures(rest) if not _among(one, figures(query))]
     if others and not own and may_be_code(code, response):
@@ -318,12 +306,7 @@ def _list(query: str, answer: Sequence[object], response: str, tolerance: float)
 
 
 def _holds(
-    text: str,
-    response: str,
-    said: Sequence[str],
-    dated: Sequence[Moment],
-    counted: Sequence[Figure],
-    tolerance: float,
+    text: str, response: str, said: Sequence[str], dated: Sequence[Moment], counted: Sequence[Figure], tolerance: float
 ) -> bool:
     """Whether one value of a list is there."""
     if is_code(text, declared=False):

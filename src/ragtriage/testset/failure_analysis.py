@@ -62,15 +62,8 @@ def tag_rows(rows: Sequence[Row], decisions: Sequence[Decision], scope: Scope = 
 
     A group is *gap* if all its answers are wrong, *robust* if all are right, *non-robust* if some are, and *undecided*
     as soon as one answer is undecided. Where the application was asked again with sources that suffice, that decides on
-    whom a wrong answer is blamed; elsewhere contexts are compared.
-
-    Args:
-        rows: of all clusters.
-        decisions: one a row.
-        scope: `pooled`: a group holds its phrasings of all clusters; `per cluster`: those of one.
-
-    Returns:
-        One a row, in the order of the rows.
+    whom a wrong answer is blamed; elsewhere contexts are compared. The scope is `pooled`, where a group holds its
+    phrasings of all clusters, or `per cluster`. The tags come one a row, in the order of the rows.
     """
     members: dict[tuple[str, str], list[int]] = defaultdict(list)
     for i, row in enumerate(rows):
@@ -176,12 +169,9 @@ def second_questions(
 ) -> SecondQuestions:
     """What to ask again: every wrong answer of a group that has right ones.
 
-    Args:
-        rows: as they were answered.
-        decisions: one a row.
-        given: `sibling`: the sources of the group's first right answer, by id, that has them with their texts; `gold`:
-            the database's row as a text, put together from the columns `parameters`, `sql` and `answer`.
-        texts: id → text of documents, for rows that hold ids of what was retrieved and no texts.
+    With `sibling` they are given the sources of the group's first right answer, by id, that has them with their texts;
+    with `gold` the database's row as a text, put together from the columns `parameters`, `sql` and `answer`. `texts`
+    has those of documents by id, for rows that hold only ids of what was retrieved.
     """
     right: dict[str, list[Row]] = defaultdict(list)
     for row, decision in zip(rows, decisions, strict=True):

@@ -1,14 +1,12 @@
 """Dates and times of day of a text: in all their readings and as exactly as they are written."""
 
-from __future__ import annotations
-
 import calendar
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, Self
 
 from ragtriage.text.lexicon import WORDS, blank, forms, read_by
 from ragtriage.text.words import ONE_TO_TWELVE, number_in, numbers_as_figures
@@ -66,18 +64,18 @@ class Clock:
     doubtful: bool = False
     """Whether no reading of several goes before the others; else a bare 6:45 is first of all in the morning."""
 
-    def is_same(self, truth: Clock) -> bool:
+    def is_same(self, truth: Self) -> bool:
         """Whether it is the true time, as exactly as the less exact of both is written."""
         first_only = not self.doubtful or len(self.seconds) == 1
         return first_only and self._reads(0, truth) and (not truth.zone or self.zone in {"", truth.zone})
 
-    def may_be(self, truth: Clock) -> bool:
+    def may_be(self, truth: Self) -> bool:
         """Whether it is the true time in some reading, or might be in another zone."""
         if self.zone and self.zone != truth.zone:
             return True
         return any(self._reads(at, truth) for at in range(len(self.seconds)))
 
-    def _reads(self, at: int, truth: Clock) -> bool:
+    def _reads(self, at: int, truth: Self) -> bool:
         step = max(self.step, truth.step)
         return self.seconds[at] // step == truth.seconds[0] // step
 

@@ -6,7 +6,7 @@ text: see `docs/design/decisions.md`.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -380,25 +380,16 @@ def _grouped(figure: Figure, written: str) -> tuple[Figure, ...]:
     return (figure,)
 
 
-_BOUNDS_BEFORE: tuple[tuple[Bound, re.Pattern[str]], ...] = (
-    ("most", DETAILS["most_before"]),
-    ("least", DETAILS["least_before"]),
-    ("above", DETAILS["above_before"]),
-    ("below", DETAILS["below_before"]),
-    ("about", DETAILS["about_before"]),
+def _bounds(names: Mapping[Bound, str]) -> tuple[tuple[Bound, re.Pattern[str]], ...]:
+    return tuple((bound, DETAILS[name]) for bound, name in names.items())
+
+
+_BOUNDS_BEFORE = _bounds({"most": "most_before", "least": "least_before"}) + _bounds(
+    {"above": "above_before", "below": "below_before", "about": "about_before"}
 )
-_BOUNDS_BEHIND: tuple[tuple[Bound, re.Pattern[str]], ...] = (
-    ("most", DETAILS["most_behind"]),
-    ("least", DETAILS["least_behind"]),
-)
-_MOMENTS_BEFORE: tuple[tuple[Bound, re.Pattern[str]], ...] = (
-    ("most", DETAILS["latest_before"]),
-    ("least", DETAILS["earliest_before"]),
-)
-_MOMENTS_BEHIND: tuple[tuple[Bound, re.Pattern[str]], ...] = (
-    ("most", DETAILS["latest_behind"]),
-    ("least", DETAILS["earliest_behind"]),
-)
+_BOUNDS_BEHIND = _bounds({"most": "most_behind", "least": "least_behind"})
+_MOMENTS_BEFORE = _bounds({"most": "latest_before", "least": "earliest_before"})
+_MOMENTS_BEHIND = _bounds({"most": "latest_behind", "least": "earliest_behind"})
 MOMENTS = ("date", "time", "weekday")
 """Kinds of values that aren't amounts."""
 

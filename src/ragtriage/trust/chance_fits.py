@@ -52,11 +52,7 @@ def too_few_for_a_curve(labels: LabelledScores) -> str:
 def fit_curve(labels: LabelledScores, chance: AnyArray, judge: str, fingerprint: str) -> FittedCurve:
     """Platt's curve, or with MIN_ISOTONIC labels the isotonic one if it does better on held-out cases.
 
-    Args:
-        labels: enough of them, see `too_few_for_a_curve`; every label counts by its weight.
-        chance: shape (n,): that of each verdict as it counts at present, in [0, 1].
-        judge: what a user types for it.
-        fingerprint: the judge's own for this kind of question.
+    Every label counts by its weight. `chance`, shape (n,), is that of each verdict as it counts at present, in [0, 1].
     """
     share = float(np.average(labels.truth, weights=labels.weight))
 

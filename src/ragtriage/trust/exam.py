@@ -25,7 +25,7 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.estimate import estimate_evaluation
 from ragtriage.evaluation.predict import probability_of_yes
 from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.wrappers import AnswerMemory
+from ragtriage.judges.wrappers.cached import AnswerMemory
 from ragtriage.metrics import THELMA
 from ragtriage.trust.agreement import Agreement, ComparedRow, Prediction, agreement_of
 from ragtriage.trust.pair_scoring import CostEstimate
@@ -239,19 +239,13 @@ class Examinee:
         }
 
 
-def examine(
-    judge: Judge,
-    cases: Sequence[ExamCase] | None = None,
-    *,
-    window: int = WINDOW,
-    advance: Callable[[], None] = lambda: None,
-) -> ExamResult:
+def examine(judge: Judge, *, window: int = WINDOW, advance: Callable[[], None] = lambda: None) -> ExamResult:
     """Ask a judge about every case, and about every labelled claim by itself.
 
     Scores and findings are those of the package as it is shipped, whatever the user's thresholds and rules, so that
     figures can be compared.
     """
-    cases = exam_cases() if cases is None else cases
+    cases = exam_cases()
     began = time.monotonic()
     known = {one.case.id: one for one in cases}
     found: dict[str, CaseResult] = {}
@@ -264,14 +258,12 @@ def examine(
     return ExamResult(tuple(found[case.id] for case in asked), claims, time.monotonic() - began)
 
 
-def cost_of_exam(
-    judge: Judge, memory: AnswerMemory | None = None, cases: Sequence[ExamCase] | None = None
-) -> CostEstimate:
+def cost_of_exam(judge: Judge, memory: AnswerMemory | None = None) -> CostEstimate:
     """What `examine` would take, without what is in memory.
 
     Labelled claims that the evaluation asks about too are counted twice.
     """
-    cases = exam_cases() if cases is None else cases
+    cases = exam_cases()
     asked = [one.case for one in cases]
     taken = estimate_evaluation(asked, judge, metrics=THELMA, also=needs_of(RULES), memory=memory)
     questions = [question for one in cases for question in one.questions()]

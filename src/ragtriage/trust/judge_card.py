@@ -34,15 +34,8 @@ def card_of(
 ) -> dict[str, Any]:
     """All that is known of a judge, as JSON; None stands where nothing is known.
 
-    Args:
-        judge: whose card it is.
-        version: of ragtriage.
-        made: when, UTC, ISO 8601.
-        runs: by this judge and no other: see `same_judge`.
-        repeats: the number of a repeated evaluation by it, and how far its trials agree.
-        agreement: what `ragtriage trust agreement --json` printed.
-        self_test: what `ragtriage trust test --json` printed.
-        exam: what `ragtriage trust exam --json` printed, for this judge and perhaps others.
+    `runs` are by this judge and no other; `repeats` is the number of a repeated evaluation by it, and how far its
+    trials agree. `agreement`, `self_test` and `exam` are what these commands printed as JSON.
     """
     own = fingerprints_of(judge)
     for command, figures in (("agreement", agreement), ("test", self_test)):

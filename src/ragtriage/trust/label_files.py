@@ -9,12 +9,11 @@ import os
 import random
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import asdict, dataclass
 from operator import attrgetter
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from ragtriage.core.case import Record
 from ragtriage.core.errors import ConfigError, InputError
@@ -84,16 +83,11 @@ def read_labels(path: Path) -> tuple[tuple[Label, ...], tuple[Rejected, ...]]:
     return tuple(labels.values()), tuple(rejected)
 
 
-class LabelFile:
+class LabelFile(AbstractContextManager["LabelFile"]):
     """A file of labels to read and append to; use it as a context manager.
 
-    Opening it reads what is there; a last line that was cut off is removed.
-
-    Args:
-        path: the file; it is created if it doesn't exist.
-
-    Attributes:
-        rejected: lines that can't be used; they stay as they are.
+    Opening it reads what is there; a last line that was cut off is removed. A file that doesn't exist is created. Lines
+    that can't be used are `rejected`; they stay as they are.
     """
 
     def __init__(self, path: Path) -> None:
@@ -109,10 +103,7 @@ class LabelFile:
             raise InputError(f"{path}: holds no label: name another file with -o, or take this one away")
         self._labels = {label.key: label for label in labels}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self._file)
 
     @property
@@ -171,10 +162,7 @@ class SampledItem:
 
 
 def metrics_to_label(names: Sequence[str], run: Sequence[str]) -> tuple[str, ...]:
-    """The metrics to label.
-
-    In `names`, `all` stands for every one that the run has.
-    """
+    """The metrics to label. In `names`, `all` stands for every one that the run has."""
     possible = tuple(name for name in run if name in PROMPTS)
     if not possible:
         raise ConfigError(f"the run has no metric that a person can label ({', '.join(PROMPTS)})")

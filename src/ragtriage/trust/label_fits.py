@@ -7,8 +7,6 @@ shares of yes and of no that come out right, since where nearly all is yes a thr
 nearly always and finds nothing.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 import tomllib
@@ -247,7 +245,7 @@ class LabelledScores:
     verdict: AnyArray
     """NO, YES or UNKNOWN: what each is at present."""
 
-    def part(self, keep: AnyArray) -> LabelledScores:
+    def part(self, keep: AnyArray) -> "LabelledScores":
         """Some of them, by positions or by a mask."""
         return LabelledScores(*(each[keep] for each in (self.score, self.truth, self.weight, self.case, self.verdict)))
 

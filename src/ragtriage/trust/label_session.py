@@ -213,15 +213,8 @@ class LabellingSession:
     """The labels of a sample in a file, and what is left to ask.
 
     Samples of one draw are nested: a larger n adds items. The largest n ever asked for gives all of them their
-    inclusion probability, so a smaller one after it changes nothing.
-
-    Args:
-        file: where labels go.
-        run: the run's number.
-        sample: what is to be labelled.
-        by: who labels.
-        draw: which draw the sample is of, see `sample_name`.
-        looking: whether only an answer may write: chances that a larger sample raises are then written with it.
+    inclusion probability, so a smaller one after it changes nothing. With `looking` only an answer may write: chances
+    that a larger sample raises are then written with it.
     """
 
     def __init__(

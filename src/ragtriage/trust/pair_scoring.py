@@ -22,7 +22,7 @@ from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.estimate import estimate_evaluation
 from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.wrappers import AnswerMemory
+from ragtriage.judges.wrappers.cached import AnswerMemory
 from ragtriage.metrics import metrics_named
 from ragtriage.readers.problems import Rejected
 from ragtriage.trust.pair_files import SHORT, LabelledPair, read_pairs

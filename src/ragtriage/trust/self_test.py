@@ -67,17 +67,10 @@ class SelfTest:
 
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines."""
-        return {
-            "metrics": {one.metric: one.as_json() for one in self.metrics},
-            "skipped": as_builtins(self.skipped),
-        }
+        return {"metrics": {one.metric: one.as_json() for one in self.metrics}, "skipped": as_builtins(self.skipped)}
 
 
-def self_test_of(
-    scored: Sequence[ScoredPair],
-    skipped: Mapping[str, Mapping[str, int]],
-    seed: int = 0,
-) -> SelfTest:
+def self_test_of(scored: Sequence[ScoredPair], skipped: Mapping[str, Mapping[str, int]], seed: int = 0) -> SelfTest:
     """Put together what was scored; the pairs each by its own metric."""
     tests = []
     for metric in metrics_named(sorted({one.pair.metric for one in scored})) if scored else ():

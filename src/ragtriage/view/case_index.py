@@ -165,16 +165,9 @@ class ColumnIndex:
 class CaseIndex(ColumnIndex):
     """One run's cases as columns; made by `read`, in a thread of its own, and asked only when `ready` is set.
 
-    Args:
-        run: whose cases.
-        config: the thresholds and rules by which they are read.
-        assessed: whether every case is read whole, so that the probability of every rule is known, and any thresholds
-            can be used; else the headings that are stored with the run are taken.
-        readable: whether the texts of the run may be read; where not, it can't be `assessed`.
-
-    Attributes:
-        count: cases read so far.
-        error: what went wrong; None while nothing has.
+    With `assessed` every case is read whole, so that the probability of every rule is known and any thresholds can be
+    used; else, and where texts aren't `readable`, the headings that are stored with the run are taken. `count` says how
+    many cases are read so far, `error` what went wrong.
     """
 
     def __init__(self, run: Run, config: EvaluationConfig, *, assessed: bool, readable: bool = True) -> None:

@@ -130,12 +130,7 @@ def _comparing(page: Page) -> Page:
 
 
 class Comparisons:
-    """The pages of comparisons.
-
-    Args:
-        runs: what is looked at.
-        pages: how a page is made.
-    """
+    """The pages of comparisons."""
 
     def __init__(self, runs: OpenedRuns, pages: Pages) -> None:
         self._runs, self._pages = runs, pages
@@ -215,14 +210,7 @@ class Comparisons:
         )  # fmt: skip
 
     def _compared(self, request: Request) -> ComparedRuns:
-        """The comparison that an address names.
-
-        Raises:
-            ConfigError: no two runs of a store are named.
-            InputError: they can't be compared.
-            NotReadYetError: they are being read.
-            NotPermittedError: their texts may not be read.
-        """
+        """The comparison that an address names."""
         store = self._runs.source.store
         if store is None:
             only = self._runs.source.runs()[0].called
@@ -321,8 +309,8 @@ def _side(run: Run, position: int, config: EvaluationConfig) -> PairSide:
     if record is None:
         raise NotStoredError(f"{run.info.called} has no case at {position:,} any more")
     findings = config.diagnose(record)
-    case = case_report(record, findings, config.thresholds, config.metrics, config.rules, config.application_price)
-    row = listed_case(record, findings, config.rules, config.thresholds, config.metrics)
+    case = case_report(record, findings, config)
+    row = listed_case(record, findings, config)
     return PairSide(run, record, case, row.kind, position)
 
 

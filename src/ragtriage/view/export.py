@@ -50,11 +50,7 @@ NO_HEADING = CaseHeading(UNDETERMINED, UNDETERMINED, (), sure=False)
 
 
 def case_numbers(opened: OpenedRun, position: int) -> tuple[CaseReport, CaseHeading]:
-    """A case without its texts, and how it is headed; why a score is undefined isn't told, since that may quote it.
-
-    Raises:
-        NoSuchCaseError: there is none at this position.
-    """
+    """A case without its texts, and how it is headed; why a score is undefined isn't told, since that may quote it."""
     config = opened.config
     if opened.index.readable:
         record = opened.record(position)
@@ -63,7 +59,7 @@ def case_numbers(opened: OpenedRun, position: int) -> tuple[CaseReport, CaseHead
         row = opened.row(position, NUMBERS)
         record, heading = Record(row.case(), {}, row.outcomes), row.heading or NO_HEADING
     record = replace(record, case=replace(record.case, query="", response=None, sources=None), steps={})
-    shown = case_report(record, (), config.thresholds, config.metrics, config.rules)
+    shown = case_report(record, (), config)
     scores = tuple(replace(score, reason="") for score in shown.scores)
     return replace(shown, scores=scores, faults=(), reference=None), heading
 
@@ -130,9 +126,6 @@ class Exports:
         """The cases of a list in its order, as JSONL, CSV or Parquet; with `texts=0` without texts.
 
         Where no text may be read, only that can be had, with the rows of `number_rows`.
-
-        Raises:
-            TooManyExportsError: others are being made.
         """
         if not self._free.acquire(blocking=False):
             raise TooManyExportsError(f"{MOST_AT_ONCE} files are being made already: try again when one is there")
@@ -147,11 +140,10 @@ class Exports:
             raise BadFilterError(f"export.{one_line(form, 20)}: there are {', '.join(FORMATS)}", "")
         listing = listing_of(self._runs, request, leaving_out="texts", patience=PATIENCE)
         opened, found = listing.opened, listing.found
-        limits = opened.config.metrics, opened.config.thresholds, opened.config.rules
         texts = _texts(request)
         if texts:
             self._runs.require_texts(opened.run, WITHOUT)
-        fields = ExportedFields(*limits, texts=texts, quotes=texts)
+        fields = ExportedFields(opened.config, texts=texts, quotes=texts)
         rows = case_rows(lambda: _diagnosed(opened, found), fields)
         if not opened.index.readable:
             rows = number_rows(lambda: _rows(opened, found, NUMBERS), opened.config)
@@ -180,8 +172,8 @@ class Exports:
             self._runs.require_texts(opened.run, WITHOUT)
             record, config = opened.record(position), opened.config
             findings = config.diagnose(record)
-            shown["case"] = case_report(record, findings, config.thresholds, config.metrics, config.rules)
-            shown["row"] = listed_case(record, findings, config.rules, config.thresholds, config.metrics)
+            shown["case"] = case_report(record, findings, config)
+            shown["row"] = listed_case(record, findings, config)
         else:
             shown["case"], shown["row"] = case_numbers(opened, position)
         page = environment().get_template("case_alone.html.j2").render(

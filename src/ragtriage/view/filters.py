@@ -144,11 +144,7 @@ class Filters:
     """What stands between a metric's title and a range."""
 
     def read(self, given: Iterable[tuple[str, str]]) -> Selection:
-        """The selection that the parts of an address name.
-
-        Raises:
-            BadFilterError: a part names something that the list doesn't have, or isn't a value of its kind.
-        """
+        """The selection that the parts of an address name."""
         known = [*self.titles, *self.choices, "q", "sort"]
         found: dict[str, Any] = {}
         ranges, tags = [], []

@@ -119,7 +119,7 @@ def _alarm_words(alarm: Alarm) -> str:
 
 def one_metrics(found: Sequence[ListedRun], name: str) -> tuple[Any, ...]:
     """The metrics of the newest run that has one of this name."""
-    return next((tuple(one.report.header.metrics) for one in found if one.report and one.metric(name)), ())
+    return next((tuple(one.report.header.config.metrics) for one in found if one.report and one.metric(name)), ())
 
 
 def _changes(runs: OpenedRuns, info: RunInfo, earlier: Sequence[RunInfo]) -> dict[str, str]:

@@ -98,13 +98,7 @@ class LabelledRun:
 
 
 class LabelResults:
-    """The page of what labels say.
-
-    Args:
-        runs: what is looked at.
-        pages: what shows a page.
-        file: the labels'; it is only read.
-    """
+    """The page of what labels say; their file is only read."""
 
     def __init__(self, runs: OpenedRuns, pages: Pages, file: Path) -> None:
         self._runs, self._pages, self._file = runs, pages, file

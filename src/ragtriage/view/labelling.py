@@ -118,13 +118,7 @@ class ShownItem:
 
 
 class Labelling:
-    """The pages on which labels are given.
-
-    Args:
-        runs: what is looked at.
-        pages: what shows a page.
-        file: the labels'; it is opened anew for every page, since others may append to it.
-    """
+    """The pages on which labels are given; their file is opened anew for each, since others may append to it."""
 
     def __init__(self, runs: OpenedRuns, pages: Pages, file: Path) -> None:
         self._runs, self._pages, self._file = runs, pages, file
@@ -247,11 +241,7 @@ class Labelling:
 
 
 def labels_of(file: Path, info: RunInfo) -> Sequence[Label]:
-    """The labels of a run in a file; none where there is no such file.
-
-    Raises:
-        InputError: it can't be read.
-    """
+    """The labels of a run in a file; none where there is no such file."""
     names = names_of(info)
     return [one for one in read_labels(file)[0] if one.run in names] if file.exists() else []
 
@@ -266,11 +256,7 @@ def _session(file: LabelFile, run: Run, draw: Draw, asked: LabelRequest, *, look
 
 
 def asked_of(request: Request, info: RunInfo) -> LabelRequest:
-    """The sample that an address names.
-
-    Raises:
-        BadFilterError: a part of it can't be used.
-    """
+    """The sample that an address names."""
     given = request.query_params
     try:
         metrics = metrics_to_label(given.getlist("metric") or ["groundedness"], info.metrics)

@@ -42,12 +42,7 @@ class Listing:
 
 
 def reading_of(runs: OpenedRuns, request: Request) -> RunReading:
-    """How the run of an address is read.
-
-    Raises:
-        NotStoredError: there is no such run.
-        BadFilterError: the thresholds can't be used.
-    """
+    """How the run of an address is read."""
     key = request.path_params["key"]
     by = {name: value for name in READ_BY if (value := request.query_params.get(name))}
     return RunReading(key, by, thresholds_in(request, runs.source.run(key).info.metrics))
@@ -64,18 +59,9 @@ def thresholds_in(request: Request, metrics: Collection[str]) -> Mapping[str, fl
 
 
 def listing_of(runs: OpenedRuns, request: Request, *, leaving_out: str = "", patience: float = PATIENCE) -> Listing:
-    """The cases of a list.
+    """The cases of a list, less `leaving_out`: a part of the address that says something else.
 
-    Args:
-        runs: what is looked at.
-        request: whose address says which.
-        leaving_out: a part of the address that says something else.
-        patience: seconds to wait for a run that isn't read yet.
-
-    Raises:
-        NotStoredError: there is no such run.
-        BadFilterError: a part of the address can't be used.
-        NotReadYetError: the run isn't read yet.
+    `patience` is how many seconds a run that isn't read yet is waited for.
     """
     reading = reading_of(runs, request)
     config = runs.config(runs.source.run(reading.key), reading.thresholds)
@@ -101,11 +87,7 @@ def _require_tags(selection: Selection, index: CaseIndex) -> None:
 
 
 def position_in(text: str) -> int:
-    """A position as an address has it.
-
-    Raises:
-        NotStoredError: it is none.
-    """
+    """A position as an address has it; a NotStoredError if it is none."""
     if not (text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS):
         raise NotStoredError(f"{one_line(text, 40)!r} is no position of a case: open a case from the list")
     return int(text)

@@ -74,19 +74,11 @@ class OpenedRun:
         return BUSY in self.version
 
     def record(self, position: int) -> Record:
-        """The case at a position.
-
-        Raises:
-            NoSuchCaseError: there is none; it knows the nearest.
-        """
+        """The case at a position; if there is none, a NoSuchCaseError, which knows the nearest."""
         return self.row(position, WHOLE).record()
 
     def row(self, position: int, what: Columns) -> CaseRow:
-        """What is read of the case at a position.
-
-        Raises:
-            NoSuchCaseError: there is none; it knows the nearest.
-        """
+        """What is read of the case at a position; if there is none, a NoSuchCaseError."""
         found = next(self.run.place.read(what, range(position, position + 1)), None)
         if found is None:
             raise NoSuchCaseError(f"{self.run.info.called} has no case at {position:,}", self._nearest(position))
@@ -144,9 +136,7 @@ class NotReadYetError(Exception):
 class OpenedRuns:
     """What is known of runs; safe to be used by several threads.
 
-    Args:
-        source: where they come from.
-        thresholds: those by which every run is read, in the place of its own.
+    `thresholds` are those by which every run is read, in the place of its own.
     """
 
     def __init__(self, source: RunSource, thresholds: Mapping[str, float] | None = None) -> None:
@@ -232,11 +222,8 @@ class OpenedRuns:
     ) -> OpenedRun:
         """A run whose index is read, for which is waited so many seconds.
 
-        With `likely` it knows every rule's probability; with `words` it can be searched.
-
-        Raises:
-            NotReadYetError: it isn't yet.
-            StoreError: it can't be read.
+        With `likely` it knows every rule's probability; with `words` it can be searched. A NotReadYetError if it isn't
+        by then.
         """
         opened = self.opened(key, thresholds)
         index = opened.index
@@ -270,19 +257,9 @@ class OpenedRuns:
             raise index.error
 
     def report(
-        self,
-        key: str,
-        thresholds: Mapping[str, float] | None = None,
-        by: str | None = None,
-        patience: float = PATIENCE,
+        self, key: str, thresholds: Mapping[str, float] | None = None, by: str | None = None, patience: float = PATIENCE
     ) -> RunReport:
-        """All that is shown of a run as a whole.
-
-        It is waited for so many seconds.
-
-        Raises:
-            NotReadYetError: it is being counted.
-        """
+        """All that is shown of a run as a whole; a NotReadYetError where it isn't counted in so many seconds."""
         run = self.source.run(key)
         what = "report", key, tuple(sorted((thresholds or {}).items())), by
         found: RunReport = self.result(what, version_of(run), lambda: self._report(run, thresholds, by), patience)

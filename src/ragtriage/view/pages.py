@@ -109,16 +109,9 @@ class RunLinks:
 
 
 class Pages:
-    """The pages of one viewer.
+    """The pages of one viewer, of a store or folder that is shown as `where`.
 
-    Args:
-        runs: what is looked at.
-        where: the store or folder, as it is shown.
-        by: the tag that runs are sliced by where an address names none.
-        writing: whether labels can be given.
-
-    Attributes:
-        writing: the same.
+    `by` is the tag that runs are sliced by where an address names none; `writing` says whether labels can be given.
     """
 
     def __init__(self, runs: OpenedRuns, where: str, by: str | None = None, *, writing: bool = False) -> None:
@@ -368,10 +361,9 @@ def _shown_case(opened: OpenedRun, position: int) -> dict[str, Any]:
         return {"case": case, "row": heading}
     config, record = opened.config, opened.record(position)
     findings = config.diagnose(record)
-    limits = config.thresholds, config.metrics, config.rules
     return {
-        "case": case_report(record, findings, *limits, config.application_price),
-        "row": listed_case(record, findings, config.rules, config.thresholds, config.metrics),
+        "case": case_report(record, findings, config),
+        "row": listed_case(record, findings, config),
         "reasons": reasons_of(record, config),
     }
 

@@ -69,14 +69,8 @@ class ListedPair:
 class PairIndex(ColumnIndex):
     """The pairs of two runs, in the order of the new one.
 
-    Their own order is by `CHANGES`, then by how much the scores changed.
-
-    Args:
-        matched: both sides with their findings, and their pairs.
-        found: their comparison, which says which metrics can be compared.
-        rules: by which the findings were read.
-        base: the first run of the old side, whose positions are taken.
-        new: that of the new side.
+    Their own order is by `CHANGES`, then by how much the scores changed. `found` is their comparison, which says which
+    metrics can be compared; `base` and `new` are the first runs of both sides, whose positions are taken.
     """
 
     def __init__(self, matched: Matched, found: Comparison, rules: Sequence[Rule], base: Run, new: Run) -> None:
@@ -123,9 +117,7 @@ class PairIndex(ColumnIndex):
     def select(self, wanted: Selection, found: NDArray[np.int64] | None = None) -> CasePlaces:
         """The places of the wanted pairs, in the wanted order.
 
-        Args:
-            wanted: which.
-            found: the positions in the new run of the cases that have the wanted words; None if no word is wanted.
+        `found` are the positions in the new run of the cases that have the wanted words; None if no word is wanted.
         """
         masks = []
         if wanted.change:

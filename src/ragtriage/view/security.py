@@ -48,10 +48,7 @@ class Guard:
     """Lets a request through to the pages, or answers it.
 
     Args:
-        app: the pages.
-        port: where the server listens.
         names: further names under which it may be reached, without a port.
-        host: the address on which it listens.
         writing: whether anything may be written.
         told: is called with a new address whenever one was used, since each is good for one browser.
     """

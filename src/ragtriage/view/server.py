@@ -87,13 +87,7 @@ class FolderRun:
 
 
 def application(runs: OpenedRuns, pages: Pages, labels: Path = LABELS) -> Starlette:
-    """The pages at their addresses, without a guard.
-
-    Args:
-        runs: what is looked at.
-        pages: what shows it.
-        labels: the file that labels are read from and written to.
-    """
+    """The pages at their addresses, without a guard."""
     exports, comparisons = Exports(runs), Comparisons(runs, pages)
     labelling = Labelling(runs, pages, labels)
     results = LabelResults(runs, pages, labels)
@@ -133,11 +127,7 @@ def compare(request: Request) -> Response:
 
 
 def listening(port: int | None, host: str = "127.0.0.1") -> socket.socket:
-    """A socket on the port, or on one of the next ten where none was named and it is taken.
-
-    Raises:
-        ConfigError: there is none to be had.
-    """
+    """A socket on the port, or on one of the next ten where none was named and it is taken."""
     for tried in range(port or PORT, (port or PORT) + (1 if port else MOST_TRIED)):
         found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

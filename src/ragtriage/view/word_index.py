@@ -30,14 +30,8 @@ class ChangedError(Exception):
 class WordIndex:
     """The words of a run, in a temporary file without a name; made by `read`, and asked only when `ready` is set.
 
-    Args:
-        run: whose cases.
-        places: a case's position in the run → its place in the list of all; None for one that isn't listed.
-        of: how many cases are listed.
-
-    Attributes:
-        count: cases read so far.
-        error: what went wrong; None while nothing has.
+    `places` has for a case's position in the run its place in the list of all, None for one that isn't listed; `of` is
+    how many are. `count` says how many cases are read so far, `error` what went wrong.
     """
 
     def __init__(self, run: Run, places: Callable[[int], int | None], of: int) -> None:

@@ -27,7 +27,8 @@ from ragtriage.judges.hub_models.model import HubModel, batches
 from ragtriage.judges.judge_config import UNCALIBRATED, JudgeConfig, hub_model_of, is_local, with_hub_model
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import Cascade, InMemory, Jury
+from ragtriage.judges.wrappers.cached import InMemory
+from ragtriage.judges.wrappers.combined import Cascade, Jury
 
 QUERY = "How long is a day ticket valid?"
 TEXT = "Day tickets are valid until three in the morning. They cost six euros."

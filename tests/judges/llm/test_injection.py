@@ -26,7 +26,7 @@ from ragtriage.judges.llm.fencing import fence
 from ragtriage.judges.llm.options import Prompt, Reply
 from ragtriage.judges.llm.prompts import ASKED
 from ragtriage.judges.llm.requests import group_questions, reply_names
-from ragtriage.judges.wrappers import Routed
+from ragtriage.judges.wrappers.combined import Routed
 from ragtriage.metrics import METRICS
 
 LOCAL = ("sentences", "similarity")

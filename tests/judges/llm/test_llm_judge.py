@@ -20,7 +20,7 @@ from ragtriage.judges.llm.judge import LLMJudge
 from ragtriage.judges.llm.options import ModelUnusable, Price, Reply
 from ragtriage.judges.llm.prompts import ASKED
 from ragtriage.judges.protocol import REQUEST, Estimate
-from ragtriage.judges.wrappers import Routed
+from ragtriage.judges.wrappers.combined import Routed
 from ragtriage.metrics import CITATIONS, GROUPS, METRICS, THELMA, metrics_named
 
 LOCAL = ("sentences", "similarity")

@@ -15,7 +15,7 @@ from ragtriage.core.statistics import wilson_interval
 from ragtriage.core.verdicts import with_chance
 from ragtriage.judges.decision_thresholds import BASE_RATES, MARK, ChanceCurve, without_threshold
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.wrappers import Changed
+from ragtriage.judges.wrappers.combined import Changed
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.aggregate import share
 from ragtriage.trust.calibration import Calibration, calibrate

@@ -29,7 +29,7 @@ from ragtriage.judges.decisions.transport import NoDecisions, TooLarge, answers_
 from ragtriage.judges.llm.channel import Channel, RetriesExhausted
 from ragtriage.judges.llm.options import Price, Prompt, Reply, Send, tokens_of
 from ragtriage.judges.llm.requests import Request, group_questions
-from ragtriage.judges.protocol import ARRIVED, Arrived, Estimate, RequestReply, by_requests
+from ragtriage.judges.protocol import Arrived, Estimate, RequestReply, by_requests
 
 T = TypeVar("T")
 
@@ -129,11 +129,7 @@ class DecisionJudge:
 
     def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """See `ragtriage.judges.protocol.Judge.ask`; the answers of one request come together."""
-        return by_requests(questions, DECIDED, "a decision model", self._streams)
-
-    def _streams(self, distinct: Sequence[Question]) -> list[AsyncIterator[tuple[int, RequestReply]]]:
-        arrived = ARRIVED.get()
-        return [self._stream(request, arrived) for request in self._requests(distinct)]
+        return by_requests(questions, DECIDED, "a decision model", self._requests, self._stream)
 
     async def _stream(self, written: _Written, arrived: Arrived | None) -> AsyncIterator[tuple[int, RequestReply]]:
         """One request's id and its answers, all at once."""

@@ -173,12 +173,12 @@ class Encoded:
 class Encoder:
     """Encodes texts and remembers the last few thousand."""
 
-    def __init__(self, folder: Path = MODEL, threads: int = 2, kept: int = KEPT) -> None:
-        self._session = open_model(folder / "encoder.onnx")
+    def __init__(self, threads: int = 2, kept: int = KEPT) -> None:
+        self._session = open_model(MODEL / "encoder.onnx")
         try:
-            self.pieces = WordPieces(folder / "vocab.txt")
+            self.pieces = WordPieces(MODEL / "vocab.txt")
         except OSError as error:
-            raise JudgeError(f"the vocabulary in {folder} can't be read: {error}; reinstall ragtriage") from error
+            raise JudgeError(f"the vocabulary in {MODEL} can't be read: {error}; reinstall ragtriage") from error
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ragtriage-encoder")
         self._kept = kept
         self._known: OrderedDict[str, Encoded] = OrderedDict()

@@ -275,10 +275,7 @@ def around(texts: Passages, sentence: Sentence, query: Vector, context: Passages
 
 
 def similar(cosine: float, a: Sentence, b: Sentence, there: Vector, back: Vector) -> list[float]:
-    """Two sentences.
-
-    `there` is how closely each word piece of `a` is found in `b`, `back` the reverse.
-    """
+    """Two sentences. `there` is how closely each word piece of `a` is found in `b`, `back` the reverse."""
     shared, either = len(a.stemset & b.stemset), len(a.stemset | b.stemset)
     soft = (float(there.mean()), float(back.mean()))
     worst = min(float(np.sort(there)[:3].mean()), float(np.sort(back)[:3].mean()))

@@ -379,10 +379,7 @@ def _both_ways(a: Encoded, b: Encoded) -> tuple[Vector, Vector]:
     """How closely each content piece of one is found in the other, and the reverse."""
     close = pairwise_products(a.tokens.astype(np.float32), b.tokens.astype(np.float32))
     there, back = close.max(axis=1), close.max(axis=0)
-    return (
-        there[a.weights > 0] if a.weights.any() else there,
-        back[b.weights > 0] if b.weights.any() else back,
-    )
+    return (there[a.weights > 0] if a.weights.any() else there, back[b.weights > 0] if b.weights.any() else back)
 
 
 def _found(c: EvidenceComparison, subject: Sentence, evidence: Passages) -> Scored:

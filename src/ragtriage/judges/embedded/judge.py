@@ -64,12 +64,7 @@ class EmbeddedJudge:
     """
 
     def __init__(
-        self,
-        *,
-        any_language: bool = False,
-        threads: int = 2,
-        model: Path = MODEL,
-        kept: int | None = None,
+        self, *, any_language: bool = False, threads: int = 2, model: Path = MODEL, kept: int | None = None
     ) -> None:
         self._any_language = any_language
         self._kept = kept

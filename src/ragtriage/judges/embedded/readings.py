@@ -149,9 +149,5 @@ def read(text: str, sentence: Callable[[str], Sentence] = read_sentence) -> Read
     of_cells = len(lines) > 1 and all(line.startswith("| ") for line in lines)
     rows = len(_ROW.findall(page)) if of_cells or len(lines) > 2 else 0
     return Reading(
-        text=text,
-        sentences=sentences,
-        stems=whole.stemset,
-        numbers=whole.numbers,
-        table=rows * 2 > len(lines),
+        text=text, sentences=sentences, stems=whole.stemset, numbers=whole.numbers, table=rows * 2 > len(lines)
     )

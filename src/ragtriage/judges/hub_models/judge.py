@@ -209,12 +209,7 @@ class HubModelJudge:
 
     def fingerprint(self, kind: Kind) -> str:
         """A hash of the kind, the folder's files, what runs them, and how an answer is made of what they say."""
-        parts = {
-            "kind": kind,
-            "version": ANSWERS,
-            "folder": self.folder.digest(),
-            "runtime": self._model.runtime,
-        }
+        parts = {"kind": kind, "version": ANSWERS, "folder": self.folder.digest(), "runtime": self._model.runtime}
         return "reader-uncalibrated-" + hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
     def unsupported_reason(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002 - there is one kind
@@ -293,10 +288,7 @@ class HubModelJudge:
         return tuple((chunk, claim) for chunk in self._chunks("\n".join(sorted(set(question.evidence))), room))
 
     def _verdict(
-        self,
-        question: Question,
-        pairs: tuple[tuple[str, str], ...] | None,
-        said: Mapping[tuple[str, str], PairChances],
+        self, question: Question, pairs: tuple[tuple[str, str], ...] | None, said: Mapping[tuple[str, str], PairChances]
     ) -> Answer:
         """By the chunk that supports the claim most surely, or by the one that contradicts it."""
         if not _claim_of(question):

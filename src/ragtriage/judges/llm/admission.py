@@ -80,22 +80,16 @@ class MinuteLimits(Protocol):
 
     def wait(self, now: float, tokens: int) -> float:
         """Seconds until a request of so many tokens may start; 0 or less if it may now, and then it does."""
-        ...
 
     def start(self, now: float, tokens: int) -> Reservation:
         """It starts."""
-        ...
 
     def correct(self, reservation: Reservation, tokens: int) -> None:
         """It took so many tokens in truth."""
-        ...
 
 
 class OwnLimits:
-    """The limits of somebody who shares them with nobody; see `MinuteLimits`.
-
-    None is any number.
-    """
+    """The limits of somebody who shares them with nobody; see `MinuteLimits`. None is any number."""
 
     def __init__(self, rpm: float | None = None, tpm: float | None = None) -> None:
         self._requests = RateLimit(inf if rpm is None else rpm)
@@ -223,10 +217,7 @@ class Admission:
         ledger.watch(self._let_in)
 
     async def enter(self, tokens: int, price: float, *, repeated: bool) -> Slot:
-        """Wait for a slot; give it back with `leave`.
-
-        A `JudgeError` if there will be none.
-        """
+        """Wait for a slot; give it back with `leave`. A `JudgeError` if there will be none."""
         slot = Slot(tokens, price)
         self._check_loop()
         granted = asyncio.get_running_loop().create_future()

@@ -39,13 +39,7 @@ USUAL_THRESHOLD = 0.85
 MOST_TEXTS = 256
 MOST_TOKENS = 50_000
 """Of all texts of a request together."""
-_FEWER: Mapping[str, int] = {
-    "bedrock:cohere": 96,
-    "bedrock:": 1,
-    "cohere:": 96,
-    "google:": 100,
-    "google-cloud:": 100,
-}
+_FEWER: Mapping[str, int] = {"bedrock:cohere": 96, "bedrock:": 1, "cohere:": 96, "google:": 100, "google-cloud:": 100}
 """The beginning of a name → the most texts in a request, where it is fewer."""
 
 

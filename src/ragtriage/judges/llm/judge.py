@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from typing import Protocol, TypeVar
 
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
@@ -13,7 +14,7 @@ from ragtriage.judges.llm.options import Price, Prompt, Reply
 from ragtriage.judges.llm.prompts import ASKED, Prompts
 from ragtriage.judges.llm.reply_json import JsonForm
 from ragtriage.judges.llm.requests import Form, ReadReply, Request, TooFewQuestions, group_questions
-from ragtriage.judges.protocol import ARRIVED, Arrived, Estimate, RequestReply, by_requests
+from ragtriage.judges.protocol import Arrived, Estimate, RequestReply, by_requests
 
 T = TypeVar("T")
 
@@ -23,7 +24,6 @@ class AskModel(Protocol):
 
     async def __call__(self, prompt: Prompt, read: Callable[[Reply], T], /) -> T:
         """See `ragtriage.judges.llm.channel.Channel.ask`."""
-        ...
 
 
 MOST_ROUNDS = 5
@@ -98,11 +98,8 @@ class LLMJudge:
 
     def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """See `ragtriage.judges.protocol.Judge.ask`; the answers of one request come together."""
-        return by_requests(questions, ASKED, "a language model", self._streams)
-
-    def _streams(self, distinct: Sequence[Question]) -> list[AsyncIterator[tuple[int, RequestReply]]]:
-        arrived = ARRIVED.get()
-        return [self._stream(request, arrived) for request in group_questions(distinct, self._batch_size)]
+        grouped = partial(group_questions, batch_size=self._batch_size)
+        return by_requests(questions, ASKED, "a language model", grouped, self._stream)
 
     async def _stream(self, request: Request, arrived: Arrived | None) -> AsyncIterator[tuple[int, RequestReply]]:
         """The id of a request and its answers, all at once; then those of what its reply left out, asked again."""

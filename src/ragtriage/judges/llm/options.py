@@ -3,14 +3,12 @@
 The settings are also the shape of `[llm]` in a settings file.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.validation import STRICT, check_bounds, setting
@@ -33,12 +31,8 @@ class Price:
     """What the embeddings beside it cost, where their provider's list doesn't say."""
 
     @classmethod
-    def parse(cls, text: str) -> Price:
-        """Read `IN:OUT`, for example `0.25:2`, or `IN:OUT,EMBEDDINGS`.
-
-        Raises:
-            ConfigError: it can't be read, or a price is below 0.
-        """
+    def parse(cls, text: str) -> Self:
+        """Read `IN:OUT`, for example `0.25:2`, or `IN:OUT,EMBEDDINGS`."""
         try:
             model, comma, embeddings = text.partition(",")
             sent, back = (float(part) for part in model.split(":"))
@@ -94,7 +88,7 @@ class LLMOptions:
     """Repeated ones included."""
     price: Price | None = setting(
         "IN:OUT, US dollars a million tokens, for a model that no price list has; IN:OUT,EMBEDDINGS also prices "
-        "embeddings",
+        "embeddings"
     )
     explain: Literal["doubtful", "all", "none"] | None = setting(
         "Which letters (--decide) get a reason: doubtful (no, unsure and cited), all or none [default: doubtful]"

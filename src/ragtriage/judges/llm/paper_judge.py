@@ -20,7 +20,7 @@ from ragtriage.judges.llm.kinds import in_order
 from ragtriage.judges.llm.options import MalformedReply, Price, Prompt, Reply, tokens_of
 from ragtriage.judges.llm.reply_json import without_thoughts
 from ragtriage.judges.llm.requests import THOUGHT
-from ragtriage.judges.protocol import ARRIVED, Arrived, Estimate, RequestReply, by_requests
+from ragtriage.judges.protocol import Arrived, Estimate, RequestReply, by_requests
 
 VERDICT_TOKENS = 12
 """About what a word of a scale between its tags takes."""
@@ -168,11 +168,7 @@ class PaperJudge:
 
     def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """See `ragtriage.judges.protocol.Judge.ask`."""
-        return by_requests(questions, MODULES, "a model under the paper's protocol", self._streams)
-
-    def _streams(self, distinct: Sequence[Question]) -> list[AsyncIterator[tuple[int, RequestReply]]]:
-        arrived = ARRIVED.get()
-        return [self._stream(question, arrived) for question in distinct]
+        return by_requests(questions, MODULES, "a model under the paper's protocol", iter, self._stream)
 
     async def _stream(self, question: Question, arrived: Arrived | None) -> AsyncIterator[tuple[int, RequestReply]]:
         prompt, module = self._prompt(question), MODULES[question.kind]

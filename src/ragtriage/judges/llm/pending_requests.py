@@ -43,15 +43,12 @@ class Tickets(Protocol):
 
     def get(self, keys: Sequence[bytes]) -> Mapping[bytes, str]:
         """The texts that are kept under these keys; keys without one are left out."""
-        ...
 
     def put(self, entries: Mapping[bytes, str]) -> None:
         """Keep texts, safe from a killed process before this returns; what a key had is replaced."""
-        ...
 
     def drop(self, keys: Sequence[bytes]) -> None:
         """Keep nothing under these keys any more."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -275,10 +275,7 @@ def _refusal(error: Exception) -> str:
 
 
 def initial_format(name: str, model: Model, options: LLMOptions) -> RequestFormat:
-    """The format that a model should take.
-
-    A `ConfigError` if the user wants the schema mode, and it has none.
-    """
+    """The format that a model should take. A `ConfigError` if the user wants the schema mode, and it has none."""
     schema = options.reply != "text" and bool(model.profile.get("supports_json_schema_output", False))
     if options.reply == "schema" and not schema:
         raise ConfigError(f"{name} has no schema mode: let the reply be auto or text", "reply")
@@ -375,10 +372,7 @@ def _parameters(prompt: Prompt, form: RequestFormat) -> ModelRequestParameters:
 
 
 def reply_of(response: ModelResponse, prompt: Prompt, price: Price | None, *, own_price: bool) -> Reply:
-    """What a model said, as a reply.
-
-    `RequestRejected` if the provider's filter stopped it.
-    """
+    """What a model said, as a reply. `RequestRejected` if the provider's filter stopped it."""
     from pydantic_ai.messages import TextPart  # noqa: PLC0415  # optional package
 
     if response.finish_reason == "content_filter":

@@ -12,12 +12,7 @@ from typing import Protocol
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.llm.fencing import fence
-from ragtriage.judges.llm.kinds import (
-    ASKED_KINDS,
-    SharedEvidence,
-    TextLabel,
-    the_source_and_query,
-)
+from ragtriage.judges.llm.kinds import ASKED_KINDS, SharedEvidence, TextLabel, the_source_and_query
 from ragtriage.judges.llm.options import MalformedReply, Prompt, Reply, tokens_of
 from ragtriage.judges.llm.prompts import Prompts
 
@@ -114,19 +109,15 @@ class Form(Protocol):
     @property
     def prompts(self) -> Prompts:
         """The words of its requests."""
-        ...
 
     def identity(self, kind: Kind) -> str:
         """What an answer depends on beside the words of its prompt and the version of its kind."""
-        ...
 
     def render(self, request: Request) -> Prompt:
         """Write a request as a prompt."""
-        ...
 
     def reply_tokens(self, request: Request) -> int:
         """About how many tokens the reply will have."""
-        ...
 
     def read(self, request: Request, reply: Reply, *, fewer: bool = False) -> ReadReply:
         """Read a reply.
@@ -134,7 +125,6 @@ class Form(Protocol):
         With fewer written questions than were asked for, it is `TooFewQuestions` unless `fewer` is taken. None at all
         are always taken: the response may answer nothing. Raises `MalformedReply`.
         """
-        ...
 
 
 def written(evidence: SharedEvidence, *parts: str) -> str:

@@ -43,12 +43,7 @@ class Writer:
     """What prompts go through; None where requests are sent one by one."""
 
     async def lists(self, prompt: Prompt, members: tuple[str, ...]) -> Lists | Failure:
-        """The texts that the model writes to a prompt of `asking_for_lists`, each once, in its order.
-
-        Raises:
-            JudgeError: every request would fail, or no further one may be made.
-            StoreError: replies can't be read or kept.
-        """
+        """The texts that the model writes to a prompt of `asking_for_lists`, each once, in its order."""
         prompt = replace(prompt, system=prompt.system + self.guidance)
         method = hashlib.blake2b(f"{self.name}\0{self.identity}".encode(), digest_size=6).hexdigest()
         asked = json.dumps([method, prompt.system, prompt.user, prompt.schema], sort_keys=True)
@@ -72,11 +67,7 @@ class Writer:
             return Failure(str(error))
 
     def close(self) -> None:
-        """Let go of the tickets of the replies, which are kept.
-
-        Raises:
-            StoreError: the tickets can't be written.
-        """
+        """Let go of the tickets of the replies, which are kept."""
         if self.queue:
             self.queue.close()
 

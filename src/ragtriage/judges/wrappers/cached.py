@@ -42,36 +42,28 @@ class AnswerMemory(Protocol):
 
     def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
         """The answers that are known to these keys; keys without one are left out."""
-        ...
 
     def remember(self, entries: Iterable[CachedAnswer], spent: Amount = NOTHING) -> None:
         """Keep answers, none of them a failure, with what they cost; a key that is known stays as it is.
 
         They may wait for others for a moment, at most to `flush`.
         """
-        ...
 
     def flush(self) -> None:
         """Make safe what waits."""
-        ...
 
     def claim(self, keys: Sequence[bytes]) -> Collection[bytes]:
         """Claim questions that nobody else is asking; those that aren't returned are being asked, or answered by now.
 
         A claim ends with `remember` or `release`.
         """
-        ...
 
     def release(self, keys: Collection[bytes]) -> None:
         """Let others ask what wasn't answered; keys without a claim, or with an answer, are left alone."""
-        ...
 
 
 class InMemory:
-    """Answers in a dictionary, for as long as the process lives.
-
-    Of more than `most` the oldest are forgotten.
-    """
+    """Answers in a dictionary, for as long as the process lives. Of more than `most` the oldest are forgotten."""
 
     def __init__(self, most: int | None = None) -> None:
         self.entries: OrderedDict[bytes, CachedAnswer] = OrderedDict()
@@ -135,8 +127,6 @@ class Cached:
     judge that costs something, so that nothing that was answered is lost by what stands around it.
 
     Args:
-        judge: what is asked.
-        memory: what keeps the answers.
         durable: for answers that were paid for: those that arrive together (the answers of one request, or of several
             that end in the same pass of the event loop) are made safe together, before anything else is waited for and
             before another request is sent. So a kill loses at most what was in flight. Else answers wait for others,

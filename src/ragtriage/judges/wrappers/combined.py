@@ -1,7 +1,5 @@
 """Judges around judges: other thresholds or chances, each kind to its judge, a jury that votes, a cheap one first."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -300,7 +298,6 @@ class Cascade:
         at_best: estimate as if the first judge were sure of everything that it may decide; else as if of nothing.
 
     Attributes:
-        first_name: the first judge's name.
         decided: how many questions of kinds with a band the first judge decided.
         passed_on: how many were passed on.
         saved: what the second judge would have taken for all verdicts, less what it takes for those passed on.
@@ -366,7 +363,7 @@ class Cascade:
                 async for nth, answer in answers:
                     yield left[nth], answer
 
-    def at_best(self) -> Cascade:
+    def at_best(self) -> "Cascade":
         """The same, to estimate the least that it takes."""
         return Cascade(self._first, self._then, self._bands, at_best=True)
 

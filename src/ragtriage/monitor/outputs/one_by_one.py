@@ -7,15 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from ragtriage.monitor.outputs.entries import (
-    Entry,
-    NotSent,
-    ToolRequest,
-    comment_of,
-    facts,
-    score_key,
-    without_none,
-)
+from ragtriage.monitor.outputs.entries import Entry, NotSent, ToolRequest, comment_of, facts, score_key, without_none
 from ragtriage.monitor.outputs.scores import ScoredBy, ScoredTrace
 
 _MLFLOW = "/api/3.0/mlflow/traces"
@@ -54,10 +46,7 @@ def mlflow_again(entry: Entry, remote: str) -> ToolRequest:
     made = entry.body["assessment"]
     changed = {name: made.get(name) for name in ("assessment_name", "trace_id", "feedback", "rationale", "metadata")}
     changed["rationale"] = changed["rationale"] or ""  # what was quoted before must not stay
-    body = {
-        "assessment": {"assessment_id": remote, **changed},
-        "update_mask": "feedback,rationale,metadata",
-    }
+    body = {"assessment": {"assessment_id": remote, **changed}, "update_mask": "feedback,rationale,metadata"}
     return ToolRequest("PATCH", f"{entry.path}/{quote(remote, safe='')}", json.dumps(body, ensure_ascii=False))
 
 

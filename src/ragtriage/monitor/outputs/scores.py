@@ -1,14 +1,12 @@
 """What a stored run says of its traces: scores, verdicts on single sources, means of conversations."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from ragtriage.core.case import Record, counted_text, counted_weight
 from ragtriage.core.display import shortened
@@ -57,7 +55,7 @@ class ScoredBy:
     """By metric."""
 
     @classmethod
-    def of(cls, info: RunInfo) -> ScoredBy:
+    def of(cls, info: RunInfo) -> Self:
         """That of a stored run."""
         prints = blake2b(json.dumps(sorted(info.fingerprints.items())).encode(), digest_size=8).hexdigest()
         computed = {metric.name for metric in RETRIEVAL}  # from ids alone
@@ -170,14 +168,9 @@ class ConversationMean:
 class RunScores:
     """What a run says of its traces; each iteration reads it anew, in the order of its cases.
 
-    Args:
-        quote: whether explanations are made, which quote the cases.
-        sources: whether verdicts on single sources are read, which takes longer.
-        claims: whether verdicts on single claims are read, which takes longer too.
-
-    Attributes:
-        without_trace: how many cases had no trace, after an iteration.
-        means: the means of the conversations, after an iteration.
+    With `quote` explanations are made, which quote the cases; verdicts on single `sources` and `claims` take longer to
+    read. After an iteration `without_trace` says how many cases had no trace, and `means` are those of the
+    conversations.
     """
 
     def __init__(

@@ -131,11 +131,7 @@ def check_addresses(addresses: Mapping[str, str], env: Environment) -> None:
 
 
 def write_scores(path: Path, runs: Iterable[Run], config: EvaluationConfig, *, quote: bool = False) -> WrittenScores:
-    """Write the scores of runs to a file as OTLP JSON log records, a batch a line, in the place of what it held.
-
-    Raises:
-        OSError: it can't be written.
-    """
+    """Write the scores of runs to a file as OTLP JSON log records, a batch a line, in the place of what it held."""
     written = WrittenScores()
 
     def records() -> Iterator[Entry]:

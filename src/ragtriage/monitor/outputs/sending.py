@@ -1,13 +1,12 @@
 """A run's scores to tools, each once: what was sent stands in the outbox, and isn't sent again unless it changed."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
+from typing import Self
 
 from ragtriage.monitor.outputs.channel import ToolChannel, ToolReply, Unreached
 from ragtriage.monitor.outputs.entries import UNDEFINED, Entry, EntryKind, Environment, NotSent, ToolRequest
@@ -53,7 +52,7 @@ class Delivered:
         """Whether all is there but scores without a value."""
         return not (self.left or self.refused or self.left_out)
 
-    def add_run(self, other: Delivered) -> None:
+    def add_run(self, other: Self) -> None:
         """Count the scores of another run too."""
         self.sent += other.sent
         self.left_out += other.left_out
@@ -69,13 +68,8 @@ class Delivered:
 class Delivery:
     """A run's scores on their way to one tool.
 
-    Args:
-        scores: what is sent; a value of its own, as it counts what it reads.
-        channel: where to.
-        outbox: what became of the scores before.
-        retry_refused: whether what was refused before is sent again.
-        unreached: why the tool isn't tried: all that is to be sent waits; empty where it is.
-        advance: is called with each case that is through.
+    With `retry_refused`, what was refused before is sent again. Where `unreached` says why the tool isn't tried, all
+    that is to be sent waits. `advance` is called with each case that is through.
     """
 
     def __init__(
@@ -100,7 +94,7 @@ class Delivery:
     async def deliver(self) -> Delivered:
         """Send what is to be sent; a tool that can't be reached raises nothing."""
         await self._ask_project()
-        rest = self._entries()
+        rest = chain(self._of_traces(), self._of_conversations())
         while portion := list(islice(rest, PORTION)):
             await self._send(portion)
         self.done.without_trace = self._scores.without_trace
@@ -119,9 +113,6 @@ class Delivery:
         if found is None:
             self._give_up(Unreached(f"it knows no project {self._project!r}: see {self._tool.variables}"))
         self._project = found
-
-    def _entries(self) -> Iterator[Entry]:
-        return chain(self._of_traces(), self._of_conversations())
 
     def _of_traces(self) -> Iterator[Entry]:
         for trace in self._scores:

@@ -213,7 +213,7 @@ def _of_question(tree: Tree, span: TraceSpan, options: TraceOptions, *, several:
         "response": response,
         "id": f"{trace.id}/{span.id}" if several else trace.id,
         "trace_id": trace.id,
-        "time": _iso(span.start),
+        "time": None if span.start is None else datetime.fromtimestamp(span.start / 1e9, UTC).isoformat(),
         "weight": _weight(span.state),
         **with_history(history, cut=False),
     }
@@ -295,10 +295,6 @@ def _given(span: TraceSpan) -> FoundValue | None:
     first = all_found(span, "said") if kind_of(span) == "model" else iter(())
     outputs = (one for one in chain(first, all_found(span, "output")) if is_recorded(one.value))
     return next((FoundValue(said, one.name) for one in outputs if (said := response_in(one.value))), None)
-
-
-def _iso(start: int | None) -> str | None:
-    return None if start is None else datetime.fromtimestamp(start / 1e9, UTC).isoformat()
 
 
 def _weight(state: str) -> float:

@@ -335,11 +335,7 @@ def _under_name(
 
 
 def documents_of(span: TraceSpan, what: str = "documents") -> tuple[list[FoundDocument], str] | None:
-    """The documents of a retrieval or a rerank, and the name under which they stand; None if none were recorded.
-
-    Raises:
-        ValueError: what should be a list of them can't be read.
-    """
+    """The documents of a retrieval or a rerank, and the name under which they stand; None if none were recorded."""
     there = found(span, what)
     if there is not None:
         items = decoded(there.value)

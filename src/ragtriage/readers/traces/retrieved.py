@@ -49,11 +49,7 @@ def finds(tree: Tree, scope: Sequence[TraceSpan]) -> bool:
 def retrieved(
     tree: Tree, span: TraceSpan, scope: Sequence[TraceSpan], options: TraceOptions, made: Assembled
 ) -> Retrieved:
-    """The sources of the question in this span, found by what is in `scope`.
-
-    Raises:
-        NotUsable: they weren't recorded, or can't be read.
-    """
+    """The sources of the question in this span, found by what is in `scope`."""
     if options.sources == "off":
         return Retrieved(None, [], {})
     searches = [

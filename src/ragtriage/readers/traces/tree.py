@@ -1,7 +1,5 @@
 """The spans of a trace by what they are part of, what the user says of traces, and what is taken from one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -178,7 +176,7 @@ class Tree:
         masked = any(not is_recorded(one.value) for one in all_found(span, "input"))
         return masked or self.asked(span) is not None
 
-    def asked(self, span: TraceSpan) -> AskedIn | None:
+    def asked(self, span: TraceSpan) -> "AskedIn | None":
         """The question in a span's input; of a step whose input is recorded but no text, that of the first model in it.
 
         None if it has none.

@@ -242,12 +242,9 @@ def _checked(row: _Row, head: _Head, before: Collection[str]) -> _Row:
     return row
 
 
-def read_baseline(path: Path, shown: str = "") -> tuple[Side, tuple[str, ...]]:
-    """Read a baseline file.
-
-    Returns the side, and the names of the rules that its findings were read with.
-    """
-    name = shown or str(path)
+def read_baseline(path: Path) -> tuple[Side, tuple[str, ...]]:
+    """The side in a baseline file, and the names of the rules that its findings were read with."""
+    name = str(path)
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
             lines = iter(enumerate(file, 1))

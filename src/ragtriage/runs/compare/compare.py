@@ -28,7 +28,7 @@ from ragtriage.runs.compare.comparison import (
     Slice,
 )
 from ragtriage.runs.compare.gates import CompareGates, gate_results
-from ragtriage.runs.compare.matched import Matched, changes_between, groups_of, match, other_languages
+from ragtriage.runs.compare.matched import ANY_LANGUAGE, Matched, changes_between, groups_of, match
 from ragtriage.runs.compare.rows import finding_rows, headline_matrix, metric_rows, slices_by
 from ragtriage.runs.compare.sides import Pairing, Side, called, pair_up, rules_digest, side_of
 from ragtriage.runs.compare.statistics import Paired, difference
@@ -69,7 +69,7 @@ def notes_on(matched: Matched, pairs: Pairs, changes: Changes, *, by_question: b
         f"of {plural(changes.unknown, 'pair')} it isn't known what changed: their texts or digests aren't there":
             changes.unknown,
         "one side judged languages that the other left undefined (--any-language)":
-            other_languages(matched.base, matched.new),
+            len({side.fingerprints.get(ANY_LANGUAGE) for side in (matched.base, matched.new)}) > 1,
         f"a language model judged the sides more than {DAYS} days apart: it may have changed under the same name":
             _far_apart(base, new) and _by_model(new),
         "the judge differs, so no gate is read": across and changes.judge,
@@ -390,12 +390,8 @@ def compare_chosen(
 ) -> Comparison:
     """Read two sides and compare them; the gates are checked first.
 
-    Args:
-        base: the old side.
-        new: the new one.
-        reading: the thresholds and rules that both are read with, and the metrics of the new side.
-        options: how they are compared.
-        findings: whether findings are compared too, which takes longest.
+    Both are read with the thresholds and rules of `reading`, which has the metrics of the new side. With `findings`
+    these are compared too, which takes longest.
 
     Raises:
         ConfigError: a gate, a tag or a threshold that doesn't fit, or both sides are the same.

@@ -2,9 +2,9 @@
 
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ragtriage.runs.metric_tally import weighted_interval
 FAIL_IF_WORSE, AT_MOST = "--fail-if-worse", "--at-most"
 FAIL_BELOW, FAIL_ABOVE = "--fail-below", "--fail-above"
 Counted = Literal["shown", "sure", "expected"]
+L = TypeVar("L")
 _COUNTED: Mapping[str, Counted] = {"": "shown", "sure": "sure", "expected": "expected"}
 
 
@@ -100,22 +101,28 @@ def _near(name: str, known: Iterable[str]) -> str:
     return f": did you mean {near[0]}?" if near else f": there is {', '.join(known)}"
 
 
-def worse_limits(
-    items: Collection[str], settings: Mapping[str, float] | None = None, where: str = FAIL_IF_WORSE
-) -> tuple[WorseLimit, ...]:
+def worse_limits(items: Collection[str], settings: Mapping[str, float] | None = None) -> tuple[WorseLimit, ...]:
     """`["groundedness@topic:billing=0.05"]` → its gates; those of the settings come first, and give way."""
-    found: dict[tuple[str, tuple[str, str] | None], WorseLimit] = {}
-    for name, margin in (settings or {}).items():
-        limit = _worse(f"{name}={margin:g}", "[fail_if_worse]")
-        found[limit.metric, limit.slice] = limit
+    return _limits(_worse, lambda one: (one.metric, one.slice), items, settings, FAIL_IF_WORSE)
+
+
+def _limits(
+    read: Callable[[str, str], L],
+    about: Callable[[L], object],
+    items: Collection[str],
+    settings: Mapping[str, float] | None,
+    flag: str,
+) -> tuple[L, ...]:
+    table = f"[{flag.removeprefix('--').replace('-', '_')}]"
+    found = {about(limit): limit for limit in (read(f"{n}={v:g}", table) for n, v in (settings or {}).items())}
     own: set[object] = set()
     for item in items:
-        limit = _worse(item, where)
-        key = limit.metric, limit.slice
-        if key in own:
-            raise ConfigError(f"{where} names {item.rpartition('=')[0] or item} twice: give one margin")
-        own.add(key)
-        found[key] = limit
+        limit = read(item, flag)
+        if about(limit) in own:
+            once = "margin" if flag == FAIL_IF_WORSE else "share"
+            raise ConfigError(f"{flag} names {item.rpartition('=')[0] or item} twice: give one {once}")
+        own.add(about(limit))
+        found[about(limit)] = limit
     return tuple(found.values())
 
 
@@ -169,22 +176,9 @@ def _number(text: str, item: str, where: str) -> float:
     return value
 
 
-def share_limits(
-    items: Collection[str], settings: Mapping[str, float] | None = None, where: str = AT_MOST
-) -> tuple[ShareLimit, ...]:
+def share_limits(items: Collection[str], settings: Mapping[str, float] | None = None) -> tuple[ShareLimit, ...]:
     """`["unsupported_claims:sure=2%"]` → its gates; those of the settings come first, and give way."""
-    found = {}
-    for name, share in (settings or {}).items():
-        limit = _share(f"{name}={share:g}", "[at_most]")
-        found[limit.rule, limit.counts] = limit
-    own: set[object] = set()
-    for item in items:
-        limit = _share(item, where)
-        if (limit.rule, limit.counts) in own:
-            raise ConfigError(f"{where} names {item.rpartition('=')[0]} twice: give one share")
-        own.add((limit.rule, limit.counts))
-        found[limit.rule, limit.counts] = limit
-    return tuple(found.values())
+    return _limits(_share, lambda one: (one.rule, one.counts), items, settings, AT_MOST)
 
 
 def _share(item: str, where: str) -> ShareLimit:
@@ -261,7 +255,8 @@ def _said(name: str, limit: WorseLimit, direction: int, found: MeanDifference | 
         return "can't tell", f"{unknown}: {few}"
     low, high = (found.low, found.high) if direction == 1 else (-found.high, -found.low)
     outcome = margin_outcome(low, high, limit.margin)
-    told = f"{signed(found.difference)}, {level_text(found.level)} interval {signed(found.low)} to {signed(found.high)}"
+    interval = f"{round(100 * found.level, 1):g} % interval {signed(found.low)} to {signed(found.high)}"
+    told = f"{signed(found.difference)}, {interval}"
     weak = f"; these pairs see {found.sees:.3f} at best" if found.sees > limit.margin > 0 else ""
     if outcome == "worse":
         side = "below" if direction == 1 else "above"
@@ -307,11 +302,6 @@ def _of_slice(matched: Matched, limit: WorseLimit) -> Flags:
     if not chosen.any():
         raise ConfigError(f"--fail-if-worse {limit.name}: no paired case has {value!r} as its {tag}")
     return chosen
-
-
-def level_text(level: float) -> str:
-    """A level in percent, `95 %`, `98.3 %`."""
-    return f"{round(100 * level, 1):g} %"
 
 
 ROUNDING = 1e-9

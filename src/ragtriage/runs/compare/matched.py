@@ -168,11 +168,6 @@ def incomparable(
     return None
 
 
-def other_languages(base: Side, new: Side) -> bool:
-    """Whether one side judged languages that the other left undefined."""
-    return base.fingerprints.get(ANY_LANGUAGE) != new.fingerprints.get(ANY_LANGUAGE)
-
-
 @dataclass(frozen=True, slots=True)
 class Matched:
     """Two sides and their pairs; columns have the shape (pairs,)."""

@@ -1,7 +1,5 @@
 """The statistics of a comparison, on arrays alone: differences with intervals and p-values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +37,7 @@ class Paired:
     """From 0; cases of one group aren't independent of each other."""
 
     @property
-    def both(self) -> Paired:
+    def both(self) -> "Paired":
         """The cases that have both numbers, their groups counted anew from 0."""
         there = ~np.isnan(self.base) & ~np.isnan(self.new)
         groups = np.unique(self.group[there], return_inverse=True)[1]
@@ -56,7 +54,7 @@ class Paired:
         own = self.both
         return np.bincount(own.group, own.weight * own.change).astype(np.float64)
 
-    def at(self, chosen: np.ndarray[Any, Any]) -> Paired:
+    def at(self, chosen: np.ndarray[Any, Any]) -> "Paired":
         """Some of the cases, by a mask or by their places."""
         return Paired(self.base[chosen], self.new[chosen], self.weight[chosen], self.group[chosen])
 
@@ -115,9 +113,7 @@ def difference(pairs: Paired, span: float = 1.0, level: float = LEVEL) -> MeanDi
     farthest = float(np.abs(change).max())
     far = farthest if farthest > ROUNDING else span
     se, freedom = _error(
-        np.append(change, [far, -far]),
-        np.append(weight, [whole / count] * 2),
-        np.append(group, [groups, groups + 1]),
+        np.append(change, [far, -far]), np.append(weight, [whole / count] * 2), np.append(group, [groups, groups + 1])
     )
     half = student_quantile(freedom, _NORMAL.inv_cdf(0.5 + level / 2)) * se
     low, high = max(-span, mean - half), min(span, mean + half)

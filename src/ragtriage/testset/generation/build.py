@@ -21,7 +21,8 @@ from ragtriage.testset.generation.fillings import (
     json_line,
     read_fillings,
 )
-from ragtriage.testset.generation.phrasing import criteria_named, phrase
+from ragtriage.testset.generation.phrasing.criteria import criteria_named
+from ragtriage.testset.generation.phrasing.rule_phrasing import phrase
 from ragtriage.testset.generation.query_templates import MOST, enumerate_templates
 from ragtriage.testset.generation.reflection import reflect
 from ragtriage.testset.generation.sampling import (

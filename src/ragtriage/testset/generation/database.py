@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, get_args
 from urllib.parse import quote
 
@@ -85,7 +84,7 @@ class OpenedDatabase:
             self._connection = self.engine.connect()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._connection is not None:
             self._connection.close()
         self.engine.dispose()

@@ -1,7 +1,5 @@
 """What is known of a database's structure, what people call it, and the YAML files in which people edit that."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
@@ -39,7 +37,7 @@ class YamlEntry:
         except Invalid as problem:
             raise self.error(str(problem)) from None
 
-    def entries(self, field: str, named: str = "name") -> list[YamlEntry]:
+    def entries(self, field: str, named: str = "name") -> "list[YamlEntry]":
         """The mappings of a list; none if it isn't there."""
         listed = self.values.get(field, [])
         if not isinstance(listed, list):

@@ -71,19 +71,9 @@ def sentences_in(text: str) -> int:
     return max(1, len(_END.findall(SLOT.sub("x", text))))
 
 
-def contractions_in(text: str) -> int:
-    """How many contractions it has; a possessive is none."""
-    return len(_CONTRACTION.findall(SLOT.sub("x", text)))
-
-
 def casual_in(text: str) -> int:
     """How many marks of casual talk it has, contractions included."""
-    return len(_CASUAL.findall(SLOT.sub("x", text))) + contractions_in(text)
-
-
-def formal_in(text: str) -> int:
-    """How many marks of polite talk it has."""
-    return len(_FORMAL.findall(SLOT.sub("x", text)))
+    return len(_CASUAL.findall(SLOT.sub("x", text))) + len(_CONTRACTION.findall(SLOT.sub("x", text)))
 
 
 def edits_between(text: str, plains: Iterable[str]) -> int | None:
@@ -331,7 +321,7 @@ _CHECKS: Mapping[str, tuple[_Check, ...]] = {
     ),
     "formal": (
         (lambda text, _: casual_in(text) > 0, "it has a contraction or a casual word"),
-        (lambda text, _: formal_in(text) == 0, "it has no polite word"),
+        (lambda text, _: len(_FORMAL.findall(SLOT.sub("x", text))) == 0, "it has no polite word"),
     ),
     "casual": ((lambda text, _: casual_in(text) == 0, "it has neither a contraction nor a casual word"),),
     "keywords": (

@@ -240,8 +240,7 @@ def added(
     places = {template.id: n for n, template in enumerate(templates)}
     order = {criterion.name: n for n, criterion in enumerate(criteria)}
     texts = sorted(
-        (*there, *taken),
-        key=lambda one: (places.get(one.template, len(places)), order.get(one.criterion, len(order))),
+        (*there, *taken), key=lambda one: (places.get(one.template, len(places)), order.get(one.criterion, len(order)))
     )
     return tuple(texts)
 
@@ -264,15 +263,10 @@ def phrase(
     """Phrasings by rule of every query template under every criterion.
 
     The same arguments always give the same phrasings; those of a template don't depend on the other templates.
-
-    Args:
-        schema: the database's, with the words by which people call things.
-        templates: those without a shape are refused.
-        criteria: a user's own need a model and are refused.
-        per_criterion: how many phrasings, at least 1; fewer are made where the rules know no others.
-        seed: which of the possible phrasings are taken.
-        values: `table.column` → values that will be filled in or asked for, or a sample of them; none of them may stand
-            in a phrasing, and their length is that of a placeholder.
+    Templates without a shape are refused, and so are a user's own criteria, which need a model. Fewer than
+    `per_criterion` (at least 1) are made where the rules know no others; the seed says which are taken. `values` has
+    for `table.column` what will be filled in or asked for, or a sample of it: none of it may stand in a phrasing, and
+    its length is that of a placeholder.
     """
     if per_criterion < 1:
         raise ConfigError(f"--per-criterion {per_criterion}: give at least 1")
