@@ -413,5 +413,5 @@ def _no_bound(one: Value, words: str, behind: str) -> bool:
     return (
         (words == "from" and one.kind != MONEY)
         or (words == "over" and one.kind == "duration")
-        or (words == "within" and behind.startswith(" of ") and one.kind != "duration")
+        or (words == "within" and behind.startswith(" of "))
     )
