@@ -29,7 +29,7 @@ from ragtriage.execution.coordinator import Coordinator
 from ragtriage.execution.execute import JobOutcome, Stop
 from ragtriage.execution.pools import LocalProcesses, Pool
 from ragtriage.execution.worker import Job
-from ragtriage.judges.wrappers import InMemory
+from ragtriage.judges.wrappers.cached import InMemory
 from ragtriage.store import open_store
 from ragtriage.store.folder import open_folder, orphans
 
