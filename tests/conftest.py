@@ -11,7 +11,7 @@ from hypothesis import settings
 
 # How long an example takes says nothing on a busy machine; the whole suite has a limit of its own. Few examples are
 # enough, since every run tries others.
-settings.register_profile("ragtriage", deadline=None, max_examples=50)
+settings.register_profile("ragtriage", deadline=None, max_examples=30)
 settings.load_profile("ragtriage")
 
 # All tests, and all that they load, stay: to look for garbage among them again and again takes some time.
