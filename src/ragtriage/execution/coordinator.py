@@ -17,7 +17,7 @@ from ragtriage.judges.wrappers.cached import AnswerMemory, CachedAnswer
 
 
 class Coordinator(Budget):
-    """Answers the calls of the processes, as which it keeps their budget; one lives for a command.
+    """The budget that several processes share, and the answers to their calls; one lives for a command.
 
     `limits` are of all commands that work on the run, and `share` says which of how many of them it works for.
     """
