@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 # One more than there are processors: some tests wait for servers and processes.
 WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+# The larger reader is built once, and installed from there into every environment.
+READER := .venv/larger_reader
+export RAGTRIAGE_LARGER_READER := built
 # The tests start many interpreters, which would compile the whole package each.
 test test-real: export PYTHONDONTWRITEBYTECODE =
 
@@ -32,12 +35,13 @@ check: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# What a release is: one wheel, which passes the demo in an empty environment, away from this folder.
-wheel: .venv/bin/python
+# What a release is: two wheels, which pass the demo in an empty environment, away from this folder.
+wheel: $(READER)/built
 	rm -rf dist
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	cp $(READER)/*.whl dist
 	$(PYTHON) -m venv --clear dist/empty
-	dist/empty/bin/python -m pip install --quiet dist/ragtriage-*.whl
+	dist/empty/bin/python -m pip install --quiet dist/*.whl
 	cd dist/empty && bin/ragtriage demo
 	rm -rf dist/empty
 	@ls -l dist
@@ -49,7 +53,13 @@ clean:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12 …"; exit 1; }
 	$(PYTHON) -m venv .venv
 
-.venv/installed: .venv/bin/python pyproject.toml
+$(READER)/built: .venv/bin/python training/graph.py training/arrays.py $(wildcard larger_reader/*.* larger_reader/*/*.py)
+	@rm -rf $(READER)
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir $(READER) ./larger_reader
+	@touch $@
+
+.venv/installed: $(READER)/built pyproject.toml
+	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps $(READER)/*.whl
 	$(BIN)/python -m pip install --quiet --editable '.[view]'
 	@touch $@
 
@@ -59,9 +69,9 @@ clean:
 	.venv/real/bin/python -m pip install --quiet --requirement tests/real/requirements.txt || echo "note: llama-cpp-python can't be built here, so its tests are skipped"
 	@touch $@
 
-.venv/frameworks-%/installed: tests/adapters/requirements-%.txt pyproject.toml
+.venv/frameworks-%/installed: tests/adapters/requirements-%.txt $(READER)/built pyproject.toml
 	$(PYTHON) -m venv --clear .venv/frameworks-$*
-	.venv/frameworks-$*/bin/python -m pip install --quiet --no-compile --requirement $< --editable .
+	.venv/frameworks-$*/bin/python -m pip install --quiet --no-compile --requirement $< --editable . $(READER)/*.whl
 	@touch $@
 
 .venv/installed-dev: .venv/installed requirements-dev.txt

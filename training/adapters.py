@@ -28,6 +28,8 @@ import torch
 from arrays import Packed
 from packed import pack
 from readings import judged, written
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from train import Reader, Rows, batches, loss_of, parts, read, save
 
@@ -105,9 +107,9 @@ def train(model: Reader, rows: Rows, file: Path, minutes: float, *, finish: bool
     optimizer = torch.optim.AdamW(trained.values(), RATE, weight_decay=0.01)
     state, first, seen = file.with_suffix(".state"), 0, 0
     if file.exists():
-        saved = torch.load(file)
-        first, seen = saved.pop("step"), saved.pop("seen")
-        model.load_state_dict(saved, strict=False)
+        with safe_open(file, "pt") as saved:
+            first, seen = (int(saved.metadata()[name]) for name in ("step", "seen"))
+        model.load_state_dict(load_file(file), strict=False)
         if state.exists():
             optimizer.load_state_dict(torch.load(state))
     labels = torch.from_numpy(rows.packed.label.astype(np.float32)) * 0.96 + 0.02
@@ -116,7 +118,9 @@ def train(model: Reader, rows: Rows, file: Path, minutes: float, *, finish: bool
 
     def keep() -> None:
         weights = {name: weight.detach().to(torch.bfloat16) for name, weight in trained.items()}
-        save(file, {**weights, "step": step, "seen": seen})
+        part = file.with_suffix(".part")
+        save_file(weights, part, {"step": str(step), "seen": str(seen)})
+        part.replace(file)
         save(state, optimizer.state_dict())
 
     model.train()

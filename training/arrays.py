@@ -14,6 +14,10 @@ KINDS = ("claim", "remark", "declines")
 CUTS = ("", "c", "p", "r", "a", "l", "e", "m")
 """What begins at a word piece of a response: nothing, or a part of a sentence by its mark (`d` as `m`)."""
 LENGTH, FIRST = 224, 96
+MARKS = {101: 0, 102: 2, 0: 1}
+"""BERT's marks of a text's begin and end and of padding, and what MPNet has for them."""
+SHIFT = 4
+"""All other pieces of MPNet's vocabulary are BERT's, so much further down."""
 EITHER, UNKNOWN = -2, -1
 """Labels of a piece that is a remark or declines, and of one of which nothing is known."""
 

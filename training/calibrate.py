@@ -6,7 +6,8 @@
 takes the best of several sources, so each task's log odds are moved until the mean score over natural cases that the
 reader wasn't trained on (`splits.FUSION`) is that of the labels. Questions of search logs (`search.jsonl`) are left
 out: their answers have few labels, and of their passages one in two has no answer at all. Then prints, for every
-domain, by how much more it would have to be moved: what a text unlike these may differ by.
+domain, by how much more it would have to be moved: what a text unlike these may differ by. First the judge without the
+larger reader is shifted, then what that says of claims.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import json
 import pickle
 import warnings
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from ragtriage.core.case import Record
 from ragtriage.core.verdicts import Outcome, chance_of
 from ragtriage.diagnosis.rules import RULES
 from ragtriage.judges.embedded import EmbeddedJudge
+from ragtriage.judges.embedded.scorer import LARGER
 from ragtriage.metrics import metrics_named
 
 TASKS = {
@@ -37,7 +39,9 @@ TASKS = {
     "source_precision": "essential",
     "fact_precision": "essential_fact",
 }
-"""Score → the task whose fusion decides its verdicts."""
+"""Score → the task whose fusion decides its verdicts, without the larger reader."""
+BY_LARGER = {"groundedness": "supported" + LARGER}
+"""The same of claims that the larger reader reads."""
 LEFT_OUT = ("search", "answers")
 LEAST = 20
 """Cases of a domain below which it isn't looked at alone."""
@@ -85,40 +89,28 @@ def bias_of(cases: Sequence[Case], shift: float) -> np.ndarray:
     return np.array([(1 / (1 + np.exp(-odds - shift))).mean() - true for _, true, odds in cases])
 
 
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("work", type=Path)
-    parser.add_argument("train", type=Path)
-    parser.add_argument("run")
-    args = parser.parse_args()
-    warnings.filterwarnings("ignore")
-    rows: dict[str, tuple[str, dict[str, Any]]] = {}
-    for path in sorted((args.train / "natural").glob("*.jsonl")):
-        if path.stem not in LEFT_OUT:
-            with path.open(encoding="utf-8") as lines:
-                rows |= {row["id"]: (path.stem, row) for row in map(json.loads, lines)}
-    splits = {i: split_of(file, i, row["domain"]) for i, (file, row) in rows.items()}
-    rows = {i: (file, row) for i, (file, row) in rows.items() if splits[i]}
-    truths = {i: truth(row) for i, (_, row) in rows.items()}
-    folder = args.work / "runs" / args.run
-    judge = EmbeddedJudge(model=folder)
+def shifted(folder: Path, rows: Mapping[str, dict[str, Any]], splits: Mapping[str, str], *, fast: bool) -> None:
+    """Shift the tasks of a judge in its files, and print by how much."""
+    tasks = TASKS if fast else BY_LARGER
+    judge = EmbeddedJudge(fast=fast, model=folder)
     found: dict[tuple[str, str], list[Case]] = defaultdict(list)
-    cases = [case_of(row) for i, (_, row) in rows.items() if truths[i]]
-    for record in evaluate_sync(cases, judge, metrics=metrics_named(list(TASKS)), also=needs_of(RULES)):
+    truths = {i: truth(row) for i, row in rows.items()}
+    cases = [case_of(row) for i, row in rows.items() if truths[i]]
+    for record in evaluate_sync(cases, judge, metrics=metrics_named([*tasks]), also=needs_of(RULES)):
         i = record.case.id
-        for name in TASKS:
+        for name in tasks:
             true, odds = truths[i][name], odds_of(record, name)
             if isinstance(true, Score) and len(odds):
-                found[name, splits[i]].append((rows[i][1]["domain"], true.value, odds))
+                found[name, splits[i]].append((rows[i]["domain"], true.value, odds))
     judge.close()
     out = folder / "coefficients.json"
     written = json.loads(out.read_text(encoding="utf-8"))
     scores = pickle.loads((folder / "scores.pkl").read_bytes())
-    for name, task in TASKS.items():
+    for name, task in tasks.items():
         shift, error = shift_of(found[name, "fusion"])
         written["fusion"][task]["bias"] = round(written["fusion"][task]["bias"] + shift, 4)
-        scores[task]["p"] = moved(scores[task]["p"], shift)
+        if not fast or name not in BY_LARGER:  # the scores are those of the judge with both readers
+            scores[task.removesuffix(LARGER)]["p"] = moved(scores[task.removesuffix(LARGER)]["p"], shift)
         print(f"{name}: {len(found[name, 'fusion'])} cases, {task} moved by {shift:+.2f} ± {error:.2f}")
         every = found[name, "fusion"] + found[name, "held"]
         for domain in sorted({domain for domain, *_ in every}):
@@ -127,6 +119,26 @@ def main() -> None:
                 print(f"  {domain}: {len(own)} cases, {'{:+.2f} ± {:.2f}'.format(*shift_of(own))} more")
     out.write_text(json.dumps(written) + "\n", encoding="utf-8")
     (folder / "scores.pkl").write_bytes(pickle.dumps(scores))
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("train", type=Path)
+    parser.add_argument("run")
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    rows: dict[str, dict[str, Any]] = {}
+    splits: dict[str, str] = {}
+    for path in sorted((args.train / "natural").glob("*.jsonl")):
+        if path.stem not in LEFT_OUT:
+            with path.open(encoding="utf-8") as lines:
+                for row in map(json.loads, lines):
+                    if split := split_of(path.stem, row["id"], row["domain"]):
+                        rows[row["id"]], splits[row["id"]] = row, split
+    for fast in (True, False):
+        shifted(args.work / "runs" / args.run, rows, splits, fast=fast)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
     python training/fuse.py WORK TRAIN RUN [--refit]
 
 Uses the judge as it is, with the reader that `export.py` wrote to WORK/runs/RUN, on natural cases that it wasn't
-trained on (`splits.FUSION`); the coefficients go to the same folder. What is printed is of cases that nothing was
+trained on (`splits.FUSION`); the coefficients go to the same folder. Which claims the larger reader reads depends on
+the coefficients that lie there. What is printed is of cases that nothing was
 fitted on: out of five folds over whole cases, or of the domains in `splits.HELD`. Only the shift of `MATCHED` tasks is
 found on the rows that it is printed for. `--refit` also fits the models of words and vectors, for `relevant` and
 `same_answer`.
@@ -30,11 +31,11 @@ from sklearn.model_selection import GroupKFold
 from splits import GROUPS, split_of
 
 from ragtriage.core.verdicts import CHECK, NOT_SUPPORTED
-from ragtriage.judges.embedded.cross_encoder import HEADS, Logits
+from ragtriage.judges.embedded.cross_encoder import HEADS
 from ragtriage.judges.embedded.encoder import MODEL
 from ragtriage.judges.embedded.features import columns
-from ragtriage.judges.embedded.featurizer import Featurized
-from ragtriage.judges.embedded.scorer import Scorer, fused_inputs
+from ragtriage.judges.embedded.scorer import LARGER, Scorer, fused_inputs
+from ragtriage.judges.embedded.versions import larger_reader
 
 UNSUPPORTED = 0.1
 """The share of unsupported claims at which precision is told."""
@@ -53,8 +54,9 @@ TURN = 400
 AUTHORED = Path(__file__).parent / "authored"
 CHECKS = ("contradicted",)
 """What rules found, weighed beside the reader for `supported`."""
+CLAIMS = ("supported", "supported" + LARGER)
 WORDS = 0.6
-"""By how much words and vectors are scaled before `supported` is fitted, so that their weight is penalised more. In
+"""By how much words and vectors are scaled before `CLAIMS` are fitted, so that their weight is penalised more. In
 natural cases nearly every wrong claim is made up, and words tell those; a claim with one wrong detail has the words of
 its passage. Chosen on `authored/cases` and the first file of `tests/details`."""
 Columns = dict[str, np.ndarray]
@@ -110,18 +112,19 @@ def names_of(task: str) -> tuple[str, ...]:
     """What a fusion weighs, in the order of `fitted_models.fused_inputs`."""
     second = "of the text" if task == "essential_fact" else "of a sentence"
     names = (*HEADS, *(f"{head} {second}" for head in HEADS), "nothing else", "words and vectors")
-    return (*names, *CHECKS) if task == "supported" else names
+    return (*names, *CHECKS, *(["larger reader"] if task.endswith(LARGER) else [])) if task in CLAIMS else names
 
 
 def scales_of(task: str) -> np.ndarray:
     """By how much each standardised column is scaled before it is fitted.
 
-    For `supported` the other heads are left out: they add nothing on cases that nothing was fitted on.
+    For claims the other heads are left out: they add nothing on cases that nothing was fitted on.
     """
-    if task != "supported":
-        return np.ones(len(names_of(task)))
-    left_out = {name for head in HEADS[1:] for name in (head, f"{head} of a sentence")}
-    return np.array([0.0 if name in left_out else WORDS if "words" in name else 1.0 for name in names_of(task)])
+    scales = dict.fromkeys(names_of(task), 1.0)
+    if task in CLAIMS:
+        left_out = {name for head in HEADS[1:] for name in (head, f"{head} of a sentence")}
+        scales |= dict.fromkeys(left_out, 0.0) | {"words and vectors": WORDS}
+    return np.array([*scales.values()])
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -135,7 +138,7 @@ def report(name: str, rows: Columns, scores: dict[str, np.ndarray]) -> None:
     cases = len(set(rows["group"][whole]))
     print(f"\n{name}: {whole.sum()} rows, {cases} cases, {y[whole].mean():.2f} yes")
     by_kind = {kind: rows["kind"] == kind for kind in sorted(set(rows["kind"]))}
-    if name.startswith("supported"):
+    if name.startswith(CLAIMS):
         true = y == 1
         by_kind = {kind: some | (true & whole) for kind, some in by_kind.items() if not y[some].any()}
     for kind, some in {"all": whole, **by_kind}.items():
@@ -176,24 +179,28 @@ def measured(files: list[Path], scorer: Scorer, *, every: bool, cache: Path) -> 
         kept = [row for row in rows if every or split_of(row.set, row.group, row.domain)]
         for start in range(0, len(kept), TURN):
             some = kept[start : start + TURN]
-            for row, (one, logits) in zip(some, scorer.measure([row.question for row in some]), strict=True):
-                if not isinstance(one, Featurized) or not one.rows or any(isinstance(x, Exception) for x in logits):
+            for row, measured in zip(some, scorer.measure([row.question for row in some]), strict=True):
+                if isinstance(measured, Exception) or not measured.featurized.rows:
                     continue
-                said = [x for x in logits if isinstance(x, Logits)]
-                alternatives = [fused_inputs(one, said, max(scorer.chances(one)))] if one.reads else list(one.rows)
+                one = measured.featurized
+                alternatives = [fused_inputs(measured, max(scorer.chances(one)))] if one.reads else list(one.rows)
                 if not one.reads and one.task == "relevant" != row.question.kind:
                     continue  # an open request is judged by that model, and isn't what it is fitted on
-                for x in alternatives:
+                lines = [(one.task, x) for x in alternatives]
+                if measured.larger is not None:  # the task is fitted without the larger reader, too
+                    lines = [(one.task + LARGER, x) for x in alternatives] + [(one.task, x[:-1]) for x in alternatives]
+                for task, x in lines:
                     line = {
                         "x": np.array(x),
                         "label": row.label,
                         "group": row.group,
                         "kind": row.kind,
-                        "number": start + len(out[one.task]["x"]),
+                        "number": start + len(out[task]["x"]),
                     }
                     line["split"] = split_of(row.set, row.group, row.domain)
+                    line["larger"] = measured.larger is not None
                     for name, value in line.items():
-                        out[one.task][name].append(value)
+                        out[task][name].append(value)
         print(f"measured {path.stem}", flush=True)
     found = {task: {name: np.array(values) for name, values in some.items()} for task, some in out.items()}
     cache.write_bytes(pickle.dumps(found))
@@ -215,7 +222,7 @@ def main() -> None:
     out = folder / "coefficients.json"
     if not out.exists():  # so that the judge can be opened; only the models of words and vectors are used
         out.write_bytes((MODEL / "coefficients.json").read_bytes())
-    scorer = Scorer(threads=2, kept=None, model=folder)
+    scorer = Scorer(threads=2, kept=None, model=folder, larger=larger_reader())
     rows = measured(files, scorer, every=args.refit, cache=folder / f"measured{'-all' * args.refit}.pkl")
     scorer.close()
     written = json.loads(out.read_text(encoding="utf-8"))
@@ -227,6 +234,8 @@ def main() -> None:
                 tasks[task] = fit_model(task, some)
         elif task != "similar":
             fusions[task], scores[task] = fit_fusion(task, of(some, some["split"] != ""))
+    claims = scores["supported"]  # as the judge with both readers has them
+    claims["p"][claims["larger"]] = scores.pop("supported" + LARGER)["p"]
     tasks["similar"] = similar_model()
     written = {"tasks": tasks, "fusion": fusions, "thresholds": {"repeats": REPEATS}}
     out.write_text(json.dumps(written) + "\n", encoding="utf-8")
@@ -281,10 +290,10 @@ def fit_fusion(task: str, rows: Columns) -> tuple[dict[str, Any], Columns]:
     for name, keep in {"held out": ~seen, "other cases": seen}.items():
         part = of(rows, keep)
         report(f"{task}, {name}", part, {"reader": sigmoid(alone[keep]), "fused": sigmoid(out[keep])})
-        if task == "supported":
+        if task in CLAIMS:
             whole = counted(part)
             report_supported(of(part, whole), sigmoid(out[keep])[whole])
-    kept = {name: some[name] for name in ("label", "group", "kind")}
+    kept = {name: some[name] for name in ("label", "group", "kind", "larger")}
     return {"weights": np.round(weights, 4).tolist(), "bias": round(bias, 4)}, {"p": sigmoid(out[seen]), **kept}
 
 

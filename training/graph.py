@@ -1,4 +1,4 @@
-"""MiniLM as an int8 ONNX graph, for the sentence encoder and for the reader.
+"""MiniLM and MPNet as int8 ONNX graphs, for the sentence encoder and for the readers.
 
 The graph is written node by node instead of being traced, so that it holds the few fused operators that onnxruntime
 runs fastest, and nothing else. Weights of the linear layers are int8 with a scale for every output column, in 7 bits
@@ -13,10 +13,14 @@ from typing import Any
 
 import numpy as np
 import onnx
+from arrays import MARKS, SHIFT
 from onnx import TensorProto, helper, numpy_helper
 
 ATTENTION_HEADS = 12
-EPSILON = 1e-12
+RELATIVE = "encoder.relative_attention_bias.weight"
+"""(buckets, heads), what MPNet has and BERT doesn't: how much a piece attends to one so far away."""
+FARTHEST = 128
+"""Pieces; all that are farther away share a bucket."""
 MICROSOFT = "com.microsoft"
 INTEGERS: list[Any] = [1, "n"]
 
@@ -26,6 +30,7 @@ class Graph:
 
     def __init__(self, weights: dict[str, np.ndarray]) -> None:
         self.weights = weights
+        self.epsilon = 1e-5 if RELATIVE in weights else 1e-12
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
@@ -57,7 +62,7 @@ class Graph:
         gamma = self.constant(f"{name}.g", self.weights[f"{source}.weight"])
         beta = self.constant(f"{name}.o", self.weights[f"{source}.bias"])
         return self.node(
-            "LayerNormalization", [self.node("Add", [x, skip], f"{name}.sum"), gamma, beta], name, epsilon=EPSILON
+            "LayerNormalization", [self.node("Add", [x, skip], f"{name}.sum"), gamma, beta], name, epsilon=self.epsilon
         )
 
 
@@ -82,15 +87,15 @@ def embeddings(g: Graph, longest: int, *, segments: bool) -> str:
     return g.normalised("h0", word, place, "embeddings.LayerNorm")
 
 
-def layer(g: Graph, i: int, x: str) -> str:
-    """One transformer block."""
+def layer(g: Graph, i: int, x: str, distances: list[str]) -> str:
+    """One transformer block; `distances` names what attention adds for how far away a piece is, if anything."""
     w, at = g.weights, f"encoder.layer.{i}"
     three = [f"{at}.attention.self.{part}" for part in ("query", "key", "value")]
     both = [np.concatenate([w[f"{part}.{field}"] for part in three]) for field in ("weight", "bias")]
     packed = g.linear(f"qkv{i}", x, *both)
     parts = [f"q{i}", f"k{i}", f"v{i}"]
     g.nodes.append(helper.make_node("Split", [packed], parts, axis=2, num_outputs=3, name=f"split{i}"))
-    heard = g.node("MultiHeadAttention", parts, f"heard{i}", MICROSOFT, num_heads=ATTENTION_HEADS)
+    heard = g.node("MultiHeadAttention", parts + distances, f"heard{i}", MICROSOFT, num_heads=ATTENTION_HEADS)
     dense = f"{at}.attention.output.dense"
     said = g.linear(f"said{i}", heard, w[f"{dense}.weight"], w[f"{dense}.bias"])
     middle = g.normalised(f"m{i}", said, x, f"{at}.attention.output.LayerNorm")
@@ -114,7 +119,7 @@ def reader(weights: dict[str, np.ndarray], longest: int) -> onnx.ModelProto:
     Weights are named as in `train.Reader`. A part is its mean, beside the mean and the highest values of the first
     text and the mark of the beginning.
     """
-    g = Graph({name.removeprefix("encoder."): w for name, w in weights.items()})
+    g = Graph(as_bert({name.removeprefix("encoder."): w for name, w in weights.items()}, longest))
     tokens = layers(g, embeddings(g, longest, segments=True))
     flat = g.node("Squeeze", [tokens, "zero"], "flat")
     mean = g.node("MatMul", ["parts", flat], "mean")
@@ -143,9 +148,61 @@ def affine(g: Graph, weights: dict[str, np.ndarray], name: str) -> list[str]:
 
 def layers(g: Graph, x: str) -> str:
     """All transformer blocks."""
+    distances = ["", "", relative(g)] if RELATIVE in g.weights else []
     for i in range(sum(name.endswith("attention.self.query.weight") for name in g.weights)):
-        x = layer(g, i, x)
+        x = layer(g, i, x, distances)
     return x
+
+
+def relative(g: Graph) -> str:
+    """(1, heads, n, n), what attention adds for how far a piece is from another, before or behind it.
+
+    Half of the buckets are for each direction, and half of these for one distance each, the others for ever more.
+    """
+    weights = g.weights[RELATIVE]
+    longest, half = len(g.weights["embeddings.position_embeddings.weight"]), len(weights) // 2
+    behind = np.arange(longest)[None] - np.arange(longest)[:, None]
+    away, single = np.abs(behind), half // 2
+    growth = np.log(np.maximum(away, 1) / single) / np.log(FARTHEST / single)
+    shared = np.minimum(single + (growth * (half - single)).astype(np.int64), half - 1)
+    bucket = np.where(away < single, away, shared) + np.where(behind > 0, half, 0)
+    g.constant("buckets", bucket.astype(np.int32))
+    g.constant("distances", weights.T)
+    rows = g.node("Slice", ["buckets", "zero", "length", "zero"], "buckets.rows")
+    both = g.node("Slice", [rows, "zero", "length", "one"], "buckets.n")
+    return g.node("Unsqueeze", [g.node("Gather", ["distances", both], "distances.n", axis=1), "zero"], "distances.1")
+
+
+def as_bert(weights: dict[str, np.ndarray], longest: int) -> dict[str, np.ndarray]:
+    """MPNet's weights as if they were BERT's, which stay as they are.
+
+    They get BERT's names, the word pieces the order of BERT's vocabulary, the two texts segments that don't differ.
+    """
+    if RELATIVE not in weights:
+        return weights
+    found = {}
+    for name, values in weights.items():
+        for theirs, own in NAMES.items():
+            name = name.replace(theirs, own)  # noqa: PLW2901 - one name after the other is replaced in it
+        found[name] = values
+    words, places = found["embeddings.word_embeddings.weight"], found["embeddings.position_embeddings.weight"]
+    table = words[SHIFT:-1].copy()  # the last is a mark that BERT has elsewhere
+    for bert, mpnet in MARKS.items():
+        table[bert] = words[mpnet]
+    found["embeddings.word_embeddings.weight"] = table
+    found["embeddings.position_embeddings.weight"] = places[2 : 2 + longest]
+    found["embeddings.token_type_embeddings.weight"] = np.zeros((2, words.shape[1]), np.float32)
+    return found
+
+
+NAMES = {
+    "attention.LayerNorm": "attention.output.LayerNorm",
+    "attention.attn.o": "attention.output.dense",
+    "attention.attn.q": "attention.self.query",
+    "attention.attn.k": "attention.self.key",
+    "attention.attn.v": "attention.self.value",
+}
+"""What MPNet calls its layers → what BERT does."""
 
 
 def whole(g: Graph, name: str, inputs: dict[str, list[Any]], outputs: dict[str, list[Any]]) -> onnx.ModelProto:

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from arrays import CUTS, EITHER, HEADS, KINDS, UNKNOWN, Packed
+from arrays import CUTS, EITHER, HEADS, KINDS, MARKS, SHIFT, UNKNOWN, Packed
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModel
@@ -43,10 +43,6 @@ RANKING = 0.5
 TAGGING = 0.5
 SHARES = {"contrast": 6.0, "claims": 3.0, "twins-sentences": 0.2, "twins-claims": 0.5}
 """How often an epoch draws the readings of a kind; 1 for all others."""
-MARKS = {101: 0, 102: 2, 0: 1}
-"""BERT's marks of a text's begin and end and of padding, and what MPNet has for them."""
-SHIFT = 4
-"""All other pieces of MPNet's vocabulary are BERT's, so much further down."""
 UNITS = 384
 
 

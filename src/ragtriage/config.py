@@ -49,7 +49,7 @@ class Settings:
         default=(),
     )
     judge: tuple[str, ...] = setting(
-        "embedded, embedded+reader:FOLDER or provider:model; repeatable for a jury", default=(EMBEDDED,)
+        "embedded, embedded:fast, embedded+reader:FOLDER or provider:model; repeatable for a jury", default=(EMBEDDED,)
     )
     """In a file one needs no list."""
     decide: str | None = setting(

@@ -113,8 +113,8 @@ def test_a_model_that_speaks_the_protocol_is_asked_there(name: str) -> None:
         ({"batch_api": True}, "a batch API is for language models"),
         ({"cascade": "shipped"}, "a cascade passes on from the embedded judge to a model"),
         *(
-            ({"names": (name,)}, f"there is no judge '{name}': use embedded or PROVIDER:MODEL")
-            for name in ("embedded:fast", "embedded:fst", "embeded")  # it has no variants
+            ({"names": (name,)}, f"there is no judge '{name}': use embedded, embedded:fast or PROVIDER:MODEL")
+            for name in ("embedded:slow", "embedded:fst", "embeded")
         ),
     ],
 )

@@ -16,6 +16,7 @@ from ragtriage.judges.hub_models.folder import open_model
 from ragtriage.judges.hub_models.judge import HubModelJudge, beside
 from ragtriage.judges.judge_config import (
     EMBEDDED,
+    FAST,
     RAW_SCORES,
     SAME,
     SHIPPED,
@@ -107,14 +108,20 @@ def build_judge(
     """
     config, ledger, remembered = session.config, session.ledger, memory or InMemory()
     judging = config.judging
-    local = {n: EmbeddedJudge(any_language=config.any_language, threads=threads) for n in judging if splits_here(n)}
+    local = {
+        name: EmbeddedJudge(fast=texts_judge(name) != EMBEDDED, any_language=config.any_language, threads=threads)
+        for name in judging
+        if splits_here(name)
+    }
     hub_models = {
         name: HubModelJudge(open_model(typed), judge, any_language=config.any_language)
         for name, judge in local.items()
         if (typed := hub_model_of(name))
     }
     # beside a model it only compares sentences, since the requests need the processor more
-    embedded = [*local.values()] or [EmbeddedJudge(any_language=config.any_language, threads=1, kept=COMPARING_CACHE)]
+    embedded = [*local.values()] or [
+        EmbeddedJudge(fast=True, any_language=config.any_language, threads=1, kept=COMPARING_CACHE)
+    ]
     queues = _queues(session, tickets, trial)
 
     def remembering(judge: Judge, *, paid: bool, kept: AnswerMemory = remembered) -> Judge:
@@ -204,8 +211,8 @@ def judge_named(name: str, *, any_language: bool = False, options: LLMOptions | 
         ConfigError: there is no such judge, or its key is missing.
         MissingExtraError: a provider's package isn't installed.
     """
-    if name == EMBEDDED:
-        return EmbeddedJudge(any_language=any_language)
+    if name in (EMBEDDED, FAST):
+        return EmbeddedJudge(fast=name == FAST, any_language=any_language)
     config = JudgeConfig((name,), any_language=any_language, options=options or LLMOptions())
     return build_judge(JudgeSession.of(config)).judge
 
@@ -252,7 +259,7 @@ def _routed(
     llm: LLMJudge, model: ModelConnection, queue: BatchQueue | None, session: JudgeSession, comparing: Judge
 ) -> Judge:
     """A model for what models are asked, and who answers the rest beside it."""
-    splitting = EmbeddedJudge(any_language=True)  # sentences are split by their marks, in any language
+    splitting = EmbeddedJudge(fast=True, any_language=True)  # sentences are split by their marks, in any language
     by_kind: dict[Kind, Judge] = {
         **dict.fromkeys(ASKED, llm),
         "sentences": splitting,

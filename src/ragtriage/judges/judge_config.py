@@ -15,6 +15,8 @@ from ragtriage.judges.llm.options import LLMOptions
 
 EMBEDDED = "embedded"
 """The judge that comes with the package."""
+FAST = "embedded:fast"
+"""The same without the larger reader."""
 READER = "+reader:"
 """Stands before a hub model: the name of a known one, or the path of its folder or of an ONNX file in it."""
 DECIDE = "+decide:"
@@ -35,7 +37,7 @@ def is_local(name: str) -> bool:
 def splits_here(name: str) -> bool:
     """Whether texts are broken up on this machine, whoever gives the verdicts."""
     texts = texts_judge(name)
-    return texts == EMBEDDED or texts.startswith(f"{EMBEDDED}{READER}")
+    return texts in (EMBEDDED, FAST) or texts.startswith(f"{EMBEDDED}{READER}")
 
 
 def texts_judge(name: str) -> str:
@@ -67,7 +69,7 @@ def with_decider(names: Sequence[str], typed: str | None = None, texts: str = EM
 
 def in_a_sentence(name: str) -> str:
     """A judge's name as a sentence has it: `the embedded judge`, or the name as it is typed."""
-    return "the embedded judge" if name == EMBEDDED else name
+    return {EMBEDDED: "the embedded judge", FAST: "the embedded judge, fast"}.get(name, name)
 
 
 def hub_model_of(name: str) -> str | None:
@@ -107,7 +109,8 @@ class JudgeConfig:
     """Who judges, and how."""
 
     names: tuple[str, ...] = (EMBEDDED,)
-    """`embedded`, `embedded+reader:FOLDER` or `provider:model`, each once, with `+decide:` and a decider behind it."""
+    """`embedded`, `embedded:fast`, `embedded+reader:FOLDER` or `provider:model`, each once; behind it `+decide:` and a
+    decider."""
     jury: Literal["majority"] | None = None
     """How several judges come to a verdict."""
     cascade: str | None = None
@@ -142,9 +145,9 @@ class JudgeConfig:
         object.__setattr__(self, "names", with_decider(self.names))  # a decision model may be named alone
         for name in self.models:
             if ":" not in name or name.startswith(f"{EMBEDDED}:"):
-                near = next(iter(near_names(name, (EMBEDDED,))), "") or suggested_name(name)
+                near = next(iter(near_names(name, (EMBEDDED, FAST))), "") or suggested_name(name)
                 hint = f"; did you mean {near}?" if near else ", for example openai:gpt-5-mini"
-                raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED} or PROVIDER:MODEL{hint}")
+                raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED}, {FAST} or PROVIDER:MODEL{hint}")
         for name in (*self.names, self.first):
             hub_model_of(name)
             self._check_decider(name)

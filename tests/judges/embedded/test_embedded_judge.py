@@ -147,7 +147,7 @@ def test_closing_lets_models_and_threads_go_and_a_later_question_loads_again() -
     one = EmbeddedJudge()
     first = answers(one, SOME)
 
-    assert len(sessions()) == len(before) + 2
+    assert len(sessions()) == len(before) + 3
     assert any("reader" in thread.name for thread in own_threads())
     one.close()
     one.close()

@@ -12,7 +12,7 @@ from ragtriage.judges.embedded.cross_encoder import HEADS, Logits, TextPair
 from ragtriage.judges.embedded.encoder import Encoder
 from ragtriage.judges.embedded.featurizer import BESIDE_CLAIM, Featurized, Featurizer, Reads
 from ragtriage.judges.embedded.passages import CachedTexts
-from ragtriage.judges.embedded.scorer import FARTHEST, Fusion, fused_inputs
+from ragtriage.judges.embedded.scorer import FARTHEST, Fusion, Measured, fused_inputs
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text.claim_parts import Marks
 
@@ -105,11 +105,6 @@ def test_a_claim_is_read_as_its_sentence_of_the_response(featurizer: Featurizer)
     assert found.reads[0].pair.first == QUERY
 
 
-def measured(*sentences: int | None) -> Featurized:
-    pair = TextPair("When?", ("The fee is 2 euros.", "It is due on Friday."))
-    return Featurized("answered", ((0.0,),), (Scored(0.5),), tuple(Reads(pair, one) for one in sentences), (1.0,))
-
-
 SAID = Logits(
     np.array([1.0, 2.0, 3.0, 4.0], np.float32),
     np.array([[5.0, -6.0, 7.0, -8.0], [-5.0, 6.0, -7.0, 80.0]], np.float32),
@@ -118,27 +113,39 @@ SAID = Logits(
 )
 
 
+def measured(*sentences: int | None, said: tuple[Logits, ...] = (SAID,), larger: Logits | None = None) -> Measured:
+    pair = TextPair("When?", ("The fee is 2 euros.", "It is due on Friday."))
+    reads = tuple(Reads(pair, one) for one in sentences)
+    return Measured(Featurized("answered", ((0.0,),), (Scored(0.5),), reads, checks=(1.0,)), said, larger)
+
+
 def test_of_a_text_it_is_weighed_as_a_whole_and_by_its_highest_sentence() -> None:
-    assert fused_inputs(measured(None), [SAID], 0.8).tolist() == pytest.approx(
+    assert fused_inputs(measured(None), 0.8).tolist() == pytest.approx(
         [1, 2, 3, 4, 5, 6, 7, FARTHEST, 1.5, math.log(4), 1.0]
     )
 
 
 def test_of_a_sentence_it_is_weighed_by_itself_and_beside_its_text() -> None:
-    assert fused_inputs(measured(0), [SAID], 0.5).tolist() == pytest.approx([5, -6, 7, -8, 1, 2, 3, 4, 1.5, 0, 1.0])
+    assert fused_inputs(measured(0), 0.5).tolist() == pytest.approx([5, -6, 7, -8, 1, 2, 3, 4, 1.5, 0, 1.0])
 
 
 def test_of_several_readings_the_highest_counts() -> None:
     other = Logits(SAID.whole * 2, -SAID.sentences, 3.0, SAID.words)
-    both = fused_inputs(measured(None, None), [SAID, other], 0.5)
+    both = fused_inputs(measured(None, None, said=(SAID, other)), 0.5)
 
     assert both.tolist() == pytest.approx(
-        np.maximum(fused_inputs(measured(None), [SAID], 0.5), fused_inputs(measured(None), [other], 0.5)).tolist()
+        np.maximum(fused_inputs(measured(None), 0.5), fused_inputs(measured(None, said=(other,)), 0.5)).tolist()
     )
 
 
+def test_what_the_larger_reader_says_stands_last() -> None:
+    larger = Logits(SAID.whole + 2, SAID.sentences, 0.0, SAID.words)
+
+    assert fused_inputs(measured(None, larger=larger), 0.5).tolist() == [*fused_inputs(measured(None), 0.5), 3.0]
+
+
 def test_a_fusion_is_a_logistic_regression() -> None:
-    inputs = fused_inputs(measured(None), [SAID], 0.5)
+    inputs = fused_inputs(measured(None), 0.5)
     weights = [0.5, *[0.0] * (len(inputs) - 1)]
 
     assert Fusion({"weights": weights, "bias": -0.25}).probability(inputs) == pytest.approx(1 / (1 + math.exp(-0.25)))

@@ -25,6 +25,7 @@ import ragtriage.core.display
 import ragtriage.judges.embedded
 import ragtriage.text
 from ragtriage.judges.embedded.encoder import MODEL
+from ragtriage.judges.embedded.versions import larger_reader
 from ragtriage.text.lexicon import Lexicon
 
 SOURCES = Path(__file__).with_name("verdict_sources.json")
@@ -52,7 +53,8 @@ def verdict_sources() -> dict[str, str]:
     for path in sorted(MODEL.iterdir()):
         if path.suffix not in {"", ".md"}:
             found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-    return found
+    weights = larger_reader().with_suffix(".weights")
+    return found | {"larger reader.weights": hashlib.sha256(weights.read_bytes()).hexdigest()[:12]}
 
 
 def changed_sources(recorded: Mapping[str, str], today: Mapping[str, str]) -> list[str]:

@@ -65,7 +65,7 @@ class CrossEncoder:
     """Reads pairs."""
 
     def __init__(self, pieces: WordPieces, threads: int = 2, path: Path = MODEL / "reader.onnx") -> None:
-        self._session = open_model(path)
+        self._model = lru_cache(1)(lambda: open_model(path))  # not before something is read
         self._pieces = pieces
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ragtriage-reader")
         self._known: OrderedDict[TextPair, Logits] = OrderedDict()
@@ -85,6 +85,8 @@ class CrossEncoder:
                 else:
                     self._known.move_to_end(pair)
                     found[pair] = known
+        if missing:
+            self._model()  # once, before several threads want it
         missing.sort(key=lambda pair: -sum(map(len, pair.sentences)))
         found.update(zip(missing, self._pool.map(self._read, missing), strict=True))
         self._remember(found)
@@ -123,7 +125,7 @@ class CrossEncoder:
     def close(self) -> None:
         """Let the threads and the model go."""
         self._pool.shutdown()
-        del self._session  # the garbage collector, which would find it later, doesn't know how large it is
+        self._model.cache_clear()  # the garbage collector, which would find it later, doesn't know how large it is
 
     def _read(self, pair: TextPair) -> Logits | Exception:
         try:
@@ -167,7 +169,7 @@ class CrossEncoder:
         ids = np.array([[*first, *second, self._pieces.number[END]]], np.int64)
         types = np.zeros_like(ids)
         types[0, len(first) :] = 1
-        logits, tags = self._session.run(["logits", "tags"], {"ids": ids, "types": types, "parts": means})
+        logits, tags = self._model().run(["logits", "tags"], {"ids": ids, "types": types, "parts": means})
         return logits, tags
 
 

@@ -57,6 +57,8 @@ _WIDEST = 2048
 """Sentences of a context that are looked at."""
 BESIDE_CLAIM = 120
 """Word pieces of evidence that are read beside a claim."""
+BESIDE_CLAIM_BY_LARGER = 80
+"""The same for the larger reader, which takes much longer."""
 BESIDE_QUESTION = 60
 """Word pieces of evidence that are read beside a question that several sources answer together."""
 _CHUNK = 1024
@@ -84,6 +86,8 @@ class Featurized:
     """Everything but the probability, for each alternative."""
     reads: tuple[Reads, ...] = ()
     """What the reader reads; of several the highest counts."""
+    larger: TextPair | None = None
+    """What the larger reader reads, where there is one."""
     checks: tuple[float, ...] = ()
     """What rules found, weighed beside the reader."""
     in_prose: bool = False
@@ -208,7 +212,8 @@ class Featurizer:
         )
         checks = (float(contradicted_by != ""),)
         reads = (Reads(TextPair(claim.text, nearest_sentences(c, evidence, BESIDE_CLAIM))),)
-        return Featurized("supported", (tuple(row),), (found,), reads, checks)
+        larger = TextPair(claim.text, nearest_sentences(c, evidence, BESIDE_CLAIM_BY_LARGER))
+        return Featurized("supported", (tuple(row),), (found,), reads, larger, checks)
 
     def _answered(self, question: Question) -> Featurized:
         if not question.query:

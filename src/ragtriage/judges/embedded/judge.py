@@ -1,7 +1,7 @@
 """The judge that comes with the package: offline, free, deterministic.
 
-A small encoder, a small reader of pairs and fitted models answer; rules read blocks, tables and lists. Nothing heavy is
-imported and no model is loaded before the first question is asked.
+A small encoder, a small reader of pairs, a larger one of claims and fitted models answer; rules read blocks, tables and
+lists. Nothing heavy is imported and no model is loaded before the first question is asked.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ragtriage.core.questions import Kind, Question, essential
 from ragtriage.core.verdicts import Answer, Failure, Verdict
 from ragtriage.judges.embedded.question_batches import QuestionBatcher
 from ragtriage.judges.embedded.verdict import parts_of_question, verdict_of, verdict_on_refusals
-from ragtriage.judges.embedded.versions import MODEL, fingerprint_of
-from ragtriage.judges.judge_config import EMBEDDED
+from ragtriage.judges.embedded.versions import MODEL, fingerprint_of, larger_reader
+from ragtriage.judges.judge_config import EMBEDDED, FAST
 from ragtriage.judges.protocol import Estimate
 from ragtriage.text.claim_parts import Marker, Marks
 from ragtriage.text.claims import split_claims
@@ -53,19 +53,30 @@ _MEASURED = "en"
 
 
 class EmbeddedJudge:
-    """Judges with rules, a small encoder, a small reader and calibrated models; a `Judge`.
+    """Judges with rules, a small encoder, two readers and calibrated models; a `Judge`.
 
     Args:
+        fast: do without the larger reader, which reads claims: quicker, and more often blind to one wrong detail.
         any_language: judge other languages than English too, on which nothing was measured.
         threads: how many texts or pairs are read at a time.
         model: a folder with another `reader.onnx` and its `coefficients.json`, as `training/` writes them.
         kept: how many word pieces of encoded texts are remembered, some 770 bytes each; None for what suits it as the
             only judge.
+
+    Raises:
+        ConfigError: the larger reader isn't installed, and wasn't renounced with `fast`.
     """
 
     def __init__(
-        self, *, any_language: bool = False, threads: int = 2, model: Path = MODEL, kept: int | None = None
+        self,
+        *,
+        fast: bool = False,
+        any_language: bool = False,
+        threads: int = 2,
+        model: Path = MODEL,
+        kept: int | None = None,
     ) -> None:
+        self._larger = None if fast else larger_reader()
         self._any_language = any_language
         self._kept = kept
         self._threads = threads
@@ -76,11 +87,11 @@ class EmbeddedJudge:
 
     def name(self) -> str:
         """What a person would type to choose it."""
-        return EMBEDDED
+        return EMBEDDED if self._larger else FAST
 
     def fingerprint(self, kind: Kind) -> str:
         """A hash of the version of this kind's rules, and of the models and coefficients that it is answered with."""
-        return f"embedded-{fingerprint_of(kind, self._model)}"
+        return f"embedded-{fingerprint_of(kind, self._model, self._larger)}"
 
     def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """None for English; for other languages the reason why not, unless any language was asked for.
@@ -121,7 +132,7 @@ class EmbeddedJudge:
             if self._loaded is None:
                 from ragtriage.judges.embedded.scorer import Scorer  # noqa: PLC0415 - see the docstring
 
-                self._loaded = Scorer(threads=self._threads, kept=self._kept, model=self._model)
+                self._loaded = Scorer(threads=self._threads, kept=self._kept, model=self._model, larger=self._larger)
             return self._loaded
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer]:

@@ -1,14 +1,15 @@
 """Question by question: the probability of yes, and what it rests on.
 
-The reader reads a claim or question beside the nearest part of the evidence, and a regression weighs what it says with
-what was found by rules. Whether two sentences say the same, and what a text is about, is told by words and vectors.
+The reader reads a claim or question beside the nearest part of the evidence, a larger one claims that are in doubt, and
+a regression weighs what they say with what was found by rules. Whether two sentences say the same, and what a text is
+about, is told by words and vectors.
 """
 
 import contextlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,11 @@ IN_DOUBT = 0.45
 ANSWERS_LEAST, ESSENTIAL_LEAST = -1.0, -0.3
 """It says so with log odds below these that a sentence answers and that one is essential, and where it also sees
 something in the question of which the passage says otherwise, or nothing."""
+
+SURE = 0.95
+"""From this chance on a claim isn't read by the larger reader."""
+LARGER = "_larger"
+"""Stands behind a task whose fusion weighs what the larger reader says, too."""
 
 
 def is_read_as_silent(inputs: Vector) -> bool:
@@ -75,23 +81,43 @@ class Model:
         return float(1.0 / (1.0 + np.exp(-np.clip(x[0], -30.0, 30.0))))
 
 
-def fused_inputs(measured: Featurized, logits: Sequence[Logits], chance: float) -> Vector:
-    """What a fusion weighs: what the reader says, the log odds by words and vectors, and checks.
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """All that one question is weighed by."""
+
+    featurized: Featurized
+    logits: tuple[Logits, ...]
+    """What the reader says of each pair that it reads for it."""
+    larger: Logits | None = None
+    """What the larger reader says, where it reads something."""
+
+
+def _beside(featurized: Featurized, said: Mapping[TextPair, Logits | Exception]) -> Measured | Exception:
+    """A question beside what the reader said, or what went wrong with that."""
+    read = [said[one.pair] for one in featurized.reads]
+    failed = next((one for one in read if isinstance(one, Exception)), None)
+    return failed or Measured(featurized, tuple(one for one in read if isinstance(one, Logits)))
+
+
+def fused_inputs(measured: Measured, chance: float) -> Vector:
+    """What a fusion weighs: what the readers say, the log odds by words and vectors, and checks.
 
     (2 · heads + 2 + k,): of a text as a whole, and at most of a sentence of it; or of one sentence, and of its text;
-    then that no piece of the claim or question says what the text doesn't. Of several readings the highest counts.
+    then that no piece of the claim or question says what the text doesn't. Of several readings the highest counts. What
+    the larger reader says stands last.
 
     `chance` is the probability by words and vectors alone.
     """
     said = []
-    for read, one in zip(measured.reads, logits, strict=True):
+    for read, one in zip(measured.featurized.reads, measured.logits, strict=True):
         if read.sentence is None:
             said.append(np.concatenate([one.whole, one.sentences.max(axis=0), [-one.otherwise]]))
         else:
             said.append(np.concatenate([one.sentences[read.sentence], one.whole, [-one.otherwise]]))
     highest = np.clip(np.max(said, axis=0), -FARTHEST, FARTHEST)
     odds = math.log(chance / (1.0 - chance))
-    return np.concatenate([highest, [odds], np.array(measured.checks, np.float32)]).astype(np.float64)
+    larger = [] if measured.larger is None else [np.clip(measured.larger.whole[0], -FARTHEST, FARTHEST)]
+    return np.concatenate([highest, [odds], measured.featurized.checks, larger]).astype(np.float64)
 
 
 class Fusion:
@@ -123,9 +149,10 @@ MARKED = 256
 class Scorer:
     """Gives each question the probability of yes; for the arguments see `EmbeddedJudge`."""
 
-    def __init__(self, *, threads: int, kept: int | None, model: Path = MODEL) -> None:
+    def __init__(self, *, threads: int, kept: int | None, model: Path = MODEL, larger: Path | None = None) -> None:
         self._encoder = Encoder(threads=threads, kept=KEPT if kept is None else kept)
         self._reader = CrossEncoder(self._encoder.pieces, threads=threads, path=model / "reader.onnx")
+        self._larger = CrossEncoder(self._encoder.pieces, threads=threads, path=larger) if larger else None
         self.marks: Marker = lru_cache(MARKED)(self._reader.marks)
         """Where the claims of a response begin, and which parts of it are remarks."""
         self.featurizer = Featurizer(CachedTexts(self._encoder), self.marks)
@@ -138,20 +165,19 @@ class Scorer:
         """Let the threads and the models go."""
         self._encoder.close()
         self._reader.close()
+        if self._larger:
+            self._larger.close()
 
     def score(self, questions: Sequence[Question]) -> Iterator[Scored | Exception]:
         """One result a question, in order; what went wrong with one doesn't touch the others."""
-        for question, (measured, said) in zip(questions, self.measure(questions), strict=True):
-            logits = [one for one in said if isinstance(one, Logits)]
+        for question, measured in zip(questions, self.measure(questions), strict=True):
             if isinstance(measured, Exception):
                 yield measured
-            elif failed := next((one for one in said if isinstance(one, Exception)), None):
-                yield failed
-            elif measured.together:
-                read = bool(logits[-1].whole[ANSWERED] >= 0.0)
-                yield self._beside_each_alone(question, self._scored(measured, logits), read=read)
+            elif measured.featurized.together:
+                read = bool(measured.logits[-1].whole[ANSWERED] >= 0.0)
+                yield self._beside_each_alone(question, self._scored(measured), read=read)
             else:
-                yield self._scored(measured, logits)
+                yield self._scored(measured)
 
     def _beside_each_alone(self, question: Question, found: Scored, *, read: bool) -> Scored:
         """Texts of which each surely doesn't answer: together they answer no more, or it can't be told.
@@ -166,40 +192,55 @@ class Scorer:
             return found
         return replace(found, probability=min(found.probability, IN_DOUBT) if read else most)
 
-    def measure(
-        self, questions: Sequence[Question]
-    ) -> Iterator[tuple[Featurized | Exception, list[Logits | Exception]]]:
-        """What each question is weighed by, and what the reader says of all that it reads for it."""
+    def measure(self, questions: Sequence[Question]) -> Iterator[Measured | Exception]:
+        """What each question is weighed by, in order."""
         # What goes wrong here meets each question again below, where only those that it concerns fail.
         with contextlib.suppress(Exception):
             self.featurizer.prepare(questions)
-        measured = [self._measured(question) for question in questions]
-        said: Mapping[TextPair, Logits | Exception] = self._reader.read(
-            read.pair for one in measured if isinstance(one, Featurized) for read in one.reads
-        )
-        for one in measured:
-            yield one, [] if isinstance(one, Exception) else [said[read.pair] for read in one.reads]
+        found = [self._featurized(question) for question in questions]
+        several = [one for one in found if isinstance(one, Featurized)]
+        said = self._reader.read(read.pair for one in several for read in one.reads)
+        measured = [one if isinstance(one, Exception) else _beside(one, said) for one in found]
+        pairs = [self._in_doubt(one) for one in measured]
+        more = self._larger.read(filter(None, pairs)) if self._larger else {}
+        for one, pair in zip(measured, pairs, strict=True):
+            again = more.get(pair) if pair else None
+            if isinstance(one, Exception) or again is None:
+                yield one
+            else:
+                yield again if isinstance(again, Exception) else replace(one, larger=again)
 
-    def _measured(self, question: Question) -> Featurized | Exception:
+    def _in_doubt(self, measured: Measured | Exception) -> TextPair | None:
+        """What the larger reader reads for a question; None if there is nothing, or the answer is sure without it."""
+        if self._larger is None or isinstance(measured, Exception) or measured.featurized.larger is None:
+            return None
+        chance = self._weighed(measured, max(self.chances(measured.featurized)))
+        return measured.featurized.larger if chance < SURE else None
+
+    def _featurized(self, question: Question) -> Featurized | Exception:
         try:
             return self.featurizer.measure(question)
         except Exception as error:  # noqa: BLE001 - a failure is an answer too
             return error
 
-    def _scored(self, measured: Featurized, logits: Sequence[Logits]) -> Scored:
-        if not measured.rows:
-            return measured.scored[0]
-        chances = self.chances(measured)
+    def _scored(self, measured: Measured) -> Scored:
+        one = measured.featurized
+        if not one.rows:
+            return one.scored[0]
+        chances = self.chances(one)
         at = int(np.argmax(chances))
         chance, doubted = chances[at], ""
-        if measured.reads:
-            inputs = fused_inputs(measured, logits, chance)
-            chance = self._fusions[measured.task].probability(inputs)
-            if measured.in_prose and is_read_as_silent(inputs):
-                chance = min(chance, UNREAD)
-            doubted = doubted_words(measured.reads[0].pair.first, logits[0].words)
-        found = measured.scored[at]
+        if one.reads:
+            chance = self._weighed(measured, chance)
+            doubted = doubted_words(one.reads[0].pair.first, measured.logits[0].words)
+        found = one.scored[at]
         return replace(found, probability=min(chance, found.highest), doubted=doubted)
+
+    def _weighed(self, measured: Measured, chance: float) -> float:
+        """The probability by all of it, of that by words and vectors."""
+        one, inputs = measured.featurized, fused_inputs(measured, chance)
+        fused = self._fusions[one.task + LARGER * (measured.larger is not None)].probability(inputs)
+        return min(fused, UNREAD) if one.in_prose and is_read_as_silent(inputs) else fused
 
     def chances(self, measured: Featurized) -> list[float]:
         """The probability of each alternative by words and vectors alone."""

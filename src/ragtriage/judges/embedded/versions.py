@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import Kind
 
 MODEL = Path(__file__).parent / "model"
@@ -31,6 +33,8 @@ class KindVersion:
     """The fitted thresholds by which it is decided."""
     marked: bool = False
     """Whether it depends on where the reader sees claims begin."""
+    larger: bool = False
+    """Whether the larger reader has a say, where there is one."""
 
 
 VERSIONS: Mapping[Kind, KindVersion] = {
@@ -39,7 +43,7 @@ VERSIONS: Mapping[Kind, KindVersion] = {
     "questions": KindVersion(2),
     "sentences": KindVersion(2),
     "declines": KindVersion(5, marked=True),
-    "supported": KindVersion(8, ("supported",), marked=True),
+    "supported": KindVersion(9, ("supported",), marked=True, larger=True),
     # Of open requests the model of relevance decides whether something answers them, or is essential.
     "answered": KindVersion(8, ("answered", "relevant"), marked=True),
     "essential": KindVersion(5, ("essential", "relevant")),
@@ -52,7 +56,24 @@ VERSIONS: Mapping[Kind, KindVersion] = {
 
 
 @cache
-def fingerprint_of(kind: Kind, folder: Path = MODEL) -> str:
+def larger_reader(package: str = "ragtriage_larger_reader") -> Path:
+    """The larger reader's graph, which a distribution of its own carries; its weights lie beside it.
+
+    Raises:
+        ConfigError: it isn't installed.
+    """
+    found = find_spec(package)
+    if found is None or found.origin is None:
+        raise ConfigError(
+            "the embedded judge reads claims with ragtriage-larger-reader, which isn't installed: in a copy of "
+            "ragtriage's repository, pip install ./larger_reader; or take embedded:fast, which does without",
+            "judge",
+        )
+    return Path(found.origin).with_name("reader.onnx")
+
+
+@cache
+def fingerprint_of(kind: Kind, folder: Path = MODEL, larger: Path | None = None) -> str:
     """A hash of all that an answer depends on; a kind that isn't answered has version 0."""
     own = VERSIONS.get(kind, KindVersion(0))
     parts: dict[str, Any] = {"kind": kind, "version": own.number}
@@ -66,6 +87,8 @@ def fingerprint_of(kind: Kind, folder: Path = MODEL) -> str:
             files += [folder / "reader.onnx", MODEL / "vocab.txt"]
         if parts["tasks"]:
             files += [MODEL / "encoder.onnx", MODEL / "vocab.txt"]
+    if own.larger and larger:
+        parts["larger"] = [_digest(path) for path in (larger, larger.with_suffix(".weights"))]
     if files:
         parts["onnxruntime"] = version("onnxruntime")  # another version may round another way
     parts["files"] = {path.name: _digest(path) for path in files}

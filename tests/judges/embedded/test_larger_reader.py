@@ -1,0 +1,63 @@
+"""The larger reader: which claims it reads, what the judge without it is called, what is said where it is missing."""
+
+import pytest
+from contract import answers
+
+from ragtriage.core import questions as ask
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.verdicts import Verdict
+from ragtriage.judges.build import judge_named
+from ragtriage.judges.embedded import EmbeddedJudge
+from ragtriage.judges.embedded.encoder import MODEL
+from ragtriage.judges.embedded.scorer import SURE, Measured, Scorer
+from ragtriage.judges.embedded.versions import VERSIONS, fingerprint_of, larger_reader
+from ragtriage.judges.judge_config import JudgeConfig
+
+SOURCES = (
+    "The ferry to Skerrow leaves at nine on weekdays. At weekends it leaves at ten, and dogs travel free of charge.",
+    "A return ticket costs 14 euros. Children under six pay nothing.",
+)
+COPIED = ask.supported("The ferry to Skerrow leaves at nine on weekdays.", SOURCES, "When does the ferry leave?")
+ALTERED = ask.supported("At weekends the ferry leaves at ten, and dogs need a ticket.", SOURCES, "When does it leave?")
+
+
+def test_it_reads_claims_that_are_in_doubt_and_no_others() -> None:
+    scorer = Scorer(threads=1, kept=None, larger=larger_reader())
+    asked = [COPIED, ALTERED, ask.answered("When does the ferry leave?", SOURCES)]
+    found = [one for one in scorer.measure(asked) if isinstance(one, Measured)]
+    scorer.close()
+
+    assert [one.larger is not None for one in found] == [False, True, False]
+
+
+def test_a_copied_claim_is_sure_without_it_and_an_altered_one_less_likely_with_it() -> None:
+    with_it, without = EmbeddedJudge(), EmbeddedJudge(fast=True)
+    copied, altered = (one.score or 0.0 for one in answers(with_it, [COPIED, ALTERED]) if isinstance(one, Verdict))
+    as_copied, as_altered = (one.score for one in answers(without, [COPIED, ALTERED]) if isinstance(one, Verdict))
+    with_it.close()
+    without.close()
+
+    assert copied == as_copied
+    assert copied >= SURE
+    assert as_altered is not None
+    assert altered < as_altered < SURE
+
+
+def test_each_of_both_judges_has_a_name_and_answers_of_its_own() -> None:
+    with_it, without = judge_named("embedded"), judge_named("embedded:fast")
+    differing = {kind for kind in VERSIONS if with_it.fingerprint(kind) != without.fingerprint(kind)}
+
+    assert (with_it.name(), without.name()) == ("embedded", "embedded:fast")
+    assert differing == {"supported"}
+    assert fingerprint_of("supported", MODEL, larger_reader()) != fingerprint_of("supported", MODEL)
+
+
+@pytest.mark.parametrize("name", ["embedded:quick", "embedded:", "embedded:fast:er"])
+def test_there_is_no_other_embedded_judge(name: str) -> None:
+    with pytest.raises(ConfigError, match="there is no judge"):
+        JudgeConfig((name,))
+
+
+def test_where_it_is_missing_it_is_said_how_to_install_it_and_what_does_without() -> None:
+    with pytest.raises(ConfigError, match=r"pip install \./larger_reader.* embedded:fast"):
+        larger_reader("a_package_that_is_not_there")
