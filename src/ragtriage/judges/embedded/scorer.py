@@ -232,7 +232,7 @@ class Scorer:
         chance, doubted = chances[at], ""
         if one.reads:
             chance = self._weighed(measured, chance)
-            doubted = doubted_words(one.reads[0].pair.first, measured.logits[0].words)
+            doubted = doubted_words(one.reads[0].pair.first, (measured.larger or measured.logits[0]).words)
         found = one.scored[at]
         return replace(found, probability=min(chance, found.highest), doubted=doubted)
 
