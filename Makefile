@@ -5,7 +5,6 @@ BIN := .venv/bin
 WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 # The larger reader is built once, and installed from there into every environment.
 READER := .venv/larger_reader
-export RAGTRIAGE_LARGER_READER := built
 # The tests start many interpreters, which would compile the whole package each.
 test test-real: export PYTHONDONTWRITEBYTECODE =
 
@@ -47,13 +46,14 @@ wheel: $(READER)/built
 	@ls -l dist
 
 clean:
-	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf larger_reader/ragtriage_larger_reader/reader.* .venv dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12 …"; exit 1; }
 	$(PYTHON) -m venv .venv
 
-$(READER)/built: .venv/bin/python training/graph.py training/arrays.py $(wildcard larger_reader/*.* larger_reader/*/*.py)
+PARTS := NOTICE adapters.safetensors base_weights.txt build_model.py pyproject.toml ragtriage_larger_reader/__init__.py
+$(READER)/built: .venv/bin/python training/graph.py training/arrays.py $(addprefix larger_reader/,$(PARTS))
 	@rm -rf $(READER)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir $(READER) ./larger_reader
 	@touch $@

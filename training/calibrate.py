@@ -28,7 +28,7 @@ from ragtriage.core.case import Record
 from ragtriage.core.verdicts import Outcome, chance_of
 from ragtriage.diagnosis.rules import RULES
 from ragtriage.judges.embedded import EmbeddedJudge
-from ragtriage.judges.embedded.scorer import LARGER
+from ragtriage.judges.embedded.versions import LARGER
 from ragtriage.metrics import metrics_named
 
 TASKS = {
@@ -109,8 +109,9 @@ def shifted(folder: Path, rows: Mapping[str, dict[str, Any]], splits: Mapping[st
     for name, task in tasks.items():
         shift, error = shift_of(found[name, "fusion"])
         written["fusion"][task]["bias"] = round(written["fusion"][task]["bias"] + shift, 4)
-        if not fast or name not in BY_LARGER:  # the scores are those of the judge with both readers
-            scores[task.removesuffix(LARGER)]["p"] = moved(scores[task.removesuffix(LARGER)]["p"], shift)
+        own = scores[task.removesuffix(LARGER)]  # of claims those of the judge with both readers
+        some = own["larger"] if name in BY_LARGER and not fast else ~own["larger"]
+        own["p"][some] = moved(own["p"][some], shift)
         print(f"{name}: {len(found[name, 'fusion'])} cases, {task} moved by {shift:+.2f} ± {error:.2f}")
         every = found[name, "fusion"] + found[name, "held"]
         for domain in sorted({domain for domain, *_ in every}):

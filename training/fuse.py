@@ -34,8 +34,8 @@ from ragtriage.core.verdicts import CHECK, NOT_SUPPORTED
 from ragtriage.judges.embedded.cross_encoder import HEADS
 from ragtriage.judges.embedded.encoder import MODEL
 from ragtriage.judges.embedded.features import columns
-from ragtriage.judges.embedded.scorer import LARGER, Scorer, fused_inputs
-from ragtriage.judges.embedded.versions import larger_reader
+from ragtriage.judges.embedded.scorer import Scorer, fused_inputs
+from ragtriage.judges.embedded.versions import LARGER, LARGER_READER, larger_reader
 
 UNSUPPORTED = 0.1
 """The share of unsupported claims at which precision is told."""
@@ -63,7 +63,7 @@ Columns = dict[str, np.ndarray]
 
 
 def fit(x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    """Coefficients of a logistic regression as `fitted_models.Model` reads them."""
+    """Coefficients of a logistic regression as `scorer.Model` reads them."""
     mean, scale = x.mean(axis=0), x.std(axis=0)
     scale[scale < 1e-6] = 1.0
     line = LogisticRegression(C=0.1, max_iter=1000).fit(np.clip((x - mean) / scale, -5, 5), y)
@@ -109,7 +109,7 @@ def fuse(x: np.ndarray, y: np.ndarray, scales: np.ndarray) -> tuple[np.ndarray, 
 
 
 def names_of(task: str) -> tuple[str, ...]:
-    """What a fusion weighs, in the order of `fitted_models.fused_inputs`."""
+    """What a fusion weighs, in the order of `scorer.fused_inputs`."""
     second = "of the text" if task == "essential_fact" else "of a sentence"
     names = (*HEADS, *(f"{head} {second}" for head in HEADS), "nothing else", "words and vectors")
     return (*names, *CHECKS, *(["larger reader"] if task.endswith(LARGER) else [])) if task in CLAIMS else names
@@ -220,10 +220,11 @@ def main() -> None:
     files += [p for p in sorted((args.train / "natural").glob("*.jsonl")) if p.stem != "structured"]
     folder = args.work / "runs" / args.run
     out = folder / "coefficients.json"
-    if not out.exists():  # so that the judge can be opened; only the models of words and vectors are used
+    if not out.exists():  # so that the judge can be opened, and knows of what it is sure
         out.write_bytes((MODEL / "coefficients.json").read_bytes())
     scorer = Scorer(threads=2, kept=None, model=folder, larger=larger_reader())
-    rows = measured(files, scorer, every=args.refit, cache=folder / f"measured{'-all' * args.refit}.pkl")
+    cache = folder / f"measured-{LARGER_READER}{'-all' * args.refit}.pkl"
+    rows = measured(files, scorer, every=args.refit, cache=cache)
     scorer.close()
     written = json.loads(out.read_text(encoding="utf-8"))
     tasks, fusions = dict(written["tasks"]), {}

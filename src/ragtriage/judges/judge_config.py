@@ -69,7 +69,7 @@ def with_decider(names: Sequence[str], typed: str | None = None, texts: str = EM
 
 def in_a_sentence(name: str) -> str:
     """A judge's name as a sentence has it: `the embedded judge`, or the name as it is typed."""
-    return {EMBEDDED: "the embedded judge", FAST: "the embedded judge, fast"}.get(name, name)
+    return {EMBEDDED: "the embedded judge", FAST: "the fast embedded judge"}.get(name, name)
 
 
 def hub_model_of(name: str) -> str | None:
@@ -91,7 +91,7 @@ def hub_model_of(name: str) -> str | None:
 
 def with_hub_model(name: str, typed: str | None) -> str:
     """The name of the embedded judge with this hub model; any other name, and one with a model, stays as it is."""
-    return f"{name}{READER}{typed}" if typed and name == EMBEDDED else name
+    return f"{EMBEDDED}{READER}{typed}" if typed and name in (EMBEDDED, FAST) else name
 
 
 Matching = Literal["soft", "binary"]

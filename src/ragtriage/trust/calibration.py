@@ -15,7 +15,7 @@ from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import CHECK
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, ChanceCurve, without_threshold
-from ragtriage.judges.judge_config import EMBEDDED, UNCALIBRATED
+from ragtriage.judges.judge_config import EMBEDDED, FAST, UNCALIBRATED
 from ragtriage.trust import label_fits
 from ragtriage.trust.chance_fits import FittedCurve, fit_curve, too_few_for_a_curve
 from ragtriage.trust.corrected_mean import (
@@ -188,10 +188,10 @@ def calibrate(
             chances.append(_verdict_chance(kind, found, judge, own, why))
             by_curve = BY_CURVE if chances[-1].fitted and chances[-1].curve else ""
         decision_thresholds.append(_verdict_threshold(kind, found, own, why or by_curve))
-        if judge == EMBEDDED and kind in BANDS:
+        if judge in (EMBEDDED, FAST) and kind in BANDS:
             bands.append(_band(kind, found, why))
     better = {one.kind for one in decision_thresholds if one.threshold and one.threshold.better}
-    rates = learnt_rates(labels.metrics, fingerprints, better) if judge == EMBEDDED else ()
+    rates = learnt_rates(labels.metrics, fingerprints, better) if judge in (EMBEDDED, FAST) else ()
     limits = [_threshold(one, thresholds[one.metric.name]) for one in labels.metrics if one.metric.name in thresholds]
     return Calibration(
         judge,

@@ -1,17 +1,20 @@
 """The larger reader: which claims it reads, what the judge without it is called, what is said where it is missing."""
 
+import json
+from pathlib import Path
+
 import pytest
 from contract import answers
 
 from ragtriage.core import questions as ask
-from ragtriage.core.errors import ConfigError
+from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.build import judge_named
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.encoder import MODEL
 from ragtriage.judges.embedded.scorer import SURE, Measured, Scorer
 from ragtriage.judges.embedded.versions import VERSIONS, fingerprint_of, larger_reader
-from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.judge_config import JudgeConfig, with_hub_model
 
 SOURCES = (
     "The ferry to Skerrow leaves at nine on weekdays. At weekends it leaves at ten, and dogs travel free of charge.",
@@ -59,5 +62,32 @@ def test_there_is_no_other_embedded_judge(name: str) -> None:
 
 
 def test_where_it_is_missing_it_is_said_how_to_install_it_and_what_does_without() -> None:
-    with pytest.raises(ConfigError, match=r"pip install \./larger_reader.* embedded:fast"):
-        larger_reader("a_package_that_is_not_there")
+    with pytest.raises(ConfigError, match=r"isn't installed: .*pip install \./larger_reader.* embedded:fast"):
+        larger_reader("a-package-that-is-not-there")
+    with pytest.raises(ConfigError, match=r"version 1 is installed and 0 is needed: .*pip install"):
+        larger_reader(needed="0")
+
+
+def test_a_model_without_weights_for_it_is_told(tmp_path: Path) -> None:
+    fitted = json.loads((MODEL / "coefficients.json").read_text(encoding="utf-8"))
+    del fitted["fusion"]["supported_larger"]
+    (tmp_path / "coefficients.json").write_text(json.dumps(fitted), encoding="utf-8")
+
+    with pytest.raises(JudgeError, match="has no weights for the larger reader"):
+        Scorer(threads=1, kept=None, model=tmp_path, larger=larger_reader())
+
+
+def test_what_it_adds_changes_no_fingerprint_of_the_judge_without_it(tmp_path: Path) -> None:
+    fitted = json.loads((MODEL / "coefficients.json").read_text(encoding="utf-8"))
+    fitted["fusion"]["supported_larger"]["bias"] += 0.1
+    for file in MODEL.iterdir():
+        if file.name != "coefficients.json":
+            (tmp_path / file.name).symlink_to(file)
+    (tmp_path / "coefficients.json").write_text(json.dumps(fitted), encoding="utf-8")
+
+    assert fingerprint_of("supported", tmp_path) == fingerprint_of("supported", MODEL)
+    assert fingerprint_of("supported", tmp_path, larger_reader()) != fingerprint_of("supported", MODEL, larger_reader())
+
+
+def test_a_hub_model_takes_its_place_beside_either_judge() -> None:
+    assert with_hub_model("embedded:fast", "model") == with_hub_model("embedded", "model") == "embedded+reader:model"

@@ -1,4 +1,4 @@
-"""The embedded judge: rules, two small encoders and calibrated models, all inside the package."""
+"""The embedded judge: rules, an encoder, two readers and calibrated models, all on this machine."""
 
 from ragtriage.judges.embedded.judge import EmbeddedJudge
 

@@ -145,7 +145,7 @@ def open_model(path: Path) -> Any:
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        raise JudgeError(f"the embedded model {path} can't be loaded: {error}; reinstall ragtriage") from error
+        raise JudgeError(f"the embedded model {path} can't be loaded: {error}; install its package again") from error
 
 
 LENGTH = 256

@@ -23,6 +23,7 @@ from ragtriage.judges.embedded.encoder import KEPT, MODEL, Encoder, Vector
 from ragtriage.judges.embedded.featurizer import Featurized, Featurizer
 from ragtriage.judges.embedded.passages import CachedTexts
 from ragtriage.judges.embedded.verdict import FittedThresholds, Scored
+from ragtriage.judges.embedded.versions import LARGER
 from ragtriage.text.claim_parts import Marker
 
 FARTHEST = 8.0
@@ -43,8 +44,6 @@ something in the question of which the passage says otherwise, or nothing."""
 
 SURE = 0.95
 """From this chance on a claim isn't read by the larger reader."""
-LARGER = "_larger"
-"""Stands behind a task whose fusion weighs what the larger reader says, too."""
 
 
 def is_read_as_silent(inputs: Vector) -> bool:
@@ -159,6 +158,10 @@ class Scorer:
         fitted = load(model / "coefficients.json")
         self._models = {task: Model(one) for task, one in fitted["tasks"].items()}
         self._fusions = {task: Fusion(one) for task, one in fitted["fusion"].items()}
+        if larger and not any(task.endswith(LARGER) for task in self._fusions):
+            raise JudgeError(
+                f"{model} has no weights for the larger reader: fit them with training/fuse.py, or do without"
+            )
         self.thresholds = FittedThresholds(**fitted["thresholds"])
 
     def close(self) -> None:

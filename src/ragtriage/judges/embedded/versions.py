@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
-from importlib.util import find_spec
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from ragtriage.core.questions import Kind
 
 MODEL = Path(__file__).parent / "model"
 """Where the models that ship lie."""
+LARGER_READER = "1"
+"""The version of the larger reader that the fitted models are for, as in `larger_reader/pyproject.toml`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class KindVersion:
     """Whether the larger reader has a say, where there is one."""
 
 
+LARGER = "_larger"
+"""Stands behind a task whose fusion weighs what the larger reader says, too."""
 VERSIONS: Mapping[Kind, KindVersion] = {
     "claims": KindVersion(5, marked=True),
     "facts": KindVersion(2),
@@ -56,20 +60,27 @@ VERSIONS: Mapping[Kind, KindVersion] = {
 
 
 @cache
-def larger_reader(package: str = "ragtriage_larger_reader") -> Path:
+def larger_reader(distribution: str = "ragtriage-larger-reader", needed: str = LARGER_READER) -> Path:
     """The larger reader's graph, which a distribution of its own carries; its weights lie beside it.
 
     Raises:
-        ConfigError: it isn't installed.
+        ConfigError: it isn't installed, or in another version than the fitted models are for.
     """
-    found = find_spec(package)
-    if found is None or found.origin is None:
-        raise ConfigError(
-            "the embedded judge reads claims with ragtriage-larger-reader, which isn't installed: in a copy of "
-            "ragtriage's repository, pip install ./larger_reader; or take embedded:fast, which does without",
-            "judge",
-        )
-    return Path(found.origin).with_name("reader.onnx")
+    what = "the embedded judge reads claims with ragtriage-larger-reader"
+    how = (
+        "in a copy of ragtriage's repository, pip install ./larger_reader; or do without it, with the judge "
+        "embedded:fast (from Python EmbeddedJudge(fast=True))"
+    )
+    try:
+        found = version(distribution)
+        file = Path(str(files(distribution.replace("-", "_")) / "reader.onnx"))
+    except ModuleNotFoundError:
+        raise ConfigError(f"{what}, which isn't installed: {how}") from None
+    if found != needed:
+        raise ConfigError(f"{what}, of which version {found} is installed and {needed} is needed: {how}")
+    if not (file.exists() and file.with_suffix(".weights").exists()):
+        raise ConfigError(f"{what}, whose files are gone from {file.parent}: {how}")
+    return file
 
 
 @cache
@@ -81,7 +92,8 @@ def fingerprint_of(kind: Kind, folder: Path = MODEL, larger: Path | None = None)
     if own.tasks:
         fitted = json.loads((folder / "coefficients.json").read_text(encoding="utf-8"))
         parts["tasks"] = _of_tasks(fitted["tasks"], own.tasks)
-        parts["fusions"] = _of_tasks(fitted["fusion"], own.tasks)
+        fusions = _of_tasks(fitted["fusion"], own.tasks)
+        parts["fusions"] = {name: one for name, one in fusions.items() if larger or not name.endswith(LARGER)}
         parts["thresholds"] = {name: fitted["thresholds"][name] for name in own.thresholds}
         if parts["fusions"]:
             files += [folder / "reader.onnx", MODEL / "vocab.txt"]
