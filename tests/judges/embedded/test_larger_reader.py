@@ -52,7 +52,7 @@ def test_each_of_both_judges_has_a_name_and_answers_of_its_own() -> None:
 
     assert (with_it.name(), without.name()) == ("embedded", "embedded:fast")
     assert differing == {"supported"}
-    assert fingerprint_of("supported", MODEL, larger_reader()) != fingerprint_of("supported", MODEL)
+    assert fingerprint_of("supported", MODEL, larger=True) != fingerprint_of("supported", MODEL)
 
 
 @pytest.mark.parametrize("name", ["embedded:quick", "embedded:", "embedded:fast:er"])
@@ -86,7 +86,7 @@ def test_what_it_adds_changes_no_fingerprint_of_the_judge_without_it(tmp_path: P
     (tmp_path / "coefficients.json").write_text(json.dumps(fitted), encoding="utf-8")
 
     assert fingerprint_of("supported", tmp_path) == fingerprint_of("supported", MODEL)
-    assert fingerprint_of("supported", tmp_path, larger_reader()) != fingerprint_of("supported", MODEL, larger_reader())
+    assert fingerprint_of("supported", tmp_path, larger=True) != fingerprint_of("supported", MODEL, larger=True)
 
 
 def test_a_hub_model_takes_its_place_beside_either_judge() -> None:

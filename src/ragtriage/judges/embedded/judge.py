@@ -64,7 +64,7 @@ class EmbeddedJudge:
             only judge.
 
     Raises:
-        ConfigError: the larger reader isn't installed, and wasn't renounced with `fast`.
+        ConfigError: the larger reader isn't installed, and `fast` isn't set.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class EmbeddedJudge:
 
     def fingerprint(self, kind: Kind) -> str:
         """A hash of the version of this kind's rules, and of the models and coefficients that it is answered with."""
-        return f"embedded-{fingerprint_of(kind, self._model, self._larger)}"
+        return f"embedded-{fingerprint_of(kind, self._model, larger=self._larger is not None)}"
 
     def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """None for English; for other languages the reason why not, unless any language was asked for.

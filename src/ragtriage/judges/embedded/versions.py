@@ -84,7 +84,7 @@ def larger_reader(distribution: str = "ragtriage-larger-reader", needed: str = L
 
 
 @cache
-def fingerprint_of(kind: Kind, folder: Path = MODEL, larger: Path | None = None) -> str:
+def fingerprint_of(kind: Kind, folder: Path = MODEL, *, larger: bool = False) -> str:
     """A hash of all that an answer depends on; a kind that isn't answered has version 0."""
     own = VERSIONS.get(kind, KindVersion(0))
     parts: dict[str, Any] = {"kind": kind, "version": own.number}
