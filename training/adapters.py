@@ -30,6 +30,7 @@ from packed import pack
 from readings import judged, written
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
+from splits import FOLD_NAMES
 from torch import Tensor, nn
 from train import Reader, Rows, batches, loss_of, parts, read, save
 
@@ -47,11 +48,15 @@ SHARES = {
     "contrast": 1.0,
     "natural": 0.25,
     "authored": 0.5,
-    "agreement": 0.3,
+    "agreement-supported": 3.0,
+    "agreement-answered": 3.0,
+    "agreement-essential": 0.2,
     "public": 0.25,
     "twins": 0.1,
 }
-"""Share of the readings of a kind that is drawn before any is drawn again; of others, which hold no claims, none is."""
+"""Share of the readings of a kind that is drawn before any is drawn again; of others, which mark parts, none is."""
+TRAINED = ("", *FOLD_NAMES[:-1])
+"""Splits that are drawn from: of lent agreement sets two folds of three, so that the last can be measured on."""
 HELD_OUT = Path(__file__).parents[1] / "tests" / "held_out"
 
 
@@ -89,7 +94,7 @@ def drawn(packed: Packed, seed: int) -> list[np.ndarray]:
     groups: list[np.ndarray] = []
     for origin in np.unique(packed.origin):
         share = next((share for kind, share in SHARES.items() if origin.startswith(kind)), 0.0)
-        here = np.flatnonzero((packed.origin == origin) & (packed.split == ""))
+        here = np.flatnonzero((packed.origin == origin) & np.isin(packed.split, TRAINED))
         if not share or not len(here):
             continue
         twin = packed.twin[here]
