@@ -7,7 +7,7 @@ takes the best of several sources, so each task's log odds are moved until the m
 reader wasn't trained on (`splits.FUSION`) is that of the labels. Questions of search logs (`search.jsonl`) are left
 out: their answers have few labels, and of their passages one in two has no answer at all. Then prints, for every
 domain, by how much more it would have to be moved: what a text unlike these may differ by. First the judge without the
-larger reader is shifted, then what that says of claims.
+larger reader is shifted, then what that says.
 """
 
 import argparse
@@ -28,6 +28,7 @@ from ragtriage.core.case import Record
 from ragtriage.core.verdicts import Outcome, chance_of
 from ragtriage.diagnosis.rules import RULES
 from ragtriage.judges.embedded import EmbeddedJudge
+from ragtriage.judges.embedded.scorer import DOUBTED
 from ragtriage.judges.embedded.versions import LARGER
 from ragtriage.metrics import metrics_named
 
@@ -40,8 +41,8 @@ TASKS = {
     "fact_precision": "essential_fact",
 }
 """Score → the task whose fusion decides its verdicts, without the larger reader."""
-BY_LARGER = {"groundedness": "supported" + LARGER}
-"""The same of claims that the larger reader reads."""
+BY_LARGER = {name: task + LARGER for name, task in TASKS.items() if task in DOUBTED}
+"""The same of questions that the larger reader reads, too."""
 LEFT_OUT = ("search", "answers")
 LEAST = 20
 """Cases of a domain below which it isn't looked at alone."""
@@ -109,8 +110,8 @@ def shifted(folder: Path, rows: Mapping[str, dict[str, Any]], splits: Mapping[st
     for name, task in tasks.items():
         shift, error = shift_of(found[name, "fusion"])
         written["fusion"][task]["bias"] = round(written["fusion"][task]["bias"] + shift, 4)
-        own = scores[task.removesuffix(LARGER)]  # of claims those of the judge with both readers
-        some = own["larger"] if name in BY_LARGER and not fast else ~own["larger"]
+        own = scores[task.removesuffix(LARGER)]  # those of the judge with both readers
+        some = own["larger"] if not fast else ~own["larger"]
         own["p"][some] = moved(own["p"][some], shift)
         print(f"{name}: {len(found[name, 'fusion'])} cases, {task} moved by {shift:+.2f} ± {error:.2f}")
         every = found[name, "fusion"] + found[name, "held"]

@@ -111,8 +111,8 @@ def fuse(x: np.ndarray, y: np.ndarray, scales: np.ndarray) -> tuple[np.ndarray, 
 def names_of(task: str) -> tuple[str, ...]:
     """What a fusion weighs, in the order of `scorer.fused_inputs`."""
     second = "of the text" if task == "essential_fact" else "of a sentence"
-    names = (*HEADS, *(f"{head} {second}" for head in HEADS), "nothing else", "words and vectors")
-    return (*names, *CHECKS, *(["larger reader"] if task.endswith(LARGER) else [])) if task in CLAIMS else names
+    names = [*HEADS, *(f"{head} {second}" for head in HEADS), "nothing else", "words and vectors"]
+    return (*names, *(CHECKS if task in CLAIMS else ()), *(["larger reader"] if task.endswith(LARGER) else []))
 
 
 def scales_of(task: str) -> np.ndarray:
@@ -187,7 +187,7 @@ def measured(files: list[Path], scorer: Scorer, *, every: bool, cache: Path) -> 
                 if not one.reads and one.task == "relevant" != row.question.kind:
                     continue  # an open request is judged by that model, and isn't what it is fitted on
                 lines = [(one.task, x) for x in alternatives]
-                if measured.larger is not None:  # the task is fitted without the larger reader, too
+                if measured.larger:  # the task is fitted without the larger reader, too
                     lines = [(one.task + LARGER, x) for x in alternatives] + [(one.task, x[:-1]) for x in alternatives]
                 for task, x in lines:
                     line = {
@@ -198,7 +198,7 @@ def measured(files: list[Path], scorer: Scorer, *, every: bool, cache: Path) -> 
                         "number": start + len(out[task]["x"]),
                     }
                     line["split"] = split_of(row.set, row.group, row.domain)
-                    line["larger"] = measured.larger is not None
+                    line["larger"] = bool(measured.larger)
                     for name, value in line.items():
                         out[task][name].append(value)
         print(f"measured {path.stem}", flush=True)
@@ -235,8 +235,9 @@ def main() -> None:
                 tasks[task] = fit_model(task, some)
         elif task != "similar":
             fusions[task], scores[task] = fit_fusion(task, of(some, some["split"] != ""))
-    claims = scores["supported"]  # as the judge with both readers has them
-    claims["p"][claims["larger"]] = scores.pop("supported" + LARGER)["p"]
+    for task in [task for task in scores if task.endswith(LARGER)]:  # as the judge with both readers has them
+        own = scores[task.removesuffix(LARGER)]
+        own["p"][own["larger"]] = scores.pop(task)["p"]
     tasks["similar"] = similar_model()
     written = {"tasks": tasks, "fusion": fusions, "thresholds": {"repeats": REPEATS}}
     out.write_text(json.dumps(written) + "\n", encoding="utf-8")

@@ -8,10 +8,9 @@ from examples import examples
 from ragtriage.core import questions as ask
 from ragtriage.core.display import LONGEST_QUOTE, quoted
 from ragtriage.core.questions import Question
-from ragtriage.judges.embedded.verdict import NEAR, FittedThresholds, Scored, verdict_of, verdict_on_refusals
+from ragtriage.judges.embedded.verdict import NEAR, Scored, verdict_of, verdict_on_refusals
 from ragtriage.text.claim_parts import Marks
 
-THRESHOLDS = FittedThresholds(repeats=0.8)
 ANSWERED = ask.answered("When does it open?", ["It opens at nine."])
 SUPPORTED = ask.supported("It opens at nine.", ["It opens at ten."])
 
@@ -24,7 +23,7 @@ SUPPORTED = ask.supported("It opens at nine.", ["It opens at ten."])
 def test_a_verdict_is_its_probability_and_red_is_only_what_is_surely_a_no(
     question: Question, probability: float, value: str, sure: bool
 ) -> None:
-    verdict = verdict_of(question, Scored(probability), THRESHOLDS)
+    verdict = verdict_of(question, Scored(probability))
 
     assert (verdict.value, verdict.sure) == (value, sure)
     assert verdict.score == verdict.chance == probability
@@ -44,25 +43,23 @@ def test_a_verdict_is_its_probability_and_red_is_only_what_is_surely_a_no(
 def test_an_unsupported_claim_is_contradicted_where_a_sentence_says_otherwise_or_nearly_the_same(
     found: Scored, contradicted: bool
 ) -> None:
-    assert verdict_of(SUPPORTED, found, THRESHOLDS).contradicted is contradicted
+    assert verdict_of(SUPPORTED, found).contradicted is contradicted
 
 
 def test_what_is_worked_out_is_unknown_and_not_called_unsupported() -> None:
-    verdict = verdict_of(SUPPORTED, Scored(0.1, calculated=True, nearness=1.0), THRESHOLDS)
+    verdict = verdict_of(SUPPORTED, Scored(0.1, calculated=True, nearness=1.0))
     assert (verdict.value, verdict.score, verdict.chance) == ("unknown", 0.1, None)
     assert not verdict.contradicted
-    assert verdict_of(SUPPORTED, Scored(0.7, calculated=True), THRESHOLDS).value == "yes"
+    assert verdict_of(SUPPORTED, Scored(0.7, calculated=True)).value == "yes"
 
 
 def test_a_number_that_nothing_accounts_for_is_named() -> None:
-    verdict = verdict_of(SUPPORTED, Scored(0.2, "It is 12.", ("15", "Ada"), ("15",)), THRESHOLDS)
+    verdict = verdict_of(SUPPORTED, Scored(0.2, "It is 12.", ("15", "Ada"), ("15",)))
     assert verdict.explanation == "closest passage: “It is 12.”; nothing there accounts for 15"
 
 
 def test_only_claims_are_contradicted() -> None:
-    assert not verdict_of(
-        ANSWERED, Scored(0.1, contradicted_by="It opens at ten.", nearness=1.0), THRESHOLDS
-    ).contradicted
+    assert not verdict_of(ANSWERED, Scored(0.1, contradicted_by="It opens at ten.", nearness=1.0)).contradicted
 
 
 LONG = (
@@ -81,7 +78,7 @@ def test_a_quote_shows_what_the_claim_says_otherwise(row: dict[str, Any]) -> Non
     found = Scored(**{**row["scored"], **texts})
     told = row["told"].replace("{centred}", CENTRED)
 
-    assert verdict_of(ask.supported(row["claim"], [LONG]), found, THRESHOLDS).explanation == told
+    assert verdict_of(ask.supported(row["claim"], [LONG]), found).explanation == told
 
 
 @pytest.mark.parametrize("at", range(0, 290, 29))

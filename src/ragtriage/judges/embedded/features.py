@@ -274,6 +274,10 @@ def around(texts: Passages, sentence: Sentence, query: Vector, context: Passages
     ]
 
 
+DIFFER = range(7, 10)
+"""Columns of `similar`: that numbers, names or negation differ."""
+
+
 def similar(cosine: float, a: Sentence, b: Sentence, there: Vector, back: Vector) -> list[float]:
     """Two sentences. `there` is how closely each word piece of `a` is found in `b`, `back` the reverse."""
     shared, either = len(a.stemset & b.stemset), len(a.stemset | b.stemset)

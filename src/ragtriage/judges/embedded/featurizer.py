@@ -57,12 +57,14 @@ _WIDEST = 2048
 """Sentences of a context that are looked at."""
 BESIDE_CLAIM = 120
 """Word pieces of evidence that are read beside a claim."""
-BESIDE_CLAIM_BY_LARGER = 80
-"""The same for the larger reader, which takes much longer."""
+BESIDE_BY_LARGER = 80
+"""Word pieces of evidence that the larger reader reads, which takes much longer."""
 BESIDE_QUESTION = 60
 """Word pieces of evidence that are read beside a question that several sources answer together."""
 _CHUNK = 1024
 """Sentences of one response that are encoded at a time, to compare them with each other."""
+_ALIKE, _FEWEST_REPEATED = 0.5, 5
+"""The cosine, and the words of each, from which on two sentences may say the same in other words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,8 @@ class Featurized:
     """Everything but the probability, for each alternative."""
     reads: tuple[Reads, ...] = ()
     """What the reader reads; of several the highest counts."""
-    larger: TextPair | None = None
-    """What the larger reader reads, where there is one."""
+    larger: tuple[TextPair, ...] = ()
+    """What the larger reader reads, where there is one: a pair, or of two sentences each beside the other."""
     checks: tuple[float, ...] = ()
     """What rules found, weighed beside the reader."""
     in_prose: bool = False
@@ -212,8 +214,8 @@ class Featurizer:
         )
         checks = (float(contradicted_by != ""),)
         reads = (Reads(TextPair(claim.text, nearest_sentences(c, evidence, BESIDE_CLAIM))),)
-        larger = TextPair(claim.text, nearest_sentences(c, evidence, BESIDE_CLAIM_BY_LARGER))
-        return Featurized("supported", (tuple(row),), (found,), reads, larger, checks)
+        larger = TextPair(claim.text, nearest_sentences(c, evidence, BESIDE_BY_LARGER))
+        return Featurized("supported", (tuple(row),), (found,), reads, (larger,), checks)
 
     def _answered(self, question: Question) -> Featurized:
         if not question.query:
@@ -230,7 +232,7 @@ class Featurizer:
             return self._about(question.subject, (said,))
         measured = self._beside(task, _subject(question), (said,))
         pair = response_pair(_subject(question), visible_text("\n".join(question.evidence)))
-        return replace(measured, reads=(Reads(pair),))
+        return replace(measured, reads=(Reads(pair),), larger=(pair,))
 
     def _answered_by_sources(self, question: Question) -> Featurized:
         texts = telling_texts(question.subject, question.evidence)
@@ -252,7 +254,8 @@ class Featurizer:
         reads = [Reads(TextPair(asked, tuple(s.text for s in reading.sentences))) for reading in readings]
         if len(readings) > 1:
             reads.append(Reads(TextPair(asked, nearest_sentences(c, evidence, BESIDE_QUESTION))))
-        return Featurized(task, (tuple(row),), (_found(c, question, evidence),), tuple(reads))
+        larger = (TextPair(asked, nearest_sentences(c, evidence, BESIDE_BY_LARGER)),) if task == "essential" else ()
+        return Featurized(task, (tuple(row),), (_found(c, question, evidence),), tuple(reads), larger)
 
     def _about(self, asked: str, texts: Sequence[str]) -> Featurized:
         """Whether texts are about a question; who asks for all there is to say needs whatever is."""
@@ -323,7 +326,13 @@ class Featurizer:
         there, back = _both_ways(own, reader.encoder.encode([other])[other])
         row = features.similar(highest, reader.sentence(question.subject), reader.sentence(other), there, back)
         found = (Scored(0.0, other, cosine=min(1.0, highest)),)
-        return Featurized("similar", (tuple(row),), found)
+        pair = (
+            (other, question.subject) if question.at is not None and question.at < best else (question.subject, other)
+        )
+        long = min(len(text.split()) for text in pair) >= _FEWEST_REPEATED
+        alike = highest >= _ALIKE and long and not any(row[at] for at in features.DIFFER)
+        larger = (TextPair(pair[0], pair[1:]), TextPair(pair[1], pair[:1])) if alike else ()
+        return Featurized("similar", (tuple(row),), found, larger=larger)
 
 
 def claimed_text(query: str, response: tuple[str, ...], marker: Marker | None = None) -> str:

@@ -155,7 +155,6 @@ class EmbeddedJudge:
                 matches.append(place)
         if matches:
             scorer = self._scorer()
-            thresholds = scorer.thresholds
             # Questions with the same evidence are neighbours, so it is made ready once.
             seen: dict[tuple[str, ...], int] = {}
             matches.sort(key=lambda i: seen.setdefault((*questions[i].evidence, questions[i].context), len(seen)))
@@ -164,7 +163,7 @@ class EmbeddedJudge:
             parts = [part for part, _ in asking]
             asked = [question for part in parts for question in part]
             judged = (
-                _failure(question, found) if isinstance(found, Exception) else verdict_of(question, found, thresholds)
+                _failure(question, found) if isinstance(found, Exception) else verdict_of(question, found)
                 for question, found in zip(asked, scorer.score(asked), strict=True)
             )
             for place, (part, decide) in zip(matches, asking, strict=True):

@@ -53,18 +53,10 @@ class Scored:
     """Whether the evidence is mostly rows and fields, or the claim is code."""
 
 
-@dataclass(frozen=True, slots=True)
-class FittedThresholds:
-    """Where verdicts change; the numbers belong to the fitted models and lie beside their coefficients."""
-
-    repeats: float
-    """Two sentences with at least this cosine may say the same."""
-
-
-def verdict_of(question: Question, found: Scored, thresholds: FittedThresholds) -> Verdict:
+def verdict_of(question: Question, found: Scored) -> Verdict:
     """The verdict on one question."""
     if question.kind == "similarity":
-        return _similarity(found, thresholds)
+        return _similarity(found)
     chance = found.probability
     if found.untold or (question.kind == "supported" and found.calculated and chance < CHECK):
         # the models miss what stands nowhere, and can't calculate
@@ -74,15 +66,13 @@ def verdict_of(question: Question, found: Scored, thresholds: FittedThresholds) 
     return replace(decided, explanation=_explained(question, found, decided.value))
 
 
-def _similarity(found: Scored, thresholds: FittedThresholds) -> Verdict:
-    """Yes from the threshold on, unless the two differ in a number or name: then they only sound alike."""
+def _similarity(found: Scored) -> Verdict:
+    """Yes from an even chance on."""
     cosine = -1.0 if found.cosine is None else found.cosine
     if not found.quote:
         return Verdict("no", cosine, 1.0, "there is nothing else to compare with")
-    repeats = cosine >= thresholds.repeats and found.probability >= 0.5
-    chance = max(found.probability, 0.5) if repeats else min(found.probability, 0.5)
-    reason = f"closest sentence ({cosine:.2f}): {quoted(found.quote)}"
-    return Verdict("yes" if repeats else "no", cosine, chance if repeats else 1.0 - chance, reason)
+    chance, reason = found.probability, f"closest sentence ({cosine:.2f}): {quoted(found.quote)}"
+    return Verdict("yes", cosine, chance, reason) if chance > CHECK else Verdict("no", cosine, 1.0 - chance, reason)
 
 
 def _explained(question: Question, found: Scored, value: Answered) -> str:
