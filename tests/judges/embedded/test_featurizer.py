@@ -113,7 +113,7 @@ SAID = Logits(
 )
 
 
-def measured(*sentences: int | None, said: tuple[Logits, ...] = (SAID,), larger: Logits | None = None) -> Measured:
+def measured(*sentences: int | None, said: tuple[Logits, ...] = (SAID,), larger: tuple[Logits, ...] = ()) -> Measured:
     pair = TextPair("When?", ("The fee is 2 euros.", "It is due on Friday."))
     reads = tuple(Reads(pair, one) for one in sentences)
     return Measured(Featurized("answered", ((0.0,),), (Scored(0.5),), reads, checks=(1.0,)), said, larger)
@@ -141,7 +141,7 @@ def test_of_several_readings_the_highest_counts() -> None:
 def test_what_the_larger_reader_says_stands_last() -> None:
     larger = Logits(SAID.whole + 2, SAID.sentences, 0.0, SAID.words)
 
-    assert fused_inputs(measured(None, larger=larger), 0.5).tolist() == [*fused_inputs(measured(None), 0.5), 3.0]
+    assert fused_inputs(measured(None, larger=(larger,)), 0.5).tolist() == [*fused_inputs(measured(None), 0.5), 4.0]
 
 
 def test_a_fusion_is_a_logistic_regression() -> None:

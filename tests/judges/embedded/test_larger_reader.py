@@ -1,4 +1,4 @@
-"""The larger reader: which claims it reads, what the judge without it is called, what is said where it is missing."""
+"""The larger reader: what it reads, what the judge without it is called, what is said where it is missing."""
 
 import json
 from pathlib import Path
@@ -8,11 +8,12 @@ from contract import answers
 
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, JudgeError
+from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.build import judge_named
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.encoder import MODEL
-from ragtriage.judges.embedded.scorer import SURE, Measured, Scorer
+from ragtriage.judges.embedded.scorer import DOUBTED, Measured, Scorer
 from ragtriage.judges.embedded.versions import VERSIONS, fingerprint_of, larger_reader
 from ragtriage.judges.judge_config import JudgeConfig, with_hub_model
 
@@ -22,15 +23,38 @@ SOURCES = (
 )
 COPIED = ask.supported("The ferry to Skerrow leaves at nine on weekdays.", SOURCES, "When does the ferry leave?")
 ALTERED = ask.supported("At weekends the ferry leaves at ten, and dogs need a ticket.", SOURCES, "When does it leave?")
+TOLD = ("Dogs travel free of charge.", "The ferry leaves at nine.", "You can take your dog along for free.")
 
 
-def test_it_reads_claims_that_are_in_doubt_and_no_others() -> None:
+@pytest.mark.parametrize(
+    ("asked", "read"),
+    [
+        (COPIED, 0),
+        (ALTERED, 1),
+        (ask.answered("When does the ferry leave?", SOURCES), 0),
+        (ask.answered("When does the ferry to Skerrow leave?", SOURCES[:1], query="When does the ferry leave?"), 1),
+        (ask.similarity(TOLD[2], TOLD, 2), 2),
+        (ask.similarity(TOLD[2], TOLD[1:], 1), 0),
+    ],
+    ids=["a sure claim", "a claim", "whether sources answer", "whether a response does", "alike", "not alike"],
+)
+def test_it_reads_what_is_in_doubt_and_nothing_else(asked: Question, read: int) -> None:
     scorer = Scorer(threads=1, kept=None, larger=larger_reader())
-    asked = [COPIED, ALTERED, ask.answered("When does the ferry leave?", SOURCES)]
-    found = [one for one in scorer.measure(asked) if isinstance(one, Measured)]
+    (found,) = scorer.measure([asked])
     scorer.close()
 
-    assert [one.larger is not None for one in found] == [False, True, False]
+    assert isinstance(found, Measured)
+    assert len(found.larger) == read
+
+
+def test_what_is_said_again_in_other_words_is_found_by_it_alone() -> None:
+    asked = [ask.similarity(text, TOLD, at) for at, text in enumerate(TOLD)]
+    with_it, without = EmbeddedJudge(), EmbeddedJudge(fast=True)
+    found = [[one.value for one in answers(judge, asked) if isinstance(one, Verdict)] for judge in (with_it, without)]
+    with_it.close()
+    without.close()
+
+    assert found == [["yes", "no", "yes"], ["no", "no", "no"]]
 
 
 def test_a_copied_claim_is_sure_without_it_and_an_altered_one_less_likely_with_it() -> None:
@@ -41,9 +65,10 @@ def test_a_copied_claim_is_sure_without_it_and_an_altered_one_less_likely_with_i
     without.close()
 
     assert copied == as_copied
-    assert copied >= SURE
+    _, sure = DOUBTED["supported"]
+    assert copied >= sure
     assert as_altered is not None
-    assert altered < as_altered < SURE
+    assert altered < as_altered < sure
 
 
 def test_each_of_both_judges_has_a_name_and_answers_of_its_own() -> None:
@@ -51,7 +76,7 @@ def test_each_of_both_judges_has_a_name_and_answers_of_its_own() -> None:
     differing = {kind for kind in VERSIONS if with_it.fingerprint(kind) != without.fingerprint(kind)}
 
     assert (with_it.name(), without.name()) == ("embedded", "embedded:fast")
-    assert differing == {"supported"}
+    assert differing == {"supported", "answered", "essential", "needed_sentences", "similarity"}
     assert fingerprint_of("supported", MODEL, larger=True) != fingerprint_of("supported", MODEL)
 
 
@@ -70,7 +95,7 @@ def test_where_it_is_missing_it_is_said_how_to_install_it_and_what_does_without(
 
 def test_a_model_without_weights_for_it_is_told(tmp_path: Path) -> None:
     fitted = json.loads((MODEL / "coefficients.json").read_text(encoding="utf-8"))
-    del fitted["fusion"]["supported_larger"]
+    del fitted["fusion"]["answered_response_larger"]
     (tmp_path / "coefficients.json").write_text(json.dumps(fitted), encoding="utf-8")
 
     with pytest.raises(JudgeError, match="has no weights for the larger reader"):

@@ -19,7 +19,7 @@ from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.hub_models.folder import languages_of_card, open_folder
 from ragtriage.judges.hub_models.judge import components_in, languages, undivided_reason
 from ragtriage.judges.hub_models.model import HubModel, PairChances, chunks
-from ragtriage.judges.judge_config import JudgeConfig
+from ragtriage.judges.judge_config import FAST, JudgeConfig
 from ragtriage.judges.session import JudgeSession
 
 DOCUMENT = (
@@ -43,7 +43,7 @@ def built(folder: Path) -> BuiltJudge:
 
 
 def test_a_judge_with_a_hub_model_answers_about_claims_by_it_and_the_rest_as_ever(nli: Path) -> None:
-    judge, embedded = built(nli).judge, build_judge(JudgeSession.of(JudgeConfig())).judge
+    judge, embedded = built(nli).judge, build_judge(JudgeSession.of(JudgeConfig((FAST,)))).judge
     supported = ask.supported(CLAIM, (DOCUMENT,), QUERY, CLAIM)
     others = [
         ask.essential(QUERY, DOCUMENT),

@@ -52,8 +52,8 @@ DOUBTED: Mapping[str, tuple[float, float]] = {
     "essential": (0.2, 0.8),
     "similar": (0.0, READ_AGAIN),
 }
-"""Task → between which chances the larger reader reads, too. What sources answer isn't among them: it would take as long
-as all of these together, and find fewer answers that the sources don't address."""
+"""Task → between which chances the larger reader reads, too. What sources answer isn't among them: it would take as
+long as all of these together, and fewer answers that the sources don't address would be found."""
 
 
 def is_read_as_silent(inputs: Vector) -> bool:

@@ -42,19 +42,19 @@ class KindVersion:
 LARGER = "_larger"
 """Stands behind a task whose fusion weighs what the larger reader says, too."""
 VERSIONS: Mapping[Kind, KindVersion] = {
-    "claims": KindVersion(5, marked=True),
+    "claims": KindVersion(6, marked=True),
     "facts": KindVersion(2),
     "questions": KindVersion(2),
     "sentences": KindVersion(2),
-    "declines": KindVersion(5, marked=True),
-    "supported": KindVersion(9, ("supported",), marked=True, larger=True),
+    "declines": KindVersion(6, marked=True),
+    "supported": KindVersion(10, ("supported",), marked=True, larger=True),
     # Of open requests the model of relevance decides whether something answers them, or is essential.
-    "answered": KindVersion(8, ("answered", "relevant"), marked=True),
-    "essential": KindVersion(5, ("essential", "relevant")),
-    "needed_sentences": KindVersion(5, ("essential", "relevant")),
+    "answered": KindVersion(9, ("answered", "relevant"), marked=True, larger=True),
+    "essential": KindVersion(6, ("essential", "relevant"), larger=True),
+    "needed_sentences": KindVersion(6, ("essential", "relevant"), larger=True),
     "relevant": KindVersion(4, ("relevant",)),
     "same_answer": KindVersion(5, ("same_answer",), marked=True),
-    "similarity": KindVersion(2, ("similar",), ("repeats",)),
+    "similarity": KindVersion(3, ("similar",), ("repeats",), larger=True),
 }
 """The kinds that the embedded judge answers."""
 
