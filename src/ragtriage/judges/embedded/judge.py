@@ -56,7 +56,7 @@ class EmbeddedJudge:
     """Judges with rules, a small encoder, two readers and calibrated models; a `Judge`.
 
     Args:
-        fast: do without the larger reader, which reads claims: quicker, and more often blind to one wrong detail.
+        fast: do without the larger reader: twice as quick, and more often blind to one wrong detail.
         any_language: judge other languages than English too, on which nothing was measured.
         threads: how many texts or pairs are read at a time.
         model: a folder with another `reader.onnx` and its `coefficients.json`, as `training/` writes them.

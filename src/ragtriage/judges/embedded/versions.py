@@ -66,7 +66,7 @@ def larger_reader(distribution: str = "ragtriage-larger-reader", needed: str = L
     Raises:
         ConfigError: it isn't installed, or in another version than the fitted models are for.
     """
-    what = "the embedded judge reads claims with ragtriage-larger-reader"
+    what = "the embedded judge reads with ragtriage-larger-reader"
     how = (
         "in a copy of ragtriage's repository, pip install ./larger_reader; or do without it, with the judge "
         "embedded:fast (from Python EmbeddedJudge(fast=True))"
