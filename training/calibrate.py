@@ -7,7 +7,7 @@ takes the best of several sources, so each task's log odds are moved until the m
 reader wasn't trained on (`splits.FUSION`) is that of the labels. Questions of search logs (`search.jsonl`) are left
 out: their answers have few labels, and of their passages one in two has no answer at all. Then prints, for every
 domain, by how much more it would have to be moved: what a text unlike these may differ by. First the judge without the
-larger reader is shifted, then what that says.
+larger reader is shifted, then what that says: where it doesn't read all, the mean may need a second run.
 """
 
 import argparse

@@ -4,7 +4,7 @@
     python training/fuse.py WORK TRAIN RUN [--refit]
 
 Uses the judge as it is, with the reader that `export.py` wrote to WORK/runs/RUN, on natural cases that it wasn't
-trained on (`splits.FUSION`); the coefficients go to the same folder. Which claims the larger reader reads depends on
+trained on (`splits.FUSION`); the coefficients go to the same folder. What the larger reader reads depends on
 the coefficients that lie there. What is printed is of cases that nothing was
 fitted on: out of five folds over whole cases, or of the domains in `splits.HELD`. Only the shift of `MATCHED` tasks is
 found on the rows that it is printed for. `--refit` also fits the models of words and vectors, for `relevant` and
@@ -20,6 +20,7 @@ import argparse
 import json
 import pickle
 import warnings
+import zlib
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ from ragtriage.core.verdicts import CHECK, NOT_SUPPORTED
 from ragtriage.judges.embedded.cross_encoder import HEADS
 from ragtriage.judges.embedded.encoder import MODEL
 from ragtriage.judges.embedded.features import columns
-from ragtriage.judges.embedded.scorer import Scorer, fused_inputs
+from ragtriage.judges.embedded.scorer import DOUBTED, Scorer, fused_inputs
 from ragtriage.judges.embedded.versions import LARGER, LARGER_READER, larger_reader
 
 UNSUPPORTED = 0.1
@@ -187,7 +188,7 @@ def measured(files: list[Path], scorer: Scorer, *, every: bool, cache: Path) -> 
                 if not one.reads and one.task == "relevant" != row.question.kind:
                     continue  # an open request is judged by that model, and isn't what it is fitted on
                 lines = [(one.task, x) for x in alternatives]
-                if measured.larger:  # the task is fitted without the larger reader, too
+                if measured.larger and one.reads:  # the task is fitted without the larger reader, too
                     lines = [(one.task + LARGER, x) for x in alternatives] + [(one.task, x[:-1]) for x in alternatives]
                 for task, x in lines:
                     line = {
@@ -220,10 +221,14 @@ def main() -> None:
     files += [p for p in sorted((args.train / "natural").glob("*.jsonl")) if p.stem != "structured"]
     folder = args.work / "runs" / args.run
     out = folder / "coefficients.json"
-    if not out.exists():  # so that the judge can be opened, and knows of what it is sure
-        out.write_bytes((MODEL / "coefficients.json").read_bytes())
+    shipped = json.loads((MODEL / "coefficients.json").read_text(encoding="utf-8"))
+    if out.exists():  # so that the judge can be opened, and knows of what it is sure
+        own = json.loads(out.read_text(encoding="utf-8"))
+        shipped |= own | {"fusion": shipped["fusion"] | own["fusion"]}
+    out.write_text(json.dumps(shipped) + "\n", encoding="utf-8")
     scorer = Scorer(threads=2, kept=None, model=folder, larger=larger_reader())
-    cache = folder / f"measured-{LARGER_READER}{'-all' * args.refit}.pkl"
+    read = zlib.crc32(repr(DOUBTED).encode())
+    cache = folder / f"measured-{LARGER_READER}-{read:x}{'-all' * args.refit}.pkl"
     rows = measured(files, scorer, every=args.refit, cache=cache)
     scorer.close()
     written = json.loads(out.read_text(encoding="utf-8"))

@@ -114,8 +114,8 @@ def response_query_coverage(answered: Verdicts) -> Outcome:
 def self_distinctness(repeated: Verdicts) -> Outcome:
     """The share of the response's sentences that don't repeat another one.
 
-    1 − repeats / sentences, in [0, 1]; one sentence scores 1. A sentence is a repeat if its highest cosine to another
-    is at or above a threshold that belongs to the embedding model, so the judge's verdict decides;
+    1 − repeats / sentences, in [0, 1]; one sentence scores 1. A sentence is a repeat if the judge says so: if its
+    highest cosine to another is at or above a threshold that belongs to the embedding model, or by reading the two;
     `self_distinctness_at` takes another threshold. Args: repeated: shape (n_sentences, 1). Undefined without a
     response or a sentence. Source: THELMA, equation 7 as its example A.5 applies it.
     """

@@ -12,6 +12,7 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.build import judge_named
 from ragtriage.judges.embedded import EmbeddedJudge
+from ragtriage.judges.embedded.cross_encoder import CrossEncoder, Logits, TextPair
 from ragtriage.judges.embedded.encoder import MODEL
 from ragtriage.judges.embedded.scorer import DOUBTED, Measured, Scorer
 from ragtriage.judges.embedded.versions import VERSIONS, fingerprint_of, larger_reader
@@ -33,10 +34,23 @@ TOLD = ("Dogs travel free of charge.", "The ferry leaves at nine.", "You can tak
         (ALTERED, 1),
         (ask.answered("When does the ferry leave?", SOURCES), 0),
         (ask.answered("When does the ferry to Skerrow leave?", SOURCES[:1], query="When does the ferry leave?"), 1),
+        (ask.essential("When does the ferry leave?", SOURCES[1]), 0),
+        (ask.essential("Do I pay for my child?", SOURCES[1]), 1),
         (ask.similarity(TOLD[2], TOLD, 2), 2),
+        (ask.similarity(TOLD[2], [TOLD[2], TOLD[2]], 0), 0),
         (ask.similarity(TOLD[2], TOLD[1:], 1), 0),
     ],
-    ids=["a sure claim", "a claim", "whether sources answer", "whether a response does", "alike", "not alike"],
+    ids=[
+        "a sure claim",
+        "a claim",
+        "whether sources answer",
+        "whether a response does",
+        "no source",
+        "a source",
+        "alike",
+        "copied",
+        "not alike",
+    ],
 )
 def test_it_reads_what_is_in_doubt_and_nothing_else(asked: Question, read: int) -> None:
     scorer = Scorer(threads=1, kept=None, larger=larger_reader())
@@ -45,6 +59,21 @@ def test_it_reads_what_is_in_doubt_and_nothing_else(asked: Question, read: int) 
 
     assert isinstance(found, Measured)
     assert len(found.larger) == read
+
+
+def test_a_reading_that_fails_costs_its_own_question_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = Scorer(threads=1, kept=None, larger=larger_reader())
+    asked = [COPIED, ALTERED, ask.similarity(TOLD[2], TOLD, 2)]
+    read = CrossEncoder._read
+
+    def failing(self: CrossEncoder, pair: TextPair) -> Logits | Exception:
+        return OSError("gone") if self is scorer._larger and "need a ticket" in pair.first else read(self, pair)
+
+    monkeypatch.setattr(CrossEncoder, "_read", failing)
+    found = [*scorer.score(asked)]
+    scorer.close()
+
+    assert [isinstance(one, Exception) for one in found] == [False, True, False]
 
 
 def test_what_is_said_again_in_other_words_is_found_by_it_alone() -> None:

@@ -93,22 +93,20 @@ def test_wrong_details_are_found_and_true_claims_mostly_left_alone(
     assert sum(chance <= NOT_SUPPORTED for chance in true) <= red
 
 
-@pytest.mark.parametrize(
-    ("name", "most"),
-    [("shapes", 1), ("everyday", 1), ("later", 1), ("institutions", 1), ("assistants", 1), ("services", 1)],
-)
-def test_few_healthy_answers_are_blamed(embedded: EmbeddedJudge, name: str, most: int) -> None:
-    """Asked is every tenth case; one more may be blamed than was when this was measured."""
-    rows = rows_of(TESTS / "healthy" / f"{name}.jsonl")[::10]
+def test_few_healthy_answers_are_blamed(embedded: EmbeddedJudge) -> None:
+    """Asked is every tenth case: two more may be blamed than were when this was measured, and one more surely."""
+    rows = [row for file in sorted((TESTS / "healthy").glob("*.jsonl")) for row in rows_of(file)[::10]]
     cases = [Case(r["id"], r["query"], tuple(map(Source, r["sources"])), r["response"]) for r in rows]
 
-    blamed = [
-        record.case.id
+    blamed = {
+        record.case.id: findings
         for record in evaluate_sync(cases, embedded, metrics=METRICS, also=needs_of(RULES))
-        if any(found.kind in {"failure", "quality"} for found in diagnose(record, thresholds_with({})))
-    ]
+        if (findings := [f for f in diagnose(record, thresholds_with({})) if f.kind in {"failure", "quality"}])
+    }
 
-    assert len(blamed) <= most, blamed
+    assert len(rows) == 35
+    assert len(blamed) <= 2, blamed
+    assert sum(any(f.sure for f in findings) for findings in blamed.values()) <= 1
 
 
 @pytest.mark.parametrize(("name", "least", "most", "hidden"), [("first", 39, 1, 5), ("second", 34, 1, 2)])

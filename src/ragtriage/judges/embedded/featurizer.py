@@ -63,8 +63,8 @@ BESIDE_QUESTION = 60
 """Word pieces of evidence that are read beside a question that several sources answer together."""
 _CHUNK = 1024
 """Sentences of one response that are encoded at a time, to compare them with each other."""
-_ALIKE, _FEWEST_REPEATED = 0.5, 5
-"""The cosine, and the words of each, from which on two sentences may say the same in other words."""
+_ALIKE, COPIED = 0.5, 0.98
+"""The cosines from which on two sentences may say the same in other words, and are copies, which need no reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,12 +326,11 @@ class Featurizer:
         there, back = _both_ways(own, reader.encoder.encode([other])[other])
         row = features.similar(highest, reader.sentence(question.subject), reader.sentence(other), there, back)
         found = (Scored(0.0, other, cosine=min(1.0, highest)),)
-        pair = (
-            (other, question.subject) if question.at is not None and question.at < best else (question.subject, other)
-        )
-        long = min(len(text.split()) for text in pair) >= _FEWEST_REPEATED
-        alike = highest >= _ALIKE and long and not any(row[at] for at in features.DIFFER)
-        larger = (TextPair(pair[0], pair[1:]), TextPair(pair[1], pair[:1])) if alike else ()
+        later, earlier = question.subject, other
+        if question.at is not None and question.at < best:
+            later, earlier = earlier, later
+        alike = _ALIKE <= highest < COPIED and not any(row[at] for at in features.DIFFER)
+        larger = (TextPair(later, (earlier,)), TextPair(earlier, (later,))) if alike else ()
         return Featurized("similar", (tuple(row),), found, larger=larger)
 
 

@@ -1,7 +1,7 @@
 """The judge that comes with the package: offline, free, deterministic.
 
-A small encoder, a small reader of pairs, a larger one of claims and fitted models answer; rules read blocks, tables and
-lists. Nothing heavy is imported and no model is loaded before the first question is asked.
+A small encoder, a small reader of pairs, a larger one of what is in doubt and fitted models answer; rules read blocks,
+tables and lists. Nothing heavy is imported and no model is loaded before the first question is asked.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Question by question: the probability of yes, and what it rests on.
 
 The reader reads a claim or question beside the evidence, a larger one what is in doubt, and a regression weighs what
-they say with what was found by rules. Whether two sentences say the same, and what a text is
-about, is told by words and vectors.
+they say with what was found by rules. What a text is about is told by words and vectors.
 """
 
 import contextlib
@@ -20,7 +19,7 @@ from ragtriage.core.errors import JudgeError
 from ragtriage.core.questions import Question
 from ragtriage.judges.embedded.cross_encoder import HEADS, CrossEncoder, Logits, TextPair, doubted_words
 from ragtriage.judges.embedded.encoder import KEPT, MODEL, Encoder, Vector
-from ragtriage.judges.embedded.featurizer import Featurized, Featurizer
+from ragtriage.judges.embedded.featurizer import COPIED, Featurized, Featurizer
 from ragtriage.judges.embedded.passages import CachedTexts
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.judges.embedded.versions import LARGER
@@ -45,7 +44,7 @@ something in the question of which the passage says otherwise, or nothing."""
 AGAIN, BACK = 1.0, 0.5
 """From these log odds on the larger reader sees a sentence in an earlier one, and the earlier one in it."""
 READ_AGAIN = 0.85
-"""The probability that they say the same then: on cases that weren't trained on, it was so in 11 of 13."""
+"""The probability that they say the same then: of 1,183 responses by writers 11 have such a pair, 10 rightly."""
 DOUBTED: Mapping[str, tuple[float, float]] = {
     "supported": (0.0, 0.95),
     "answered_response": (0.0, 1.0),
@@ -230,7 +229,7 @@ class Scorer:
         if self._larger is None or isinstance(measured, Exception) or not measured.featurized.larger:
             return ()
         low, high = DOUBTED[measured.featurized.task]
-        return measured.featurized.larger if low <= self._scored(measured).probability < high else ()
+        return measured.featurized.larger if low <= self._chance(measured)[1] < high else ()
 
     def _featurized(self, question: Question) -> Featurized | Exception:
         try:
@@ -242,16 +241,19 @@ class Scorer:
         one = measured.featurized
         if not one.rows:
             return one.scored[0]
-        chances = self.chances(one)
-        at = int(np.argmax(chances))
-        chance, doubted = chances[at], ""
-        if one.task == "similar":
-            chance = self._repeats(measured, chance)
-        elif one.reads:
-            chance = self._weighed(measured, chance)
-            doubted = doubted_words(one.reads[0].pair.first, (measured.larger or measured.logits)[0].words)
+        at, chance = self._chance(measured)
         found = one.scored[at]
+        logits = measured.larger or measured.logits
+        doubted = doubted_words(one.reads[0].pair.first, logits[0].words) if one.reads else ""
         return replace(found, probability=min(chance, found.highest), doubted=doubted)
+
+    def _chance(self, measured: Measured) -> tuple[int, float]:
+        """The likeliest alternative, and its probability before a rule bounds it."""
+        chances = self.chances(measured.featurized)
+        at = int(np.argmax(chances))
+        if measured.featurized.task == "similar":
+            return at, self._repeats(measured, chances[at])
+        return at, self._weighed(measured, chances[at]) if measured.featurized.reads else chances[at]
 
     def _weighed(self, measured: Measured, chance: float) -> float:
         """The probability by all of it, of that by words and vectors."""
@@ -262,11 +264,15 @@ class Scorer:
         return min(fused, UNREAD) if one.in_prose and is_read_as_silent(inputs) else fused
 
     def _repeats(self, measured: Measured, chance: float) -> float:
-        """The probability that a sentence says what another says: they sound alike, or each is read in the other."""
-        if (measured.featurized.scored[0].cosine or 0.0) < self._alike:
-            chance = min(chance, 0.5)
-        there, back = (float(one.whole[SUPPORTED]) for one in measured.larger) if measured.larger else (-FARTHEST,) * 2
-        return max(chance, READ_AGAIN) if there >= AGAIN and back >= BACK else chance
+        """The probability that a sentence says what another says: each is read in the other, or they sound alike.
+
+        The larger reader decides, but for copies: of 9 pairs that only sound alike ("pause", "resume") one is right.
+        """
+        if measured.larger:
+            there, back = (one.whole[SUPPORTED] for one in measured.larger)
+            return READ_AGAIN if there >= AGAIN and back >= BACK else min(chance, 0.5)
+        alike = self._alike if self._larger is None else COPIED
+        return chance if (measured.featurized.scored[0].cosine or 0.0) >= alike else min(chance, 0.5)
 
     def chances(self, measured: Featurized) -> list[float]:
         """The probability of each alternative by words and vectors alone."""

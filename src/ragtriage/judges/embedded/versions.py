@@ -53,8 +53,8 @@ VERSIONS: Mapping[Kind, KindVersion] = {
     "essential": KindVersion(6, ("essential", "relevant"), larger=True),
     "needed_sentences": KindVersion(6, ("essential", "relevant"), larger=True),
     "relevant": KindVersion(4, ("relevant",)),
-    "same_answer": KindVersion(5, ("same_answer",), marked=True),
-    "similarity": KindVersion(3, ("similar",), ("repeats",), larger=True),
+    "same_answer": KindVersion(6, ("same_answer",), marked=True),
+    "similarity": KindVersion(4, ("similar",), ("repeats",), larger=True),
 }
 """The kinds that the embedded judge answers."""
 
