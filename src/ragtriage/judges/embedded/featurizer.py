@@ -63,7 +63,7 @@ BESIDE_QUESTION = 60
 """Word pieces of evidence that are read beside a question that several sources answer together."""
 _CHUNK = 1024
 """Sentences of one response that are encoded at a time, to compare them with each other."""
-_ALIKE, COPIED = 0.5, 0.98
+_ALIKE, _COPIED = 0.5, 0.98
 """The cosines from which on two sentences may say the same in other words, and are copies, which need no reader."""
 
 
@@ -329,7 +329,7 @@ class Featurizer:
         later, earlier = question.subject, other
         if question.at is not None and question.at < best:
             later, earlier = earlier, later
-        alike = _ALIKE <= highest < COPIED and not any(row[at] for at in features.DIFFER)
+        alike = _ALIKE <= highest < _COPIED and not any(row[at] for at in features.DIFFER)
         larger = (TextPair(later, (earlier,)), TextPair(earlier, (later,))) if alike else ()
         return Featurized("similar", (tuple(row),), found, larger=larger)
 

@@ -19,7 +19,7 @@ from ragtriage.core.errors import JudgeError
 from ragtriage.core.questions import Question
 from ragtriage.judges.embedded.cross_encoder import HEADS, CrossEncoder, Logits, TextPair, doubted_words
 from ragtriage.judges.embedded.encoder import KEPT, MODEL, Encoder, Vector
-from ragtriage.judges.embedded.featurizer import COPIED, Featurized, Featurizer
+from ragtriage.judges.embedded.featurizer import Featurized, Featurizer
 from ragtriage.judges.embedded.passages import CachedTexts
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.judges.embedded.versions import LARGER
@@ -264,15 +264,18 @@ class Scorer:
         return min(fused, UNREAD) if one.in_prose and is_read_as_silent(inputs) else fused
 
     def _repeats(self, measured: Measured, chance: float) -> float:
-        """The probability that a sentence says what another says: each is read in the other, or they sound alike.
+        """The probability that a sentence says what another says: they sound alike, or each is read in the other.
 
-        The larger reader decides, but for copies: of 9 pairs that only sound alike ("pause", "resume") one is right.
+        Not where the larger reader reads neither in the other, as with "pause" and "resume".
         """
-        if measured.larger:
-            there, back = (one.whole[SUPPORTED] for one in measured.larger)
-            return READ_AGAIN if there >= AGAIN and back >= BACK else min(chance, 0.5)
-        alike = self._alike if self._larger is None else COPIED
-        return chance if (measured.featurized.scored[0].cosine or 0.0) >= alike else min(chance, 0.5)
+        if (measured.featurized.scored[0].cosine or 0.0) < self._alike:
+            chance = min(chance, 0.5)
+        if not measured.larger:
+            return chance
+        there, back = (one.whole[SUPPORTED] for one in measured.larger)
+        if there >= AGAIN and back >= BACK:
+            return max(chance, READ_AGAIN)
+        return min(chance, 0.5) if max(there, back) < 0.0 else chance
 
     def chances(self, measured: Featurized) -> list[float]:
         """The probability of each alternative by words and vectors alone."""

@@ -54,7 +54,7 @@ VERSIONS: Mapping[Kind, KindVersion] = {
     "needed_sentences": KindVersion(6, ("essential", "relevant"), larger=True),
     "relevant": KindVersion(4, ("relevant",)),
     "same_answer": KindVersion(6, ("same_answer",), marked=True),
-    "similarity": KindVersion(4, ("similar",), ("repeats",), larger=True),
+    "similarity": KindVersion(5, ("similar",), ("repeats",), larger=True),
 }
 """The kinds that the embedded judge answers."""
 
