@@ -53,7 +53,7 @@ SHARES = {
     "agreement-essential": 0.2,
     "public": 0.25,
     "twins": 0.1,
-    "remarks": 1.0,
+    "remarks": 3.0,
     "claims": 1.0,
 }
 """Share of the readings of a kind that is drawn before any is drawn again."""
