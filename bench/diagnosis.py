@@ -1,7 +1,6 @@
 """How often the diagnosis blames a sound answer, and how often it finds a fault: on cases with true labels.
 
     python bench/diagnosis.py NATURAL.jsonl [NATURAL.jsonl …] [--domain NAME …] [--judge NAME] [--limit N] [--binary]
-        [--picture OUT.svg]
 
 Reads natural cases (question, passages, sub-questions with grades, response sentences with labels), computes the true
 scores from the labels and the judge's from the texts, and prints:
@@ -29,7 +28,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from run_estimates import SHARES, Figures, print_runs, write_picture
+from run_estimates import SHARES, Figures, print_runs
 
 from ragtriage import Case, Score, Source, Undefined, diagnose, evaluate_sync, needs_of, thresholds_with
 from ragtriage.core.case import Record
@@ -325,7 +324,6 @@ def main() -> None:
     parser.add_argument("--domain", nargs="+", help="cases of these domains only")
     parser.add_argument("--judge", default="embedded")
     parser.add_argument("--binary", action="store_true", help="count every verdict as 1 or 0")
-    parser.add_argument("--picture", type=Path, help="draw the expected counts")
     args = parser.parse_args()
     rows = read_rows(args.files, args.domain, args.limit)
     truths = {i: truth for i, row in rows.items() if (truth := truth_of(row)) is not None}
@@ -338,8 +336,6 @@ def main() -> None:
     figures = figures_of(cases)
     moved = {share: figures_of(judged(rows, truths, judge({"supported": share}))) for share in SHARES}
     print_runs(figures, moved)
-    if args.picture:
-        write_picture(args.picture, figures, moved)
 
 
 if __name__ == "__main__":

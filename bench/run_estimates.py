@@ -5,13 +5,11 @@ each is drawn with the weight exp(λ · its true groundedness), with the λ that
 told that share, except in the rows that say so (`--base-rate supported=SHARE`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from drawing import BLUE, FRAME, RED, Panel, picture, text
 
 from ragtriage.runs.metric_tally import ExpectedCount
 
@@ -25,11 +23,6 @@ LEAST = 5
 """A rule that truly holds for fewer cases is left out."""
 STEEPEST = 60.0
 """The highest λ."""
-DRAWN = ("unsupported_claims", "unaddressed_answer", "unused_information", "loose_sources")
-"""Rules of the picture."""
-EVERY = 50
-"""One run in so many is drawn there."""
-PANEL, LEFT, TOP, GAP = 230, 44, 50, 56
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
@@ -134,30 +127,3 @@ def print_runs(figures: Figures, told: Mapping[float, Figures]) -> None:
         off = [(rule[mix.runs, 1] - rule[mix.runs, 0]).sum(axis=1).mean() for rule in rules]
         cells = [f"{inside(rule, mix.runs):.2f} ({o:+.1f})" for rule, o in zip(rules, off, strict=True)]
         print(f"| {mix.name} | " + " | ".join(cells) + " |")
-
-
-def write_picture(out: Path, figures: Figures, told: Mapping[float, Figures]) -> None:
-    """Draw the expected counts of some runs of every share against the true ones; the judge is told the share."""
-    samples = [mix for mix in mixes(figures, told) if mix.figures is not figures or mix.name.endswith("are")]
-    names = [name for name in DRAWN if name in figures.rules]
-    parts: list[str] = []
-    for number, name in enumerate(names):
-        points = [point for mix in samples for point in _points(mix.figures.rules[name], mix.runs[::EVERY])]
-        most = max(max(true, high) for true, _, _, high in points)
-        step = next(step for step in (5, 10, 20, 25, 50, 100) if most <= 4 * step)
-        place = LEFT + number % 2 * (PANEL + GAP), TOP + number // 2 * (PANEL + 2 * TOP)
-        panel = Panel(*place, PANEL, [step * i for i in range(5) if step * (i - 1) < most])
-        parts += panel.axes(name, "cases that truly have it, of 100", "expected, with its interval")
-        parts.append(panel.line([(0, 0), (panel.ticks[-1],) * 2], FRAME))
-        for true, expected, low, high in points:
-            colour = BLUE if low <= true <= high else RED
-            parts += [panel.line([(true, low), (true, high)], colour, 0.7), panel.dot(true, expected, colour, 2)]
-    rows = (len(names) + 1) // 2
-    parts += [text(LEFT, rows * (PANEL + 2 * TOP) + 8, "blue: the interval holds the true number", BLUE)]
-    parts += [text(LEFT + 270, rows * (PANEL + 2 * TOP) + 8, "red: it doesn’t", RED)]
-    out.write_text(picture(LEFT + 2 * PANEL + GAP + 20, rows * (PANEL + 2 * TOP) + 20, parts), encoding="utf-8")
-
-
-def _points(rule: Floats, runs: Places) -> Iterator[tuple[float, float, float, float]]:
-    """(true, expected, low, high) of each run."""
-    return zip(rule[runs, 0].sum(axis=1), *intervals(rule[runs, 1]), strict=True)

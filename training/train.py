@@ -1,12 +1,11 @@
 """Trains the reader: one encoder for pairs of texts, with heads for parts of the second text and for its word pieces.
 
     pip install -r training/requirements.txt
-    python training/train.py WORK RUN [--without agreement] [--fold 0] [--start RUN] [--teachers RUN …] [--seed 0]
+    python training/train.py WORK RUN [--fold 0] [--teachers RUN …] [--seed 0]
 
 WORK/packed.npz is what `training/packed.py` wrote; the weights go to WORK/runs/RUN, with the logits of all targets. A
-run that was cut off goes on from its last checkpoint when the command is given again. `--start` begins from the weights
-of another run, not from the plain encoder. With `--teachers` the labels are mixed with what other runs, of a larger
-encoder (`--base`), say of the same target.
+run that was cut off goes on from its last checkpoint when the command is given again. With `--teachers` the labels are
+mixed with what other runs, of a larger encoder (`--base`), say of the same target.
 
 Rows with a split are kept out: domains and cases to measure and to fit on (`splits.py`), writers to measure on.
 Agreement sets that are lent are trained on but for one `--fold`.
@@ -140,8 +139,6 @@ def chosen(packed: Packed, args: Mapping[str, Any], epoch: int) -> list[np.ndarr
     draw = np.random.default_rng(args["seed"] * 1000 + epoch)
     out: list[np.ndarray] = []
     for origin in np.unique(packed.origin):
-        if any(origin.startswith(one) for one in args["without"]):
-            continue
         kind = "agreement" if origin.startswith("agreement") else origin
         share = next((s for name, s in {**SHARES, **args["shares"]}.items() if kind.startswith(name)), 1.0)
         here = np.flatnonzero(packed.origin == origin)
@@ -333,9 +330,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path)
     parser.add_argument("run")
-    parser.add_argument("--without", nargs="*", default=[], help="beginnings of the names of files that aren't used")
     parser.add_argument("--shares", nargs="*", default=[], type=share, help="NAME:SHARE of the readings of an epoch")
-    parser.add_argument("--start", help="the run whose weights to begin with")
     parser.add_argument("--base", type=Path, help="a folder with the encoder to begin with (default: all-MiniLM-L6-v2)")
     parser.add_argument("--teachers", nargs="*", default=[], help="runs whose answers are learnt")
     parser.add_argument("--fold", type=int, help="the fold of the agreement sets that isn't trained on")
@@ -366,8 +361,6 @@ def main() -> None:
         from graph import carried  # noqa: PLC0415  # needs a package that isn't everywhere
 
         model = Reader(carried())
-    if args.start:
-        model.load_state_dict(torch.load(args.work / "runs" / args.start / "weights.pt", map_location="cpu"))
     model.to(device)
     labels = torch.from_numpy(taught(packed, args.work, args.teachers)).to(device)
     train(model, rows, labels, order, folder, own)

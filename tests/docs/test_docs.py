@@ -2,7 +2,6 @@
 
 import os
 import re
-import runpy
 import shlex
 import subprocess
 import sys
@@ -223,14 +222,6 @@ def test_every_limit_of_a_row_is_listed() -> None:
     for field in fields(RowLimits):
         assert field.name.replace("_", "-") in page or field.name in page
         assert f"{field.default:,}" in page
-
-
-def test_pages_of_measured_values_are_those_of_the_values() -> None:
-    written = runpy.run_path(str(RESULTS / "render.py"))
-
-    for name, (_, _, order) in written["PAGES"].items():
-        assert written["page_of"](name) == (RESULTS / f"{name}.md").read_text(encoding="utf-8"), "run: render.py"
-        assert sorted(order) == sorted(path.stem for path in (RESULTS / name).glob("*.json"))
 
 
 def test_every_public_name_is_mentioned() -> None:

@@ -22,12 +22,6 @@ def test_nothing_is_told_where_it_is_not_plain_that_something_differs(row: dict[
     assert differences(row["claim"], row["text"]) == ()
 
 
-@pytest.mark.parametrize("row", examples("differences", "denials"))
-def test_a_denial_is_told_where_a_text_is_known_to_contradict(row: dict[str, Any]) -> None:
-    assert ", ".join(map(str, differences(row["claim"], row["text"], contradicts=True))) == row["told"]
-    assert differences(row["claim"], row["text"]) == ()
-
-
 def test_a_value_of_the_same_kind_may_be_looked_at_where_nothing_is_told() -> None:
     text = "Bicycles cost £3 and are carried on deck; cars up to 5 metres £68, motorhomes £95."
 

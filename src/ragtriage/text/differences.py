@@ -8,12 +8,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import SequenceMatcher
 from itertools import combinations
 
 from ragtriage.core.verdicts import Span
-from ragtriage.text import words as vocabulary
-from ragtriage.text.dates import DATE_NAMES, WrittenDate, names_in_ranges
+from ragtriage.text.dates import WrittenDate, names_in_ranges
 from ragtriage.text.lexicon import DETAILS, WORDS
 from ragtriage.text.value_relations import relation
 from ragtriage.text.values import Value, bare_numbers, values
@@ -22,14 +20,6 @@ from ragtriage.text.words import NEGATION, PlacedWord, content_words, placed_fig
 SpanPair = tuple[Span, Span]
 """A place in the claim and its counterpart in the text."""
 Words = Sequence[PlacedWord]
-
-_FEWEST_BESIDE_NAMES = 2
-"""Words beside two names that are the same in both."""
-_LONGEST_NAME = 4
-_BEGINS = re.compile(r"(?:^|[.!?:;]\s|\n)\W*$")
-_AUXILIARY = re.compile(rf"{WORDS.regex('auxiliary')}|be|been|being|to|needs?", re.IGNORECASE)
-_NO_NAMES = DETAILS.words("no_names") | DATE_NAMES
-_QUALIFIERS = WORDS.words("qualifiers")
 
 
 def opposites_in(lines: Iterable[str]) -> Mapping[str, frozenset[str]]:
@@ -44,33 +34,6 @@ def opposites_in(lines: Iterable[str]) -> Mapping[str, frozenset[str]]:
 
 
 OPPOSITES = opposites_in((*WORDS.lines("opposites"), *DETAILS.lines("further_opposites")))
-
-
-def differing_names(claim: str, text: str) -> Iterator[SpanPair]:
-    """Names of which the words around are the same in both."""
-    own = content_words(claim, (one.span for one in values(claim)))
-    there = content_words(text, (one.span for one in values(text)))
-    steps = SequenceMatcher(None, [w.key for w in own], [w.key for w in there], autojunk=False).get_opcodes()
-    for at, (what, i, j, k, m) in enumerate(steps):
-        if what != "replace" or not (_is_name(own[i:j], claim) and _is_name(there[k:m], text)):
-            continue
-        before = steps[at - 1][2] - steps[at - 1][1] if at else 0
-        after = steps[at + 1][2] - steps[at + 1][1] if at + 1 < len(steps) and steps[at + 1][0] == "equal" else 0
-        if max(before, after) < _FEWEST_BESIDE_NAMES and not (before and after):
-            continue
-        if shared_words(own[i:j], there) or shared_words(there[k:m], own):
-            continue
-        yield (own[i].span[0], own[j - 1].span[1]), (there[k].span[0], there[m - 1].span[1])
-
-
-def _is_name(words: Words, text: str) -> bool:
-    """Whether words are a name: all with a capital, not only because a sentence begins with it."""
-    if len(words) > _LONGEST_NAME or not all(
-        w.text[0].isupper() or (n and w.text[0].isdigit()) for n, w in enumerate(words)
-    ):
-        return False
-    begins = _BEGINS.search(text[: words[0].span[0]]) is not None
-    return not (begins and len(words) == 1) and not any(vocabulary.fold(w.text) in _NO_NAMES for w in words)
 
 
 def opposite_words(claim: str, text: str) -> Iterator[SpanPair]:
@@ -101,36 +64,6 @@ def _beside_the_same(one: PlacedWord, own: Words, other: PlacedWord, there: Word
 
     pairs = zip(neighbours(one, own), neighbours(other, there), strict=True)
     return any(a == b != "" for a, b in pairs)
-
-
-def denied_words(claim: str, text: str) -> Iterator[SpanPair]:
-    """The word that one of the two denies."""
-    own, there = placed_words(claim), placed_words(text)
-    denied = [w for w in (_denied(own), _denied(there)) if w]
-    if len(denied) != 1:
-        return
-    phrases = [[_phrase(words, w) for w in words if w.key == denied[0].key] for words in (own, there)]
-    if all(len(some) == 1 for some in phrases):
-        yield phrases[0][0], phrases[1][0]
-
-
-def _denied(words: Words) -> PlacedWord | None:
-    negations = [at for at, word in enumerate(words) if NEGATION.fullmatch(word.text)]
-    if len(negations) != 1:
-        return None
-    behind = words[negations[0] + 1 :]
-    if behind and behind[0].text.lower() in _QUALIFIERS:
-        return None
-    return next((word for word in behind if word.counts), None)
-
-
-def _phrase(words: Words, word: PlacedWord) -> Span:
-    """A word with the auxiliary and the negation before it."""
-    at = words.index(word)
-    start = at
-    while start and (NEGATION.fullmatch(words[start - 1].text) or _AUXILIARY.fullmatch(words[start - 1].text)):
-        start -= 1
-    return words[start].span[0], word.span[1]
 
 
 NEARLY = 0.65
@@ -164,10 +97,7 @@ def differences(claim: str, text: str, *, contradicts: bool = False) -> tuple[Di
         return ()
     pairs = [_shown(*pair) for pair in differing_values(claim, text)]
     turned = [pair for pair in opposite_words(claim, text) if not any(_overlap(pair[1], other) for _, other in pairs)]
-    found = [*pairs, *differing_names(claim, text), *turned]
-    if not found and contradicts:
-        found = [*denied_words(claim, text)]
-    told = sorted(found, key=lambda pair: pair[1])
+    told = sorted([*pairs, *turned], key=lambda pair: pair[1])
     return tuple(Difference(claim[slice(*own)], text[slice(*there)], there) for own, there in told)
 
 
