@@ -106,12 +106,10 @@ def test_a_plan_sends_nothing_and_the_run_keeps_to_it(command, tmp_path: Path, r
     with Server(Model()) as server:
         args = (rows.name, "--json", *judging(server, *more))
         planned = command("plan", *args).json
-        dry = command("evaluate", *args, "--dry-run")
         assert (server.heard, [path.name for path in tmp_path.iterdir()]) == ([], [rows.name])
         found = command("evaluate", *args).json
         rest = command("plan", *args).json
 
-    assert (dry.code, dry.json) == (0, planned)
     assert planned["least"]["requests"] <= len(server.heard) <= planned["most"]["requests"]
     assert planned["most"]["requests"] < 2 * len(server.heard)
     assert found["spent"]["requests"] == len(server.heard)

@@ -11,19 +11,17 @@ from rich.console import Console
 
 from cli_rows import row, written
 from ragtriage import Component, FakeJudge, Verdict, metrics_named, open_cases, open_store, thresholds_with
-from ragtriage.core.display import about
 from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.evaluation.estimate import EvaluationEstimate
-from ragtriage.execution.estimate import MOST_READ, MOST_SAMPLED, estimate_file
+from ragtriage.execution.estimate import MOST_SAMPLED, estimate_file
 from ragtriage.execution.evaluate_file import evaluate_file
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.wrappers.cached import Cached
 from ragtriage.report.plan_document import duration, money, plan_document, requests_and_price
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.selection import RowSelection
 from ragtriage.store import open_answers
 
 LEAN = ("--metrics", "self_distinctness")
@@ -46,7 +44,7 @@ def agreeable(question: Question) -> Answer:
 def test_a_plan_needs_neither_a_key_nor_the_providers_package(command, rows: Path, monkeypatch) -> None:
     for package in ("pydantic_ai", "openai", "anthropic", "google.genai"):
         monkeypatch.setitem(sys.modules, package, None)
-    asked = {"openai:gpt-5-mini": ["plan"], "anthropic:claude-haiku-4-5": ["evaluate", "--dry-run"]}
+    asked = {"openai:gpt-5-mini": ["plan"], "anthropic:claude-haiku-4-5": ["plan"]}
     for judge, words in {**asked, "google:gemini-2.5-flash": ["trust", "test", "--dry-run"]}.items():
         said = command(*words, rows.name, "--judge", judge, "--limit", 1)
         assert (said.code, "$" in said.out) == (0, True), said.err
@@ -101,45 +99,6 @@ def test_a_large_file_is_estimated_from_a_sample_unless_all_of_it_is_asked_for(c
     assert sampled["most"]["tokens_in"] == pytest.approx(exact["most"]["tokens_in"], rel=error + 0.001)
     assert f"estimated from {looked_at} of {MOST_SAMPLED + 200} cases, to within" in " ".join(shown.out.split())
     assert reversed_rows == sampled
-
-
-def test_most_rows_of_a_very_large_file_are_only_counted(command, tmp_path: Path) -> None:
-    rows = [row(i) if i % 20 else row(i, question=3) for i in range(MOST_READ + 2_000)]
-    written(tmp_path / "large.jsonl", [*rows, rows[1]])  # which comes twice
-    args = ("plan", "large.jsonl", *LEAN)
-
-    told = command(*args, "--json")
-    by = command("evaluate", "large.jsonl", "--dry-run", "--by", "topik")
-
-    read = told.json["sampling"]["rows"]
-    assert (read["rows"], read["looked_at"]) == (MOST_READ + 2_001, MOST_SAMPLED)
-    assert read["low"] < (MOST_READ + 2_000) / 20 + 1 < read["high"]
-    assert told.json["cases"] == read["rows"] - read["unusable"]
-    assert told.json["sampling"]["error"] > 0.005
-    interval = f"(95 % interval: {read['low']:,} to {read['high']:,})"
-    assert f"{about(read['unusable'])} of 12,001 rows can't be used, by a sample of 384 {interval}; " in told.err
-    assert "--exact counts them:\n  1 row repeats an earlier one\n  large.jsonl, row " in told.err
-    assert by.code == 2
-    assert "did you mean topic?" in by.err
-    written(tmp_path / "large.jsonl", [row(i) for i in range(MOST_READ + 1)])
-    good = command(*args)
-    assert "all 384 rows of a sample can be used: of all 10,001 at most 99 can't (95 % interval)" in good.err
-    assert f"plan of large.jsonl · {about(MOST_READ + 1)} cases" in good.out
-
-
-@pytest.mark.parametrize(
-    ("every", "flags"), [(4, {}), (1, {"exact": True}), (1, {"selection": RowSelection(limit=500)})]
-)
-def test_all_rows_are_read_if_that_is_wanted_or_few_can_be_used(
-    tmp_path: Path, every: int, flags: dict[str, object]
-) -> None:
-    rows = [row(i) if i % every == 0 else row(i, question=3) for i in range(500)]
-    cases = open_cases(str(written(tmp_path / "rows.jsonl", rows)))
-
-    estimate, counts = estimate_file(cases, [FakeJudge({})], CONFIG, most_read=0, **flags)  # type: ignore[arg-type]
-
-    assert (counts.selected, counts.rejected, counts.estimate) == (500 // every, 500 - 500 // every, None)
-    assert estimate.cases == 500 // every
 
 
 def test_rows_are_selected_as_an_evaluation_does(command, rows: Path) -> None:

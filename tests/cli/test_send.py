@@ -112,13 +112,6 @@ def test_user_and_password_of_an_address_are_used_where_there_is_no_key(command)
     assert "p4ssword" not in said.out + said.err
 
 
-def test_a_plan_asks_nobody(command) -> None:
-    written(Path("t.jsonl"), [traced(0)])
-    with Server(FakeTool("phoenix")) as there:
-        said = command("evaluate", "t.jsonl", *LEAN, "--dry-run", "--phoenix", there.root)
-    assert (said.code, there.heard) == (0, [])
-
-
 def test_a_tool_that_comes_back_gets_all_windows_with_the_next_command(command) -> None:
     written(Path("t.jsonl"), [traced(i) for i in range(18)])
     langfuse = FakeTool("langfuse")

@@ -217,7 +217,7 @@ def test_repetitions_stand_in_the_report_only_where_a_run_was_repeated(tmp_path:
     assert text.count('id="repetitions"') == 1
     assert 'href="#repetitions"' in text
     assert "2 trials of 1 case." in text
-    for head in ("spread", "flips", "sees", "noise", "question", "verdicts", "differ"):
+    for head in ("spread", "flips", "sees", "noise"):
         assert f">{head}</th>" in text
     assert '<th scope="row" dir="auto">case/1</th>' in text
     assert "<script>alert(1)</script>" not in harmless

@@ -5,7 +5,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from ragtriage.runs.repeats import CORRELATION, LEVEL, POWER, REACH, smallest_difference
+from ragtriage.core.statistics import LEVEL, POWER, REACH
+from ragtriage.runs.repeats import CORRELATION, smallest_difference
 
 CASES = 300
 TRIALS = 5
@@ -46,7 +47,7 @@ def test_a_difference_of_this_size_is_seen_as_often_as_is_stated(noise: float) -
     smallest = float(np.mean(found))
 
     assert seen(generator, smallest, noise) == pytest.approx(POWER, abs=0.03)
-    assert seen(generator, 0.0, noise) == pytest.approx(LEVEL, abs=0.015)
+    assert seen(generator, 0.0, noise) == pytest.approx(1 - LEVEL, abs=0.015)
     assert seen(generator, smallest / 2, noise) < 0.5
 
 
@@ -63,7 +64,7 @@ def test_it_holds_for_shares_of_a_few_verdicts_too(claims: int) -> None:
         first, second = (generator.binomial(claims, chance, (EXPERIMENTS, CASES)) / claims for _ in range(2))
         rates.append(seen_in(first - second + shift))
 
-    assert rates == [pytest.approx(LEVEL, abs=0.015), pytest.approx(POWER, abs=0.05)]
+    assert rates == [pytest.approx(1 - LEVEL, abs=0.015), pytest.approx(POWER, abs=0.05)]
 
 
 def test_an_example_worked_out_by_hand() -> None:

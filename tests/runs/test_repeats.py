@@ -11,30 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ragtriage import METRICS, Component, ConfigError, Failure, Score, Undefined, Verdict, metrics_named
+from ragtriage import METRICS, ConfigError, Score, Undefined, metrics_named
 from ragtriage.core.case import Case, Record
-from ragtriage.core.verdicts import Cell, Known, Outcome, Part, Verdicts, with_chance
-from ragtriage.diagnosis.rules import Rule, thresholds_with
-from ragtriage.metrics.aggregate import share
+from ragtriage.core.statistics import REACH
+from ragtriage.core.verdicts import Outcome
+from ragtriage.diagnosis.rules import thresholds_with
 from ragtriage.report.run_document import ALIKE, ALWAYS, repeats_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.repeats import REACH, WORST, MetricRepeat, Repeats, RepeatSummary
+from ragtriage.runs.repeats import WORST, MetricRepeat, Repeats, RepeatSummary
 
 GROUNDEDNESS = metrics_named(["groundedness"])
 CONFIG = EvaluationConfig(GROUNDEDNESS, thresholds_with({}), ())
-YES, NO, UNKNOWN = Verdict("yes", 0.9), Verdict("no", 0.1), Verdict("unknown")
 
 
-def part(text: str, cell: Cell, source: int | None = None) -> Part:
-    return Part(Component(text, source=source), cell, None)
-
-
-def record(
-    case: str, outcome: Outcome | float, *parts: Part, weight: float = 1.0, steps: dict[str, Known] | None = None
-) -> Record:
-    found = Score(outcome, len(parts), parts=parts) if isinstance(outcome, float) else outcome
-    return Record(Case(case, "What?", weight=weight), steps or {}, {"groundedness": found})
+def record(case: str, outcome: Outcome | float, *, weight: float = 1.0) -> Record:
+    found = Score(outcome, 1) if isinstance(outcome, float) else outcome
+    return Record(Case(case, "What?", weight=weight), {}, {"groundedness": found})
 
 
 def repeated(*trials: Sequence[Record], thresholds: dict[str, float] | None = None) -> RepeatSummary:
@@ -82,41 +75,11 @@ def test_noise_alone_makes_a_difference_that_can_not_be_seen() -> None:
     assert found.smallest == found.floor == pytest.approx(REACH * sqrt(2 * 1 / 2 / 100))
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "share"),
-    [
-        ([part("It floats.", YES), part("It sinks.", NO), part("Only here.", NO)],
-         [part("It sinks.", NO), part("It floats.", NO), part("Elsewhere.", YES)], 1 / 2),
-        # said twice, or in two sources, it is two components
-        ([part("Same.", YES), part("Same.", NO), part("Same.", YES, source=1)],
-         [part("Same.", YES), part("Same.", NO), part("Same.", NO, source=1)], 1 / 3),
-        # only the value of a verdict counts
-        ([part("It floats.", YES)], [part("It floats.", UNKNOWN)], 1.0),
-        ([part("It floats.", YES)], [part("It floats.", Failure("time-out"))], 1.0),
-        ([part("It floats.", YES)], [part("It floats.", Verdict("yes", 0.6))], 0.0),
-    ],
-)  # fmt: skip
-def test_verdicts_are_compared_by_the_text_of_their_component(
-    first: list[Part], second: list[Part], share: float
-) -> None:
-    (found,) = repeated([record("c", 0.5, *first)], [record("c", 0.5, *second)]).metrics
-
-    assert found.verdict_flips == pytest.approx(share)
-    assert (found.spread, found.flips) == (0, 0)
-    assert [(c.case, c.spread, c.verdict_flips) for c in found.worst] == ([("c", 0, 1)] if share else [])
-
-
-def test_the_same_text_in_another_case_is_another_verdict() -> None:
-    here, there = record("a", 1.0, part("Same.", YES)), record("b", 1.0, part("Same.", NO))
-
-    assert repeated([here, there], [here, there]).metrics[0].verdict_flips == 0.0
-
-
 def test_what_is_undefined_or_failed_is_left_out_and_counted() -> None:
     none, broken = Undefined("no response was given"), Undefined("time-out", failed=True)
     (found,) = repeated(
-        [record("a", 1.0, part("x", YES)), record("b", 0.0), record("c", none)],
-        [record("a", 0.5, part("x", YES)), record("b", broken), record("c", none)],
+        [record("a", 1.0), record("b", 0.0), record("c", none)],
+        [record("a", 0.5), record("b", broken), record("c", none)],
         [record("a", broken), record("b", 0.0), record("c", none)],
     ).metrics
 
@@ -124,7 +87,6 @@ def test_what_is_undefined_or_failed_is_left_out_and_counted() -> None:
     assert found.mean == pytest.approx((0.5 + 0.5 + 0.0) / 3)
     assert found.case_spread == pytest.approx(sqrt(1 / 8) / 2)
     assert found.flips == 0.5
-    assert found.verdict_flips is None  # in no component of all trials
     # the first trial alone has two scores, of variance 1/2; the first case differs by itself by 1/8, the second not
     assert found.smallest == pytest.approx(REACH * sqrt((1 / 2 - 1 / 16 + 2 / 16) / 2))
 
@@ -143,7 +105,7 @@ def test_nothing_is_nothing_and_a_single_trial_has_no_spread() -> None:
     assert (found.mean, found.spread, found.flips, found.smallest, found.cases) == (None, None, None, None, 0)
 
     one = scores([1.0], [0.0])
-    assert (one.mean, one.spread, one.case_spread, one.flips, one.verdict_flips) == (0.5, *[None] * 4)
+    assert (one.mean, one.spread, one.case_spread, one.flips) == (0.5, *[None] * 3)
     assert (one.smallest, one.floor, one.worst) == (None, None, ())  # nothing is known of the judge's noise
 
 
@@ -183,17 +145,17 @@ grids = st.integers(2, 4).flatmap(
 
 @given(st.lists(st.floats(0, 1), min_size=1), st.integers(2, 5))
 def test_trials_that_are_the_same_have_no_spread_and_flip_nothing(values: list[float], times: int) -> None:
-    records = [record(f"c{i}", value, part("x", YES), part("y", NO)) for i, value in enumerate(values)]
+    records = [record(f"c{i}", value) for i, value in enumerate(values)]
     (found,) = repeated(*[records] * times).metrics
 
     assert found.spread == pytest.approx(0, abs=1e-12)
-    assert (found.case_spread, found.flips, found.verdict_flips, found.worst) == (0, 0, 0, ())
+    assert (found.case_spread, found.flips, found.worst) == (0, 0, ())
     assert found.mean == pytest.approx(sum(values) / len(values))
 
 
 @given(grids, st.randoms())
 def test_the_order_of_records_does_not_matter(grid: list[list[float]], chance) -> None:
-    pairs = [(t, record(f"c{i}", v, part("x", YES if v > 0.5 else NO)))
+    pairs = [(t, record(f"c{i}", v))
              for i, row in enumerate(grid) for t, v in enumerate(row)]  # fmt: skip
     there, back = Repeats(CONFIG), Repeats(CONFIG)
     for pair in pairs:
@@ -203,11 +165,10 @@ def test_the_order_of_records_does_not_matter(grid: list[list[float]], chance) -
         back.add(*pair)
     one, other = there.summary().metrics[0], back.summary().metrics[0]
 
-    for name in ("mean", "spread", "case_spread", "flips", "verdict_flips", "smallest", "floor"):
+    for name in ("mean", "spread", "case_spread", "flips", "smallest", "floor"):
         assert getattr(one, name) == pytest.approx(getattr(other, name)), name
     assert [c.case for c in one.worst] == [c.case for c in other.worst]
     assert 0 <= one.flips <= 1
-    assert 0 <= one.verdict_flips <= 1
 
 
 def test_machines_get_numbers_in_a_stable_shape() -> None:
@@ -215,66 +176,20 @@ def test_machines_get_numbers_in_a_stable_shape() -> None:
 
     assert (found["trials"], found["cases"], list(found["metrics"])) == (2, 1, ["groundedness"])
     assert set(found["metrics"]["groundedness"]) == {
-        "better", "mean", "spread", "case_spread", "flips", "verdict_flips", "smallest", "floor", "cases",
-        "undefined", "failed", "worst",
+        "better", "mean", "spread", "case_spread", "flips", "smallest", "floor", "cases", "undefined",
+        "failed", "worst",
     }  # fmt: skip
-    assert (found["same"], found["kinds"]) == (False, {})
-
-
-def steps(claims: Sequence[str], *cells: Cell) -> dict[str, Known]:
-    """A decomposition, and its verdicts against one target."""
-    units = tuple(Component(text) for text in claims)
-    return {
-        "claims(response)": units,
-        "sources(sources)": (Component("as retrieved"),),
-        "supported(claims(response), sources)": Verdicts(units, tuple((cell,) for cell in cells)),
-    }
-
-
-WHEN = (Component("When?"),)
+    assert found["same"] is False
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "kinds"),
-    [
-        (steps(["It floats.", "It sinks.", "Only here."], YES, NO, YES),
-         steps(["It sinks.", "It floats.", "Elsewhere."], NO, UNKNOWN, YES), [("supported", 2, 0.5)]),
-        # what wasn't asked in every trial isn't compared
-        (steps(["It floats."], YES), steps(["It floats."], None), [("supported", 0, None)]),
-        # against another source it is another verdict
-        ({"answered(questions(query), each source)": Verdicts(WHEN, ((YES, YES),))},
-         {"answered(questions(query), each source)": Verdicts(WHEN, ((YES, NO),))}, [("answered", 2, 0.5)]),
-        # what no judge is asked is no kind of question
-        ({"retrieved(ids(relevant ids), each source)": Verdicts((Component("a"),), ((YES,),))},
-         {"retrieved(ids(relevant ids), each source)": Verdicts((Component("a"),), ((NO,),))}, []),
-    ],
-)  # fmt: skip
-def test_verdicts_are_told_by_kind_of_question(
-    one: dict[str, Known], other: dict[str, Known], kinds: list[tuple[str, int, float | None]]
-) -> None:
-    found = repeated([record("c", 0.5, steps=one)], [record("c", 0.5, steps=other)])
-
-    assert [(kind.kind, kind.verdicts, kind.flips) for kind in found.kinds] == kinds
-    assert found.as_json()["kinds"] == {name: {"verdicts": count, "flips": flips} for name, count, flips in kinds}
-
-
-@pytest.mark.parametrize(
-    ("case", "outcome", "claim", "cell", "same"),
-    [
-        ("c", 0.5, "It floats.", YES, True),
-        ("c", 0.5, "It floats.", NO, False),
-        ("c", 0.5, "It is afloat.", YES, False),
-        ("c", 0.6, "It floats.", YES, False),
-        ("c", Undefined("none"), "It floats.", YES, False),
-        ("d", 0.5, "It floats.", YES, False),
-    ],
+    ("case", "outcome", "same"),
+    [("c", 0.5, True), ("c", 0.6, False), ("c", Undefined("none"), False), ("d", 0.5, False)],
 )
-def test_trials_are_the_same_only_if_they_differ_in_nothing(
-    case: str, outcome: Outcome | float, claim: str, cell: Cell, same: bool
-) -> None:
-    first = record("c", 0.5, steps=steps(["It floats."], YES))
+def test_trials_are_the_same_only_if_no_score_differs(case: str, outcome: Outcome | float, same: bool) -> None:
+    first = record("c", 0.5)
 
-    assert repeated([first], [first], [record(case, outcome, steps=steps([claim], cell))]).same is same
+    assert repeated([first], [first], [record(case, outcome)]).same is same
 
 
 def test_a_single_trial_and_failures_are_not_called_the_same() -> None:
@@ -293,19 +208,14 @@ def shown(summary: RepeatSummary, width: int = 100, judge: str = "openai:some-mo
 
 def test_a_person_reads_a_table_and_the_cases_that_are_least_alike() -> None:
     broken = Undefined("time-out", failed=True)
-    one, other = steps(["It floats.", "It sinks."], YES, NO), steps(["It floats.", "It sank."], NO, NO)
-    trials = [
-        [record("a", v, part("x", YES if v else NO), steps=known), record("b", 0.5), record("c", w)]
-        for v, w, known in ((1.0, 1.0, one), (0.0, broken, other))
-    ]
+    trials = [[record("a", v), record("b", 0.5), record("c", w)] for v, w in ((1.0, 1.0), (0.0, broken))]
 
     text = shown(repeated(*trials))
 
     assert text.startswith("2 trials of 3 cases · rows.jsonl · judged by openai:some-model\n")
     assert "\nGrounded  0.54   0.412  0.354  50.0 %  1.253  1.253         1\n" in text
     assert "they failed: Grounded 1. The same command tries these again." in text
-    assert "\na     Grounded  0.50   0.707  flips, 1 verdict differs" in text
-    assert "\nsupported         1  100.0 %\n" in text
+    assert "\na     Grounded  0.50   0.707  flips\n" in text
     assert "\x1b" not in text
     assert "nothing to show" in shown(repeated())
     everything = Repeats(replace(CONFIG, metrics=METRICS))
@@ -333,52 +243,3 @@ def test_a_narrow_console_cuts_names_and_no_numbers() -> None:
     (line,) = [line for line in shown(wordy, 72).splitlines() if line.startswith("A metric")]
     numbers = f"{metric.mean:.2f} {metric.spread:.3f} {metric.case_spread:.3f} 50.0 % {metric.smallest:.3f}"
     assert line.partition("…")[2].split() == [*numbers.split(), f"{metric.floor:.3f}"]
-
-
-LOW = Rule("ungrounded", "failure", {"groundedness": "low"}, "made up", "generator", "Try another.")
-UNSURE = Rule("unsure", "doubt", {"groundedness": "low"}, "can't tell", "the judge", "")
-
-
-def ungrounded(case: str, low: float | None) -> Record:
-    """A case that is ungrounded with a probability; None: it was told without one that it isn't."""
-    verdict = Verdict("yes") if low is None else with_chance(Verdict("no"), 1 - low)
-    return record(case, share([Component("It floats.")], [verdict]))
-
-
-def shown_in(*trials: Sequence[float | None], rules: Sequence[Rule] = (LOW,)) -> RepeatSummary:
-    """Trials by the probability with which each case is ungrounded; of a case that a trial lacks that is -1."""
-    repeats = Repeats(EvaluationConfig(GROUNDEDNESS, thresholds_with({}), rules))
-    for trial, cases in enumerate(trials):
-        for case, low in enumerate(cases):
-            if low != -1:
-                repeats.add(trial, ungrounded(f"c{case}", low))
-    return repeats.summary()
-
-
-def test_how_far_trials_agree_on_the_findings_that_are_shown() -> None:
-    summary = shown_in([0.9, 0.9, 0.3, 0.2], [0.9, 0.4, 0.3, 0.2])
-    (found,) = summary.findings
-
-    # shown in 2 and in 1 of 4 cases
-    assert (found.rule, found.kind, found.shown, found.flips) == ("ungrounded", "failure", 1.5, 0.25)
-    assert found.spread == pytest.approx(0.5**0.5)
-    assert "ungrounded    1.5     0.7  25.0 %" in shown(summary)
-    told = summary.as_json()["findings"]["ungrounded"]
-    assert (told["shown"], told["flips"], told["kind"]) == (1.5, 0.25, "failure")
-    # a doubt is counted where it is shown; a case without a second trial can't flip
-    assert shown_in([0.6, 0.1], [0.4, 0.1], rules=(UNSURE,)).findings[0].shown == 0.5
-    (alone,) = shown_in([0.95, 0.95], [0.1, -1]).findings
-    assert (alone.flips, alone.shown) == (1.0, 1.0)
-
-
-@given(st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=3, max_size=3), min_size=2, max_size=4))
-def test_probabilities_of_0_and_1_count_what_is_shown(trials: list[list[float]]) -> None:
-    found = shown_in(*trials).findings
-
-    assert len(found) == any(map(any, trials))
-    assert all(one.shown == sum(map(sum, trials)) / len(trials) for one in found)
-
-
-def test_what_is_only_suspected_is_not_listed() -> None:
-    assert shown_in([0.3] * 60, [0.31] * 60).findings == ()
-    assert shown_in([0.9]).findings == shown_in().findings == shown_in([None], [None]).findings == ()

@@ -45,7 +45,6 @@ from ragtriage.execution.evaluate_file import FileResult, TrialResult, evaluate_
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig, in_a_sentence
 from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers.cached import AnswerMemory
 from ragtriage.monitor.outputs.send_run import SentScores
 from ragtriage.readers import CaseFile
 from ragtriage.readers.files import STDIN
@@ -75,50 +74,26 @@ def plan(
     can't be read.
     """
     judging = judge_flags.begin(judge_flags.settings(metrics=metrics), asks=False)
-    settings, session = judging.settings, judging.session
+    settings, config = judging.settings, judging.session.config
     with read_as_one(files) as there:
         cases = case_flags.open(there, settings)
-        requested = requested_metrics(settings, metrics, cases.mapping, paid=bool(session.config.models))
+        requested = requested_metrics(settings, metrics, cases.mapping, paid=bool(config.models))
         print_columns(cases)
+        session = without_batches(judging.session)
         with answers_in(judging.store) as memory:
-            print_plan(cases, session, memory, requested, selection, trials=repeat, as_json=as_json, exact=exact)
-
-
-def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and how it is shown
-    cases: CaseFile,
-    session: JudgeSession,
-    memory: AnswerMemory,
-    requested: RequestedMetrics,
-    selection: RowSelection,
-    *,
-    trials: int,
-    as_json: bool,
-    exact: bool = False,
-    by: str | None = None,
-) -> None:
-    """Print what evaluating the selected rows of a file would take: one JSON object, or a table.
-
-    Of a large file a sample is looked at, unless it is to be exact. A tag to slice by that no row has is an error.
-    """
-    config, notes = session.config, _notes(session.config)
-    session = without_batches(session)
-    built = [build_judge(session, memory, trial=trial) for trial in range(trials)]
-    judges = [one.judge for one in built]
-    notes += [
-        f"The hub model {one.name()} takes about {one.memory() / 1e9:.1f} GB of memory." for one in built[0].hub_models
-    ]
-    require_tag_of(cases, selection, by)
-    with progress(None, 0, word="looking at rows", unit="rows") as advance:
-        estimate, counts = estimate_file(
-            cases,
-            judges,
-            requested.config,
-            selection,
-            concurrency=config.options.concurrency,
-            memory=memory,
-            exact=exact,
-            advance=advance,
-        )
+            built = [build_judge(session, memory, trial=trial) for trial in range(repeat)]
+            judges = [one.judge for one in built]
+            with progress(None, 0, word="looking at rows", unit="rows") as advance:
+                estimate, counts = estimate_file(
+                    cases,
+                    judges,
+                    requested.config,
+                    selection,
+                    concurrency=config.options.concurrency,
+                    memory=memory,
+                    exact=exact,
+                    advance=advance,
+                )
     counts.require_some(cases.name)
     print_counts(counts)
     tell(*(f"note: {note}" for note in requested.notes))
@@ -129,6 +104,9 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
     asked = config.protocol if config.models else None
     rate = "; ".join(one.rate for one in session.deciders.values())
     name += f", repetition by {embeddings}" if embeddings else ""
+    notes = _notes(config) + [
+        f"The hub model {one.name()} takes about {one.memory() / 1e9:.1f} GB of memory." for one in built[0].hub_models
+    ]
     print_found(
         lambda: {"file": cases.name, **who, **estimate.as_json(), "notes": [*requested.notes, *notes]},
         lambda: plan_document(estimate, input=shown, judge=name, notes=notes, asked=asked, rate=rate),
@@ -164,7 +142,6 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     repeat: int = 1,
     name: str | None = None,
     note: str | None = None,
-    dry_run: bool = False,
     as_json: bool = False,
     report: Path | None = None,
     project: str | None = None,
@@ -184,7 +161,7 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     settings = judge_flags.settings(threshold, metrics)
     refuse_files(comparison_files, report, files, baseline or settings.baseline)
     send_flags.check(files)
-    session = judge_flags.session(settings, asks=not dry_run)
+    session = judge_flags.session(settings)
     store_address = judge_flags.store_address(settings)
     requested_of = partial(
         requested_metrics,
@@ -203,7 +180,6 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
                 "--batch-api": judge_flags.batch_api,
                 "--limit": selection.limit,
                 "--sample": selection.sample,
-                "--dry-run": dry_run,
                 "--baseline": baseline,
                 "--fail-if-worse": gate_flags.fail_if_worse,
                 "--at-most": gate_flags.at_most,
@@ -227,7 +203,7 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     scale_flags.refuse()
     answers: Path | None = None
     if app_flags.app:
-        _refuse_with_app(files, dry_run=dry_run, split_sources=case_flags.split_sources, sent=[*send_flags.named])
+        _refuse_with_app(files, split_sources=case_flags.split_sources, sent=[*send_flags.named])
         answers = collected or default_answers_file(app_flags, files[0], selection, store_address)
     else:
         app_flags.refuse(collected)
@@ -248,12 +224,6 @@ def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
         requested = requested_of(given.cases.mapping)
         wanted = against(gate_flags, baseline, settings, requested.config)
         print_columns(given.cases)
-        if dry_run:
-            with answers_in(store_address) as memory:
-                print_plan(
-                    given.cases, session, memory, requested, given.selection, trials=repeat, as_json=as_json, by=by
-                )
-            return
         require_tag_of(given.cases, given.selection, by)
         send_flags.require_traces([given.cases], given.selection)
         with open_named_store(judge_flags.store, project, settings, create=True) as store:
@@ -301,11 +271,9 @@ class _Input:
     """Whether the application left a question without an answer, or too many of its rows can't be used."""
 
 
-def _refuse_with_app(files: list[str], *, dry_run: bool, split_sources: str | None, sent: Sequence[str]) -> None:
+def _refuse_with_app(files: list[str], *, split_sources: str | None, sent: Sequence[str]) -> None:
     if len(files) > 1:
         raise ConfigError("--app takes one file of questions: put them together, or evaluate one after the other")
-    if dry_run:
-        raise ConfigError("--dry-run needs the answers: ask with ragtriage collect, then plan its file")
     if split_sources is not None:
         raise ConfigError("--split-sources is for sources in a file; with --app they come from the application")
     if sent:

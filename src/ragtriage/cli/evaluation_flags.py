@@ -144,7 +144,6 @@ _INSTEAD: Mapping[str, str] = {
     "--batch-api": "a batch API takes all requests of one process; leave out --on, or --batch-api",
     "--limit": "it chooses rows of one file that is read as a whole; leave out --on, or write the rows to a file",
     "--sample": "it chooses rows of one file that is read as a whole; leave out --on, or write the rows to a file",
-    "--dry-run": "plan a sample of the rows, ragtriage plan",
     "--baseline": "compare when it is done, ragtriage compare BASE OUT",
     "--fail-if-worse": "compare when it is done, ragtriage compare BASE OUT --fail-if-worse …",
     "--at-most": "compare when it is done, ragtriage compare BASE OUT --at-most …",

@@ -13,10 +13,8 @@ from typing import Literal
 from ragtriage.cli.console import fitted, tell
 from ragtriage.cli.flags import parse_names, parse_pairs
 from ragtriage.config import Settings
-from ragtriage.core.display import about, plural
 from ragtriage.core.errors import InputError
 from ragtriage.core.files import open_private
-from ragtriage.evaluation.estimate import RowEstimate
 from ragtriage.metrics import GROUPS
 from ragtriage.metrics.names import metrics_note
 from ragtriage.readers import CaseFile, Rejected, RowLimits, open_cases
@@ -232,26 +230,7 @@ def print_rejected(rejected: Sequence[object], total: int, *, count: int | None 
 
 def print_counts(counts: RowCounts) -> None:
     """The rows that can't be used, after a first pass."""
-    if counts.estimate:
-        tell(*_estimated(counts.estimate), *(f"  {row}" for row in counts.first_rejected))
-        return
     print_rejected(counts.first_rejected, counts.selected + counts.rejected, count=counts.rejected)
-
-
-def _estimated(rows: RowEstimate) -> Iterator[str]:
-    """How many rows can't be used, by a sample of them."""
-    if rows.unusable:
-        yield (
-            f"{about(rows.unusable)} of {rows.rows:,} rows can't be used, by a sample of {rows.looked_at} "
-            f"(95 % interval: {rows.low:,} to {rows.high:,}); --exact counts them:"
-        )
-        if rows.repeated:
-            yield f"  {plural(rows.repeated, 'row repeats', 'rows repeat')} an earlier one"
-    else:
-        yield (
-            f"all {rows.looked_at} rows of a sample can be used: of all {rows.rows:,} at most {rows.high:,} can't "
-            "(95 % interval); --exact counts them"
-        )
 
 
 def too_many(rejected: Sequence[Rejected], usable: int) -> bool:
@@ -264,6 +243,5 @@ def print_optional_metrics(counts: RowCounts, default_groups: Sequence[str]) -> 
     if not default_groups:
         return
     names = [m.name for group in default_groups[1:] for m in GROUPS[group]]
-    rows = {words: about(rows) if counts.estimate else f"{rows:,}" for words, rows in counts.optional.items() if rows}
-    if line := metrics_note(rows, default_groups, names):
+    if line := metrics_note(counts.optional, default_groups, names):
         tell(f"note: {line}")

@@ -33,11 +33,6 @@ def told_apart(value: float, limit: float | None) -> str:
     return f"{settled(value, places):.{places}f}"
 
 
-def about(count: int) -> str:
-    """An estimated count, to three digits: `about 98,700`."""
-    return f"about {float(f'{count:.3g}'):,.0f}"
-
-
 def listed(parts: Sequence[str], last: str) -> str:
     """Parts as people list them, `last` before the last one: `a`, `a or b`, `a, b or c`."""
     return f" {last} ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,12 @@ _AT_ONCE = 100_000
 """Positions that are drawn at once."""
 Z = 1.959963984540054
 """Standard errors on either side of a normal mean that hold the truth 95 times of 100."""
+LEVEL = 0.95
+"""How often the interval of a difference is to hold the truth."""
+POWER = 0.8
+"""How often a difference of the size that is told under `sees` is found."""
+REACH = NormalDist().inv_cdf(0.5 + LEVEL / 2) + NormalDist().inv_cdf(POWER)
+"""Standard errors that a true difference must have to be found with this power: about 2.80."""
 
 
 @dataclass(frozen=True, slots=True)

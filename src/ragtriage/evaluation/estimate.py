@@ -163,27 +163,6 @@ FEWEST = 128
 
 
 @dataclass(frozen=True, slots=True)
-class RowEstimate:
-    """How many rows of a file can't be used, told from a random sample of them."""
-
-    rows: int
-    """All rows of the file, counted."""
-    looked_at: int
-    unusable: int
-    """About how many of all can't be used."""
-    low: int
-    high: int
-    """The ends of the 95 % interval of `unusable`."""
-    repeated: int
-    """Rows that are an earlier one again, counted; they are among those that can't be used."""
-
-    @property
-    def error(self) -> float:
-        """Half of the interval as a share of the rows that can be used."""
-        return (self.high - self.low) / 2 / (self.rows - self.unusable)
-
-
-@dataclass(frozen=True, slots=True)
 class Sampling:
     """That an estimate was scaled up from a random sample of the cases."""
 
@@ -191,8 +170,6 @@ class Sampling:
     error: float | None
     """Half of the 95 % interval of requests, tokens or questions, whichever is widest, as a share of the estimate; None
     where nothing is asked about any of them, as everything was answered before."""
-    rows: RowEstimate | None = None
-    """By what the number of all cases is estimated; None if they were counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,14 +200,14 @@ def default_groups(fields: Collection[str], *, paid: bool) -> tuple[str, ...]:
     )
 
 
-def metrics_note(rows: Mapping[str, str], computed: Sequence[str], names: Sequence[str]) -> str:
+def metrics_note(rows: Mapping[str, int], computed: Sequence[str], names: Sequence[str]) -> str:
     """Which metrics are computed beside THELMA's, which further ones could be, and what to type; empty if none.
 
-    `rows`: words of `OPTIONAL_DATA` → how many rows have it, in words; `computed`: the groups that are, `thelma` first;
+    `rows`: words of `OPTIONAL_DATA` → how many rows have it; `computed`: the groups that are, `thelma` first;
     `names`: the metrics of the others among them.
     """
     found = [data for data in OPTIONAL_DATA if rows.get(data.words) and not set(data.groups) <= set(computed)]
-    counts = ", ".join(f"{data.words} ({rows[data.words]})" for data in found)
+    counts = ", ".join(f"{data.words} ({rows[data.words]:,})" for data in found)
     groups = ",".join(dict.fromkeys((*computed, *(group for data in found for group in data.groups))))
     said = []
     if names:

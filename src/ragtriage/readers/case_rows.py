@@ -59,8 +59,6 @@ class RowReader:
         self._unread = tuple(one for shape in layout.shapes for one in shape.unread.items())
         # 16 bytes of a hash for each id, so that a million rows cost some hundred MB less than their ids
         self._first_row: dict[bytes, int] = {}
-        self.twins = 0
-        """Rows that were rejected for the id, or the content, of an earlier one."""
         self._remarks: Counter[str] = Counter()
 
     def read(self, row: RawRow) -> Case | Rejected:
@@ -206,10 +204,8 @@ class RowReader:
 
     def _check_first(self, case: Case, row: int) -> None:
         first = self._first_row.setdefault(sha256(case.id.encode()).digest()[:16], row)
-        if first == row:
-            return
-        self.twins += 1
-        raise RowProblem(*twin_problem(case, f"row {first}", has_ids="id" in self._layout.places), first)
+        if first != row:
+            raise RowProblem(*twin_problem(case, f"row {first}", has_ids="id" in self._layout.places), first)
 
 
 def _before(turns: tuple[Turn, ...], query: str, response: str | None, remarks: list[str]) -> tuple[Turn, ...]:

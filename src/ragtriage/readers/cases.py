@@ -2,10 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,11 @@ from ragtriage.readers.files import (
     RowRange,
     can_be_read_again,
     detect_format,
-    drawn_rows,
     input_file,
     open_bytes,
     raw_rows,
     rows_in,
 )
-from ragtriage.readers.json_files import DrawnRows
 from ragtriage.readers.paths import path_from
 from ragtriage.readers.private_cases import AS_IT_IS, Privacy
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowLimits
@@ -41,17 +38,6 @@ HEAD = 100
 _HEAD_BYTES = 32_000_000
 ROWS = "rows"
 """What `mapping` calls the place of the rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class CaseSample:
-    """Some rows of a file, drawn at random before any row became a case."""
-
-    rows: int
-    repeated: int
-    """Those that are an earlier one again, byte for byte, and can't be used; none of them is drawn."""
-    drawn: tuple[Case | Rejected, ...]
-    """In random order, the same whatever order the rows of the file are in."""
 
 
 def open_cases(  # noqa: PLR0913  # how a file is read
@@ -135,9 +121,8 @@ def open_cases(  # noqa: PLR0913  # how a file is read
         privacy=privacy,
     )
     rows = partial(raw_rows, file, form, limits, nested=nested) if again else _once(file.name, chain(head, rest))
-    drawing = partial(drawn_rows, file, limits) if again and form == "jsonl" and nested is None else None
     within = partial(rows_in, file, form, limits, nested) if again else None
-    return CaseFile(file, form, layout, reader, rows, head, is_all=is_all, drawing=drawing, within=within)
+    return CaseFile(file, form, layout, reader, rows, head, is_all=is_all, within=within)
 
 
 def _files_in(file: OpenedFile) -> list[OpenedFile]:
@@ -238,7 +223,6 @@ class CaseFile:
         head: Sequence[RawRow],
         *,
         is_all: bool,
-        drawing: Callable[[int, Callable[[int], None]], DrawnRows | None] | None = None,
         within: Callable[[RowRange], Iterator[RawRow]] | None = None,
         traces: TraceRows | None = None,
     ) -> None:
@@ -259,7 +243,6 @@ class CaseFile:
         self._layout = layout
         self._new_reader = new_reader
         self._raw = raw
-        self._drawing = drawing
         self._within = within
         self._reader: RowReader | None = None
         self._look_at(head, is_all=is_all)
@@ -322,20 +305,6 @@ class CaseFile:
         reader = self._reader = self._new_reader()
         for raw in self._within(part):
             yield raw, reader.read(raw)
-
-    def draw(self, most: int, advance: Callable[[int], None] = lambda _: None) -> CaseSample | None:
-        """At most so many rows, drawn at random; all others are only counted, which is much quicker than reading them.
-
-        Now and then `advance` is called with how many rows were counted since. None where no sample tells what the file
-        holds: it isn't JSONL, its rows stand within others, it can be read only once or breaks off, or its rows share
-        ids.
-        """
-        found = self._drawing(most, advance) if self._drawing else None
-        if found is None:
-            return None
-        reader = self._reader = self._new_reader()
-        ranked = sorted(zip(found.ranks, map(reader.read, found.drawn), strict=True), key=itemgetter(0))
-        return None if reader.twins else CaseSample(found.rows, found.repeated, tuple(row for _, row in ranked))
 
     def describe(self) -> list[str]:
         """What was found, in lines for people, to be shown before anything is judged."""

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Literal, cast
 from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import near_files
-from ragtriage.readers.json_files import DrawnRows, drawn_lines, json_document, json_lines
+from ragtriage.readers.json_files import json_document, json_lines
 from ragtriage.readers.paths import ValuePath, rows_within
 from ragtriage.readers.problems import RawRow, RowLimits
 from ragtriage.readers.table_files import csv_table, parquet_table
@@ -311,15 +311,6 @@ class _Limited(io.RawIOBase):
 
 def _unreadable(error: Exception) -> str:
     return f"the file can't be read any further ({str(error) or 'it ends early'}): nothing after was read"
-
-
-def drawn_rows(file: OpenedFile, limits: RowLimits, most: int, advance: Callable[[int], None]) -> DrawnRows | None:
-    """Some rows of a JSONL file, drawn at random: see `drawn_lines`; None for one that breaks off."""
-    with open_bytes(file) as stream:
-        try:
-            return drawn_lines(stream, limits, most, advance)
-        except (OSError, EOFError, zlib.error):
-            return None
 
 
 def _parsed(

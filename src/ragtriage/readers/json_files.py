@@ -1,12 +1,10 @@
 """JSON: an object a line, of which memory doesn't hold more than one, or a document with many rows."""
 
-import heapq
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from hashlib import sha1
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from json import JSONDecodeError
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from ragtriage.core.display import plural
 from ragtriage.readers.columns import ROW_LISTS
@@ -18,30 +16,6 @@ from ragtriage.readers.text_values import described, parse, value_at
 _BOM = b"\xef\xbb\xbf"
 _SOLID = re.compile(r"[^ \t\r\n]")
 _WITHIN = "the rows are the list {!r}; what stands beside it in the file was not kept"
-_AT_ONCE = 1000
-"""Lines that are counted between two reports of progress."""
-
-
-class _Line(NamedTuple):
-    """A line that isn't blank."""
-
-    row: int
-    line: int
-    raw: bytes
-    """Empty for one that is too long."""
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnRows:
-    """Some rows of a stream, drawn at random."""
-
-    rows: int
-    repeated: int
-    """Those that are an earlier one again, byte for byte; none of them is drawn."""
-    drawn: tuple[RawRow, ...]
-    """In the order of the stream."""
-    ranks: tuple[int, ...]
-    """Numbers by which the drawn rows are in random order; they follow from what a row holds alone."""
 
 
 def json_lines(stream: BinaryIO, limits: RowLimits, *, starts: bool = True) -> Iterator[RawRow]:
@@ -49,41 +23,6 @@ def json_lines(stream: BinaryIO, limits: RowLimits, *, starts: bool = True) -> I
 
     Where the file `starts` here, a byte order mark may stand first.
     """
-    return (_raw_row(one, limits) for one in _lines(stream, limits, starts=starts))
-
-
-def without_line(problem: str, line: int) -> str:
-    """A problem of a row that names its line, without that: it counts from where a part of the file begins."""
-    return problem.replace(f" at line {line},", ",", 1)
-
-
-def drawn_lines(stream: BinaryIO, limits: RowLimits, most: int, advance: Callable[[int], None]) -> DrawnRows:
-    """Count the rows of a JSON Lines stream and draw at most so many, each row with the same chance.
-
-    Which ones are drawn depends on what the lines hold and not on their order. Now and then `advance` is called with
-    how many rows were read since.
-    """
-    kept: list[tuple[int, _Line]] = []
-    known: set[int] = set()
-    row = repeated = 0
-    for one in _lines(stream, limits):
-        row = one.row
-        rank = int.from_bytes(sha1(one.raw.strip() or str(row).encode(), usedforsecurity=False).digest()[:8])
-        if rank in known:
-            repeated += 1
-        else:
-            known.add(rank)
-            keep = heapq.heappush if len(kept) < most else heapq.heappushpop
-            keep(kept, (-rank, one))
-        if row % _AT_ONCE == 0:
-            advance(_AT_ONCE)
-    advance(row % _AT_ONCE)
-    kept.sort(key=lambda item: item[1].row)
-    rows = tuple(_raw_row(one, limits) for _, one in kept)
-    return DrawnRows(row, repeated, rows, tuple(-rank for rank, _ in kept))
-
-
-def _lines(stream: BinaryIO, limits: RowLimits, *, starts: bool = True) -> Iterator[_Line]:
     row = line = 0
     while raw := stream.readline(limits.max_row + 1):
         line += 1
@@ -93,16 +32,18 @@ def _lines(stream: BinaryIO, limits: RowLimits, *, starts: bool = True) -> Itera
             row += 1
             while (chunk := stream.readline(1 << 20)) and not chunk.endswith(b"\n"):
                 pass
-            yield _Line(row, line, b"")
+            yield RawRow(row, line, problem=f"is longer than {limits.max_row:,} bytes: split it or leave it out")
         elif raw.strip():
             row += 1
-            yield _Line(row, line, raw)
+            yield _raw_row(row, line, raw)
 
 
-def _raw_row(one: _Line, limits: RowLimits) -> RawRow:
-    row, line, raw = one
-    if not raw:
-        return RawRow(row, line, problem=f"is longer than {limits.max_row:,} bytes: split it or leave it out")
+def without_line(problem: str, line: int) -> str:
+    """A problem of a row that names its line, without that: it counts from where a part of the file begins."""
+    return problem.replace(f" at line {line},", ",", 1)
+
+
+def _raw_row(row: int, line: int, raw: bytes) -> RawRow:
     try:
         value = parse(raw.decode())
     except UnicodeDecodeError as error:

@@ -167,10 +167,10 @@ def _repeatability(card: Mapping[str, Any]) -> DocumentTable:
             notes.append("The embedded judge gives the same question the same answer every time, by construction.")
         return _section(title, notes=notes)
     rows = [
-        (name, *(_number(one.get(key)) for key in ("spread", "case_spread", "flips", "verdict_flips")))
+        (name, *(_number(one.get(key)) for key in ("spread", "case_spread", "flips")))
         for name, one in (found.get("metrics") or {}).items()
     ]
-    heads = ("metric", "spread of the mean", "spread of a case", "cases that flip", "verdicts that flip")
+    heads = ("metric", "spread of the mean", "spread of a case", "cases that flip")
     return _section(title, heads, rows, [f"From the repeated evaluation that began with run {found['run']}."])
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import ceil
 from typing import Any
 
-from ragtriage.core.display import about, one_line, plural
+from ragtriage.core.display import one_line, plural
 from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.judges.judge_config import Protocol
 from ragtriage.judges.protocol import Estimate
@@ -121,7 +121,7 @@ def plan_document(
     `asked` is how language models are asked; None if none is, so that no reply has a text.
     `rate` is what the price of a decision model rests on.
     """
-    facts = [f" of {one_line(input, 120)}", _cases(estimate), one_line(judge, 120)]
+    facts = [f" of {one_line(input, 120)}", plural(estimate.cases, "case"), one_line(judge, 120)]
     if estimate.trials > 1:
         facts.append(f"{estimate.trials} times")
     yield line(("plan", "strong"), " · ".join(facts))
@@ -146,15 +146,10 @@ def plan_document(
     yield from (replace(note(one), hang=0) for one in said)
 
 
-def _cases(estimate: EvaluationEstimate) -> str:
-    estimated = estimate.sampling and estimate.sampling.rows
-    return f"{about(estimate.cases)} cases" if estimated else plural(estimate.cases, "case")
-
-
 def _of_sample(estimate: EvaluationEstimate) -> str:
     if not estimate.sampling:
         return ""
-    return f" from {estimate.sampling.cases:,} of {_cases(estimate)}"
+    return f" from {estimate.sampling.cases:,} of {plural(estimate.cases, 'case')}"
 
 
 def _estimates(estimate: EvaluationEstimate, rate: str) -> Iterator[tuple[DocumentCell, ...]]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ragtriage.core.display import dollars, one_line, plural, settled
 from ragtriage.core.metric import Metric
+from ragtriage.core.statistics import LEVEL, POWER
 from ragtriage.diagnosis.headline import KIND_WORDS, UNDETERMINED
 from ragtriage.diagnosis.rules import Rule, most_telling
 from ragtriage.report.case_report import ListedCase, worst_first
@@ -28,7 +29,7 @@ from ragtriage.report.document import (
 from ragtriage.report.run_report import Header, MetricReport, RunReport, SliceReport
 from ragtriage.report.words import DASH, SIGNS, better_of, full_title, short_title, titled, two_places
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.repeats import CORRELATION, LEVEL, POWER, CaseRepeat, MetricRepeat, RepeatSummary
+from ragtriage.runs.repeats import CORRELATION, MetricRepeat, RepeatSummary
 from ragtriage.runs.summary import Group
 
 MOST_READINGS = 4
@@ -272,10 +273,10 @@ MOST_CASES = 10
 ALWAYS = (
     "The embedded judge always answers alike, so its trials are one and the same: a single evaluation says as much."
 )
-ALIKE = "The trials differ in nothing, no score and no verdict: on these cases the judge is deterministic."
+ALIKE = "No score differs between the trials: on these cases a single evaluation says as much."
 SEES = (
     "sees: the smallest difference between two versions on these cases that is seen "
-    f"{100 * POWER:g} % of the time, at a level of {100 * LEVEL:g} % and a correlation of {CORRELATION:g}"
+    f"{100 * POWER:g} % of the time, at a level of {100 * (1 - LEVEL):g} % and a correlation of {CORRELATION:g}"
 )
 
 
@@ -287,12 +288,12 @@ def repeats_report(summary: RepeatSummary, judge: str = "") -> tuple[str, tuple[
     if summary.same:
         same, tables = ALWAYS if judge.startswith("embedded") else ALIKE, [_repeated_metrics(summary)]
     else:
-        same, tables = "", [_repeated_metrics(summary), _findings(summary), _kinds(summary), _worst(summary)]
+        same, tables = "", [_repeated_metrics(summary), _worst(summary)]
     return same, tuple(table for table in tables if table.rows) if summary.cases else ()
 
 
 def repeats_document(summary: RepeatSummary, *, input: str = "", judge: str = "") -> Iterator[DocumentBlock]:  # noqa: A002  # as in Header
-    """A line a metric, the verdicts by kind, the cases that are least alike."""
+    """A line a metric, and the cases that are least alike."""
     whole = f"{plural(summary.trials, 'trial')} of {plural(summary.cases, 'case')}"
     yield title_line(whole, input, f"judged by {one_line(judge, 120)}" if judge else "")
     yield GAP
@@ -344,38 +345,20 @@ def _row(m: MetricRepeat, *, same: bool, left_out: bool) -> tuple[str, ...]:
     return tuple(cells)
 
 
-def _findings(summary: RepeatSummary) -> DocumentTable:
-    rows = tuple(
-        (one_line(found.rule, 40), f"{found.shown:.1f}", f"{found.spread:.1f}", _share(found.flips))
-        for found in summary.findings
-    )
-    note = "shown: cases, the mean over trials; flips: cases where it is shown in one trial and not in another"
-    return _table("Findings", ("finding", "shown", "spread", "flips"), rows, note)
-
-
-def _kinds(summary: RepeatSummary) -> DocumentTable:
-    rows = tuple((k.kind, f"{k.verdicts:,}", _share(k.flips)) for k in summary.kinds if k.verdicts)
-    note = "verdicts on components that every trial found; differ: not the same in all trials"
-    return _table("Verdicts", ("question", "verdicts", "differ"), rows, note)
-
-
 def _worst(summary: RepeatSummary) -> DocumentTable:
     found = [(m, case) for m in summary.metrics for case in m.worst]
-    found.sort(
-        key=lambda pair: (-settled(pair[1].spread, 3), -pair[1].verdict_flips)
-    )  # stable: metrics keep their order
+    found.sort(key=lambda pair: -settled(pair[1].spread, 3))  # stable: metrics keep their order
     rows = tuple(
-        (one_line(case.case, 60), one_line(m.title, 40), f"{case.mean:.2f}", f"{case.spread:.3f}", _what_flips(case))
+        (
+            one_line(case.case, 60),
+            one_line(m.title, 40),
+            f"{case.mean:.2f}",
+            f"{case.spread:.3f}",
+            "flips" if case.flipped else "",
+        )
         for m, case in found[:MOST_CASES]
     )
     return _table("Least alike", ("case", "metric", "mean", "spread", ""), rows)
-
-
-def _what_flips(case: CaseRepeat) -> str:
-    said = ["flips"] if case.flipped else []
-    if case.verdict_flips:
-        said.append(f"{plural(case.verdict_flips, 'verdict')} differ{'s' if case.verdict_flips == 1 else ''}")
-    return ", ".join(said)
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -3,20 +3,18 @@
 A judge that is a language model doesn't say the same twice, so a difference between two runs may be nothing but its
 noise. "Automating Groundedness Evaluation in RAG Applications" (2025) gave up a metric for its "high variance between
 runs", kept one whose five runs of 78 queries lay between 88 and 92 %, and compared the differences that changes of the
-application made with that range. The same is told here in numbers: by the mean of a run, by case, by verdict and kind
-of question, and as the smallest difference that can be told from chance.
+application made with that range. The same is told here in numbers: by the mean of a run, by case, and as the smallest
+difference that can be told from chance.
 """
 
 from __future__ import annotations
 
 import heapq
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from math import sqrt
-from statistics import NormalDist
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -24,26 +22,16 @@ from ragtriage.core.case import Record
 from ragtriage.core.display import settled
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Better, Metric
-from ragtriage.core.statistics import Flags
-from ragtriage.core.steps import Relation, Unit
-from ragtriage.core.verdicts import Cell, Component, Score, Undefined, Verdict, Verdicts
-from ragtriage.diagnosis.rules import FindingKind
-from ragtriage.planning.relations import RELATIONS, UNITS
+from ragtriage.core.statistics import REACH, Flags
+from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.run import Run, RunList
 
 Grid = np.ndarray[Any, np.dtype[np.float64]]
 """Shape (n_cases, n_trials), or one row or column of it; nan where there is no score."""
-LEVEL = 0.05
-"""How often a difference may be seen where there is none (two-sided)."""
-POWER = 0.8
-"""How often a difference of this size is to be seen."""
 CORRELATION = 0.5
 """How alike the same case's true scores in the two versions are. It can't be known from one version, and
 lies in the middle between versions that have nothing in common and such as differ by the same amount everywhere."""
-
-REACH = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
-"""Standard errors that a difference must have: z(1 − level/2) + z(power), about 2.8."""
 
 
 def smallest_difference(grid: Grid, weights: Grid) -> tuple[float, float] | None:
@@ -106,8 +94,6 @@ class CaseRepeat:
     """Standard deviation over trials (n − 1)."""
     flipped: bool
     """Whether it is low in one trial and high in another."""
-    verdict_flips: int
-    """How many of its component verdicts differ between trials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +112,6 @@ class MetricRepeat:
     flips: float | None
     """The share of cases that are low in one trial and high in another, in [0, 1], among those with two scores or more;
     None if there is none, or the metric has no threshold."""
-    verdict_flips: float | None
-    """The share of component verdicts that aren't the same in all trials, in [0, 1], among those whose component is
-    found in all trials; None if there is none."""
     smallest: float | None
     """The smallest difference between two versions of an application that these cases can show; see
     `smallest_difference`."""
@@ -143,132 +126,21 @@ class MetricRepeat:
 
 
 @dataclass(frozen=True, slots=True)
-class KindRepeat:
-    """The verdicts on one kind of question, over all cases and trials."""
-
-    kind: str
-    """A relation: supported, essential, …"""
-    verdicts: int
-    """How many can be compared: those that were asked about a component in every trial."""
-    flips: float | None
-    """The share of them that aren't the same in all trials, in [0, 1]; None if there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class FindingRepeat:
-    """The findings of one rule, over all cases and trials."""
-
-    rule: str
-    kind: FindingKind
-    shown: float
-    """In how many cases it is shown, the mean over trials."""
-    spread: float
-    """Standard deviation (n − 1) over trials of that number."""
-    flips: float | None
-    """The share of cases on which it is shown in one trial and not in another, in [0, 1], among those that were
-    counted in two trials; None if there is none."""
-
-
-@dataclass(frozen=True, slots=True)
 class RepeatSummary:
     """What a repeated evaluation amounts to."""
 
     trials: int
     cases: int
     metrics: tuple[MetricRepeat, ...]
-    kinds: tuple[KindRepeat, ...] = ()
     same: bool = False
-    """Whether two trials or more are there and differ in nothing: no score, no verdict, no component."""
-    findings: tuple[FindingRepeat, ...] = ()
-    """Of the rules that are shown in a trial."""
+    """Whether two trials or more are there, each with every case, no score failed, and none differs."""
 
     def as_json(self) -> dict[str, Any]:
-        """The stable form for machines: metrics, kinds and findings by name."""
-        found: dict[str, Any] = {"trials": self.trials, "cases": self.cases, "same": self.same}
-        for group, key, some in (
-            ("metrics", "name", self.metrics),
-            ("kinds", "kind", self.kinds),
-            ("findings", "rule", self.findings),
-        ):
-            found[group] = {getattr(one, key): _without(asdict(one), key, "title") for one in some}
-        return found
-
-
-def _without(table: dict[str, Any], *keys: str) -> dict[str, Any]:
-    return {key: value for key, value in table.items() if key not in keys}
-
-
-_BITS = {"yes": 1, "no": 2, "unknown": 4}
-_FAILED = 8
-_SEEN = 16
-"""What a number grows by for each trial in which its component occurs; the bits below say what was found."""
-_MARK = 64
-
-
-@dataclass(slots=True)
-class OccurrenceCounts:
-    """In how many trials each verdict or component occurs, and what was found: one number each."""
-
-    found: dict[int, int] = field(default_factory=dict)
-    """Case and verdict or component → in how many trials it occurs, and what was found."""
-
-    def count(self, case: int, item: object, cell: Cell = None) -> None:
-        """Count one item of a case (a component, or a verdict on it) in one trial, with the verdict if there is one."""
-        key = case << _MARK | (hash(item) & ((1 << _MARK) - 1))
-        bit = 0 if cell is None else _BITS[cell.value] if isinstance(cell, Verdict) else _FAILED
-        self.found[key] = (self.found.get(key, 0) + _SEEN) | bit
-
-    def compared(self, trials: int) -> Iterator[tuple[int, bool]]:
-        """(case, whether the verdict differs) for each item that occurs in all of several trials."""
-        for key, found in self.found.items():
-            if found // _SEEN == trials > 1:
-                yield key >> _MARK, (found % _SEEN).bit_count() > 1
-
-
-def component_keys(components: Sequence[Component]) -> Iterator[tuple[str, int | None, int]]:
-    """What tells components apart between trials: text and source, and the order of those that share both."""
-    before: Counter[tuple[str, int | None]] = Counter()
-    for component in components:
-        name = component.text, component.source
-        yield *name, before[name]
-        before[name] += 1
-
-
-class StepFlips:
-    """Counts the steps of records: verdicts by kind of question, and what texts were broken into."""
-
-    def __init__(self) -> None:
-        self._kinds: dict[str, OccurrenceCounts] = {}
-        self._units: dict[str, OccurrenceCounts] = {}
-
-    def add(self, case: int, record: Record) -> None:
-        """Count one record of one trial."""
-        for step, known in record.steps.items():
-            if isinstance(known, Verdicts):
-                seen = self._kinds.setdefault(step.partition("(")[0], OccurrenceCounts())
-                for key, row in zip(component_keys(known.components), known.cells, strict=True):
-                    for column, cell in enumerate(row):
-                        if cell is not None:
-                            seen.count(case, (step, key, column), cell)
-            elif isinstance(known, tuple):
-                seen = self._units.setdefault(step, OccurrenceCounts())
-                for key in component_keys(known):
-                    seen.count(case, key)
-
-    def kinds(self, trials: int) -> tuple[KindRepeat, ...]:
-        """Every kind of question that was asked, in the order of the vocabulary."""
-        order = {kind: place for place, kind in enumerate(get_args(Relation)) if RELATIONS[kind].question}
-        found = []
-        for kind in sorted(self._kinds.keys() & order.keys(), key=order.__getitem__):
-            differ = [changed for _, changed in self._kinds[kind].compared(trials)]
-            found.append(KindRepeat(kind, len(differ), sum(differ) / len(differ) if differ else None))
-        return tuple(found)
-
-    def broken_up_alike(self, trials: int) -> bool:
-        """Whether every trial found the same components, word for word, where a judge was asked for them."""
-        asked = {unit for unit in get_args(Unit) if UNITS[unit].question and not UNITS[unit].replaces}
-        seen = (found.found.values() for step, found in self._units.items() if step.partition("(")[0] in asked)
-        return all(count // _SEEN == trials for counts in seen for count in counts)
+        """The stable form for machines: metrics by name."""
+        metrics = {
+            one.name: {k: v for k, v in asdict(one).items() if k not in ("name", "title")} for one in self.metrics
+        }
+        return {"trials": self.trials, "cases": self.cases, "same": self.same, "metrics": metrics}
 
 
 WORST = 10
@@ -294,12 +166,11 @@ def repeats_of(trials: Iterable[Run], config: EvaluationConfig) -> RepeatSummary
 
 @dataclass
 class _MetricColumn:
-    """The scores of one metric, in the order in which they came, and its verdicts."""
+    """The scores of one metric, in the order in which they came."""
 
     case: array[int] = field(default_factory=lambda: array("q"))
     trial: array[int] = field(default_factory=lambda: array("q"))
     value: array[float] = field(default_factory=lambda: array("d"))
-    verdicts: OccurrenceCounts = field(default_factory=OccurrenceCounts)
     undefined: int = 0
     failed: int = 0
 
@@ -307,15 +178,12 @@ class _MetricColumn:
 class Repeats:
     """Counts the records of several trials as they come, in any order.
 
-    Of a case nothing is held but its scores and the letters of its verdicts.
+    Of a case nothing is held but its scores.
     """
 
     def __init__(self, config: EvaluationConfig) -> None:
         self._config = config
         self._columns = {m.name: _MetricColumn() for m in config.metrics}
-        self._steps = StepFlips()
-        self._shown: dict[str, list[tuple[int, int]]] = {rule.name: [] for rule in config.rules}
-        """Rule → case and trial of each finding."""
         self._cases: dict[str, int] = {}
         self._weights = array("d")
         self._counted: list[int] = []
@@ -332,17 +200,12 @@ class Repeats:
         if self._counted[case] >> place & 1:
             raise ConfigError(f"case {record.case.id!r} comes twice in trial {trial}: count each case once in a trial")
         self._counted[case] |= 1 << place
-        self._steps.add(case, record)
-        for name in {finding.rule for finding in self._config.diagnose(record)}:
-            self._shown[name].append((case, place))
         for name, column in self._columns.items():
             match record.outcomes.get(name):
-                case Score(value=value, parts=parts):
+                case Score(value=value):
                     column.case.append(case)
                     column.trial.append(place)
                     column.value.append(value)
-                    for key, part in zip(component_keys([p.component for p in parts]), parts, strict=True):
-                        column.verdicts.count(case, key, part.cell)
                 case Undefined(failed=True):
                     column.failed += 1
                 case _:
@@ -350,40 +213,15 @@ class Repeats:
 
     def summary(self) -> RepeatSummary:
         """What was counted so far."""
-        trials = len(self._trials)
-        kinds = self._steps.kinds(trials)
         metrics = tuple(self._metric(m) for m in self._config.metrics)
-        findings = tuple(self._findings()) if trials > 1 else ()
-        return RepeatSummary(trials, len(self._cases), metrics, kinds, self._same(metrics, kinds), findings)
+        return RepeatSummary(len(self._trials), len(self._cases), metrics, self._same(metrics))
 
-    def _findings(self) -> Iterator[FindingRepeat]:
-        """What was counted of each rule that is shown in a trial."""
-        counted = [[known >> place & 1 for place in range(len(self._trials))] for known in self._counted]
-        there = np.where(np.array(counted, dtype=bool).reshape(len(counted), len(self._trials)), 0.0, np.nan)
-        for rule in self._config.rules:
-            if not (found := self._shown[rule.name]):
-                continue
-            shown = there.copy()
-            shown[tuple(np.array(found, dtype=np.intp).T)] = 1.0
-            several = (~np.isnan(shown)).sum(axis=1) > 1
-            differs = np.nanmax(shown, axis=1) != np.nanmin(shown, axis=1)
-            counts = np.nansum(shown, axis=0)
-            yield FindingRepeat(
-                rule.name,
-                rule.kind,
-                float(counts.mean()),
-                float(counts.std(ddof=1)),
-                float(differs[several].mean()) if several.any() else None,
-            )
-
-    def _same(self, metrics: Sequence[MetricRepeat], kinds: Sequence[KindRepeat]) -> bool:
+    def _same(self, metrics: Sequence[MetricRepeat]) -> bool:
         whole = (1 << len(self._trials)) - 1
         return (
             len(self._trials) > 1
             and all(counted == whole for counted in self._counted)
             and not any(metric.failed for metric in metrics)
-            and not any(kind.flips for kind in kinds)
-            and self._steps.broken_up_alike(len(self._trials))
             and all(
                 np.isclose(grid, grid[:, :1], rtol=0, atol=1e-9, equal_nan=True).all()
                 for grid in map(self._grid, self._columns.values())
@@ -402,8 +240,6 @@ class Repeats:
         runs = [_mean(scores, weights) for scores in grid.T if not np.isnan(scores).all()]
         spreads = _spreads(grid)
         flipped = _flipped(grid, self._config.thresholds.get(metric.name), metric.better)
-        compared = list(column.verdicts.compared(len(self._trials)))
-        changed = Counter(case for case, differs in compared if differs)
         smallest, floor = smallest_difference(grid, weights) or (None, None)
         several = ~np.isnan(spreads)
         return MetricRepeat(
@@ -414,27 +250,25 @@ class Repeats:
             float(np.std(runs, ddof=1)) if len(runs) > 1 else None,
             float(np.mean(spreads[several])) if several.any() else None,
             float(np.mean(flipped[several])) if flipped is not None and several.any() else None,
-            changed.total() / len(compared) if compared else None,
             smallest,
             floor,
             int((~np.isnan(grid)).any(axis=1).sum()),
             column.undefined,
             column.failed,
-            self._worst(grid, spreads, flipped, changed),
+            self._worst(grid, spreads, flipped),
         )
 
-    def _worst(self, grid: Grid, spreads: Grid, flipped: Flags | None, changed: Counter[int]) -> tuple[CaseRepeat, ...]:
-        """The cases that are least alike: by their spread, then by how many verdicts differ, then by id."""
+    def _worst(self, grid: Grid, spreads: Grid, flipped: Flags | None) -> tuple[CaseRepeat, ...]:
+        """The cases that are least alike: by their spread, then by id."""
         ids = list(self._cases)
-        unlike = [i for i in range(len(ids)) if spreads[i] > 0 or changed[i]]  # both need two scores at least
-        order = heapq.nsmallest(WORST, unlike, key=lambda i: (-settled(float(spreads[i]), 3), -changed[i], ids[i]))
+        unlike = [i for i in range(len(ids)) if spreads[i] > 0]
+        order = heapq.nsmallest(WORST, unlike, key=lambda i: (-settled(float(spreads[i]), 3), ids[i]))
         return tuple(
             CaseRepeat(
                 case=ids[i],
                 mean=float(np.nanmean(grid[i])),
                 spread=float(spreads[i]),
                 flipped=bool(flipped is not None and flipped[i]),
-                verdict_flips=changed[i],
             )
             for i in order
         )

@@ -8,12 +8,9 @@ from dataclasses import dataclass, field
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.statistics import wilson_interval
 from ragtriage.core.validation import near_names
-from ragtriage.evaluation.estimate import RowEstimate
 from ragtriage.metrics.names import optional_data_of
 from ragtriage.readers import CaseFile, Rejected
-from ragtriage.readers.cases import CaseSample
 
 QUOTED = 10
 """Rejected rows that are quoted; all are counted."""
@@ -59,8 +56,6 @@ class RowCounts:
     tags: dict[str, None] = field(default_factory=dict)
     """The names of all tags that a selected row has, in their order."""
     cut_off: bool = False
-    estimate: RowEstimate | None = None
-    """By what all numbers are estimated where only some rows were looked at."""
 
     @property
     def incomplete(self) -> bool:
@@ -90,27 +85,6 @@ class RowCounts:
                 raise InputError(f"{name}: its only row can't be used{first}")
             first = f"; the first{first}" if first else ""
             raise InputError(f"{name}: none of its {self.rejected} rows can be used{first}")
-
-
-def estimated_counts(sample: CaseSample) -> RowCounts:
-    """What all rows of a file hold, told from some of them. At least one of them can be used."""
-    seen, size, others = RowCounts(), len(sample.drawn), sample.rows - sample.repeated
-    for row in sample.drawn:
-        if isinstance(row, Case):
-            seen.select(row)
-    rejected = sorted((row for row in sample.drawn if isinstance(row, Rejected)), key=lambda row: row.row)
-    shares = (len(rejected) / size, *wilson_interval(len(rejected) / size, size))
-    unusable, low, high = (sample.repeated + round(share * others) for share in shares)
-    usable = sample.rows - unusable
-    return RowCounts(
-        usable,
-        unusable,
-        rejected[:QUOTED],
-        round(seen.conversations / seen.selected * usable),
-        Counter({words: round(count / seen.selected * usable) for words, count in seen.optional.items()}),
-        seen.tags,
-        estimate=RowEstimate(sample.rows, size, unusable, low, high, sample.repeated),
-    )
 
 
 def require_tag(by: str | None, tags: Collection[str], called: str = "tag") -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from ragtriage.core.display import MINUS, p_text, plural, signed
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
-from ragtriage.core.statistics import Flags, wilson_interval
+from ragtriage.core.statistics import LEVEL, Flags, wilson_interval
 from ragtriage.core.validation import near_names
 from ragtriage.diagnosis.rules import Rule
 from ragtriage.metrics import metric_named
@@ -19,7 +19,7 @@ from ragtriage.runs.compare.comparison import COMPARED, GateOutcome, GateResult,
 from ragtriage.runs.compare.matched import Matched
 from ragtriage.runs.compare.rows import expected_of
 from ragtriage.runs.compare.sides import Side
-from ragtriage.runs.compare.statistics import LEVEL, MeanDifference, Paired, binomial_p, cases_needed, difference
+from ragtriage.runs.compare.statistics import MeanDifference, Paired, binomial_p, cases_needed, difference
 from ragtriage.runs.metric_tally import weighted_interval
 
 FAIL_IF_WORSE, AT_MOST = "--fail-if-worse", "--at-most"

@@ -8,20 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ragtriage.core.statistics import Numbers, Places, student_quantile
+from ragtriage.core.statistics import LEVEL, REACH, Numbers, Places, student_quantile
 
 How = Literal["exact", "drawn", "normal"]
 """How a p-value was had: from all swaps, from 10,000 random ones, or from their normal limit."""
 
-LEVEL = 0.95
-"""How often an interval is to hold the truth."""
-POWER = 0.8
-"""How often a difference of the size that is told under `sees` is found."""
 ROUNDING = 1e-6
 """Differences that are no larger come from rounding: a baseline holds six places of a score."""
 _NORMAL = NormalDist()
-REACH = _NORMAL.inv_cdf(0.5 + LEVEL / 2) + _NORMAL.inv_cdf(POWER)
-"""Standard errors that a true difference must have to be found with this power: about 2.80."""
 
 
 @dataclass(frozen=True, slots=True)
