@@ -183,7 +183,7 @@ def label_all(folder: Path) -> list[dict[str, Any]]:
                 labels.append(
                     {"run": "1", "case": record.case.id, "metric": "groundedness", "component": place,
                      "text": part.component.text, "label": TRUE[int(record.case.id[1:])], "verdict": part.cell.value,
-                     "score": part.cell.score, "chance": 1.0, "pick": "random", "by": "Ana"}
+                     "score": part.cell.score, "chance": 1.0, "by": "Ana"}
                 )  # fmt: skip
     return labels
 
