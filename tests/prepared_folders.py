@@ -126,7 +126,7 @@ def labelled_run() -> None:
             labels.append(
                 {"run": "1", "case": f"c{i}", "metric": "groundedness", "component": place, "text": text,
                  "label": (verdict.score or 0) >= 0.7, "verdict": verdict.value, "score": verdict.score,
-                 "chance": 1.0, "pick": "random", "by": ""}
+                 "chance": 1.0, "by": ""}
             )  # fmt: skip
     written(Path("labels.jsonl"), labels)
 

@@ -185,18 +185,6 @@ def test_of_many_found_gaps_some_are_named_and_the_rest_counted(command, pier) -
     assert "and 2 more such questions, which --json lists" in text
 
 
-def test_a_run_of_the_same_cases_stands_beside(command, pier) -> None:
-    assert command("evaluate", "rows.jsonl").code == 0
-    said = command("testset", "score", "rows.jsonl", "--run", "last", "--typed-only")
-    told = command("testset", "score", "rows.jsonl", "--run", "1", "--typed-only", "--json").json["thelma"]
-
-    assert "Answers by GRAMMAR's blame and by what run 1 says is to repair" in said.out
-    assert max(map(len, said.out.splitlines())) <= 80
-    assert sum(sum(row.values()) for row in told["table"].values()) == 5
-    assert sum(told["table"]["retrieval"].values()) == 2
-    assert told["not_in_the_run"] == 0
-
-
 SAMPLED = [
     {"id": f"r{i}", "group": f"g{i // 2}", "cluster": ("short", "long")[i % 2], "query": f"When did pier {i} open?"}
     | {"answer": "1901-05-12", "response": response, "sources": ["The pier opened on 12 May 1901."], "samples": samples}

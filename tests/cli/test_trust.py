@@ -310,16 +310,6 @@ def test_ctrl_c_loses_nothing(keys, command, monkeypatch) -> None:
     assert "2 of 3 are left" in said.out
 
 
-def test_picked_items_are_marked_in_the_file_and_on_screen(keys) -> None:
-    said = keys("y\ny\n", "--n", 2, "--pick", "disagreements", "-o", "picked.jsonl")
-
-    assert said.code == 0
-    assert " ".join(said.out.split()).count("they say nothing about how often the judge is right") == 2
-    assert "1 of 2, picked" in said.out
-    assert {(one["pick"], one["chance"]) for one in labels("picked.jsonl")} == {("disagreements", None)}
-    assert max(map(len, said.out.splitlines())) <= 80
-
-
 def test_a_smaller_n_changes_no_label_and_another_draw_is_refused(keys) -> None:
     assert keys("y\ny\n", "--n", 2).code == 0
     before = Path("labels.jsonl").read_bytes()

@@ -183,7 +183,7 @@ def label_all(folder: Path) -> list[dict[str, Any]]:
                 labels.append(
                     {"run": "1", "case": record.case.id, "metric": "groundedness", "component": place,
                      "text": part.component.text, "label": TRUE[int(record.case.id[1:])], "verdict": part.cell.value,
-                     "score": part.cell.score, "chance": 1.0, "pick": "random", "by": "Ana"}
+                     "score": part.cell.score, "chance": 1.0, "by": "Ana"}
                 )  # fmt: skip
     return labels
 
@@ -224,7 +224,7 @@ def test_labels_make_a_curve_and_the_next_run_counts_by_it(command: Callable[...
     text = " ".join(calibrated.out.split())
     assert "supported (groundedness): a probability of 0.1 counts as 0." in text
     assert "Where a probability becomes yes or no supported (groundedness): its curve says where yes begins" in text
-    assert "A table [decision_thresholds.supported] of this judge was taken out, if there was one" in text
+    assert "of this judge has to be taken out" not in text
     assert refused.code == 2
     assert "--base-rate answered: there is no chance to move" in refused.err
     assert "chance_curves.supported" in again.json["settings"]  # run 1 counts as 1 and 0 still

@@ -9,7 +9,6 @@ import pytest
 from cli_rows import row, written
 from compared_runs import ScriptedJudge
 from ragtriage import RULES, FakeJudge, open_cases, open_store, thresholds_with
-from ragtriage.adapters.run_view import quotes_in
 from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer
@@ -97,17 +96,3 @@ def test_rules_and_costs_of_ones_own_come_back_and_fields_that_an_older_version_
     del older["likely"]
     found = config_of(stored(tmp_path / "before", {"thresholds": {}, "rules": [older]}))
     assert (found.rules[-1].name, found.rules[-1].when, found.costs) == ("own", OWN.when, COSTS)
-
-
-@pytest.mark.parametrize(
-    ("explanation", "quotes"),
-    [
-        ("closest passage: “The fee is 5 euros.”", ["The fee is 5 euros."]),
-        ("closest passage: “… of 5 euros …”, 6 ≠ 5; most in doubt: “6 euros”", ["of 5 euros", "6 euros"]),
-        ("closest passage: “The sign says “Mind the step” in red.”", ["The sign says “Mind the step” in red."]),
-        ("closest passage: “The sign says “Mind …”", ["The sign says “Mind"]),
-        ("no passage is about it", []),
-    ],
-)
-def test_what_an_explanation_quotes_is_read_back_whole(explanation: str, quotes: list[str]) -> None:
-    assert list(quotes_in(explanation)) == quotes

@@ -57,14 +57,13 @@ SCHEMA = Schema(
 TEMPLATES: tuple[QueryTemplate, ...] = enumerate_templates(SCHEMA, aggregates=True).templates
 
 
-def template(select: str, *placeholders: str, aggregate: str | None = None) -> QueryTemplate:
+def template(select: str, *placeholders: str) -> QueryTemplate:
     """The first template that selects `table.column` by these placeholders."""
     for one in TEMPLATES:
         assert one.shape
-        if (f"{one.shape.table}.{one.shape.select}", one.placeholders, one.shape.aggregate) == (
+        if not one.shape.counted and (f"{one.shape.table}.{one.shape.select}", one.placeholders) == (
             select,
             placeholders,
-            aggregate,
         ):
             return one
     raise AssertionError(f"no template selects {select} by {placeholders}")

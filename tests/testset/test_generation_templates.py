@@ -126,7 +126,7 @@ def test_rows_may_be_counted_by_a_star(schema):
         schema,
     )
     assert one.shape is not None
-    assert (one.shape.aggregate, one.shape.select) == ("count", "book_id")
+    assert (one.shape.counted, one.shape.select) == (True, "book_id")
     assert 'COUNT("book"."book_id")' in one.sql
     grouped = check_template("SELECT COUNT(*) FROM book WHERE pages > [book.pages]", schema)
     assert (grouped.shape, grouped.placeholders) == (None, ("book.pages",))

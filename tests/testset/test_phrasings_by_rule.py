@@ -118,7 +118,7 @@ def test_relations_are_named_both_ways_to_itself_and_over_a_bridge() -> None:
     assert f"When was {ANN}'s manager hired?" in {
         text for one in TEMPLATES if one.shape and one.shape.joined for text in plain(one)
     }
-    counts = {text for one in TEMPLATES if one.shape and one.shape.aggregate == "count" for text in plain(one)}
+    counts = {text for one in TEMPLATES if one.shape and one.shape.counted for text in plain(one)}
     assert {
         f"How many sailors have {ANN} as their manager?",
         "How many sailors have [port.name] as their home port?",

@@ -32,11 +32,11 @@ def test_values_are_changed_in_their_place_and_all_else_stays(row: dict[str, Any
     "text",
     [
         'decision_thresholds = {supported = {judge = "m", yes = 0.6, no = 0.4}}\n',
-        '[decision_thresholds.supported]\njudge = "m"\n# strict\nyes = 0.6\nno = 0.4\n',
+        '[decision_thresholds.supported]  # May\njudge = "m"\nyes = 0.6\nno = 0.4\n',
     ],
 )
-def test_a_table_whose_end_is_not_clear_is_left_and_said(text: str) -> None:
-    with pytest.raises(ValueError, match=r"\[decision_thresholds.supported\] has to go, .*: take it out"):
+def test_a_table_that_would_go_first_is_left_and_said(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\[decision_thresholds.supported\] of this judge has to go, .*: take it out"):
         with_values(text, CURVE, OLD)
 
 

@@ -304,8 +304,11 @@ def test_the_result_has_two_people_corrected_means_and_a_curve(viewer: Labeller,
             for by, said in (("Ana", item.verdict == "yes"), ("Ben", (item.verdict == "yes") != (at % 4 == 0))):
                 about = "1", item.case, item.metric, item.component, item.text, said, item.verdict, item.score
                 file.add(Label(*about, one.inclusion, by=by, draw=draw))
+        file.add(Label(*about, None, by="Cem"))  # not drawn at random
     page = viewer.text("/runs/1/label/result")
 
+    assert re.findall(r'<th scope="row" dir="auto">(\w+)</th>', page) == ["Ana", "Ben"]
+    assert "not used: 1 label picked on purpose" in page
     assert "45 of 60 (63–84 %)" in page  # Ana and Ben
     assert re.search(r"Ana, Ben</th><td>45 of 60 \(63–84 %\)</td><td>0\.\d\d \(", page)
     assert re.search(r'Grounded</th><td class="num">0\.\d\d</td><td class="num">0\.\d\d</td>', page)

@@ -1,7 +1,7 @@
 """`ragtriage testset score`: what known answers reveal of an application; how answers are decided."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,26 +12,20 @@ from ragtriage.cli.console import exit_if, print_json, show, tell
 from ragtriage.cli.flags import command, parse_names
 from ragtriage.cli.input_files import print_rejected, too_many
 from ragtriage.cli.judge import JudgeFlags, Judging
-from ragtriage.cli.opened_stores import open_named_store
-from ragtriage.cli.results import open_run
 from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers.files import STDIN, raw_rows
 from ragtriage.report.testset_document import failure_analysis_document, matcher_document, scores_document
-from ragtriage.runs.tally import diagnosed_records
 from ragtriage.testset.answered_rows import AnsweredRows, Row, read_rows
 from ragtriage.testset.corpus import Corpus, look_up_gaps, read_corpus
 from ragtriage.testset.correctness import TOLERANCE, Decision, Given, check_matcher, decide
 from ragtriage.testset.failure_analysis import (
     FailureAnalysis,
-    FailureSide,
     SecondRun,
     TaggedRow,
-    blame_agreement,
     decide_second_answers,
-    diagnosed_sides,
     second_questions,
     second_run_counts,
     tag_rows,
@@ -46,7 +40,6 @@ class BlameFlags:
     given: Given = "sibling"
     second_run: Path | None = None
     corpus: Path | None = None
-    run: str | None = None
 
 
 @command("testset score")
@@ -75,7 +68,7 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
         raise ConfigError(f"--clusters {clusters}: name two, as in --clusters short,long")
     compared = (names[0], names[1]) if names else None
     terms = ScoringOptions("pooled" if scope == "pooled" else "per cluster", average, lm_errors, compared, seed)
-    ready = _prepare(rows, blame_flags, app_flags, judge_flags.store)
+    corpus = _prepare(rows, blame_flags, app_flags)
     read = read_rows(rows)
     print_rejected(read.rejected, len(read.rows) + len(read.rejected))
     tell(*read.notes)
@@ -83,12 +76,10 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
     with deciding_judge(judge_flags, tolerance, typed_only=typed_only) as judge:
         decisions = decide(read.rows, judge, tolerance)
         if app_flags.app:
-            decisions, again = _ask_again(
-                rows, read.rows, decisions, blame_flags, app_flags, ready.corpus, judge, tolerance
-            )
+            decisions, again = _ask_again(rows, read.rows, decisions, blame_flags, app_flags, corpus, judge, tolerance)
     whole = (score_balanced if balanced else score_decided)(read.rows, decisions, terms)
     tagged = tag_rows(read.rows, decisions, terms.scope)
-    analysis = _further_findings(read.rows, tagged, ready, again)
+    analysis = _further_findings(read.rows, tagged, corpus, again)
     if as_json:
         print_json(whole.as_json() | analysis.as_json())
     else:
@@ -113,21 +104,8 @@ def _balanced(
     return None if same else found
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """What was read before anything is asked."""
-
-    corpus: Corpus | None
-    run: str | None
-    """The number of the run that stands beside."""
-    sides: Mapping[str, FailureSide]
-    """On which side it lays the blame for each case."""
-
-
-def _prepare(
-    path: str, flags: BlameFlags, app_flags: AppFlags, store: str | None, project: str | None = None
-) -> _Prepared:
-    """Check the flags against each other, and read the corpus and the run."""
+def _prepare(path: str, flags: BlameFlags, app_flags: AppFlags) -> Corpus | None:
+    """Check the flags against each other, and read the corpus."""
     if not app_flags.app:
         app_flags.refuse()
         if flags.second_run is not None or flags.given != "sibling":
@@ -135,12 +113,7 @@ def _prepare(
     elif path == STDIN and flags.second_run is None:
         reason = "rows from a pipe have no name, so name a .jsonl file for the answers"
         raise ConfigError(f"--second-run is needed: {reason}")
-    corpus = read_corpus(flags.corpus) if flags.corpus else None
-    if flags.run is None:
-        return _Prepared(corpus, None, {})
-    with open_named_store(store, project) as there:
-        stored, config = open_run(there, flags.run)
-        return _Prepared(corpus, str(stored.number), diagnosed_sides(diagnosed_records(stored, config), config.rules))
+    return read_corpus(flags.corpus) if flags.corpus else None
 
 
 def _ask_again(
@@ -173,22 +146,16 @@ def _ask_again(
 
 
 def _further_findings(
-    rows: Sequence[Row], tagged: Sequence[TaggedRow], ready: _Prepared, again: SecondRun | None
+    rows: Sequence[Row], tagged: Sequence[TaggedRow], corpus: Corpus | None, again: SecondRun | None
 ) -> FailureAnalysis:
     """Everything that was asked for beyond the scores."""
-    gaps, corpus = None, ready.corpus
+    gaps = None
     if corpus is not None:
         if corpus.skipped:
             tell(f"{plural(corpus.skipped, 'document')} of the corpus can't be used")
         groups = list(dict.fromkeys(one.row.group for one in tagged if one.tag == "gap"))
         gaps = tuple(look_up_gaps(rows, groups, corpus))
-    blames = None
-    if ready.run is not None:
-        blames = blame_agreement(tagged, ready.sides, ready.run)
-        if blames.missing == len(tagged):
-            hint = "evaluate the same file, whose ids it goes by"
-            raise ConfigError(f"--run: run {ready.run} holds none of these answers: {hint}")
-    return FailureAnalysis(again, gaps, len(corpus.documents) if corpus else 0, blames)
+    return FailureAnalysis(again, gaps, len(corpus.documents) if corpus else 0)
 
 
 def _responses(path: Path) -> dict[str, str]:

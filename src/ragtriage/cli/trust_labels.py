@@ -2,12 +2,11 @@
 
 import shutil
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import TextIO
 
 from ragtriage.cli.console import exit_if, print_found, print_json, show, tell
 from ragtriage.cli.flags import command
@@ -15,18 +14,16 @@ from ragtriage.cli.input_files import print_rejected, too_many
 from ragtriage.cli.opened_stores import open_named_store
 from ragtriage.cli.results import joined_with, open_run, tell_deleted
 from ragtriage.core.case import Record
-from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.errors import InputError
 from ragtriage.core.validation import as_builtins
 from ragtriage.report.judge_document import calibration_document
-from ragtriage.report.trust_document import PICKED, labels_document
+from ragtriage.report.trust_document import labels_document
 from ragtriage.runs.evaluation_config import CORRECTIONS
 from ragtriage.trust.calibration import calibrate as calibrated
 from ragtriage.trust.label_files import (
     Label,
     LabelFile,
     SampledItem,
-    items_of,
-    likely_errors,
     metrics_to_label,
     read_labels,
 )
@@ -34,7 +31,6 @@ from ragtriage.trust.label_fits import write_settings
 from ragtriage.trust.label_session import (
     KEYS,
     LINES,
-    WIDTH,
     AskKey,
     LabellingSession,
     compare_with_judge,
@@ -53,8 +49,6 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
     *,
     n: int = 20,
     metric: list[str] | None = None,
-    pick: Literal["random", "disagreements"] = "random",
-    against: str | None = None,
     by: str = "",
     out: Path = Path("labels.jsonl"),
     seed: int = 0,
@@ -69,22 +63,13 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
 
     Exit codes: 0 all are labelled; 2 usage or input; 3 there is more to label.
     """
-    if against is not None and pick == "random":
-        raise ConfigError("--against goes with --pick disagreements")
     shown = sys.stderr if as_json else sys.stdout
     with open_named_store(store, project) as there, LabelFile(out) as file:
         stored = there.run(run)
         tell_deleted(stored)
         print_rejected(file.rejected, len(file.rejected) + len(file.labels))
         metrics = metrics_to_label(metric or ["groundedness"], stored.info.metrics)
-        items = items_of_run(stored, metrics)
-        if pick == "random":
-            sample, drawn = drawn_of(items, metrics, n, seed)
-        else:
-            beside = () if against is None else there.run(against).records()
-            other = [item for record in beside for item in items_of(record, metrics)]
-            sample, drawn = likely_errors(items, n, seed, other), ""
-            shown.write(f"{textwrap.fill(PICKED, WIDTH)}\n")
+        sample, drawn = drawn_of(items_of_run(stored, metrics), metrics, n, seed)
         session = LabellingSession(file, str(stored.number), sample, by, drawn)
         before = len(session.labels)
         if len(sample) < n:
@@ -102,7 +87,7 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
             exit_if(incomplete=True)
     if as_json:
         found = compare_with_judge(session.labels)
-        more = {"pick": pick, "file": str(out), "disagreements": [asdict(one) for one in found.disagreements]}
+        more = {"file": str(out), "disagreements": [asdict(one) for one in found.disagreements]}
         print_json({"run": stored.number, **found.as_json(), **more})
     else:
         sys.stdout.write("\n")
@@ -116,7 +101,7 @@ def _asking(record: Callable[[str], Record], count: int, shown: TextIO) -> AskKe
 
     def ask(sampled: SampledItem, at: int, before: Label | None) -> str:
         case = record(sampled.item.case)
-        place = f"{at + 1} of {count}{', picked' if sampled.inclusion is None else ''}"
+        place = f"{at + 1} of {count}"
         whole = False
         while True:
             page = screen(sampled.item, case, place, whole=whole, lines=lines)

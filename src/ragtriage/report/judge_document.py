@@ -244,9 +244,8 @@ def calibration_document(found: Calibration, run: str, labels: str, written: str
     where = f"Written to {written}:" if written else "For the settings (--write ragtriage.toml puts it in):"
     yield line(where, tone="strong")
     yield line(as_toml(found.settings), indent=2, hang=0)
-    for name in found.replaced:
-        out = "was taken out" if written else "has to be taken out"
-        yield note(f"A table [{name}] of this judge {out}, if there was one: it would go first.")
+    for name in found.replaced if not written else ():
+        yield note(f"A table [{name}] of this judge has to be taken out, if there is one: it would go first.")
 
 
 def _fitted_section(title: str, lines: Iterable[Line]) -> Iterator[DocumentBlock]:

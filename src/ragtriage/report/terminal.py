@@ -125,7 +125,7 @@ STYLES: Mapping[str, str] = MappingProxyType(
         "unattributed": "bold yellow", "check": "yellow", "unknown": "magenta", "extraneous": "cyan",
         "supported": "green", "essential": "green", "remark": "italic dim", "plain": "",
         # states of verdicts
-        "yes": "green", "no": "red", "agreeing": "", "failed": "bold red", "not-asked": "dim",
+        "yes": "green", "no": "red", "failed": "bold red", "not-asked": "dim",
     }
 )  # fmt: skip
 """Tone → how it looks."""

@@ -30,10 +30,7 @@ from ragtriage.testset.correctness import Decision, MatcherCheck
 from ragtriage.testset.example import Example
 from ragtriage.testset.failure_analysis import (
     BLAME_RULES,
-    GRAMMAR_VERDICTS,
-    SIDES,
     TAGS,
-    BlameAgreement,
     BlameRule,
     FailureAnalysis,
     SecondRun,
@@ -219,14 +216,12 @@ def matcher_document(check: MatcherCheck) -> Iterator[DocumentBlock]:
 
 
 def failure_analysis_document(analysis: FailureAnalysis) -> Iterator[DocumentBlock]:
-    """Why answers failed: a second run, the search of the corpus, THELMA's blame."""
+    """Why answers failed: a second run, the search of the corpus."""
     if analysis.second_run is not None:
         yield Heading("Asked again, with sources that suffice")
         yield from map(line, _second_run(analysis.second_run))
     if analysis.gaps is not None:
         yield from _gaps(analysis.gaps, analysis.documents)
-    if analysis.blames is not None:
-        yield from _blames(analysis.blames)
 
 
 def _second_run(found: SecondRun) -> Iterator[str]:
@@ -260,27 +255,6 @@ def _gaps(gaps: Sequence[GapLookup], documents: int) -> Iterator[DocumentBlock]:
     if len(named) > SHOWN:
         more = plural(len(named) - SHOWN, "more such question")
         yield line(f"and {more}, which --json lists", tone="quiet", indent=2, hang=4)
-
-
-def cross_rows(found: BlameAgreement) -> Iterator[tuple[DocumentCell, ...]]:
-    """Rows of the cross table of both blames; where both agree, a count says so by its tone."""
-    for grammar in GRAMMAR_VERDICTS:
-        counts = {side: found.counts.get((grammar, side), 0) for side in SIDES}
-        if any(counts.values()):
-            cells = (StyledText(f"{count:,}", "agreeing" if grammar == side else "") for side, count in counts.items())
-            yield WORDS["verdict"][grammar], *cells
-
-
-def _blames(found: BlameAgreement) -> Iterator[DocumentBlock]:
-    yield Heading(f"Answers by GRAMMAR's blame and by what run {found.run} says is to repair")
-    yield table((*text_columns(""), *number_columns(*(WORDS["side"][side] for side in SIDES))), cross_rows(found))
-    if found.both:
-        both = f"Of {plural(found.both, 'answer')} that both blame"
-        yield line(f"{both}, {found.agreeing:,} on the same module ({100 * found.agreeing / found.both:.0f} %)")
-    else:
-        yield line("No answer is blamed on a module by both.")
-    if found.missing:
-        yield note(f"{plural(found.missing, 'answer')} not in the run")
 
 
 def reliability_document(

@@ -16,7 +16,6 @@ from ragtriage.trust.pair_files import SHORT
 from ragtriage.trust.pair_scoring import MODELS, PUBLISHED, RAGAS_FOR, PairAgreement, ScoredPair, Table1Row
 from ragtriage.trust.self_test import MetricTest, SelfTest
 
-PICKED = "These were picked where trouble is likely: they say nothing about how often the judge is right."
 _COUNTED = ("pair accuracy", "of about the same length", "shown in red, right", "faults shown in red")
 """Measures that say what they are a share of."""
 _SHORT = {"balanced accuracy at the best cut": "  at the best cut", "of about the same length": "  same length"}
@@ -96,8 +95,6 @@ def labels_document(labels: Sequence[Label], path: str) -> Iterator[DocumentBloc
     """How often a person and the judge agree on the same items, and where they don't."""
     whole = compare_with_judge(labels)
     yield line(f"You and the judge agree on {_agreed(whole)}.", tone="strong")
-    if any(one.pick != "random" for one in labels):
-        yield line(PICKED, tone="warning")
     if whole.skipped:
         yield line(f"You skipped {whole.skipped:,}.")
     if whole.unknown:

@@ -1,4 +1,4 @@
-"""Why answers of a test set failed: groups and their blame, a second run, gaps in the corpus, THELMA's blame beside.
+"""Why answers of a test set failed: groups and their blame, a second run, gaps in the corpus.
 
 Tags of groups, the comparison of contexts and contextual sufficiency are those of GRAMMAR, section 3.3: where a group's
 answers are partly right, the sources of a right answer suffice. Asked again with these, an application that is right
@@ -8,16 +8,13 @@ blames retrieval, one that is wrong again the language model.
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from ragtriage.core.case import Case, Record, Source
-from ragtriage.diagnosis.findings import Finding
-from ragtriage.diagnosis.headline import NONE, UNDETERMINED, component_of
-from ragtriage.diagnosis.rules import RULES, Rule
+from ragtriage.core.case import Case, Source
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers.field_values import sources_of
 from ragtriage.readers.problems import RowContext, RowLimits, RowProblem
@@ -256,80 +253,6 @@ def _name(row: Row, sources: Sequence[Source]) -> str:
     return f"{row.id}@{digest}"
 
 
-FailureSide = Literal["retrieval", "LM", "other", "none", "undetermined"]
-SIDES: tuple[FailureSide, ...] = get_args(FailureSide)
-GrammarVerdict = Literal["LM", "retrieval", "unknown", "gap", "right", "undecided"]
-GRAMMAR_VERDICTS: tuple[GrammarVerdict, ...] = get_args(GrammarVerdict)
-"""What GRAMMAR says of an answer: whom it blames, that its group is a gap, that it is right, or nothing."""
-_RETRIEVAL = frozenset({"retriever", "source text", "source chunking"})
-_LM = frozenset({"prompt", "generator"})
-
-
-@dataclass(frozen=True, slots=True)
-class BlameAgreement:
-    """How far GRAMMAR and THELMA blame the same module for the same answers."""
-
-    run: str
-    """The number of the run that THELMA's come from."""
-    counts: Mapping[tuple[GrammarVerdict, FailureSide], int]
-    """Answers by what GRAMMAR says of them and what THELMA does."""
-    missing: int
-    """Answers that the run doesn't hold."""
-
-    @property
-    def both(self) -> int:
-        """Wrong answers of non-robust groups that both blame on retrieval or on the language model."""
-        return sum(
-            self.counts.get((grammar, side), 0) for grammar in ("LM", "retrieval") for side in ("LM", "retrieval")
-        )
-
-    @property
-    def agreeing(self) -> int:
-        """Those of them that they blame on the same one."""
-        return self.counts.get(("LM", "LM"), 0) + self.counts.get(("retrieval", "retrieval"), 0)
-
-    def as_json(self) -> dict[str, Any]:
-        """The whole cross table, for machines."""
-        table = {grammar: {side: self.counts.get((grammar, side), 0) for side in SIDES} for grammar in GRAMMAR_VERDICTS}
-        numbers = {"both_blame": self.both, "agree": self.agreeing, "not_in_the_run": self.missing}
-        return {"run": self.run, "table": table, **numbers}
-
-
-def diagnosed_sides(
-    diagnosed: Iterable[tuple[Record, Sequence[Finding]]], rules: Sequence[Rule] = RULES
-) -> dict[str, FailureSide]:
-    """Case id → the side of what THELMA blames, by the findings of a run's cases and the rules that they come from."""
-    return {record.case.id: side_of(component_of(record, findings, rules)) for record, findings in diagnosed}
-
-
-def side_of(component: str) -> FailureSide:
-    """On which side a component to repair lies; one that lies on both, or on neither, is `other`."""
-    if component == NONE:
-        return "none"
-    if component == UNDETERMINED:
-        return "undetermined"
-    parts = set(component.split(" or "))
-    if parts <= _RETRIEVAL:
-        return "retrieval"
-    return "LM" if parts <= _LM else "other"
-
-
-def grammar_verdict_of(one: TaggedRow) -> GrammarVerdict:
-    """What GRAMMAR says of one answer."""
-    if one.correct:
-        return "right"
-    return "gap" if one.tag == "gap" else one.blame or "undecided"
-
-
-def blame_agreement(tagged: Sequence[TaggedRow], sides: Mapping[str, FailureSide], run: str) -> BlameAgreement:
-    """Count the answers by both blames; what `diagnosed_sides` gives is brought together with them by id."""
-    known = [one for one in tagged if one.row.id in sides]
-    counts: Counter[tuple[GrammarVerdict, FailureSide]] = Counter(
-        (grammar_verdict_of(one), sides[one.row.id]) for one in known
-    )
-    return BlameAgreement(run, counts, len(tagged) - len(known))
-
-
 @dataclass(frozen=True, slots=True)
 class FailureAnalysis:
     """Results of the analyses beside the scores; None for one that wasn't requested."""
@@ -340,8 +263,6 @@ class FailureAnalysis:
     """What the corpus says of gap groups."""
     documents: int = 0
     """How many documents the corpus has."""
-    blames: BlameAgreement | None = None
-    """How GRAMMAR's blame and THELMA's go together."""
 
     def as_json(self) -> dict[str, Any]:
         """What there is of it, for machines."""
@@ -351,6 +272,4 @@ class FailureAnalysis:
         if self.gaps is not None:
             shown = ("presence", "documents", "retrieved", "why")
             found["gaps"] = {gap.group: {name: getattr(gap, name) for name in shown} for gap in self.gaps}
-        if self.blames is not None:
-            found["thelma"] = self.blames.as_json()
         return found

@@ -324,7 +324,7 @@ def _unusable(label: Label, run: frozenset[str], metrics: set[str]) -> str:
         return NO_METRIC
     if label.label is None:
         return SKIPPED
-    return PICKED if label.chance is None or label.pick != "random" else ""
+    return PICKED if label.chance is None else ""
 
 
 class _Column:

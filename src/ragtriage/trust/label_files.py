@@ -1,7 +1,6 @@
 """What can be labelled in a stored run, which of it is, and the files that the labels stand in.
 
-One JSON object a line, appended as they are given, the last one on an item counts. Items are a random sample, or those
-where the judge is likely wrong.
+One JSON object a line, appended as they are given, the last one on an item counts. Items are a random sample.
 """
 
 import json
@@ -46,12 +45,11 @@ class Label:
     score: float | None = None
     """The judge's probability of yes; None if it gives none."""
     chance: float | None = None
-    """The inclusion probability of the item, in (0, 1]; None if it was selected on purpose."""
-    pick: Literal["random", "disagreements"] = "random"
+    """The inclusion probability of the item, in (0, 1]; None if it wasn't drawn at random."""
     by: str = ""
     """Who labelled it, where that was given."""
     draw: str = ""
-    """Which sample the inclusion probability is of (see `sample_name`); empty if unknown, or nothing was drawn."""
+    """Which sample the inclusion probability is of (see `sample_name`); empty if unknown."""
 
     def __post_init__(self) -> None:
         if self.component < 0:
@@ -148,8 +146,6 @@ class Item:
     """As the metric counts it: yes speaks for the answer."""
     score: float | None
     """The judge's probability of that yes; None where it gives none."""
-    confidence: float | None
-    sure: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +153,8 @@ class SampledItem:
     """An item to be labelled."""
 
     item: Item
-    inclusion: float | None
-    """The inclusion probability; None for an item that was selected on purpose."""
+    inclusion: float
+    """The inclusion probability."""
 
 
 def metrics_to_label(names: Sequence[str], run: Sequence[str]) -> tuple[str, ...]:
@@ -183,7 +179,7 @@ def items_of(record: Record, metrics: Sequence[str]) -> Iterator[Item]:
             cell, text = part.cell, part.component.text
             if isinstance(cell, Verdict) and text != DELETED:
                 score = None if name == "self_distinctness" else cell.score  # there it is a cosine
-                yield Item(record.case.id, name, at, text, verdict_of(part), score, cell.confidence, cell.sure)
+                yield Item(record.case.id, name, at, text, verdict_of(part), score)
 
 
 def verdict_of(part: Part) -> Answered:
@@ -202,28 +198,6 @@ def random_sample(items: Iterable[Item], n: int, seed: int) -> list[SampledItem]
     random.Random(seed).shuffle(shuffled)  # noqa: S311  # a sample, not a secret
     sample = shuffled[:n]
     return [SampledItem(item, len(sample) / len(shuffled)) for item in sample]
-
-
-def likely_errors(items: Iterable[Item], n: int, seed: int, other: Iterable[Item] = ()) -> list[SampledItem]:
-    """The n items where the judge is likeliest wrong: first verdicts that differ in another run, then doubtful ones.
-
-    Unfit for estimates: what is selected for errors has more of them. `other` are items of another run of the same
-    cases; `seed` is of the order in which they are asked, and of ties.
-    """
-    theirs = {(one.case, one.metric, one.text): one.verdict for one in other}
-
-    def suspicion(item: Item) -> tuple[bool, bool, float]:
-        differs = theirs.get((item.case, item.metric, item.text), item.verdict) != item.verdict
-        doubt = item.verdict == "unknown" or not item.sure
-        return differs, doubt, 1.0 - (1.0 if item.confidence is None else item.confidence)
-
-    ranked = sorted(items, key=_place)
-    order = random.Random(seed)  # noqa: S311  # a sample, not a secret
-    order.shuffle(ranked)
-    ranked.sort(key=suspicion, reverse=True)
-    selected = ranked[:n]
-    order.shuffle(selected)
-    return [SampledItem(item, None) for item in selected]
 
 
 def sample_name(metrics: Sequence[str], items: int, seed: int) -> str:

@@ -7,7 +7,6 @@ shares of yes and of no that come out right, since where nearly all is yes a thr
 nearly always and finds nothing.
 """
 
-import copy
 import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
@@ -43,9 +42,8 @@ Tables = Mapping[str, Mapping[str, SettingValue]]
 def write_settings(path: Path, tables: Tables, replaced: Mapping[str, str] = MappingProxyType({})) -> None:
     """Put these values into a settings file; it is made if it isn't there, and is never half written.
 
-    `replaced`, name of a table → the judge that it names, is taken out if it is there.
-
-    In `pyproject.toml` they go under `[tool.ragtriage]`.
+    In `pyproject.toml` they go under `[tool.ragtriage]`. Where a table of `replaced`, name → judge, is there and names
+    this judge, nothing is written.
     """
     prefix = "tool.ragtriage." if path.name == "pyproject.toml" else ""
     wanted = {prefix + table: values for table, values in tables.items()}
@@ -69,16 +67,16 @@ def as_toml(tables: Tables) -> str:
 
 
 def with_values(text: str, tables: Tables, replaced: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The text of a TOML file with these values in it, and without the tables `replaced`.
+    """The text of a TOML file with these values in it, unless a table of `replaced` is there and names its judge.
 
     A table that names a judge is that judge's: what it held before goes.
     """
     try:
-        for name, judge in replaced.items():
-            text = _without(text, name, judge)
         document = tomlkit.parse(text)
     except TOMLKitError as error:
         raise ValueError(str(error)) from error
+    for name, judge in replaced.items():
+        _check_gone(document.unwrap(), name, judge)
     for name, values in tables.items():
         table: MutableMapping[str, Any] = document
         *outer, last = name.split(".")
@@ -99,34 +97,12 @@ def with_values(text: str, tables: Tables, replaced: Mapping[str, str] = Mapping
     return after
 
 
-def _without(text: str, name: str, judge: str) -> str:
-    """The text without a table, if it is there and names this judge; comments around it stay."""
-    whole = tomllib.loads(text)
-    before = copy.deepcopy(whole)
-    _take_out(whole, name.split("."), judge)
-    if whole == before:
-        return text
-    lines = text.splitlines(keepends=True)
-    begin = next((at for at, line in enumerate(lines) if line.partition("#")[0].strip() == f"[{name}]"), len(lines))
-    end = begin + 1
-    while end < len(lines) and lines[end].strip() and not lines[end].lstrip().startswith(("#", "[")):
-        end += 1
-    end += end < len(lines) and not lines[end].strip()
-    after = "".join(lines[:begin] + lines[end:])
-    if tomllib.loads(after) != whole:
-        raise ValueError(f"[{name}] has to go, and it isn't clear where it ends: take it out")
-    return after
-
-
-def _take_out(inside: dict[str, Any], path: Sequence[str], judge: str) -> None:
-    """Take a table out that names this judge, and those around it that are empty then."""
-    first, *rest = path
-    found = inside.get(first)
-    if isinstance(found, dict):
-        if rest:
-            _take_out(found, rest, judge)
-        if not found or (not rest and found.get("judge") == judge):
-            del inside[first]
+def _check_gone(whole: Any, name: str, judge: str) -> None:
+    """Refuse a file in which a table of this name, its parts by dots, names this judge."""
+    for part in name.split("."):
+        whole = whole.get(part) if isinstance(whole, dict) else None
+    if isinstance(whole, dict) and whole.get("judge") == judge:
+        raise ValueError(f"[{name}] of this judge has to go, since it would go first: take it out")
 
 
 def _table(inside: MutableMapping[str, Any], key: str, empty: Table) -> MutableMapping[str, Any]:

@@ -234,10 +234,10 @@ class LabellingSession:
         metrics = {one.item.metric for one in sample}
         mine = [one for one in file.labels if (one.run, one.by) == (run, by) and one.metric in metrics]
         for label in mine:
-            self._check_fits(label, picked=any(one.inclusion is None for one in sample))
+            self._check_fits(label)
         known = (*(one.chance for one in mine), *(one.inclusion for one in sample))
-        largest = max((chance for chance in known if chance is not None), default=None)
-        self.sample = tuple(one if one.inclusion is None else replace(one, inclusion=largest) for one in sample)
+        largest = max((chance for chance in known if chance is not None), default=1.0)
+        self.sample = tuple(replace(one, inclusion=largest) for one in sample)
         earlier = {_key(one): one for one in mine}
         self._labels: dict[int, Label] = {}
         self._raised: list[Label] = []
@@ -251,10 +251,10 @@ class LabellingSession:
         if not looking:
             self._keep_raised()
 
-    def _check_fits(self, label: Label, *, picked: bool) -> None:
-        if (label.chance is None) != picked:
+    def _check_fits(self, label: Label) -> None:
+        if label.chance is None:
             raise ConfigError(
-                f"{self._file.path}: holds labels that were {'drawn at random' if picked else 'picked'}: "
+                f"{self._file.path}: holds labels that weren't drawn at random (chance: null): "
                 f"{_ANOTHER}, so that they stay apart"
             )
         if label.draw and self._draw and label.draw != self._draw:
@@ -292,8 +292,6 @@ class LabellingSession:
         self._keep_raised()
         item, chance = self.sample[at].item, self.sample[at].inclusion
         label = Label(self._run, *_key(item), said, item.verdict, item.score, chance, by=self._by, draw=self._draw)
-        if chance is None:
-            label = replace(label, pick="disagreements", draw="")
         self._file.add(label)
         self._labels[at] = label
 

@@ -41,8 +41,6 @@ class AgreementRow:
     by: str
     title: str
     found: JudgeComparison
-    picked: bool
-    """Selected where trouble is likely, so no estimate of how often the judge is right."""
 
     @property
     def shown(self) -> str:
@@ -154,11 +152,12 @@ def share_text(hits: int, of: int, share: IntervalEstimate) -> str:
 
 
 def _rows(labels: Sequence[Label], title: Callable[[str], str]) -> Iterator[AgreementRow]:
-    parts: dict[tuple[str, str, bool], list[Label]] = {}
+    parts: dict[tuple[str, str], list[Label]] = {}
     for one in labels:
-        parts.setdefault((one.by, one.metric, one.pick != "random"), []).append(one)
-    for (by, metric, picked), own in sorted(parts.items(), key=lambda part: part[0]):
-        yield AgreementRow(by, title(metric), compare_with_judge(own), picked)
+        if one.chance is not None:  # others weren't drawn at random: no estimate of how often the judge is right
+            parts.setdefault((one.by, one.metric), []).append(one)
+    for (by, metric), own in sorted(parts.items(), key=lambda part: part[0]):
+        yield AgreementRow(by, title(metric), compare_with_judge(own))
 
 
 def _different(labels: Sequence[Label], base: str, title: Callable[[str], str]) -> Iterator[DifferentItem]:

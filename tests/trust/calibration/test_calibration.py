@@ -10,6 +10,7 @@ import pytest
 
 from ragtriage import Case, Component, Record, Verdict
 from ragtriage.config import read_settings
+from ragtriage.core.errors import InputError
 from ragtriage.core.questions import supported
 from ragtriage.core.statistics import wilson_interval
 from ragtriage.core.verdicts import with_chance
@@ -267,14 +268,18 @@ def scored(n: int, own: str = "decide:m:1", *, known: bool = False, stretch: flo
 def test_a_judge_with_probabilities_gets_a_curve_in_place_of_a_threshold(tmp_path: Path) -> None:
     found = scored(200, "decide:m:1" + MARK + "0.4-0.6")
     path = tmp_path / "ragtriage.toml"
-    before = "".join(
-        f'[decision_thresholds.{kind}]\njudge = "{judge}"\nyes = 0.6\nno = 0.4\n\n'
-        for kind, judge in (("supported", JUDGE), ("answered", JUDGE))
+    mine, answered = (
+        f'[decision_thresholds.{kind}]\njudge = "{JUDGE}"\nyes = 0.6\nno = 0.4\n\n'
+        for kind in ("supported", "answered")
     )
-    path.write_text(
-        f'{before}[chance_curves.supported]\njudge = "old"\npoints = [[0, 0.1], [1, 0.9]]\n', encoding="utf-8"
-    )
+    others = f'{answered}[chance_curves.supported]\njudge = "old"\npoints = [[0, 0.1], [1, 0.9]]\n'
+    path.write_text(mine + others, encoding="utf-8")
 
+    with pytest.raises(InputError, match=r"has to go, .*: take it out\): put this in yourself:\n\[chance_curves"):
+        write_settings(path, found.settings, found.replaced)
+    assert path.read_text(encoding="utf-8") == mine + others
+
+    path.write_text(others, encoding="utf-8")
     write_settings(path, found.settings, found.replaced)
 
     settings = read_settings(path)

@@ -60,7 +60,6 @@ def test_several_people_count_as_one_label() -> None:
         ({"metric": "fact_precision"}, corrected_mean.NO_METRIC),
         ({"label": None}, corrected_mean.SKIPPED),
         ({"chance": None}, corrected_mean.PICKED),
-        ({"pick": "disagreements"}, corrected_mean.PICKED),
         ({"text": "Another."}, corrected_mean.CHANGED),
         ({"verdict": "no"}, corrected_mean.CHANGED),
         ({"case": "z"}, corrected_mean.CHANGED),

@@ -9,7 +9,7 @@ from examples import examples
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.trust.label_files import Label, LabelFile, read_labels
 
-FIRST = Label("3", "q1", "groundedness", 0, "It takes 40 minutes.", True, "yes", 0.9, 0.5, "random", "Ana")
+FIRST = Label("3", "q1", "groundedness", 0, "It takes 40 minutes.", True, "yes", 0.9, 0.5, "Ana")
 SECOND = Label("3", "q1", "groundedness", 1, "Dogs travel free — “mostly”.", None, "unknown", chance=0.5)
 
 

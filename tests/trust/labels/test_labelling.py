@@ -14,7 +14,6 @@ from ragtriage.trust.label_files import (
     LabelFile,
     SampledItem,
     items_of,
-    likely_errors,
     metrics_to_label,
     random_sample,
     read_labels,
@@ -22,11 +21,11 @@ from ragtriage.trust.label_files import (
 )
 from ragtriage.trust.label_session import LabellingSession, compare_with_judge, screen
 
-ITEMS = [Item(f"q{i}", "groundedness", i % 3, f"Claim {i}.", "yes", 0.9, 0.9, sure=True) for i in range(200)]
+ITEMS = [Item(f"q{i}", "groundedness", i % 3, f"Claim {i}.", "yes", 0.9) for i in range(200)]
 
 
-def item(name: str, verdict: Answered = "yes", confidence: float | None = 0.9, *, sure: bool = True) -> Item:
-    return Item(name, "groundedness", 0, "It is so.", verdict, confidence, confidence, sure)
+def item(name: str, verdict: Answered = "yes") -> Item:
+    return Item(name, "groundedness", 0, "It is so.", verdict, 0.9)
 
 
 def test_every_item_is_drawn_as_often_as_its_chance_says() -> None:
@@ -45,19 +44,6 @@ def test_a_draw_hangs_on_the_seed_and_not_on_the_order_and_grows_with_n() -> Non
     assert {one.inclusion for one in random_sample(ITEMS, 500, 3)} == {1.0}
 
 
-def test_picking_takes_what_another_run_disputes_then_what_was_doubted() -> None:
-    fine, disputed, unsure = item("fine"), item("disputed"), item("unsure", sure=False)
-    unknown, close = item("unknown", "unknown"), item("close", confidence=0.51)
-    every = [fine, disputed, unsure, unknown, close]
-
-    def names(n: int) -> set[str]:
-        return {one.item.case for one in likely_errors(every, n, 0, [item("disputed", "no"), item("fine")])}
-
-    assert (names(1), names(3)) == ({"disputed"}, {"disputed", "unsure", "unknown"})
-    assert names(4) == {"disputed", "unsure", "unknown", "close"}
-    assert {one.inclusion for one in likely_errors(every, 5, 0)} == {None}
-
-
 def record(*parts: Part, sources: tuple[str, ...] = ("Ferries run daily.",)) -> Record:
     case = Case("q1", "When do ferries run?", tuple(map(Source, sources)), "Ferries run daily. Dogs bark.")
     known = [part.good for part in parts if part.good is not None]
@@ -73,10 +59,10 @@ def test_items_are_the_components_with_a_verdict_as_the_metric_counts_it() -> No
     )
     found = list(items_of(record(*parts), ["groundedness", "response_precision"]))
 
-    assert [(one.component, one.verdict, one.score, one.sure) for one in found] == [
-        (0, "yes", 0.9, True),
-        (1, "no", 0.1, False),
-        (3, "unknown", None, True),
+    assert [(one.component, one.verdict, one.score) for one in found] == [
+        (0, "yes", 0.9),
+        (1, "no", 0.1),
+        (3, "unknown", None),
     ]
     undefined = Record(record().case, outcomes={"groundedness": Undefined("no response")})
     assert list(items_of(undefined, ["groundedness"])) == []
@@ -96,7 +82,7 @@ def test_only_metrics_of_the_run_can_be_labelled() -> None:
 def test_a_screen_has_24_lines_of_80_and_the_nearest_passage_first_and_no_verdict(size: int) -> None:
     filler = [f"Passage {i} tells of quite other things, at some length, as passages do." for i in range(size)]
     case = record(sources=(*filler, "All ferries run daily from May on.", *filler))
-    asked = Item("q1", "groundedness", 0, "Ferries run daily. " * size, "no", 0.0123, 0.9877, sure=True)
+    asked = Item("q1", "groundedness", 0, "Ferries run daily. " * size, "no", 0.0123)
 
     lines = screen(asked, case, "3 of 20")
 
@@ -114,7 +100,7 @@ def test_a_screen_has_24_lines_of_80_and_the_nearest_passage_first_and_no_verdic
 def test_a_row_of_a_table_is_shown_below_the_names_of_its_columns() -> None:
     rows = "".join(f"| week {i} | {i} euros | zone {i} |\n" for i in range(40))
     table = f"Prices of 2024.\n\n| ticket | price | where |\n|---|---|---|\n| day pass | 12 euros | all |\n{rows}"
-    asked = Item("q1", "groundedness", 0, "A day pass costs 12 euros in zone 7.", "no", 0.01, 0.9, sure=True)
+    asked = Item("q1", "groundedness", 0, "A day pass costs 12 euros in zone 7.", "no", 0.01)
 
     lines = screen(asked, record(sources=(table,)), "3 of 20")
 
@@ -209,17 +195,16 @@ def test_another_draw_into_the_same_file_is_refused(tmp_path: Path, other: str) 
         ):
             LabellingSession(file, "7", further, draw=other)
         assert LabellingSession(file, "7", further, "Ben", draw=other).labels == ()
-        precision = [SampledItem(Item("z", "response_precision", 0, "It is so.", "yes", 0.9, 0.9, sure=True), 0.5)]
+        precision = [SampledItem(Item("z", "response_precision", 0, "It is so.", "yes", 0.9), 0.5)]
         assert LabellingSession(file, "7", precision, draw=sample_name(["response_precision"], 9, 3)).labels == ()
 
 
-def test_picked_and_drawn_labels_stay_apart(tmp_path: Path) -> None:
+def test_labels_that_were_not_drawn_stay_apart(tmp_path: Path) -> None:
     with LabelFile(tmp_path / "labels.jsonl") as file:
-        assert LabellingSession(file, "7", SAMPLE).run(keys("yyy", []))
-        with pytest.raises(ConfigError, match="drawn at random: name another file"):
-            LabellingSession(file, "7", [SampledItem(one.item, None) for one in SAMPLE])
-        with pytest.raises(ConfigError, match="drawn at random: name another file"):
-            LabellingSession(file, "7", [SampledItem(item("z"), None)])
+        file.add(Label("7", "z", "groundedness", 0, "It is so.", True, "yes"))
+        with pytest.raises(ConfigError, match=r"weren't drawn at random \(chance: null\): name another file"):
+            LabellingSession(file, "7", SAMPLE)
+        assert LabellingSession(file, "7", SAMPLE, "Ben").labels == ()
 
 
 def test_both_are_compared_where_both_said_something() -> None:

@@ -112,7 +112,7 @@ def rows_at_once(
     condition, parameters = _among(columns, names, some)
     first, *middle, _ = wide.split("\n")
     lines = [f"SELECT {', '.join(columns)}, {first.removeprefix('SELECT ')}", *middle, condition]
-    if shape.aggregate:
+    if shape.counted:
         lines.append(f"GROUP BY {', '.join(columns)}")
     found = database.rows("\n".join(lines), parameters)
     if len(found) == database.limits.rows:  # there may be more
@@ -135,7 +135,7 @@ def overspecified(template: QueryTemplate, schema: Schema) -> bool:
     Templates that somebody wrote are never overspecified: their author wants them so.
     """
     shape = template.shape
-    if shape is None or shape.aggregate or template.made_by != "enumerated":
+    if shape is None or shape.counted or template.made_by != "enumerated":
         return False
     own = {one.column for one in shape.filters if one.occurrence == 0}
     names = schema.by_name[shape.table].names
@@ -293,7 +293,7 @@ class _QueryRunner:
         self._tables: list[Table] = []
         self._aliases: list[str] = []
         self._column: ColumnType | None = None
-        self._counted = shape is not None and shape.aggregate is not None
+        self._counted = shape is not None and shape.counted
         if shape is not None:
             self._tables = [schema.by_name[name] for name in shape.tables]
             self._aliases = aliases_of(shape.tables, list(schema.by_name))

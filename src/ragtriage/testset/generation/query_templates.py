@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from ragtriage.core.validation import STRICT
 from ragtriage.testset.generation import exp
 from ragtriage.testset.generation.schema import Column, ForeignKey, Schema, Table
-
-Aggregate = Literal["count", "sum", "average", "minimum", "maximum"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +44,11 @@ class QueryShape:
     table: str
     """What is selected from; occurrence 0."""
     select: str
-    """The column of it that is the answer; with the aggregate `count`, rows are counted and it is the primary key's."""
+    """The column of it that is the answer; where rows are counted, the primary key's."""
     filters: tuple[Filter, ...]
     joined: tuple[Join, ...] = ()
-    aggregate: Aggregate | None = None
+    counted: bool = False
+    """Whether the answer is how many rows there are."""
 
     @property
     def tables(self) -> list[str]:
@@ -97,7 +96,6 @@ class TextTemplate:
 
 SQLGLOT = {"sqlite": "sqlite", "postgresql": "postgres", "duckdb": "duckdb"}
 """SQLAlchemy's name of a dialect → sqlglot's."""
-FUNCTIONS: dict[Aggregate, str] = {"count": "COUNT", "sum": "SUM", "average": "AVG", "minimum": "MIN", "maximum": "MAX"}
 
 
 @lru_cache(maxsize=65_536)
@@ -128,8 +126,8 @@ def sql_of(shape: QueryShape, schema: Schema) -> str:
         return f"{quoted(aliases[occurrence], dialect)}.{bare}" if shape.joined else bare
 
     selected = column(0, shape.select)
-    if shape.aggregate:
-        selected = f"{FUNCTIONS[shape.aggregate]}({selected})"
+    if shape.counted:
+        selected = f"COUNT({selected})"
     lines = [f"SELECT {selected}", f"FROM {quoted(shape.table, dialect)}"]
     for place, one in enumerate(shape.joined, 1):
         renamed = f" AS {quoted(aliases[place], dialect)}" if aliases[place] != one.table else ""
@@ -264,10 +262,10 @@ def enumerate_templates(schema: Schema, *, aggregates: bool = False, most: int =
     """
     tables = schema.by_name
     found: dict[str, QueryTemplate] = {}
-    for ways, selected, aggregate in (*_FAMILIES, *(_AGGREGATES if aggregates else ())):
+    for ways, selected, counted in (*_FAMILIES, *(_AGGREGATES if aggregates else ())):
         for table, (joined, filters) in ((one, way) for one in schema.tables for way in ways(one, tables)):
             for column in selected(table):
-                shape = QueryShape(table.name, column, filters, joined, aggregate)
+                shape = QueryShape(table.name, column, filters, joined, counted)
                 if filters and _allowed(shape):
                     template = template_of(shape, schema)
                     found.setdefault(template.id, template)
@@ -421,20 +419,20 @@ def _key_of_asked(table: Table) -> tuple[str, ...]:
     return _key(table) if table.names or _askable(table) else ()
 
 
-_Family = tuple[Callable[[Table, _Tables], Iterator[_Way]], Callable[[Table], Iterable[str]], Aggregate | None]
+_Family = tuple[Callable[[Table, _Tables], Iterator[_Way]], Callable[[Table], Iterable[str]], bool]
 """How rows are found, the columns that are asked for, and whether they are counted."""
 _FAMILIES: tuple[_Family, ...] = (
-    (_itself, _asked, None),
-    (_referred, _asked, None),
-    (_referred_twice, _named, None),
-    (_through_references, _asked, None),
-    (_with_reference, _asked, None),
-    (_referring_to, _named, None),
-    (_over_bridges, _named, None),
+    (_itself, _asked, False),
+    (_referred, _asked, False),
+    (_referred_twice, _named, False),
+    (_through_references, _asked, False),
+    (_with_reference, _asked, False),
+    (_referring_to, _named, False),
+    (_over_bridges, _named, False),
 )
 """The most useful templates first."""
 _AGGREGATES: tuple[_Family, ...] = (
-    (_referring_to, _key_of_asked, "count"),
-    (_over_bridges, _key_of_named, "count"),
-    (_by_value, _key, "count"),
+    (_referring_to, _key_of_asked, True),
+    (_over_bridges, _key_of_named, True),
+    (_by_value, _key, True),
 )

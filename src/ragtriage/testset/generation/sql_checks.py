@@ -11,9 +11,7 @@ from ragtriage.core.errors import InputError
 from ragtriage.core.validation import near_names
 from ragtriage.testset.generation import SqlglotError, exp, scopes, sqlglot
 from ragtriage.testset.generation.query_templates import (
-    FUNCTIONS,
     SQLGLOT,
-    Aggregate,
     Filter,
     Join,
     QueryShape,
@@ -49,13 +47,13 @@ def shape_of(
         joined.append(one)
     filters = [_filter(condition, placeholders, place_of, names) for condition in _conjuncts(tree.args.get("where"))]
     known = [one for one in filters if one is not None]
-    selected, aggregate = _selected(tree.expressions[0].unalias())
+    selected, counted = _selected(tree.expressions[0].unalias())
     key = schema.by_name[names[0]].primary_key
     # every row has a key, so counting rows is counting keys
     place = (0, key[0]) if isinstance(selected, exp.Star) and key else place_of(selected)
     if len(known) != len(filters) or not known or place is None or place[0] != 0:
         return None
-    return QueryShape(names[0], place[1], tuple(known), tuple(joined), aggregate)
+    return QueryShape(names[0], place[1], tuple(known), tuple(joined), counted)
 
 
 def _places_in(
@@ -96,11 +94,9 @@ def _conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
         yield inner
 
 
-def _selected(one: exp.Expr) -> tuple[exp.Expr, Aggregate | None]:
-    if isinstance(one, exp.Count | exp.Sum | exp.Avg | exp.Min | exp.Max) and one.this is not None:
-        name = type(one).__name__.upper()
-        return one.this, next((known for known, function in FUNCTIONS.items() if function == name), None)
-    return one, None
+def _selected(one: exp.Expr) -> tuple[exp.Expr, bool]:
+    """What is selected, and whether it is counted."""
+    return (one.this, True) if isinstance(one, exp.Count) and one.this is not None else (one, False)
 
 
 def _equal(condition: exp.Expr, place_of: _Places) -> tuple[list[tuple[int, str]], list[int]]:

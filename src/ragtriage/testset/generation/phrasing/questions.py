@@ -7,7 +7,6 @@ from ragtriage.testset.generation.phrasing.nouns import (
     AGENTS,
     COUNTED,
     KINDS,
-    NOUNS,
     STATE,
     TIMES,
     AskedAbout,
@@ -35,46 +34,16 @@ from ragtriage.testset.generation.phrasing.row_descriptions import Constraint, N
 from ragtriage.testset.generation.query_templates import QueryTemplate
 from ragtriage.testset.generation.schema import Schema
 
-_SIZES = frozenset(NOUNS["sizes"].split())
-_EXTREMES = {"time": ("earliest", "latest"), "size": ("smallest", "greatest"), "other": ("lowest", "highest")}
-
-
-def aggregated(query: Query) -> Iterator[Wording]:
-    """Many rows at once: how many, in all, on average, the most, the least; rows of one name are Unnameable."""
-    aggregate = query.shape.aggregate or "count"
-    constraints = _constraints(query)
-    if aggregate == "count":
-        yield from _counted(query, constraints)
-        return
-    column = query.column(0, query.shape.select)
-    words, time = column_noun(query.table, column), column.type in TIMES
-    words = moment_noun(words, column.type, query.table.words)
-    counted = COUNTED.fullmatch(words)
-    if counted:
-        words = f"number of {counted_noun(counted)}"
-    elif is_plural(words) and column.type == "integer" and " in " not in words:
-        words = f"number of {words.removeprefix('total ')}"
-    time = time or head_of(words) == "year"
-    lowest, highest = _EXTREMES["time" if time else "size" if words.split()[0] in _SIZES else "other"]
-    how = {"sum": "total", "average": "average", "minimum": lowest, "maximum": highest}[aggregate]
-    bare = words.removeprefix("total ")
-    words = bare if bare != "total" else "amount"
-    noun = plural(query.table.words)
-    keys = f"{' '.join(one.keys for one in constraints)} {query.table.words} {how} {words}"
-    for between in ("of", "among") if aggregate in {"minimum", "maximum"} else ("of",):
-        asked = f"the {how} {words} {between} the {noun} {joined(constraints)}"
-        yield Wording(f"What is {asked}", f"what {asked} is", asked, keys, "time" if time else "amount")
-
 
 def _constraints(query: Query) -> list[Constraint]:
-    """What the rows that are taken together have in common; Unnameable is raised if that is a name, or nothing."""
+    """What the rows that are counted have in common; Unnameable is raised if that is a name, or nothing."""
     table = query.table
     own = [query.column(0, one.column) for one in query.shape.filters if one.occurrence == 0]
     if any(one.name in table.names or column_noun(table, one).lower() == table.words.lower() for one in own):
-        raise Unnameable("it takes rows of one name together, which nobody asks for")
+        raise Unnameable("it counts rows of one name, which nobody asks for")
     keys = {column for key in table.foreign_keys for column in key.columns}
     says = {column.name for column in table.columns if not column.surrogate} - keys
-    if query.shape.aggregate == "count" and len(table.foreign_keys) > 1 and not says:
+    if len(table.foreign_keys) > 1 and not says:
         raise Unnameable(f"rows of {table.name} only connect others, and nobody counts them")
     found = query.constraints(0, but=-1)
     if not found:
@@ -82,7 +51,9 @@ def _constraints(query: Query) -> list[Constraint]:
     return found
 
 
-def _counted(query: Query, constraints: list[Constraint]) -> Iterator[Wording]:
+def _counted(query: Query) -> Iterator[Wording]:
+    """How many rows there are; rows of one name are Unnameable."""
+    constraints = _constraints(query)
     noun, text = plural(query.table.words), joined(constraints)
     keys = f"{' '.join(one.keys for one in constraints)} {query.table.words} count"
     number = f"the number of {noun} {text}"
@@ -144,7 +115,7 @@ def wordings_of(schema: Schema, template: QueryTemplate) -> list[Wording]:
     if template.shape is None:
         raise Unnameable("its SQL has no simple shape, so rules can't word it: give --judge, or write it yourself")
     query = Query(schema, template.shape)
-    found = aggregated(query) if query.shape.aggregate else _selected(query)
+    found = _counted(query) if query.shape.counted else _selected(query)
     distinct = list({one.direct: one for one in found}.values())
     if not distinct:
         raise Unnameable("no way of asking for it is known")
