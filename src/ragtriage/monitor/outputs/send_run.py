@@ -103,7 +103,7 @@ def send_run(  # noqa: PLR0913  # what is sent, where to, and how
                 what = f"sending run {run.number} to {to}"
                 # what two processes send at the same time would stand twice where a tool adds
                 stack.enter_context(exclusive(database, what, party=secrets.token_hex(8), patience=0.0))
-                scores = RunScores(run, config, quote=options.quote, sources=tool.sources, claims=tool.claims)
+                scores = RunScores(run, config, quote=options.quote, sources=tool.sources)
                 outbox, again = Outbox(database, run.number, to), options.retry_refused
                 why = unreached.get(tool.name, "")
                 deliveries.append(
