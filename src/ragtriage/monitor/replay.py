@@ -193,7 +193,7 @@ class _Replay:
             return reason
         keep_told(self.store, run.number, self.built.ledger)
         if self.options.keeping.texts == 0:
-            self.store.forget_texts(run.number, also=config.diagnosis_steps)
+            self.store.forget_texts(run.number)
         kept = next(one for one in self.tables.windows() if one.run == run.number)
         return WindowClosed(kept, self.store.run(run.number).info, before=False)
 
@@ -251,7 +251,7 @@ def replay(
         finally:
             built.close()
         closing([store.run(one.row.run) for one in closed])
-        options.keeping.apply(store, tables, also=config.diagnosis_steps)
+        options.keeping.apply(store, tables)
         failed = any(one.info.failed for one in closed)
         incomplete = bool(stopped) or failed or traffic.counts.incomplete
         return WatchResult(watch, tuple(closed), tuple(call.alarms()), incomplete, stopped)
