@@ -1,32 +1,25 @@
 """`ragtriage send`: a stored run's scores, back to where its traces came from."""
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ragtriage.cli.comparison_flags import check_files
-from ragtriage.cli.console import exit_if, print_found, progress, tell
+from ragtriage.cli.console import exit_if, print_found, progress
 from ragtriage.cli.flags import command
 from ragtriage.cli.opened_stores import folder_run, open_named_store
-from ragtriage.core.display import listed, plural
+from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError
 from ragtriage.monitor.outputs.destinations import DESTINATIONS
 from ragtriage.monitor.outputs.scores import has_traces
-from ragtriage.monitor.outputs.send_run import (
-    PATIENCE,
-    SendOptions,
-    SentScores,
-    check_addresses,
-    send_runs,
-)
+from ragtriage.monitor.outputs.send_run import PATIENCE, SendOptions, SentScores, check_addresses, send_runs
 from ragtriage.readers import CaseFile
 from ragtriage.report.plan_document import delivery_document, delivery_json
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.run import Run
 from ragtriage.runs.selection import ALL_ROWS, RowSelection, require_traces
 from ragtriage.store import Store
-from ragtriage.store.watch_tables import waiting_entries
 
 
 @dataclass(frozen=True)
@@ -97,19 +90,9 @@ def send(
         if not has_traces(stored):
             raise ConfigError(f"no case of {stored.info.called} has a trace id: it wasn't read from traces")
         sent = send_flags.send(there, [stored], config, quote=quote)
-        _tell_waiting(there, {(stored.number, f"{one.name} {one.address}") for one in sent.tools})
     print_found(
         lambda: {"run": stored.number, **delivery_json(sent)},
         lambda: delivery_document(sent, stored.info.typed),
         as_json=as_json,
     )
     exit_if(incomplete=not sent.complete)
-
-
-def _tell_waiting(there: Store, told: Collection[tuple[int, str]]) -> None:
-    """Say what other runs of the last day still have to be sent."""
-    for one in waiting_entries(there.database):
-        if (one.run, one.destination) not in told:
-            name, _, address = one.destination.partition(" ")
-            left = plural(one.entries, "score")
-            tell(f"note: run {one.run} has {left} left: ragtriage send {one.run} --{name} {address}")
