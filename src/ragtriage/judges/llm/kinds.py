@@ -310,7 +310,7 @@ ASKED_KINDS: Mapping[Kind, AskedKind] = {
     "same_answer": AskedKind(the_response, _true_answers, VERDICT),
     "declines": AskedKind(the_response, _nothing, VERDICT),
     "standalone": AskedKind(the_conversation, _nothing, STANDALONE),
-    "questions_answered_by": AskedKind(the_response, _count, WRITTEN_QUESTIONS, version=2),
+    "questions_answered_by": AskedKind(the_response, _count, WRITTEN_QUESTIONS),
     "needed_sentences": AskedKind(the_source_and_query, _nothing, lists("needed_sentences"), about_query=True),
     "holds": AskedKind(the_texts, _subject, VERDICT),
 }
