@@ -396,11 +396,11 @@ def _beside(named: str | None, folder: Path) -> str | None:
 
 
 def _metric(name: str, also: Collection[str]) -> str | None:
-    """What a metric is called in every table: a built-in one, one of these, or an installed one; None if it is none."""
+    """What a metric is called in every table: a built-in one, or one of these; None if it is none."""
     built_in = metric_named(name)
     if built_in:
         return built_in.name
-    return name if name in also or name in custom_metrics.installed_metrics() else None
+    return name if name in also else None
 
 
 def _known_metric(name: str, also: Collection[str], place: str, hint: str = "") -> str:
@@ -426,7 +426,7 @@ def _own_rule(table: _Rule, where: str, also: Collection[str]) -> Rule:
             )
         when[metric] = level
     # what a metric of one's own tells apart isn't known before it is loaded
-    unloaded = {*table.when, *(table.quotes or ())} & {*also, *custom_metrics.installed_metrics()}
+    unloaded = {*table.when, *(table.quotes or ())} & set(also)
     known = {kind for m in METRICS for kind in m.kinds}
     for kind in table.faults:
         if kind not in known and not unloaded:

@@ -20,8 +20,8 @@ LOWEST = "3.4.0"
 NAME = "ragtriage"
 PATIENCE = 300.0
 """Seconds that MLflow gives a scorer which says nothing else."""
-MOST_QUOTED = 120
-"""Characters of a source that say which one it is."""
+MOST_QUOTED, LONGEST_CLAIM = 120, 200
+"""Characters of a source that say which one it is, and of a claim."""
 _RUN = "mlflow.sourceRun"
 _RUN_OF_ASSESSMENT = "mlflow.assessment.sourceRunId"
 
@@ -128,6 +128,8 @@ class _Retrieved:
 def _feedbacks(judged: JudgedRow, harness: Harness, *, claims: bool) -> Iterator[Any]:
     from mlflow.entities import AssessmentError
 
+    from ragtriage.core.display import shortened
+
     for name in harness.names:
         outcome, why = judged.outcome(name), judged.why(name)
         if getattr(outcome, "failed", False):
@@ -138,9 +140,14 @@ def _feedbacks(judged: JudgedRow, harness: Harness, *, claims: bool) -> Iterator
     about = f"to repair: {judged.head.component}"
     yield _feedback(harness, "", "headline", value=str(judged.head), rationale=about)
     if claims:
-        for claim in judged.claims():
-            place = {"start": str(claim.start), "end": str(claim.end)}
-            yield _feedback(harness, "groundedness", "claim", value=claim.verdict, rationale=claim.text, metadata=place)
+        for part in judged.claims():
+            start, end = part.component.span or (None, None)
+            told: dict[str, Any] = {
+                "value": getattr(part.cell, "value", None),
+                "rationale": shortened(part.component.text, LONGEST_CLAIM),
+                "metadata": {"start": str(start), "end": str(end)},
+            }
+            yield _feedback(harness, "groundedness", "claim", **told)
 
 
 def _feedback(harness: Harness, metric: str, name: str, **given: Any) -> Any:

@@ -154,9 +154,6 @@ def test_rows_with_odd_texts_cost_at_most_themselves(command, tmp_path: Path) ->
         assert "Traceback" not in one.err
 
 
-PROMPT = "version: 1\n\n"
-
-
 @pytest.fixture
 def six(tmp_path: Path) -> Path:
     """Six plain rows."""
@@ -296,7 +293,7 @@ def test_editing_a_prompt_asks_its_kind_again_and_nothing_else(command, six: Pat
 
         def asked(**prompts: str) -> Counter[str]:
             for name, words in prompts.items():
-                Path(f"own/{name}.md").write_text(PROMPT + words, "utf-8")
+                Path(f"own/{name}.md").write_text(words, "utf-8")
             del server.heard[:]
             assert command("evaluate", six.name, *LEAN, *judging(server, "--prompts", "own")).code == 0
             return sum((kinds_in(body) for body in chats(server.heard)), Counter())

@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Callable
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from ragtriage.core.steps import Decompose, Match
 from ragtriage.diagnosis.rules import RULES, needs_of
 from ragtriage.metrics.custom_metrics import (
     definition_of,
-    installed_metric,
     metric_by_name_alone,
     metric_from,
     names_in,
@@ -138,61 +136,6 @@ def test_names_and_places_are_known_without_loading() -> None:
         "groundedness": "groundedness",
     }.items():
         assert resolved_in(given, Path("/settings")) == meant
-
-
-@pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Installs a package with these entry points, as an installer leaves it."""
-    site = tmp_path / "site"
-    monkeypatch.setattr(sys, "path", [*sys.path, str(site)])
-
-    def install(points: str, name: str = "ragtriage-more") -> None:
-        folder = site / f"{name.replace('-', '_')}-1.0.dist-info"
-        folder.mkdir(parents=True)
-        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
-        (folder / "entry_points.txt").write_text(f"[ragtriage.metrics]\n{points}\n", encoding="utf-8")
-        (site / "installed_metrics_c.py").write_text(GOOD, encoding="utf-8")
-
-    return install
-
-
-def test_an_installed_metric_is_known_by_its_bare_name(package: Callable[[str], None]) -> None:
-    package("one = installed_metrics_c:one")
-
-    assert names("groundedness", "one") == ["groundedness", "one"]
-    assert names("groundedness", "one", "-one") == ["groundedness"]
-    assert "did you mean one?" in refused("onee")
-
-
-def test_an_installed_metric_with_our_name_is_never_taken_for_ours(package: Callable[[str], None]) -> None:
-    package("groundedness = installed_metrics_c:one")
-
-    assert metrics_named(["groundedness"]) == (groundedness,)
-
-
-def test_two_packages_with_one_name_are_refused(package: Callable[..., None]) -> None:
-    package("one = installed_metrics_c:one")
-    package("one = installed_metrics_c:two", "ragtriage-others")
-
-    assert "two installed packages offer a metric 'one'" in refused("one")
-
-
-def test_an_installed_metric_that_is_none_or_is_called_otherwise_is_refused(
-    write: Writing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for value, told in (
-        ("json:dumps", r"the installed metric 'one' \(json:dumps\) is <function dumps"),
-        ("no_such_package_d:one", "can't be loaded: ModuleNotFoundError: No module named 'no_such_package_d'"),
-    ):
-        with pytest.raises(ConfigError, match=told):
-            installed_metric(EntryPoint("one", value, "ragtriage.metrics"), ())
-
-    write(GOOD, "own_module_e.py")
-    monkeypatch.syspath_prepend(str(Path.cwd()))
-    with pytest.raises(
-        ConfigError, match="is called 'second': its package must give the entry point the metric's name"
-    ):
-        installed_metric(EntryPoint("two", "own_module_e:two", "ragtriage.metrics"), ())
 
 
 # -- definitions

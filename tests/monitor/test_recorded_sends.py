@@ -5,16 +5,12 @@
 
 import json
 import uuid
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from ragtriage.monitor.outputs.destinations import DESTINATIONS
 from ragtriage.monitor.outputs.entries import Entry
 from ragtriage.monitor.outputs.scores import (
-    ClaimVerdict,
     ConversationMean,
     ScoredBy,
     ScoredTrace,
@@ -166,27 +162,3 @@ def test_keys_go_in_the_headers_of_the_tools_own_client_and_without_keys_no_head
         assert ours
         assert ours <= set(recorded(tool)[0]["headers"])
     assert [one.headers({}) for one in DESTINATIONS.values()] == [{}] * 6
-
-
-CLAIMED = replace(GOOD, claims=[ClaimVerdict(1, 0, 35, "yes", 0.93), ClaimVerdict(2, None, None, "unknown", None)])
-TOLD = [{"number": 1, "start": 0, "end": 35, "verdict": "yes", "chance": 0.93}, {"number": 2, "verdict": "unknown"}]
-
-
-@pytest.mark.parametrize("tool", [*DESTINATIONS])
-def test_claims_stand_where_a_tools_client_has_a_place_for_them(tool):
-    """Of MLflow's metadata only texts are values; Opik's scores and OpenTelemetry's records have no place."""
-    trace, span = (TRACE_ID, SPAN_ID) if tool == "langsmith" else (TRACE, SPAN)
-    body = entry(tool, ScoredTrace("c", trace, span, [CLAIMED])).body
-    found = {
-        "phoenix": lambda: body["metadata"]["claims"],
-        "langfuse": lambda: body["metadata"]["claims"],
-        "langsmith": lambda: body["feedback_source"]["metadata"]["claims"],
-        "mlflow": lambda: json.loads(body["assessment"]["metadata"]["claims"]),
-    }
-    assert DESTINATIONS[tool].claims == (tool in found)
-    if tool in found:
-        assert found[tool]() == TOLD
-    else:
-        assert "0.93" not in str(body)
-    if tool == "mlflow":
-        assert {type(value) for value in body["assessment"]["metadata"].values()} == {str}

@@ -6,10 +6,7 @@ from traced_runs import NAMES, SECRET_TEXT, keep_run, records, traced_case
 from ragtriage.core.verdicts import Undefined
 from ragtriage.monitor.outputs.scores import (
     FAILED,
-    LONGEST_CLAIM,
-    MOST_CLAIMS,
     OWN_REASON,
-    ClaimVerdict,
     RunScores,
     ScoredBy,
     SourceVerdict,
@@ -117,27 +114,3 @@ def test_a_model_is_told_from_a_program_and_a_run_from_another(store):
     assert code.own_id(b"x") == ScoredBy.of(store.run(first).info).own_id(b"x")
     assert code.fingerprint == model.fingerprint
     assert len(code.fingerprint) == 16
-
-
-def test_a_score_that_rests_on_claims_tells_each_by_its_place(store):
-    """The second claim of "The heron number 3 costs six euros. It is bad for the day." isn't supported."""
-    number = keep_run(store, list(records([traced_case(3)])))
-    (trace,) = scores_of(store, number, claims=True)
-    (quoted,) = scores_of(store, number, claims=True, quote=True)
-
-    found = {score.metric: score.claims for score in trace.scores}
-    assert found["groundedness"] == [ClaimVerdict(1, 0, 35, "yes", 1.0), ClaimVerdict(2, 36, 58, "no", 0.0)]
-    assert {name for name, claims in found.items() if claims} == {"groundedness", "response_precision"}
-    words = {score.metric: score.claims for score in quoted.scores}["groundedness"]
-    assert [one.text for one in words] == ["The heron number 3 costs six euros.", "It is bad for the day."]
-    assert all(not score.claims for (trace,) in [[*scores_of(store, number)]] for score in trace.scores)
-
-
-def test_many_claims_are_told_in_part_and_long_ones_cut(store):
-    response = " ".join(f"Heron {i} {'x' * 300} is dear." for i in range(MOST_CLAIMS + 7))
-    number = keep_run(store, list(records([traced_case(0, response=response)])))
-    (trace,) = scores_of(store, number, claims=True, quote=True)
-    grounded = {score.metric: score for score in trace.scores}["groundedness"]
-    assert [one.number for one in grounded.claims] == [*range(1, MOST_CLAIMS + 1)]
-    assert grounded.more_claims == 7
-    assert max(len(one.text or "") for one in grounded.claims) <= LONGEST_CLAIM

@@ -173,7 +173,8 @@ def test_a_reader_that_keeps_the_log_full_is_told_and_the_same_call_ends_it_late
     assert not any(b"Zebulon" in path.read_bytes() for path in folder.iterdir())
 
 
-def test_what_a_judge_made_of_a_conversation_goes_too(place):
+@pytest.mark.parametrize("go", [lambda store: store.forget_texts("last", ["case 1"]), lambda store: store.delete(1)])
+def test_what_a_judge_made_of_a_conversation_for_the_diagnosis_goes_too(place, go):
     spoken = replace(SECRET, query="And the pin of Zebulon?", history=(Turn("user", "I am Zebulon."),))
     also = needs_of(RULES)
 
@@ -186,7 +187,7 @@ def test_what_a_judge_made_of_a_conversation_goes_too(place):
         evaluated_into(store, spoken, judge=Cached(FakeJudge(understanding), answers), also=also).finish()
         answers.flush()
         assert "Zebulon" in held(place)
-        store.forget_texts("last", ["case 1"], also=also)
+        go(store)
         assert "Zebulon" not in held(place)
 
 

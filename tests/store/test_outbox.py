@@ -3,17 +3,7 @@
 from stored_cases import case, written
 
 from ragtriage.store import Store, open_store
-from ragtriage.store.watch_tables import (
-    LIFETIME,
-    REFUSED,
-    SENDING,
-    SENT,
-    WAITING,
-    Outbox,
-    OutboxEntry,
-    Waiting,
-    waiting_entries,
-)
+from ragtriage.store.watch_tables import SENDING, SENT, WAITING, Outbox, OutboxEntry
 
 KEYS = [bytes([i]) * 16 for i in range(4)]
 BODY = b"b" * 16
@@ -51,19 +41,3 @@ def test_each_run_and_destination_has_its_own_which_go_with_the_run(place):
             assert Outbox(store.database, run, to).find(KEYS)[KEYS[0]].body == bytes([number]) * 16
         store.delete(first)
         assert [row["run"] for row in place.rows("outbox")] == [second]
-
-
-def test_what_waits_is_told_for_a_day(place):
-    with open_store(place) as store:
-        run = a_run(store)
-        early = Outbox(store.database, run, "opik http://a", clock=lambda: 1000.0)
-        late = Outbox(store.database, run, "opik http://a", clock=lambda: 2000.0)
-        other = Outbox(store.database, run, "mlflow http://a", clock=lambda: 3000.0)
-        early.keep({KEYS[0]: OutboxEntry(BODY, WAITING), KEYS[1]: OutboxEntry(BODY, SENT)})
-        late.keep({KEYS[2]: OutboxEntry(BODY, WAITING), KEYS[3]: OutboxEntry(BODY, REFUSED)})
-        other.keep({KEYS[0]: OutboxEntry(BODY, SENDING)})
-
-        both = [Waiting(run, "mlflow http://a", 1, 3000.0), Waiting(run, "opik http://a", 2, 1000.0)]
-        assert waiting_entries(store.database, 1000.0 + LIFETIME) == both
-        assert waiting_entries(store.database, 2000.0 + LIFETIME) == [both[0], Waiting(run, "opik http://a", 1, 2000.0)]
-        assert waiting_entries(store.database, 3001.0 + LIFETIME) == []

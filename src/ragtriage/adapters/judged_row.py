@@ -1,19 +1,19 @@
 """A row of a harness: put together as a line of a file would be, and what is told of it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ragtriage.core.case import Case, Record
 from ragtriage.core.display import shortened
 from ragtriage.core.errors import RagtriageError
-from ragtriage.core.verdicts import Outcome, Score, Undefined, Verdict
+from ragtriage.core.verdicts import Outcome, Part, Score, Undefined, Verdict
 from ragtriage.diagnosis.headline import UNDETERMINED, Headline
 from ragtriage.diagnosis.rules import is_bad
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.thelma import groundedness, source_precision
-from ragtriage.monitor.outputs.scores import LONGEST, ClaimVerdict, claims_of, explanation_of
+from ragtriage.monitor.outputs.scores import LONGEST, explanation_of
 from ragtriage.readers import Rejected
 from ragtriage.readers.field_values import ALIASES
 from ragtriage.runs.evaluation_config import EvaluationConfig
@@ -57,10 +57,10 @@ class JudgedRow:
         found = zip(needed.components, needed.best(), strict=True) if needed else ()
         return [(one.source, cell) for one, cell in found if one.source is not None and isinstance(cell, Verdict)]
 
-    def claims(self) -> list[ClaimVerdict]:
+    def claims(self) -> Sequence[Part]:
         """The claims of the response, and whether the sources support each; none where groundedness has no score."""
         outcome = self.record.outcomes.get(groundedness.name)
-        return claims_of(groundedness, outcome, self.record, quote=True) if isinstance(outcome, Score) else []
+        return outcome.parts if isinstance(outcome, Score) else ()
 
     @property
     def reason(self) -> str:

@@ -284,7 +284,7 @@ def _send(
     flags: SendFlags, trial: TrialResult, store: Store, requested: RequestedMetrics, *, quote: bool
 ) -> SentScores:
     """Send the scores of a run that came to its end."""
-    return SentScores() if trial.stopped else flags.send(store, trial.stored, requested.config, quote=quote)
+    return SentScores() if trial.stopped else flags.send(store, [trial.stored], requested.config, quote=quote)
 
 
 def _evaluate(

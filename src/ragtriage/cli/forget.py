@@ -15,7 +15,6 @@ from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.core.files import REMOTE
 from ragtriage.report.words import shown_time
-from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.repeats import trials_of
 from ragtriage.runs.run import Run
 from ragtriage.store import Store
@@ -88,8 +87,7 @@ def _store_beside(named: Run | None, store: str | None, project: str | None) -> 
 
 
 def _forget(store: Store | None, runs: Sequence[Run], cases: Sequence[str] | None, *, ending: bool = False) -> None:
-    steps = tuple(dict.fromkeys(step for one in runs for step in config_of(one.info).diagnosis_steps))
-    delete_texts(store.database if store else None, runs, cases or None, also=steps, ending=ending)
+    delete_texts(store.database if store else None, runs, cases or None, ending=ending)
 
 
 def _called(run: Run) -> str:

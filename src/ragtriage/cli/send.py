@@ -1,37 +1,25 @@
 """`ragtriage send`: a stored run's scores, back to where its traces came from."""
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ragtriage.cli.comparison_flags import check_files
-from ragtriage.cli.console import exit_if, print_found, progress, tell
+from ragtriage.cli.console import exit_if, print_found, progress
 from ragtriage.cli.flags import command
-from ragtriage.cli.input_files import writing
 from ragtriage.cli.opened_stores import folder_run, open_named_store
-from ragtriage.core.display import listed, plural
+from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError
 from ragtriage.monitor.outputs.destinations import DESTINATIONS
 from ragtriage.monitor.outputs.scores import has_traces
-from ragtriage.monitor.outputs.send_run import (
-    PATIENCE,
-    RunSender,
-    SendOptions,
-    SentScores,
-    WrittenScores,
-    check_addresses,
-    send_run,
-    write_scores,
-)
-from ragtriage.monitor.outputs.sending import Delivered
+from ragtriage.monitor.outputs.send_run import PATIENCE, SendOptions, SentScores, check_addresses, send_runs
 from ragtriage.readers import CaseFile
 from ragtriage.report.plan_document import delivery_document, delivery_json
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.run import Run
 from ragtriage.runs.selection import ALL_ROWS, RowSelection, require_traces
 from ragtriage.store import Store
-from ragtriage.store.watch_tables import waiting_entries
 
 
 @dataclass(frozen=True)
@@ -69,27 +57,12 @@ class SendFlags:
         if self.named:
             require_traces(files, selection)
 
-    def options(self, *, quote: bool) -> SendOptions:
-        """How scores are sent."""
-        return SendOptions(quote, self.retry_refused, self.patience)
-
-    def send(self, there: Store, stored: Run, config: EvaluationConfig, *, quote: bool) -> SentScores:
-        """Send a stored run's scores."""
-        files: dict[str, WrittenScores] = {}
-        if self.scores_file:
-            with writing(self.scores_file):
-                files[str(self.scores_file)] = write_scores(self.scores_file, [stored], config, quote=quote)
-        found: list[Delivered] = []
-        if to := self.addresses:
-            options = self.options(quote=quote)
-            with progress(stored.info.rows * len(to), 0, word="sending") as advance:
-                found = send_run(there.database, stored, config, to, os.environ, options, advance=advance)
-        return SentScores(found, files)
-
-    def sender(self, there: Store, config: EvaluationConfig, *, quote: bool) -> RunSender:
-        """What sends the runs of a watch."""
-        options = self.options(quote=quote)
-        return RunSender(there.database, config, self.addresses, self.scores_file, os.environ, options)
+    def send(self, there: Store, runs: Sequence[Run], config: EvaluationConfig, *, quote: bool) -> SentScores:
+        """Send the scores of stored runs."""
+        options = SendOptions(quote, self.retry_refused, self.patience)
+        to, file = self.addresses, self.scores_file
+        with progress(sum(run.info.rows for run in runs) * len(to), 0, word="sending") as advance:
+            return send_runs(there.database, runs, config, to, file, os.environ, options, advance=advance)
 
 
 @command("send")
@@ -116,20 +89,10 @@ def send(
         config = config_of(stored.info)
         if not has_traces(stored):
             raise ConfigError(f"no case of {stored.info.called} has a trace id: it wasn't read from traces")
-        sent = send_flags.send(there, stored, config, quote=quote)
-        _tell_waiting(there, {(stored.number, f"{one.name} {one.address}") for one in sent.tools})
+        sent = send_flags.send(there, [stored], config, quote=quote)
     print_found(
         lambda: {"run": stored.number, **delivery_json(sent)},
         lambda: delivery_document(sent, stored.info.typed),
         as_json=as_json,
     )
     exit_if(incomplete=not sent.complete)
-
-
-def _tell_waiting(there: Store, told: Collection[tuple[int, str]]) -> None:
-    """Say what other runs of the last day still have to be sent."""
-    for one in waiting_entries(there.database):
-        if (one.run, one.destination) not in told:
-            name, _, address = one.destination.partition(" ")
-            left = plural(one.entries, "score")
-            tell(f"note: run {one.run} has {left} left: ragtriage send {one.run} --{name} {address}")

@@ -1,6 +1,7 @@
 """`ragtriage watch` and `windows`: traffic, judged window by window, and alarms where answers get worse."""
 
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -32,6 +33,7 @@ from ragtriage.monitor.replay import DAY, NAME, WatchOptions, replay
 from ragtriage.monitor.windows import Keeping, WindowSize
 from ragtriage.readers.private_cases import Privacy, UserDigests, redaction_named
 from ragtriage.report.plan_document import delivery_document
+from ragtriage.runs.run import Run
 from ragtriage.store import Store
 from ragtriage.store.watch_tables import WindowRow, read_windows
 
@@ -125,13 +127,15 @@ def watch(  # noqa: PLR0913  # one parameter a flag
         for one in opened:
             print_columns(one)
         tell(*(f"note: {note}" for note in requested.notes))
-        sender = None
-        if send_flags.named:
-            send_flags.require_traces(opened)
-            sender = stack.enter_context(send_flags.sender(store, requested.config, quote=quote))
+        send_flags.require_traces(opened)
         told = printer(stack, session, print_counts)
-        result = replay(opened, session, store, requested.config, options, told, sender)
-        sent = sender.sent if sender else SentScores()
+        sent = SentScores()
+
+        def send(runs: Sequence[Run]) -> None:
+            nonlocal sent
+            sent = send_flags.send(store, runs, requested.config, quote=quote)
+
+        result = replay(opened, session, store, requested.config, options, told, send)
         means = store.means([one.row.run for one in result.windows])
         if as_json:
             sys.stdout.write(watch_json(result, means, sent))

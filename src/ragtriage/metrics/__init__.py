@@ -113,8 +113,7 @@ def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
         names: names of metrics or groups; one that starts with `-` takes a metric or group out. Some may carry a value:
             `self_distinctness(threshold=0.9)`, or `none` for the continuous form; `query_similarity(n=5)`;
             `retrieval_recall(k=5)`. A custom metric is named with its place, `my_metrics.py:name` or
-            `my_package.module:name`, or by its bare name where an installed package offers it (see
-            `ragtriage.metrics.custom_metrics`); to take it out, its name is enough.
+            `my_package.module:name`; to take it out, its name is enough.
 
     Raises:
         ConfigError: a name isn't known (says which names are near, or what another tool means by it), a custom metric
@@ -176,7 +175,4 @@ def _named(name: str) -> tuple[Metric, ...]:
     taken = [*_BY_NAME, *OTHER_NAMES, *GROUPS]
     if custom_metrics.is_location(name):
         return (custom_metrics.metric_at(name, taken),)
-    installed = custom_metrics.installed_metrics()
-    if name in installed:
-        return (custom_metrics.installed_metric(installed[name], taken),)
-    raise ConfigError(unknown_metric(name, [*taken, *installed]))
+    raise ConfigError(unknown_metric(name, taken))

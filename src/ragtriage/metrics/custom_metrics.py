@@ -1,8 +1,7 @@
-"""Custom metrics: loaded from a file, a module or an installed package, when they are named.
+"""Custom metrics: loaded from a file or a module, when they are named.
 
     my_metrics.py:usefulness        a file, and the metric's name in it
     my_package.metrics:usefulness   a module that can be imported, from the present folder too
-    usefulness                      an entry point of the group `ragtriage.metrics`
 
 Naming one runs its file's code. Nothing is loaded that wasn't named.
 """
@@ -14,7 +13,6 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
@@ -88,8 +86,6 @@ def _read_step(found: Any) -> Any:
     return getattr(steps, found[_CLASS])(**{key: _read_step(value) for key, value in found.items() if key != _CLASS})
 
 
-GROUP = "ragtriage.metrics"
-"""The group of entry points under which a package offers metrics; an entry point has its metric's name."""
 FILE = ".py"
 _HERE = str(Path(__file__).parents[1])
 _T = TypeVar("_T")
@@ -118,18 +114,6 @@ def resolved_in(given: str, folder: Path) -> str:
     return f"{minus}{folder / home}{colon}{name}" if home.endswith(FILE) else given
 
 
-def installed_metrics() -> Mapping[str, EntryPoint]:
-    """The metrics that installed packages offer, by name; none of them is loaded."""
-    found: dict[str, EntryPoint] = {}
-    for point in entry_points(group=GROUP):
-        other = found.setdefault(point.name, point)
-        if other.value != point.value:
-            raise ConfigError(
-                f"two installed packages offer a metric {point.name!r}: {other.value} and {point.value}; uninstall one"
-            )
-    return found
-
-
 def metric_at(place: str, taken: Collection[str]) -> Metric:
     """The metric at `file.py:name` or `module:name`; its name may not be `taken` by a built-in one or a group."""
     home, _, name = place.rpartition(":")
@@ -145,17 +129,6 @@ def metric_at(place: str, taken: Collection[str]) -> Metric:
     if found is None:
         raise ConfigError(_absent(name, shown, vars(module).get(name), [n for n in offered if n not in taken]))
     return _accepted(found, f"{shown}:{name}", taken)
-
-
-def installed_metric(point: EntryPoint, taken: Collection[str]) -> Metric:
-    """The metric of an installed package."""
-    said = f"the installed metric {point.name!r} ({point.value})"
-    found = _loaded(point.load, said)
-    if not isinstance(found, Metric):
-        raise ConfigError(f"{said} is {found!r:.60}, not a metric: its package must put @metric(title=…) above it")
-    if found.name != point.name:
-        raise ConfigError(f"{said} is called {found.name!r}: its package must give the entry point the metric's name")
-    return _accepted(found, point.value, taken)
 
 
 def _file(path: Path, place: str) -> ModuleType:

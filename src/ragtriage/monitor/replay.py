@@ -19,13 +19,12 @@ from ragtriage.judges.session import JudgeSession
 from ragtriage.monitor.alarms import APART, TOLERANCE, Alarm, Criteria, Watch, open_alarms, watching
 from ragtriage.monitor.baseline import FIRST, Observer
 from ragtriage.monitor.lots import Lots
-from ragtriage.monitor.outputs.send_run import RunSender
 from ragtriage.monitor.windows import COUNTS, Keeping, Traffic, Window, WindowSize
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.runs.case_row import digest
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.manifest import RunIdentity
-from ragtriage.runs.run import FINISHED, MADE_BY, RunInfo
+from ragtriage.runs.run import FINISHED, MADE_BY, Run, RunInfo
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import Answers, RunWriter, Store, open_answers
 from ragtriage.store.watch_tables import WatchTables, WindowRow
@@ -194,7 +193,7 @@ class _Replay:
             return reason
         keep_told(self.store, run.number, self.built.ledger)
         if self.options.keeping.texts == 0:
-            self.store.forget_texts(run.number, also=config.diagnosis_steps)
+            self.store.forget_texts(run.number)
         kept = next(one for one in self.tables.windows() if one.run == run.number)
         return WindowClosed(kept, self.store.run(run.number).info, before=False)
 
@@ -210,13 +209,13 @@ def replay(
     config: EvaluationConfig,
     options: WatchOptions,
     notify: Callable[[WatchEvent], None] = lambda _: None,
-    sender: RunSender | None = None,
+    closing: Callable[[Sequence[Run]], None] = lambda _: None,
 ) -> WatchResult:
     """Judge the traffic in files, window by window, and let it move the detectors of a watch.
 
     The same call again goes on where one was cut off, and judges nothing twice; so a file that has grown, or the next
-    one, goes on with the watch. The files are in the order in which they were written, and are read twice. `sender`
-    sends the scores of each window that is closed; all are sent before anything is deleted.
+    one, goes on with the watch. The files are in the order in which they were written, and are read twice. `closing` is
+    called with the runs of the windows that are closed, when all are judged and before anything is deleted by age.
 
     Raises:
         ConfigError: the watch can't go on like this: another judge, metrics or flags, and no new baseline.
@@ -249,13 +248,10 @@ def replay(
                 if done:
                     closed.append(done)
                     notify(done)
-                    if sender:
-                        sender.add(store.run(done.row.run))
         finally:
             built.close()
-        if sender:
-            sender.finish()
-        options.keeping.apply(store, tables, also=config.diagnosis_steps)
+        closing([store.run(one.row.run) for one in closed])
+        options.keeping.apply(store, tables)
         failed = any(one.info.failed for one in closed)
         incomplete = bool(stopped) or failed or traffic.counts.incomplete
         return WatchResult(watch, tuple(closed), tuple(call.alarms()), incomplete, stopped)

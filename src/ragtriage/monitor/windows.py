@@ -17,7 +17,6 @@ import numpy as np
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.steps import Step
 from ragtriage.monitor.lots import CONVERSATION, NOT_RECORDED, VERSION, Lots, Shares, as_text, is_drawn, moment_of
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.runs.case_row import SIZE, content_hash, digest
@@ -284,14 +283,14 @@ class Keeping:
         """`30d`, for texts also `0`."""
         return cls(_days(texts, "--keep-texts"), _days(runs, "--keep-runs"))
 
-    def apply(self, store: Store, tables: WatchTables, also: Sequence[Step] = ()) -> None:
+    def apply(self, store: Store, tables: WatchTables) -> None:
         """Delete what is older, by the end of its window, or where it has none, by when it was judged."""
         now = datetime.now(UTC)
         windows = [(one, _ended(store, one)) for one in tables.windows()]
         if self.texts is not None:
             old = [one.run for one, end in windows if end < now - timedelta(days=self.texts)]
             if texts := [run for run in old if cases_with_texts(store.database, run)]:
-                store.forget_texts(texts, also=also)
+                store.forget_texts(texts)
         if self.runs is not None and (
             old := [one.run for one, end in windows if end < now - timedelta(days=self.runs)]
         ):

@@ -20,9 +20,9 @@ from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.files import open_input
 from ragtriage.core.questions import Question
 from ragtriage.core.steps import Step
+from ragtriage.diagnosis.rules import needs_of
 from ragtriage.judges.wrappers.cached import AnswerKeys
 from ragtriage.metrics import METRICS, metric_named
-from ragtriage.metrics.custom_metrics import needs_in
 from ragtriage.planning.levels import StepQuestions, plan, questions_for
 from ragtriage.runs.case_row import FACTS, WHOLE, digest
 from ragtriage.runs.codec import DELETED, without_texts
@@ -191,7 +191,6 @@ def forget(
     stored: Sequence[Run],
     case_ids: Collection[str] | None = None,
     *,
-    also: Sequence[Step] = (),
     ending: bool = False,
 ) -> int:
     """Delete what cases say, wherever their runs lie; ids, tags, verdicts and scores stay.
@@ -200,9 +199,8 @@ def forget(
     is kept for that one. Components, explanations and the remembered answers to the cases' questions are deleted. In
     the end the store's file is written anew, so that no byte of a deleted text is left in it. `case_ids` are cases of
     the runs; None means all, and what was quoted of rows that couldn't be used. `database` has the runs and the
-    remembered answers; it is None where there is none beside a folder. `also` are steps that were taken besides those
-    of the metrics, so that their answers are found too. With `ending`, nothing of these cases is left but traces,
-    maybe: a call that was interrupted is brought to its end. Tells how many cases were forgotten.
+    remembered answers; it is None where there is none beside a folder. With `ending`, nothing of these cases is left
+    but traces, maybe: a call that was interrupted is brought to its end. Tells how many cases were forgotten.
 
     Raises:
         NotStoredError: no run has one of the cases; nothing is deleted then.
@@ -218,14 +216,14 @@ def forget(
     for run in stored:
         if place := folder_of(run):
             if database and not ending:
-                _forget_answers(database, run, case_ids, also)  # while the questions can be found by the texts
+                _forget_answers(database, run, case_ids)  # while the questions can be found by the texts
             count += forget_in_folder(place.folder.address, case_ids)
         elif database and not ending:
             chosen = _chosen(database, run, case_ids)
             with _held(database, run.number) as lease:
                 if case_ids is None:
                     _forget_rejected(database, run.number)
-                _forget(database, lease, run, chosen, also)
+                _forget(database, lease, run, chosen)
             count += len(chosen)
     if database:
         _clean(database)
@@ -237,12 +235,12 @@ def has_case(run: Run, case_id: str) -> bool:
     return run.place.position(digest(case_id)) is not None
 
 
-def _forget_answers(database: Database, run: Run, case_ids: Collection[str] | None, also: Sequence[Step]) -> None:
+def _forget_answers(database: Database, run: Run, case_ids: Collection[str] | None) -> None:
     """Delete the remembered answers to the questions about a run's cases, whose records lie elsewhere."""
     remembered = _remembered(database)
     if not remembered:
         return
-    steps = _steps(run, also)
+    steps = _steps(run)
     records = iter(run.records() if case_ids is None else map(run.record, case_ids))
     while some := list(islice(records, PORTION)):
         keys = list(_keys([question for record in some for question in _questions(record, steps)], remembered))
@@ -254,11 +252,10 @@ def _forget_answers(database: Database, run: Run, case_ids: Collection[str] | No
         database.write(forget)
 
 
-def _steps(run: Run, also: Sequence[Step]) -> tuple[Step, ...]:
-    """The steps that were taken on the cases of a run."""
-    builtin = [metric for metric in map(metric_named, run.info.metrics) if metric]
-    own = [step for known in run.info.configuration.get("metrics", ()) for step in needs_in(known).values()]
-    return plan((*METRICS, *builtin), (*also, *own)).steps
+def _steps(run: Run) -> tuple[Step, ...]:
+    """The steps that may have been taken on the cases of a run, for its metrics and for the diagnosis."""
+    config = config_of(run.info)
+    return plan((*METRICS, *config.metrics), needs_of(config.rules)).steps
 
 
 def _remembered(database: Database) -> list[Any]:
@@ -308,9 +305,9 @@ def _held(database: Database, run: int) -> Iterator[Lease]:
         database.write(lease.give_up)
 
 
-def _forget(database: Database, lease: Lease, run: Run, case_ids: Sequence[str], also: Sequence[Step]) -> None:
+def _forget(database: Database, lease: Lease, run: Run, case_ids: Sequence[str]) -> None:
     builtin = [metric for metric in map(metric_named, run.info.metrics) if metric]
-    steps, remembered = _steps(run, also), _remembered(database)
+    steps, remembered = _steps(run), _remembered(database)
     for start in range(0, len(case_ids), PORTION):
         some = case_ids[start : start + PORTION]
         questions = [question for one in some for question in _questions(run.record(one), steps)]

@@ -12,7 +12,6 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
 from ragtriage.core.errors import StoreError
-from ragtriage.core.steps import Step
 from ragtriage.runs.manifest import RunIdentity, now
 from ragtriage.runs.run import FINISHED, RUNNING, Run, RunInfo
 from ragtriage.store.database import Database, open_database, store_address
@@ -210,15 +209,12 @@ class Store(AbstractContextManager["Store"]):
         """How many cases two runs have in common: by ids or, where fewer than enough are, by queries."""
         return shared_cases(self.database, run, other, enough)
 
-    def forget_texts(
-        self, run: int | str | Sequence[int], case_ids: Collection[str] | None = None, *, also: Sequence[Step] = ()
-    ) -> int:
+    def forget_texts(self, run: int | str | Sequence[int], case_ids: Collection[str] | None = None) -> int:
         """Delete what cases say, while their scores stay; see `ragtriage.store.forgetting.forget`.
 
         Args:
             run: which run, as in `run`, or several runs.
             case_ids: which cases of these runs; all, and what was quoted of rows that couldn't be used, if None.
-            also: steps that were taken besides those of the metrics, so that their remembered answers are found too.
 
         Returns:
             How many cases were forgotten.
@@ -234,7 +230,7 @@ class Store(AbstractContextManager["Store"]):
                     f"run {one.number}: its records lie in {place.folder.address}: `ragtriage forget {one.number}` "
                     "deletes their texts there"
                 )
-        return forget(self.database, stored, case_ids, also=also)
+        return forget(self.database, stored, case_ids)
 
     def delete(self, run: int | Sequence[int]) -> None:
         """Delete runs with all that belongs to them; their answers and texts go as by `forget_texts`.

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from contract import CHECKS, QUESTIONS, Candidate, answers
-from test_requests import POOL, RESPONSE
+from test_requests import POOL
 
 from fake_models import PROMPTS, Answering, Lettering, judge_of, lines_of
 from ragtriage.core import questions as ask
@@ -264,20 +264,6 @@ def test_questions_are_written_from_the_response_alone():
     assert lines_of(prompt) == ["questions_answered_by: 3 questions"]
     assert FULL.response in prompt.user
     assert FULL.query not in prompt.user
-
-
-@pytest.mark.parametrize(("counts", "asked"), [([3], 1), ([2, 3], 2), ([2, 2], 2), ([2, 1], 2), ([0], 1)], ids=str)
-def test_too_few_written_questions_are_asked_for_once_more(counts, asked):
-    class Short(Answering):
-        def said(self, prompt):
-            written = counts[min(len(self.prompts), len(counts)) - 1]
-            return {"questions_answered_by": [f"Question {n}?" for n in range(written)]}
-
-    model, question = Short(), ask.questions_answered_by(RESPONSE, 3)
-    (found,) = answers(judge_of(model), [question])
-    assert len(found) == counts[-1]
-    assert len(model.prompts) == asked
-    assert [bool(prompt.refused) for prompt in model.prompts] == [False, True][:asked]
 
 
 def test_a_source_is_asked_for_its_sentences_beside_the_query():

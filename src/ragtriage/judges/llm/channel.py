@@ -163,8 +163,7 @@ class Channel:
             self._plain = self._plain + 1 if plain else None
 
     def _count_misfit(self, fault: MalformedReply) -> None:
-        if fault.fits or self._misfits is None:
-            self._misfits = None
+        if self._misfits is None:
             return
         self._misfits += 1
         if isinstance(fault, ThinksFirst) and self._misfits >= FIRST_THOUGHTS:

@@ -13,7 +13,7 @@ from ragtriage.judges.llm.letters import Explain, LetterForm
 from ragtriage.judges.llm.options import Price, Prompt, Reply
 from ragtriage.judges.llm.prompts import ASKED, Prompts
 from ragtriage.judges.llm.reply_json import JsonForm
-from ragtriage.judges.llm.requests import Form, ReadReply, Request, TooFewQuestions, group_questions
+from ragtriage.judges.llm.requests import Form, ReadReply, Request, group_questions
 from ragtriage.judges.protocol import Arrived, Estimate, RequestReply, by_requests
 
 T = TypeVar("T")
@@ -122,16 +122,9 @@ class LLMJudge:
 
     def _reading(self, request: Request, request_id: str, arrived: Arrived | None) -> Callable[[Reply], ReadReply]:
         """What reads a reply, and has its answers kept in the same moment."""
-        short = False
 
         def read(reply: Reply) -> ReadReply:
-            """Too few written questions are asked for once more; then those that there are have to do."""
-            nonlocal short
-            try:
-                found = self._form.read(request, reply, fewer=short)
-            except TooFewQuestions:
-                short = True
-                raise
+            found = self._form.read(request, reply)
             if arrived is not None:
                 arrived(found.answers, request_id)
             if isinstance(self._form, LetterForm) and not reply.tokens:

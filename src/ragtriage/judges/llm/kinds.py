@@ -48,8 +48,6 @@ class ReplyForm:
     """The members of the reply that hold it, by the question's name."""
     definitions: JsonSchema = field(default_factory=dict)
     """The parts of the schema that these refer to."""
-    counted: bool = False
-    """Whether as many texts are asked for as `Question.at` says."""
     quotes: bool = False
     """Whether a verdict comes with the words that decide it, which are looked up."""
     cites: bool = False
@@ -191,7 +189,7 @@ QUOTING_VERDICT = _verdict_form("Q", "why", "quote", quotes=True)
 """With the words that decide it, which are looked up."""
 CITING_VERDICT = _verdict_form("Q", "why", "quote", quotes=True, cites=True)
 """With the words that decide it, which are shown where they tell which of several texts says so."""
-WRITTEN_QUESTIONS = ReplyForm(_first, lambda name: _list_properties((name,), name), counted=True)
+WRITTEN_QUESTIONS = ReplyForm(_first, lambda name: _list_properties((name,), name))
 STANDALONE = ReplyForm(_text, lambda name: {name: {"type": "string"}})
 
 

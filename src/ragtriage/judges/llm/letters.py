@@ -23,7 +23,6 @@ from ragtriage.judges.llm.requests import (
     ReadReply,
     Request,
     asking,
-    check_all_written,
     list_tokens,
     questions_by_name,
     reply_names,
@@ -106,7 +105,7 @@ class LetterForm:
         line = LETTER_TOKENS + (int(REASON_TOKENS * EXPLAINED[self.explain]) if self._explains(request) else 0)
         return sum(list_tokens(one) if one.kind in DECOMPOSITIONS else line for one in request.questions)
 
-    def read(self, request: Request, reply: Reply, *, fewer: bool = False) -> ReadReply:
+    def read(self, request: Request, reply: Reply) -> ReadReply:
         """The answers in a reply. What it leaves out is asked again, and by itself what it is too unsure of to tell."""
         if self._is_one_letter(request):
             (question,) = request.questions
@@ -133,8 +132,6 @@ class LetterForm:
                 answers[question] = answer
         if not answers and not alone:
             raise MalformedReply("the reply has none of the lines that were asked for")
-        if not fewer:
-            check_all_written(answers)
         parts = [(question,) for question in alone] + ([tuple(missing)] if missing else [])
         return ReadReply(answers, tuple(asking(request.evidence, part) for part in parts))
 

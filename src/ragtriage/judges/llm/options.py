@@ -215,8 +215,6 @@ class ModelUnusable(ExchangeError):
 class MalformedReply(Exception):
     """A reply that doesn't fit its form; the text says what is wrong with it."""
 
-    fits = False
-    """Whether it could be read, but another try may do better."""
     advice = "name a larger model, or choose another form of replies, schema or text (--reply)"
     """What to do where no reply fits."""
     longer = True

@@ -122,8 +122,7 @@ other kinds are ours."""
 @cache
 def instructions(name: str) -> str:
     """The guidelines, the scale and the examples of a module."""
-    found = files("ragtriage.judges.llm").joinpath("paper_prompts", f"{name}.md").read_text("utf-8")
-    return found.split("\n\n", 1)[1].strip()
+    return files("ragtriage.judges.llm").joinpath("paper_prompts", f"{name}.md").read_text("utf-8").strip()
 
 
 class PaperJudge:

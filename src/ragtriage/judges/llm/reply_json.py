@@ -16,7 +16,6 @@ from ragtriage.judges.llm.requests import (
     THOUGHT,
     ReadReply,
     Request,
-    check_all_written,
     list_tokens,
     questions_by_name,
     reply_names,
@@ -152,7 +151,7 @@ class JsonForm:
             for question in request.questions
         )
 
-    def read(self, request: Request, reply: Reply, *, fewer: bool = False) -> ReadReply:
+    def read(self, request: Request, reply: Reply) -> ReadReply:
         """The answers in a reply: all, or `MalformedReply`."""
         if reply.truncated:
             raise MalformedReply("the reply was cut off")
@@ -160,8 +159,6 @@ class JsonForm:
         answers: dict[Question, Answer] = {}
         for name, question in reply_names(request):
             answers[question] = ASKED_KINDS[question.kind].reply.read(question, said, name)
-        if not fewer:
-            check_all_written(answers)
         return ReadReply(answers)
 
 

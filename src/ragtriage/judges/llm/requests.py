@@ -13,7 +13,7 @@ from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.llm.fencing import fence
 from ragtriage.judges.llm.kinds import ASKED_KINDS, SharedEvidence, TextLabel, the_source_and_query
-from ragtriage.judges.llm.options import MalformedReply, Prompt, Reply, tokens_of
+from ragtriage.judges.llm.options import Prompt, Reply, tokens_of
 from ragtriage.judges.llm.prompts import Prompts
 
 
@@ -119,12 +119,8 @@ class Form(Protocol):
     def reply_tokens(self, request: Request) -> int:
         """About how many tokens the reply will have."""
 
-    def read(self, request: Request, reply: Reply, *, fewer: bool = False) -> ReadReply:
-        """Read a reply.
-
-        With fewer written questions than were asked for, it is `TooFewQuestions` unless `fewer` is taken. None at all
-        are always taken: the response may answer nothing. Raises `MalformedReply`.
-        """
+    def read(self, request: Request, reply: Reply) -> ReadReply:
+        """Read a reply; fewer written questions than were asked for are taken. Raises `MalformedReply`."""
 
 
 def written(evidence: SharedEvidence, *parts: str) -> str:
@@ -166,18 +162,3 @@ def questions_by_name(request: Request) -> dict[str, Question]:
         if name not in found or (question.at or 0) > (found[name].at or 0):
             found[name] = question
     return found
-
-
-class TooFewQuestions(MalformedReply):
-    """A reply that fits, but has fewer questions than were to be written."""
-
-    fits = True
-
-
-def check_all_written(answers: Mapping[Question, Answer]) -> None:
-    """Raise `TooFewQuestions` unless as many questions were written as asked for, or none."""
-    for question, answer in answers.items():
-        if ASKED_KINDS[question.kind].reply.counted and isinstance(answer, tuple):
-            wanted = question.at or 0
-            if 0 < len(answer) < wanted:
-                raise TooFewQuestions(f"`{question.kind}` has {len(answer)} different questions, not {wanted}")

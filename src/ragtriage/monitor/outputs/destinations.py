@@ -52,8 +52,6 @@ class Destination:
     repeatable: bool = True
     sources: bool = False
     """Whether it has a place for verdicts on single sources."""
-    claims: bool = False
-    """Whether it has a place for verdicts on single claims, beside the score that they make."""
     bearer: Sequence[str] = ()
     basic: Sequence[str] = ()
     header: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -86,10 +86,6 @@ def facts(by: ScoredBy, score: SentScore) -> dict[str, Any]:
         told["label"] = score.label
     if score.value is not None:
         told |= {"judged": score.judged, "unknown": score.unknown}
-    if score.claims:
-        told["claims"] = [without_none(asdict(claim)) for claim in score.claims]
-    if score.more_claims:
-        told["claims_left_out"] = score.more_claims
     return told
 
 

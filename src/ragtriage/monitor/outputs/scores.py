@@ -11,11 +11,10 @@ from typing import Any, Literal, Self
 from ragtriage.core.case import Record, counted_text, counted_weight
 from ragtriage.core.display import shortened
 from ragtriage.core.metric import Metric
-from ragtriage.core.verdicts import Answered, Outcome, Score, Undefined, Verdict, chance_of
+from ragtriage.core.verdicts import Answered, Outcome, Score, Undefined, Verdict
 from ragtriage.diagnosis.rules import Level, level_of
 from ragtriage.judges.judge_config import is_local
 from ragtriage.metrics import RETRIEVAL, metric_named
-from ragtriage.metrics.aggregate import CLAIMS
 from ragtriage.metrics.thelma import source_precision
 from ragtriage.runs.case_row import WHOLE, CaseRow, Columns
 from ragtriage.runs.evaluation_config import EvaluationConfig
@@ -29,8 +28,6 @@ LONGEST = 2_000
 """Characters of an explanation."""
 MOST_PARTS = 10
 """Components that an explanation names."""
-MOST_CLAIMS, LONGEST_CLAIM = 50, 200
-"""Claims that are told one by one, and characters of one: with more of them no body stays small."""
 SOURCES = source_precision.name
 """The metric that judges every source by itself."""
 _WITHOUT_TEXTS = Columns(scores=True, steps=True, texts=())
@@ -77,24 +74,6 @@ class ScoredBy:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimVerdict:
-    """What a score says of one claim of the response."""
-
-    number: int
-    """From 1, in the order of the text."""
-    start: int | None
-    """Where it stands in the response, characters from 0; None for a paraphrase without a place, as is `end`."""
-    end: int | None
-    """Behind its last character."""
-    verdict: Answered | None
-    """The answer to what the score asks of claims; None where there is none."""
-    chance: float | None
-    """Of yes, as the score counts it, in [0, 1]; None where there is no verdict."""
-    text: str | None = None
-    """Its words; None where nothing may be quoted."""
-
-
-@dataclass(frozen=True, slots=True)
 class SentScore:
     """One score of one case."""
 
@@ -111,10 +90,6 @@ class SentScore:
     """What the score rests on, which quotes the case; None where nothing may be quoted."""
     judged: int = 0
     unknown: int = 0
-    claims: Sequence[ClaimVerdict] = ()
-    """The first `MOST_CLAIMS` of them, where the score rests on claims."""
-    more_claims: int = 0
-    """How many there are beyond these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +143,13 @@ class ConversationMean:
 class RunScores:
     """What a run says of its traces; each iteration reads it anew, in the order of its cases.
 
-    With `quote` explanations are made, which quote the cases; verdicts on single `sources` and `claims` take longer to
-    read. After an iteration `without_trace` says how many cases had no trace, and `means` are those of the
-    conversations.
+    With `quote` explanations are made, which quote the cases; verdicts on single `sources` take longer to read. After
+    an iteration `without_trace` says how many cases had no trace, and `means` are those of the conversations.
     """
 
-    def __init__(
-        self, run: Run, config: EvaluationConfig, *, quote: bool = False, sources: bool = False, claims: bool = False
-    ) -> None:
+    def __init__(self, run: Run, config: EvaluationConfig, *, quote: bool = False, sources: bool = False) -> None:
         self._run, self._config = run, config
-        self._quote, self._sources, self._claims = quote, sources, claims
+        self._quote, self._sources = quote, sources
         self._metrics = {metric.name: metric for metric in config.metrics}
         self.by = ScoredBy.of(run.info)
         self.without_trace = 0
@@ -185,7 +157,7 @@ class RunScores:
 
     def __iter__(self) -> Iterator[ScoredTrace]:
         self.without_trace, means = 0, _Means(self._config.thresholds, self._metrics)
-        whole = self._quote or self._sources or self._claims
+        whole = self._quote or self._sources
         for row in self._run.place.read(WHOLE if whole else _WITHOUT_TEXTS):
             if not row.trace_id:
                 self.without_trace += 1
@@ -202,7 +174,7 @@ class RunScores:
             row.id,
             str(row.trace_id),
             _text(tags, "span_id"),
-            [self._score(name, outcome, record) for name, outcome in outcomes.items()],
+            [self._score(name, outcome) for name, outcome in outcomes.items()],
             _text(tags, "conversation"),
             counted_weight(row.weight),
             _text(tags, "service"),
@@ -210,7 +182,7 @@ class RunScores:
             sources=self._verdicts(record) if record and self._sources else (),
         )
 
-    def _score(self, name: str, outcome: Outcome, record: Record | None) -> SentScore:
+    def _score(self, name: str, outcome: Outcome) -> SentScore:
         metric = self._metrics.get(name)
         if isinstance(outcome, Undefined):
             why = FAILED if outcome.failed else outcome.reason if metric_named(name) else OWN_REASON
@@ -218,7 +190,6 @@ class RunScores:
             return SentScore(name, None, why, outcome.failed, explanation=quoted)
         explained = explanation_of(metric, outcome) if self._quote else None
         label = _label(metric, outcome.value, self._config.thresholds)
-        claims = claims_of(metric, outcome, record, quote=self._quote) if metric and record and self._claims else []
         return SentScore(
             name,
             outcome.value,
@@ -226,8 +197,6 @@ class RunScores:
             explanation=explained,
             judged=outcome.judged,
             unknown=outcome.unknown,
-            claims=claims[:MOST_CLAIMS],
-            more_claims=len(claims[MOST_CLAIMS:]),
         )
 
     def _verdicts(self, record: Record) -> list[SourceVerdict]:
@@ -283,25 +252,6 @@ def explanation_of(metric: Metric | None, score: Score) -> str | None:
     if len(bad) > MOST_PARTS:
         lines.append(f"and {len(bad) - MOST_PARTS} more")
     return shortened(" · ".join(lines) or counted_text(score.parts), LONGEST) or None
-
-
-def claims_of(metric: Metric, score: Score, record: Record, *, quote: bool) -> list[ClaimVerdict]:
-    """The claims of the response that a score rests on; none where it rests on something else."""
-    if all(getattr(step, "components", None) != CLAIMS for step in metric.needs.values()):
-        return []
-    numbers = {claim: i for i, claim in enumerate(record.components(CLAIMS) or (), start=1)}
-    return [
-        ClaimVerdict(
-            numbers[part.component],
-            part.component.span[0] if part.component.span else None,
-            part.component.span[1] if part.component.span else None,
-            part.cell.value if isinstance(part.cell, Verdict) else None,
-            chance_of(part.cell),
-            shortened(part.component.text, LONGEST_CLAIM) if quote else None,
-        )
-        for part in score.parts
-        if part.component in numbers
-    ]
 
 
 class _Means:

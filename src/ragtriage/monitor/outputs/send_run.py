@@ -1,4 +1,4 @@
-"""Scores to everything that was named: of a stored run, and of the runs of a watch while later ones are judged."""
+"""The scores of stored runs, to everything that was named."""
 
 import asyncio
 import secrets
@@ -7,10 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Thread
 from types import MappingProxyType
-from typing import Self
 
 from ragtriage.core.errors import InputError
 from ragtriage.core.files import atomic_write
@@ -106,7 +103,7 @@ def send_run(  # noqa: PLR0913  # what is sent, where to, and how
                 what = f"sending run {run.number} to {to}"
                 # what two processes send at the same time would stand twice where a tool adds
                 stack.enter_context(exclusive(database, what, party=secrets.token_hex(8), patience=0.0))
-                scores = RunScores(run, config, quote=options.quote, sources=tool.sources, claims=tool.claims)
+                scores = RunScores(run, config, quote=options.quote, sources=tool.sources)
                 outbox, again = Outbox(database, run.number, to), options.retry_refused
                 why = unreached.get(tool.name, "")
                 deliveries.append(
@@ -150,80 +147,33 @@ def write_scores(path: Path, runs: Iterable[Run], config: EvaluationConfig, *, q
     return written
 
 
-class RunSender:
-    """Sends runs one after the other in a thread of its own, so that no tool holds up judging; enter it to start it.
+def send_runs(
+    database: Database,
+    runs: Sequence[Run],
+    config: EvaluationConfig,
+    addresses: Mapping[str, str],
+    file: Path | None,
+    env: Environment,
+    options: SendOptions,
+    *,
+    advance: Callable[[], object] = lambda: None,
+) -> SentScores:
+    """Write the scores of runs to the file, if one is named, and send them to tools, run by run.
 
-    What a tool that can't be reached is to get waits in the outbox, for the next command: it isn't tried again. At the
-    end the scores of all runs are written to the file, if one is named.
+    What a tool that can't be reached is to get of later runs waits in the outbox: it isn't tried again.
     """
-
-    def __init__(
-        self,
-        database: Database,
-        config: EvaluationConfig,
-        addresses: Mapping[str, str],
-        file: Path | None,
-        env: Environment,
-        options: SendOptions,
-    ) -> None:
-        self._database, self._config, self._env, self._options = database, config, env, options
-        self._addresses, self._file = addresses, file
-        self._runs: list[Run] = []
-        self._found: dict[str, Delivered] = {}
-        self._unreached: dict[str, str] = {}
-        self._written: dict[str, WrittenScores] = {}
-        self._error: Exception | None = None
-        self._stopped = False
-        self._due: SimpleQueue[Run | None] = SimpleQueue()
-        self._thread = Thread(target=self._work, name="scores", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let the run that is being sent come to its end; the others are left."""
-        self._stopped = True
-        self._due.put(None)
-        self._thread.join()
-
-    def add(self, run: Run) -> None:
-        """Send a run that is judged."""
-        self._runs.append(run)
-        self._due.put(run)
-
-    def finish(self) -> None:
-        """Wait until all runs are sent, or can't be."""
-        self._due.put(None)
-        self._thread.join()
-        if self._error:
-            raise self._error
-        if self._file:
-            try:
-                written = write_scores(self._file, self._runs, self._config, quote=self._options.quote)
-            except OSError as error:
-                raise InputError(f"{self._file} can't be written: {error.strerror or error}") from error
-            self._written[str(self._file)] = written
-
-    @property
-    def sent(self) -> SentScores:
-        """What became of all runs together."""
-        return SentScores([*self._found.values()], self._written)
-
-    def _work(self) -> None:
+    files: dict[str, WrittenScores] = {}
+    if file:
         try:
-            while (run := self._due.get()) is not None and not self._stopped:
-                self._send(run)
-        except Exception as error:  # noqa: BLE001  # raised again in the thread that waits
-            self._error = error
-
-    def _send(self, run: Run) -> None:
-        tools = self._addresses
-        found = send_run(self._database, run, self._config, tools, self._env, self._options, unreached=self._unreached)
-        for one in found:
-            if known := self._found.get(one.name):
+            files[str(file)] = write_scores(file, runs, config, quote=options.quote)
+        except OSError as error:
+            raise InputError(f"{file} can't be written: {error.strerror or error}") from error
+    found: dict[str, Delivered] = {}
+    for run in runs if addresses else ():
+        unreached = {name: one.why for name, one in found.items() if one.left}
+        for one in send_run(database, run, config, addresses, env, options, unreached=unreached, advance=advance):
+            if known := found.get(one.name):
                 known.add_run(one)
             else:
-                self._found[one.name] = one
-            if one.left:
-                self._unreached[one.name] = one.why
+                found[one.name] = one
+    return SentScores([*found.values()], files)

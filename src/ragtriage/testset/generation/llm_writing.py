@@ -39,8 +39,8 @@ TOKENS, THOUGHT = 120, 4_000
 
 
 def prompt_text(name: Literal["phrasings", "templates"]) -> str:
-    """The text of a prompt, without its first line `version: N`."""
-    return files(__package__).joinpath("prompts", f"{name}.md").read_text("utf-8").partition("\n\n")[2].strip()
+    """The text of a prompt."""
+    return files(__package__).joinpath("prompts", f"{name}.md").read_text("utf-8").strip()
 
 
 @dataclass(frozen=True, slots=True)

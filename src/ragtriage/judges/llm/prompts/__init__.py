@@ -1,10 +1,6 @@
-"""The prompt files, one for each kind of question and one head for all: read, checked, and told apart by digest.
-
-A file starts with a line `version: N`, then an empty line, then the text.
-"""
+"""The prompt files, one for each kind of question and one head for all: read, checked, and told apart by digest."""
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -18,7 +14,6 @@ from ragtriage.judges.llm.kinds import ASKED_KINDS
 HEAD = "head"
 ASKED: tuple[Kind, ...] = tuple(ASKED_KINDS)
 """The kinds that have a prompt file."""
-_HEADER = re.compile(r"version: *(\d+)\r?\n\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +74,7 @@ def _read(path: Path) -> str:
 
 
 def _text(content: str, where: str) -> str:
-    header = _HEADER.match(content)
-    text = content[header.end() :].strip() if header else ""
-    if not text:
-        raise ConfigError(f"{where}: a prompt starts with the line `version: 1`, an empty line, and then its text")
+    text = content.strip()
+    if not text or text.startswith("version:"):  # an earlier form, which the model would be sent
+        raise ConfigError(f"{where}: write the prompt's text alone, without a line `version: N`")
     return text
