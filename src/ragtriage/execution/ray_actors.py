@@ -74,6 +74,10 @@ class _Actor:
     node: str = ""
     """Empty until it is ready."""
     aside: bool = False
+    cases: int = 0
+    """Of its task, those that are done."""
+    cases_asked: Any = None
+    """What it will answer to how many that are."""
 
 
 class RayActors:
@@ -119,7 +123,8 @@ class RayActors:
                 .options(num_cpus=0, scheduling_strategy=here)
                 .remote(store, job.folder, limits, share)
             )
-        self._worker = ray.remote(_Worker).options(num_cpus=1, memory=MEMORY, max_restarts=0)
+        # beside the part that it works on it says how far it is
+        self._worker = ray.remote(_Worker).options(num_cpus=1, memory=MEMORY, max_restarts=0, max_concurrency=2)
         self._fill()
 
     def free(self) -> int:
@@ -129,7 +134,7 @@ class RayActors:
     def give(self, task: Task) -> None:
         """See `Pool`."""
         one = next(one for one in self._actors if one.waits_for is None and not one.aside)
-        one.task, one.waits_for = task, one.handle.work.remote(task)
+        one.task, one.waits_for, one.cases = task, one.handle.work.remote(task), 0
 
     def wait(self, seconds: float) -> Sequence[PoolEvent]:
         """See `Pool`."""
@@ -154,8 +159,8 @@ class RayActors:
                 one.aside = True
 
     def working(self) -> int:
-        """See `Pool`: none, since an actor says nothing before its part is done."""
-        return 0
+        """See `Pool`."""
+        return sum(one.cases for one in self._actors if one.task is not None)
 
     def nodes(self) -> int:
         """See `Pool`."""
@@ -215,11 +220,26 @@ class RayActors:
         if now - self._looked < LOOK_EVERY:
             return
         self._looked = now
+        self._look_at_cases()
         cores = int(self._ray.cluster_resources().get("CPU", 1))
         self._wanted = min(self._most, self._count or max(1, cores))
         if self._lost_at_start == 0 and getattr(self, "_coordinator", None) is not None:
             with suppress(Exception):  # it is asked again
                 self._spent = self._ray.get(self._coordinator.call.remote("spent"), timeout=5)
+
+    def _look_at_cases(self) -> None:
+        """Take what actors have answered by now to how far they are, and ask them again; nothing is waited for."""
+        asked = {one.cases_asked: one for one in self._actors if one.cases_asked is not None}
+        ready = self._ray.wait([*asked], num_returns=len(asked), timeout=0)[0] if asked else []
+        for answer in ready:
+            one, asked[answer].cases_asked = asked[answer], None
+            with suppress(Exception):  # it is gone, which the answer to its task will say
+                plan, cases = self._ray.get(answer)
+                if one.task is not None and one.task.plan.id == plan:
+                    one.cases = cases
+        for one in self._actors:
+            if one.task is not None and one.cases_asked is None:
+                one.cases_asked = one.handle.cases.remote()
 
 
 class _Worker:
@@ -228,6 +248,7 @@ class _Worker:
     def __init__(self, job: Job, coordinator: Any, name: str) -> None:
         self._job, self._coordinator, self._name = job, coordinator, name
         self._worker: Worker | TaskResult | None = None
+        self._plan, self._cases = "", 0
 
     def node(self) -> str:
         """On which node it is."""
@@ -235,9 +256,17 @@ class _Worker:
 
     def work(self, task: Task) -> TaskResult:
         """Work on one part."""
+        self._plan, self._cases = task.plan.id, 0
         if self._worker is None:
-            self._worker = new_worker(self._job, self._call, self._name)
+            self._worker = new_worker(self._job, self._call, self._name, self._tell)
         return self._worker.work(task) if isinstance(self._worker, Worker) else self._worker
+
+    def cases(self) -> tuple[str, int]:
+        """The part that it works on, and how many cases of it are done."""
+        return self._plan, self._cases
+
+    def _tell(self, cases: int) -> None:
+        self._cases = cases
 
     def _call(self, *given: Any) -> Any:
         return ray_module().get(self._coordinator.call.remote(*given))
