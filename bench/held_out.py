@@ -42,7 +42,7 @@ CONTRADICTED = (
 )  # fmt: skip
 """Kinds of altered claims that their passage contradicts."""
 WORD = re.compile(r"\w+")
-SHOWN = re.compile(r"(\S+(?: \S+){0,3}) ≠|most in doubt: “(.*)”|not found there: (.*)")
+SHOWN = re.compile(r"(\S+(?: \S+){0,3}) ≠|most in doubt: “(.*)”|(?:accounts for|not found there:) (.*)")
 GOOD_MARKED = 0.05
 """Share of good claims that may be marked, where claims are marked by their probability alone."""
 

@@ -1,4 +1,4 @@
-"""Numbers and dates that a response works out."""
+"""Numbers of a claim that nothing accounts for, and numbers and dates that a response works out."""
 
 import time
 from collections.abc import Callable
@@ -7,12 +7,47 @@ from typing import Any
 import pytest
 
 from examples import examples
-from ragtriage.judges.embedded.calculations import calculated_dates, calculated_numbers, is_calculated
+from ragtriage.judges.embedded.calculations import calculated_dates, calculated_numbers
+from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
+
+
+@pytest.mark.parametrize("row", examples("calculations", "foreign"))
+def test_an_altered_number_is_foreign(row: dict[str, Any]) -> None:
+    assert unsupported_numbers(row["claim"], (), [row["text"]]) == tuple(row["foreign"])
+
+
+@pytest.mark.parametrize("row", examples("calculations", "another notation"))
+def test_another_way_of_writing_is_accounted_for(row: dict[str, Any]) -> None:
+    assert unsupported_numbers(row["claim"], (), [row["text"]]) == ()
+
+
+@pytest.mark.parametrize("row", examples("calculations", "one step"))
+def test_one_step_of_arithmetic_is_accounted_for(row: dict[str, Any]) -> None:
+    assert unsupported_numbers(row["claim"], (), [row["text"]]) == ()
+
+
+@pytest.mark.parametrize("row", examples("calculations", "no number"))
+def test_what_counts_or_points_states_no_number(row: dict[str, Any]) -> None:
+    assert unsupported_numbers(row["claim"], (), ["The fee is due."]) == ()
+
+
+def test_what_was_read_before_isnt_looked_for() -> None:
+    assert unsupported_numbers("It costs 15 euros.", {"15"}, ["It is free."]) == ()
+
+
+@pytest.mark.parametrize("row", examples("calculations", "written out"))
+def test_a_right_calculation_that_is_written_out_is_accounted_for(row: dict[str, Any]) -> None:
+    assert unsupported_numbers(row["claim"], (), [row["text"]], row["response"]) == ()
+
+
+@pytest.mark.parametrize("row", examples("calculations", "written out wrong"))
+def test_a_wrong_one_or_one_of_made_up_numbers_is_not(row: dict[str, Any]) -> None:
+    assert unsupported_numbers(row["claim"], (), [row["text"]], row["response"]) == tuple(row["foreign"])
 
 
 @pytest.mark.parametrize("claim", ["So 1 + 1 = " + "9" * 400 + " days", "9" * 5000 + ":30", "It costs " + "9" * 400])
 def test_numbers_of_any_length_are_read(claim: str) -> None:
-    assert not is_calculated(claim, ("It costs 15 euros.",))
+    assert unsupported_numbers(claim, (), ["It costs 15 euros."])
 
 
 @pytest.mark.parametrize("row", examples("calculations", "derived"))
@@ -50,6 +85,12 @@ def test_a_wrong_day_of_the_week_is_not_worked_out() -> None:
     assert "monday" not in calculated_dates("The deadline is Monday 22 November.", texts, "")
 
 
+def test_what_is_worked_out_is_accounted_for() -> None:
+    texts = ("Notice: the tenth day after.", "We gave it on 22 August.")
+
+    assert unsupported_numbers("It can begin on 1 September.", (), texts) == ()
+
+
 def test_the_order_of_the_sources_and_their_many_dates_dont_matter() -> None:
     many = " ".join(f"{day} June 2020," for day in range(1, 26))
     claim = "The deadline is 11 July 2026."
@@ -81,7 +122,7 @@ TABLE = " ".join(str(100 + 3 * n) for n in range(3000))
 RESULTS = " ".join(f"{n} × 7 = {7 * n}, {n * 1000 + 13} or" for n in range(20, 60))
 SPANS = " ".join(f"{30 + n} business days" for n in range(24))
 LONG: dict[str, Callable[[], object]] = {
-    "numbers over a long table": lambda: is_calculated(TOTALS, (TABLE, "q"), "x"),
+    "numbers over a long table": lambda: unsupported_numbers(TOTALS, (), [TABLE, "q"], "x"),
     "many results among many numbers": lambda: calculated_numbers(RESULTS, frozenset(map(float, range(20, 120)))),
     "many dates": lambda: calculated_dates(
         "It is on 5 May.", ("On 3 April, 10 days, " * 2000,), "On 4 May, 11 days, " * 2000
@@ -90,8 +131,8 @@ LONG: dict[str, Callable[[], object]] = {
         many_days("May"), (many_days("July"), SPANS, "q"), many_days("May") + SPANS
     ),
     **{
-        f"a claim beside {unit}": lambda unit=unit: is_calculated(
-            "It takes 99 days.", ("It takes 25 days.",), repeated(unit)
+        f"a claim beside {unit}": lambda unit=unit: unsupported_numbers(
+            "It takes 99 days.", (), ["It takes 25 days."], repeated(unit)
         )
         for unit in ("1", "1,", "1 + ", "1 a-", "(1) ")
     },

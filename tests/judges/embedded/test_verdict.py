@@ -53,6 +53,11 @@ def test_what_is_worked_out_is_unknown_and_not_called_unsupported() -> None:
     assert verdict_of(SUPPORTED, Scored(0.7, calculated=True)).value == "yes"
 
 
+def test_a_number_that_nothing_accounts_for_is_named() -> None:
+    verdict = verdict_of(SUPPORTED, Scored(0.2, "It is 12.", ("15", "Ada"), ("15",)))
+    assert verdict.explanation == "closest passage: “It is 12.”; nothing there accounts for 15"
+
+
 def test_only_claims_are_contradicted() -> None:
     assert not verdict_of(ANSWERED, Scored(0.1, contradicted_by="It opens at ten.", nearness=1.0)).contradicted
 

@@ -14,7 +14,7 @@ from itertools import combinations, islice
 
 from ragtriage.judges.embedded.readings import RULES
 from ragtriage.text.dates import WEEKDAYS, WrittenDate, without_markup, written_dates
-from ragtriage.text.words import normalize_number, numbers_as_figures, numbers_in_figures
+from ragtriage.text.words import normalize_number
 
 _MARKS = re.compile(r"\*\*|__|`|\\[()\[\]]|\\(?=[$%])|(?<!\S)[*_](?=\S)|(?<=\S)[*_](?!\S)")
 _TIMES = re.compile(r"\\(?:times|cdot)\b")
@@ -33,51 +33,13 @@ _AMOUNT = re.compile(rf"(?<![\d.,])({_FIGURES})[^\w\n]*$")
 _TOTAL = re.compile(r"\b(?:in all|altogether|total|together|sum)\b", re.IGNORECASE)
 _HUNDREDTHS = re.compile(r"\d\s?(?:p|c|ct|cts|cents?|pence)\b|%")
 _NUMBER = re.compile(_FIGURES)
-_SMALLEST = 13
+SMALLEST = 13
 """Whole numbers below it are counted in the head: days of a range, months of a year."""
 _MOST = 60
 """Known numbers, and numbers of a response, that are combined with each other."""
 _EQUATIONS = 200
 _SUMMANDS, _SUMMED = 6, 12
 """Of how many results a sum is looked for, and among how many."""
-
-
-def is_calculated(claim: str, texts: tuple[str, ...], response: str = "") -> bool:
-    """Whether a claim states a date or a number that stands nowhere, and the response works it out rightly.
-
-    `texts` are evidence and query; the claim was taken from `response`.
-    """
-    if calculated_dates(claim, texts, response):
-        return True
-    there = _numbers(*texts)
-    new = {value for found in _numbers(claim) - there for value in _values(found)}
-    known = frozenset(value for found in there for value in _values(found))
-    results = calculated_numbers(response or claim, known) if new else ()
-    return any(_nearly_equal(value, result) for value in new for result in results)
-
-
-def _numbers(*texts: str) -> set[str]:
-    return set().union(*map(_numbers_of, texts))
-
-
-@lru_cache(128)
-def _numbers_of(text: str) -> frozenset[str]:
-    """Remembered, since every claim of a response is held against the same sources."""
-    return frozenset(numbers_in_figures(numbers_as_figures(text)))
-
-
-def _values(found: str) -> Iterator[float]:
-    """What a number may mean: 10:30 has an hour, which may be counted to twelve, and minutes."""
-    hour, colon, minutes = found.partition(":")
-    if colon:
-        yield from (float(part) for part in (hour, minutes) if part.isdigit())
-        if hour.isdigit() and float(hour) > 12:
-            yield float(hour) - 12
-        return
-    try:
-        yield float(found.replace(",", "."))
-    except ValueError:
-        return
 
 
 @lru_cache(64)  # each claim of a response asks
@@ -119,7 +81,7 @@ def _column_sums(text: str, values: Collection[float]) -> Iterator[float]:
     for line in (*text.splitlines(), ""):
         amount = _AMOUNT.search(line)
         value = _value(amount[1]) if amount else None
-        if value is not None and not there.isdisjoint(round(value / n, 6) for n in range(1, _SMALLEST)):
+        if value is not None and not there.isdisjoint(round(value / n, 6) for n in range(1, SMALLEST)):
             run.append(value)
         elif line.strip() or not run:
             if len(run) > 2:
@@ -134,12 +96,12 @@ def _products_with_sum(text: str, values: Collection[float]) -> Iterator[float]:
     known = sorted(one for one in values if one > 1)[:_MOST]
     written = {value for found in _NUMBER.findall(text)[:_MOST] if (value := _value(found)) is not None}
     new = sorted(
-        value for value in written if value >= _SMALLEST and not any(_nearly_equal(value, one) for one in values)
+        value for value in written if value >= SMALLEST and not any(nearly_equal(value, one) for one in values)
     )
-    products = [value for value in new if any(_nearly_equal(a * b, value) for a, b in combinations(known, 2))]
+    products = [value for value in new if any(nearly_equal(a * b, value) for a, b in combinations(known, 2))]
     for n in (2, 3):
         for some in combinations(products[:_SUMMANDS], n):
-            if any(_nearly_equal(sum(some), value) for value in new):
+            if any(nearly_equal(sum(some), value) for value in new):
                 yield from (*some, sum(some))
 
 
@@ -164,7 +126,7 @@ def _value(written: str) -> float | None:
 
 def _known(value: float, known: set[float]) -> bool:
     """Whether a number is small, known, a known percentage as a factor, or two known ones added or subtracted."""
-    if _is_small(value) or round(value, 6) in known:
+    if is_small(value) or round(value, 6) in known:
         return True
     if 0 < value < 2 and not known.isdisjoint({round(abs(value - 1) * 100, 6), round(value * 100, 6)}):
         return True  # a surcharge or discount of so many per cent
@@ -198,7 +160,7 @@ def _said_of(text: str, results: Sequence[float], values: Collection[float]) -> 
     sums = _sums(results)
     for written in list(dict.fromkeys(_NUMBER.findall(text)))[:_MOST]:
         value = _value(written)
-        if value is None or any(_nearly_equal(value, one) for one in (*known, *others)):
+        if value is None or any(nearly_equal(value, one) for one in (*known, *others)):
             continue
         added = any(sums.get(round(value - one, 6), 0) > (not one) for one in (0.0, *others))
         if added or any(
@@ -229,12 +191,12 @@ def _fits(come: float, stated: float, written: str) -> bool:
     return math.isfinite(come) and abs(come - stated) <= 0.5 * 10.0**-decimals + 1e-6
 
 
-def _is_small(value: float) -> bool:
+def is_small(value: float) -> bool:
     """Whether a number is counted in the head."""
-    return value < _SMALLEST and value == int(value)
+    return value < SMALLEST and value == int(value)
 
 
-def _nearly_equal(a: float, b: float) -> bool:
+def nearly_equal(a: float, b: float) -> bool:
     """Whether two numbers are the same but for how computers calculate."""
     return abs(a - b) <= 1e-6 * max(1.0, abs(b))
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from ragtriage.core.questions import Question
 from ragtriage.judges.embedded import features
-from ragtriage.judges.embedded.calculations import is_calculated
 from ragtriage.judges.embedded.claimed_text import (
     asserted_text,
     is_item,
@@ -46,6 +45,7 @@ from ragtriage.judges.embedded.table_rows import (
     other_value,
     row_with_other_value,
 )
+from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text.claim_parts import Marker
 from ragtriage.text.claims import split_claims
@@ -202,9 +202,11 @@ class Featurizer:
         texts = (*question.evidence, question.query)
         otherwise, highest = _otherwise(claim.text, evidence, texts, question.context)
         contradicted_by = otherwise or contradicting_sentence(claim, evidence.sentences)
-        right = not contradicted_by and is_calculated(claim.text, texts, question.context)
+        numbers = unsupported_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
+        right = not contradicted_by and not numbers and is_calculated(claim.text, texts, question.context)
         found = replace(
             _found(c, claim, evidence),
+            unsupported=numbers,
             calculated=right,
             contradicted_by=contradicted_by,
             nearness=float(c.word.max()),

@@ -8,7 +8,7 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import CHECK, Answer, Answered, Components, Failure, Verdict, with_chance
 from ragtriage.judges.embedded.claimed_text import is_field, listed_item, listed_items, without_attribution
 from ragtriage.judges.embedded.readings import Reading, Sentence, read, read_sentence
-from ragtriage.judges.embedded.table_rows import in_told_notation
+from ragtriage.judges.embedded.unsupported_numbers import unsupported_numbers
 from ragtriage.text.claim_parts import Marker, capitalized
 from ragtriage.text.declines import declines
 from ragtriage.text.differences import agree, differ, differences, likely_place, opposite_words
@@ -33,6 +33,8 @@ class Scored:
     """What it rests on most: the closest passage, sentence or true answer."""
     missing: tuple[str, ...] = ()
     """Numbers and names of the claim that stand nowhere in the evidence, as it writes them."""
+    unsupported: tuple[str, ...] = ()
+    """Numbers of the claim that nothing in the evidence, the query or a calculation accounts for."""
     calculated: bool = False
     """Whether the claim states a date or number that the response works out rightly, and that stands nowhere."""
     untold: bool = False
@@ -83,6 +85,8 @@ def _explained(question: Question, found: Scored, value: Answered) -> str:
     doubted = value != "yes" and not found.calculated
     quote = _quoted_beside(question.subject, found.quote) if doubted else quoted(found.quote)
     reason = f"closest passage: {quote}"
+    if found.unsupported:
+        return f"{reason}; nothing there accounts for {', '.join(found.unsupported[:5])}"
     if found.missing:
         return f"{reason}; not found there: {', '.join(found.missing[:5])}"
     return f"{reason}; most in doubt: “{found.doubted}”" if doubted and found.doubted and "≠" not in quote else reason
@@ -169,9 +173,8 @@ def item_answer(asked: Sequence[Question], answers: Sequence[Answer]) -> Answer:
     item, readings = listed_item(question.subject, question.context), [read(text) for text in question.evidence]
     own = {word for word in read_sentence(item).stemset if word.isalpha()}
     share = len(own.difference(*(reading.stems for reading in readings))) / max(1, len(own))
-    known = frozenset[str]().union(*(reading.numbers | reading.stems for reading in (*readings, read(question.query))))
-    told = in_told_notation(item, [sentence.text for reading in readings for sentence in reading.sentences])
-    if read_sentence(told).numbers - known:
+    known = frozenset[str]().union(*(reading.numbers | reading.stems for reading in readings))
+    if unsupported_numbers(item, known, (*question.evidence, question.query), question.context):
         share = 1.0
     fall = NOWHERE ** (share + (share == 1.0 and _tells_others(item, question.context, readings)))
     here = min(max(found.score or 0.0, LEAST), 1.0 - LEAST)
