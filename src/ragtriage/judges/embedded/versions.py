@@ -47,7 +47,7 @@ VERSIONS: Mapping[Kind, KindVersion] = {
     "questions": KindVersion(2),
     "sentences": KindVersion(2),
     "declines": KindVersion(6, marked=True),
-    "supported": KindVersion(10, ("supported",), marked=True, larger=True),
+    "supported": KindVersion(11, ("supported",), marked=True, larger=True),
     # Of open requests the model of relevance decides whether something answers them, or is essential.
     "answered": KindVersion(9, ("answered", "relevant"), marked=True, larger=True),
     "essential": KindVersion(6, ("essential", "relevant"), larger=True),
