@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ragtriage.judges.embedded.scorer import Scorer
+from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.text.claims import split_claims
 from ragtriage.text.declines import declines
 
@@ -21,7 +21,7 @@ REFUSALS = Path(__file__).parents[1] / "tests" / "refusals"
 KINDS = ("refusal", "partial", "answer")
 REMARK, CLAIM = "remarks", "claims"
 
-MARKS = Scorer(threads=2, kept=None).marks
+MARKS = EmbeddedJudge().marks
 """How the embedded judge tells claims and remarks."""
 
 

@@ -1,12 +1,12 @@
 """Trains a larger reader by low-rank adapters, on a processor, for as long as there is time.
 
-    python training/adapters.py WORK BASE FILE [--minutes 60] [--finish]
+    python training/adapters.py WORK BASE FILE [--minutes 60] [--finish] [--average OTHER]
 
 WORK/packed.npz is what `packed.py` wrote, BASE a folder with all-mpnet-base-v2 (Apache-2.0). The encoder stays as it
 is, in bfloat16; only corrections of rank 16 to its linear layers and the reader's own layers are trained. FILE holds
 these, and is written anew every five minutes; where it exists, training goes on from there, with new readings too.
-`--finish` lets the rate fall to nothing. After every half hour, and at the end, it prints what the reader knows of
-cases by writers that it wasn't trained on (`tests/held_out`).
+`--finish` lets the rate fall to nothing; `--average` begins from the mean of FILE and another. After every half hour,
+and at the end, it prints what the reader knows of cases by writers that it wasn't trained on (`tests/held_out`).
 
 Of the readings the most telling are drawn most often: see `SHARES`. What makes it quick on few cores: readings
 packed by length, and an allocator that gives no memory back (MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=100000000000
@@ -160,6 +160,15 @@ def train(model: Reader, rows: Rows, file: Path, minutes: float, *, finish: bool
     print(seen, *known(model), sep=", ", flush=True)
 
 
+def average(file: Path, other: Path) -> None:
+    """Make a file the mean of itself and another one that it went on from; the layer of the marks stays its own."""
+    with safe_open(file, "pt") as saved:
+        metadata = saved.metadata()
+    own, theirs = load_file(file), load_file(other)
+    mean = {name: ((own[name].float() + theirs[name].float()) / 2).to(torch.bfloat16) for name in own}
+    save_file(mean | {name: own[name] for name in own if name.startswith("tags.")}, file, metadata)
+
+
 def known(model: Reader) -> list[str]:
     """What the reader knows of cases by other writers: AUC of whole sentences, and twins in order, by kind."""
     cases = [pair for path in sorted(HELD_OUT.glob("cases-*.jsonl")) for pair in judged(path)]
@@ -192,8 +201,11 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--finish", action="store_true")
+    parser.add_argument("--average", type=Path, metavar="OTHER")
     args = parser.parse_args()
     torch.manual_seed(0)
+    if args.average:
+        average(args.file, args.average)
     model = adapted(args.base)
     train(model, Rows(Packed.load(args.work / "packed.npz"), "cpu"), args.file, args.minutes, finish=args.finish)
 

@@ -15,7 +15,7 @@ from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.cross_encoder import CrossEncoder, Logits, TextPair
 from ragtriage.judges.embedded.encoder import MODEL
 from ragtriage.judges.embedded.scorer import DOUBTED, Measured, Scorer
-from ragtriage.judges.embedded.versions import VERSIONS, fingerprint_of, larger_reader
+from ragtriage.judges.embedded.versions import LARGER_READER, VERSIONS, fingerprint_of, larger_reader
 from ragtriage.judges.judge_config import JudgeConfig, with_hub_model
 
 SOURCES = (
@@ -86,6 +86,32 @@ def test_what_is_said_again_in_other_words_is_found_by_it_alone() -> None:
     assert found == [["yes", "no", "yes"], ["no", "no", "no"]]
 
 
+POOL = "Is the pool heated?"
+REFUSAL = "Whether the pool is heated can't be made out from the leaflet, which gives only its size and its hours."
+ANSWER = "The pool is heated to 26 degrees from May to September, and in winter it is closed."
+
+
+def test_a_refusal_in_rare_words_is_known_by_both_readers_together() -> None:
+    with_it, without = EmbeddedJudge(), EmbeddedJudge(fast=True)
+    asked = [ask.declines(POOL, said) for said in (REFUSAL, ANSWER)]
+    found = [[one.value for one in answers(judge, asked) if isinstance(one, Verdict)] for judge in (with_it, without)]
+    with_it.close()
+    without.close()
+
+    assert found == [["yes", "no"], ["no", "no"]]
+
+
+@pytest.mark.parametrize(("said", "readings"), [(REFUSAL, 1), (ANSWER, 0)])
+def test_a_response_that_makes_claims_for_sure_is_not_read_by_it(said: str, readings: int) -> None:
+    scorer = Scorer(threads=1, kept=None, larger=larger_reader())
+    scorer.marks(POOL, said)
+    assert scorer._larger is not None
+    known = len(scorer._larger._known)
+    scorer.close()
+
+    assert known == readings
+
+
 def test_a_copied_claim_is_sure_without_it_and_an_altered_one_less_likely_with_it() -> None:
     with_it, without = EmbeddedJudge(), EmbeddedJudge(fast=True)
     copied, altered = (one.score or 0.0 for one in answers(with_it, [COPIED, ALTERED]) if isinstance(one, Verdict))
@@ -105,7 +131,8 @@ def test_each_of_both_judges_has_a_name_and_answers_of_its_own() -> None:
     differing = {kind for kind in VERSIONS if with_it.fingerprint(kind) != without.fingerprint(kind)}
 
     assert (with_it.name(), without.name()) == ("embedded", "embedded:fast")
-    assert differing == {"supported", "answered", "essential", "needed_sentences", "similarity"}
+    marked = {"claims", "declines", "same_answer"}
+    assert differing == {"supported", "answered", "essential", "needed_sentences", "similarity"} | marked
     assert fingerprint_of("supported", MODEL, larger=True) != fingerprint_of("supported", MODEL)
 
 
@@ -118,7 +145,7 @@ def test_there_is_no_other_embedded_judge(name: str) -> None:
 def test_where_it_is_missing_it_is_said_how_to_install_it_and_what_does_without() -> None:
     with pytest.raises(ConfigError, match=r"isn't installed: .*pip install \./larger_reader.* embedded:fast"):
         larger_reader("a-package-that-is-not-there")
-    with pytest.raises(ConfigError, match=r"version 1 is installed and 0 is needed: .*pip install"):
+    with pytest.raises(ConfigError, match=rf"version {LARGER_READER} is installed and 0 is needed: .*pip install"):
         larger_reader(needed="0")
 
 

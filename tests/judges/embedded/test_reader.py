@@ -2,7 +2,10 @@
 
 import random
 import threading
+import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from tokenizers.processors import TemplateProcessing
 
 from examples import examples
 from ragtriage.core.errors import JudgeError
+from ragtriage.judges.embedded import cross_encoder
 from ragtriage.judges.embedded.cross_encoder import (
     HEADS,
     LENGTH,
@@ -27,7 +31,7 @@ from ragtriage.judges.embedded.cross_encoder import (
     doubted_words,
     response_pair,
 )
-from ragtriage.judges.embedded.encoder import MODEL, WordPieces
+from ragtriage.judges.embedded.encoder import MODEL, WordPieces, open_model
 from ragtriage.text.claims import split_claims
 
 FILLER = "The harbour office keeps a list of all boats, and the list is read aloud on the first Monday of the month."
@@ -185,6 +189,24 @@ def test_a_pair_that_fails_fails_alone(pieces: WordPieces) -> None:
     assert isinstance(found[bad], MemoryError)
     assert np.isfinite(logits(found, good).whole).all()
     assert pieces
+
+
+def test_a_model_that_several_threads_want_is_loaded_once(pieces: WordPieces, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[Path] = []
+
+    def slowly(path: Path) -> object:
+        loaded.append(path)
+        time.sleep(0.05)
+        return open_model(path)
+
+    monkeypatch.setattr(cross_encoder, "open_model", slowly)
+    fresh = CrossEncoder(pieces)
+    with ThreadPoolExecutor(4) as threads:
+        marks = list(threads.map(lambda text: fresh.marks(QUERY, text), [RESPONSE, FILLER, "One.", "Two."]))
+    fresh.close()
+
+    assert len(marks) == 4
+    assert len(loaded) == 1
 
 
 TEXTS = st.lists(

@@ -109,7 +109,7 @@ def test_few_healthy_answers_are_blamed(embedded: EmbeddedJudge) -> None:
     assert sum(any(f.sure for f in findings) for findings in blamed.values()) <= 1
 
 
-@pytest.mark.parametrize(("name", "least", "most", "hidden"), [("first", 39, 1, 5), ("second", 34, 1, 2)])
+@pytest.mark.parametrize(("name", "least", "most", "hidden"), [("first", 45, 1, 5), ("second", 40, 1, 2)])
 def test_refusals_are_known_and_answers_mostly_not_taken_for_one(
     embedded: EmbeddedJudge, name: str, least: int, most: int, hidden: int
 ) -> None:

@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +162,7 @@ class Scorer:
         self._encoder = Encoder(threads=threads, kept=KEPT if kept is None else kept)
         self._reader = CrossEncoder(self._encoder.pieces, threads=threads, path=model / "reader.onnx")
         self._larger = CrossEncoder(self._encoder.pieces, threads=threads, path=larger) if larger else None
-        self.marks: Marker = lru_cache(MARKED)(self._reader.marks)
+        self.marks: Marker = lru_cache(MARKED)(partial(self._reader.marks, larger=self._larger))
         """Where the claims of a response begin, and which parts of it are remarks."""
         self.featurizer = Featurizer(CachedTexts(self._encoder), self.marks)
         fitted = load(model / "coefficients.json")

@@ -20,7 +20,7 @@ from ragtriage.core.questions import Kind
 
 MODEL = Path(__file__).parent / "model"
 """Where the models that ship lie."""
-LARGER_READER = "1"
+LARGER_READER = "2"
 """The version of the larger reader that the fitted models are for, as in `larger_reader/pyproject.toml`."""
 
 
@@ -42,19 +42,19 @@ class KindVersion:
 LARGER = "_larger"
 """Stands behind a task whose fusion weighs what the larger reader says, too."""
 VERSIONS: Mapping[Kind, KindVersion] = {
-    "claims": KindVersion(6, marked=True),
+    "claims": KindVersion(7, marked=True, larger=True),
     "facts": KindVersion(2),
     "questions": KindVersion(2),
     "sentences": KindVersion(2),
-    "declines": KindVersion(6, marked=True),
-    "supported": KindVersion(11, ("supported",), marked=True, larger=True),
+    "declines": KindVersion(7, marked=True, larger=True),
+    "supported": KindVersion(12, ("supported",), marked=True, larger=True),
     # Of open requests the model of relevance decides whether something answers them, or is essential.
-    "answered": KindVersion(9, ("answered", "relevant"), marked=True, larger=True),
-    "essential": KindVersion(6, ("essential", "relevant"), larger=True),
-    "needed_sentences": KindVersion(6, ("essential", "relevant"), larger=True),
+    "answered": KindVersion(10, ("answered", "relevant"), marked=True, larger=True),
+    "essential": KindVersion(7, ("essential", "relevant"), larger=True),
+    "needed_sentences": KindVersion(7, ("essential", "relevant"), larger=True),
     "relevant": KindVersion(4, ("relevant",)),
-    "same_answer": KindVersion(6, ("same_answer",), marked=True),
-    "similarity": KindVersion(5, ("similar",), ("repeats",), larger=True),
+    "same_answer": KindVersion(7, ("same_answer",), marked=True, larger=True),
+    "similarity": KindVersion(6, ("similar",), ("repeats",), larger=True),
 }
 """The kinds that the embedded judge answers."""
 
