@@ -102,7 +102,7 @@ def test_a_refusal_in_rare_words_is_known_by_both_readers_together() -> None:
 
 
 @pytest.mark.parametrize(("said", "readings"), [(REFUSAL, 1), (ANSWER, 0)])
-def test_a_response_that_makes_claims_for_sure_is_not_read_by_it(said: str, readings: int) -> None:
+def test_it_reads_a_response_of_which_some_may_be_no_claim_and_no_other(said: str, readings: int) -> None:
     scorer = Scorer(threads=1, kept=None, larger=larger_reader())
     scorer.marks(POOL, said)
     assert scorer._larger is not None
