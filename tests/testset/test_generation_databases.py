@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -246,22 +245,3 @@ def test_a_question_never_holds_its_answer(database):
     found = fill(database, sql)
 
     assert (len(found.fillings), found.counts["echo"]) == (0, 4)
-
-
-@pytest.mark.parametrize("large", [100_000, 2])
-def test_what_a_name_says_alone_isnt_told_apart(database, large):
-    few = FillingOptions(per_template=20)
-    schema = schema_of(database)
-    template = next(
-        one
-        for one in enumerate_templates(schema).templates
-        if one.placeholders == ("book.title", "author.first_name", "author.last_name")
-        and 'SELECT "book"."price"' in one.sql
-    )
-    sampler = CombinationSampler(database, schema, large=large)
-    found = fill_template(template, schema, sampler, database, few)
-
-    assert {one.values["book.title"] for one in found.fillings} == {"Twice"}
-    assert found.counts["needless"] == found.counts["occurring"] - 2
-    written = fill_template(replace(template, made_by="written"), schema, sampler, database, few)
-    assert len(written.fillings) == found.counts["occurring"]

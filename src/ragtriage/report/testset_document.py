@@ -309,7 +309,6 @@ _DROPPED = {
     "null": "with an empty answer",
     "none": "with none",
     "echo": "whose question holds the answer",
-    "needless": "that say more of a row than its name needs",
 }
 """Why combinations of values are dropped."""
 

@@ -122,7 +122,7 @@ SCHEMA, TEMPLATES, PHRASINGS, FILLINGS, QUESTIONS = (
     "fillings.jsonl",
     "questions.jsonl",
 )
-_DROPPED = ("none", "several", "null", "echo", "needless")
+_DROPPED = ("none", "several", "null", "echo")
 _COUNTS = ("occurring", "product", "tried", "blind", *_DROPPED, "empty")
 _MOST_VALUES = 200
 """Values of a placeholder that are looked for in phrasings."""

@@ -89,89 +89,7 @@ def _moment(day: str, clock: str) -> TypedAnswer:
     return TypedAnswer(f"{day} {clock}", "datetime")
 
 
-SPARE = 4
-"""How many times as many combinations are drawn where only some are needed, since few names occur twice."""
-
 QueryRows = list[tuple[Any, ...]]
-
-
-def rows_at_once(
-    wide: str,
-    columns: Sequence[str],
-    shape: QueryShape,
-    some: Sequence[Mapping[str, QueryValue]],
-    database: OpenedDatabase,
-) -> dict[int, QueryRows]:
-    """Place in `some` → the rows of this combination of values, as `wide` would give them, from one query.
-
-    A combination is left out, and is to be asked by itself, where the database may call values equal that Python
-    doesn't (by case, accents or blanks), and where no row came back. `wide` is the template's SQL with parameters, a
-    clause on each line: its first line selects, its last one filters. `columns` has the SQL of each filtered column.
-    """
-    names = shape.placeholders
-    condition, parameters = _among(columns, names, some)
-    first, *middle, _ = wide.split("\n")
-    lines = [f"SELECT {', '.join(columns)}, {first.removeprefix('SELECT ')}", *middle, condition]
-    if shape.counted:
-        lines.append(f"GROUP BY {', '.join(columns)}")
-    found = database.rows("\n".join(lines), parameters)
-    if len(found) == database.limits.rows:  # there may be more
-        return {}
-    exact: dict[tuple[Any, ...], QueryRows] = defaultdict(list)
-    alike: Counter[tuple[Any, ...]] = Counter()
-    for row in found:
-        key = tuple(storable(value) for value in row[: len(columns)])
-        exact[key].append(row[len(columns) :])
-        alike[_folded(key)] += 1
-    keys = [tuple(one[name] for name in names) for one in some]
-    return {
-        place: exact[key] for place, key in enumerate(keys) if key in exact and alike[_folded(key)] == len(exact[key])
-    }
-
-
-def overspecified(template: QueryTemplate, schema: Schema) -> bool:
-    """Whether an enumerated template says more of a row than its name: the album of a named track.
-
-    Templates that somebody wrote are never overspecified: their author wants them so.
-    """
-    shape = template.shape
-    if shape is None or shape.counted or template.made_by != "enumerated":
-        return False
-    own = {one.column for one in shape.filters if one.occurrence == 0}
-    names = schema.by_name[shape.table].names
-    return bool(names) and own >= set(names) and len(shape.filters) > len(names)
-
-
-def ambiguously_named(
-    template: QueryTemplate, schema: Schema, database: OpenedDatabase, some: Sequence[Mapping[str, QueryValue]]
-) -> Sequence[Mapping[str, QueryValue]]:
-    """Of an overspecified template, the combinations in which several rows share the name; only these need more."""
-    shape = template.shape
-    if shape is None or not some:
-        return some
-    names = schema.by_name[shape.table].names
-    placeholders = [f"{shape.table}.{name}" for name in names]
-    columns = [quoted(name, schema.dialect) for name in names]
-    condition, parameters = _among(columns, placeholders, some)
-    said = ", ".join(columns)
-    sql = f"SELECT {said}, COUNT(*) FROM {quoted(shape.table, schema.dialect)} {condition} GROUP BY {said}"  # noqa: S608  # quoted names
-    rows: Counter[tuple[Any, ...]] = Counter()
-    for *own, count in database.rows(sql, parameters):
-        rows[_folded(tuple(storable(value) for value in own))] += count
-    return [one for one in some if rows[_folded(tuple(one[name] for name in placeholders))] != 1]
-
-
-def _among(
-    columns: Sequence[str], placeholders: Sequence[str], some: Sequence[Mapping[str, QueryValue]]
-) -> tuple[str, dict[str, QueryValue]]:
-    """A clause by which every column has one of its placeholder's values, and its parameters."""
-    parameters: dict[str, QueryValue] = {}
-    conditions = []
-    for number, (name, column) in enumerate(zip(placeholders, columns, strict=True)):
-        known = {f"v{number}_{place}": value for place, value in enumerate(dict.fromkeys(one[name] for one in some))}
-        parameters |= known
-        conditions.append(f"{column} IN ({', '.join(f':{key}' for key in known)})")
-    return f"WHERE {' AND '.join(conditions)}", parameters
 
 
 def _folded(key: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -220,8 +138,8 @@ class FilledTemplate:
     fillings: tuple[Filling, ...]
     counts: Mapping[str, int]
     """`occurring` and `product` combinations, those that were `tried` (`blind` of them are of the blind product),
-    and why some were dropped: `none`, `several`, `null`, `echo` (the question holds its answer), `needless` (the name
-    alone says which row is meant, and the question says more), `empty` (a value to ask with is missing)."""
+    and why some were dropped: `none`, `several`, `null`, `echo` (the question holds its answer), `empty` (a value to
+    ask with is missing)."""
     sampled: bool = False
     problem: str = ""
     """Why nothing, or not all, could be had."""
@@ -250,20 +168,16 @@ def fill_template(
     problem = ""
     sampled = False
     try:
-        more = overspecified(template, schema)
-        most = terms.per_template * _SPARE * (SPARE if more else 1)
-        drawn = sampler.combinations(template, most, terms.combinations)
+        drawn = sampler.combinations(template, terms.per_template * _SPARE, terms.combinations)
         counts.update(occurring=drawn.occurring, product=drawn.product, empty=drawn.skipped)
         sampled = drawn.sampled
-        chosen = ambiguously_named(template, schema, database, drawn.values) if more else drawn.values
-        counts["needless"] += len(drawn.values) - len(chosen)
         asked = _QueryRunner(template, schema, database, terms.policies)
         known: Mapping[int, QueryRows] = {}
-        for place, values in enumerate(chosen):
+        for place, values in enumerate(drawn.values):
             if len(found) == terms.per_template:
                 break
             if sampled and place % terms.per_template == 0:
-                known = asked.rows_at_once(chosen[place : place + terms.per_template])
+                known = asked.rows_at_once(drawn.values[place : place + terms.per_template])
             counts["tried"] += 1
             counts["blind"] += not drawn.occurring or terms.combinations == "product"
             outcome = asked.ask(values, known.get(place % terms.per_template))
@@ -303,11 +217,42 @@ class _QueryRunner:
         self._enough = LONGEST_LIST + 1 if policies.several == "list" else 2
 
     def rows_at_once(self, some: Sequence[Mapping[str, QueryValue]]) -> Mapping[int, QueryRows]:
-        """Place in `some` → rows of a combination, from one query for all where the template's form allows it."""
+        """Place in `some` → rows of a combination, from one query for all where the template's form allows it.
+
+        A combination is left out, and is to be asked by itself, where the database may call values equal that Python
+        doesn't (by case, accents or blanks), and where no row came back.
+        """
         if self._shape is None:
             return {}
+        names = self._shape.placeholders
         columns = [self._quoted(one.occurrence, one.column) for one in self._shape.filters]
-        return rows_at_once(self._wide, columns, self._shape, some, self._database)
+        parameters: dict[str, QueryValue] = {}
+        conditions = []
+        for number, (name, column) in enumerate(zip(names, columns, strict=True)):
+            values = dict.fromkeys(one[name] for one in some)
+            known = {f"v{number}_{place}": value for place, value in enumerate(values)}
+            parameters |= known
+            conditions.append(f"{column} IN ({', '.join(f':{key}' for key in known)})")
+        first, *middle, _ = self._wide.split("\n")  # a clause on each line: the first selects, the last filters
+        said = ", ".join(columns)
+        lines = [f"SELECT {said}, {first.removeprefix('SELECT ')}", *middle, f"WHERE {' AND '.join(conditions)}"]
+        if self._counted:
+            lines.append(f"GROUP BY {said}")
+        found = self._database.rows("\n".join(lines), parameters)
+        if len(found) == self._database.limits.rows:  # there may be more
+            return {}
+        exact: dict[tuple[Any, ...], QueryRows] = defaultdict(list)
+        alike: Counter[tuple[Any, ...]] = Counter()
+        for row in found:
+            key = tuple(storable(value) for value in row[: len(columns)])
+            exact[key].append(row[len(columns) :])
+            alike[_folded(key)] += 1
+        keys = [tuple(one[name] for name in names) for one in some]
+        return {
+            place: exact[key]
+            for place, key in enumerate(keys)
+            if key in exact and alike[_folded(key)] == len(exact[key])
+        }
 
     def ask(self, values: Mapping[str, QueryValue], rows: QueryRows | None = None) -> Filling | str:
         """The filling, or why there is none: none, several, null, echo; the database is asked for unknown rows."""

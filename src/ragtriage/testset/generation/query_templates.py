@@ -256,9 +256,9 @@ def enumerate_templates(schema: Schema, *, aggregates: bool = False, most: int =
     """Templates of select, project and join whose filters name a row, so that answers are mostly single.
 
     The order is fixed: columns of a named row; of what it refers to, over one reference and over two; of rows that
-    are named by what they refer to (those of bridge tables among them); of rows named by themselves and what they
-    refer to; rows by what they refer to, directly or over a bridge table; and counts. Surrogate columns are neither
-    asked for nor asked about. Of more than `most` the least useful are left out.
+    are named by what they refer to (those of bridge tables among them); rows by what they refer to, directly or over
+    a bridge table; and counts. Surrogate columns are neither asked for nor asked about. Of more than `most` the least
+    useful are left out.
     """
     tables = schema.by_name
     found: dict[str, QueryTemplate] = {}
@@ -367,14 +367,6 @@ def _through_references(table: Table, tables: _Tables) -> Iterator[_Way]:
         yield from ((joined, (*filters, Filter(0, date))) for date in dates[:1])
 
 
-def _with_reference(table: Table, tables: _Tables) -> Iterator[_Way]:
-    """`composer OF track BY its name AND title of its album`: names that occur twice are told apart."""
-    for fk, target in _references(table, tables):
-        if table.names and target.names:
-            yield (_outward(fk, 0),), (*_names(table, 0), *_names(target, 1))
-            return
-
-
 def _referring_to(table: Table, tables: _Tables) -> Iterator[_Way]:
     """`title OF album BY name of artist`: single where an artist has one album."""
     for fk in table.foreign_keys:
@@ -426,7 +418,6 @@ _FAMILIES: tuple[_Family, ...] = (
     (_referred, _asked, False),
     (_referred_twice, _named, False),
     (_through_references, _asked, False),
-    (_with_reference, _asked, False),
     (_referring_to, _named, False),
     (_over_bridges, _named, False),
 )
