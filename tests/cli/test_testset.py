@@ -249,9 +249,7 @@ def test_the_whole_table_on_the_fictitious_company_with_a_model(
 
     lines = said.out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert [line.split("  ")[0] for line in lines[1:5:2]] == ["groundedness", "self_consistency"]
-    assert re.split(r"  +", lines[2].strip()) == ["RAGAS-Fact in the paper", "19 % [11, 27]", "92 % [86, 97]"]
-    assert re.split(r"  +", lines[4].strip()) == ["SelfCheck in the paper", "15 % [8, 22]", "50 % [40, 59]"]
+    assert [line.split("  ")[0] for line in lines[1:3]] == ["groundedness", "self_consistency"]
     assert "samples 160 for 40 responses" in said.err
 
     command("export", "last", "-o", "scores.jsonl")  # the long way gives the same numbers
@@ -260,9 +258,8 @@ def test_the_whole_table_on_the_fictitious_company_with_a_model(
         "self_consistency=0.75", "--scores", "scores.jsonl", "--typed-only", "--json",
     )  # fmt: skip
     for name in ("groundedness", "self_consistency"):
-        assert {key: again.json[name][key] for key in slow.json[name]} == slow.json[name]
+        assert again.json[name] == slow.json[name]
     assert again.json["groundedness"]["precision"]["n"] > 0
-    assert again.json["self_consistency"]["paper"]["precision"]["value"] == 0.15
 
 
 def test_answers_and_samples_of_a_file_are_judged_where_no_score_is_named(command, tmp_path: Path) -> None:

@@ -63,7 +63,9 @@ def test_precision_and_recall_have_their_own_denominators() -> None:
 
 
 def test_scores_may_come_from_elsewhere_and_may_be_yes_or_no() -> None:
-    found = reliability_of(*decided(ROWS), "other", 1, {"a": True, "b": False, "zzz": 1.0})
+    found = reliability_of(
+        *decided(ROWS), "other", 1, {"a": {"other": True}, "b": {"other": False}, "z": {"other": 1.0}}
+    )
 
     assert (found.precision.value, found.recall.value, found.left_out) == (1.0, 1.0, 6)
 

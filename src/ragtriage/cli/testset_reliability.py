@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any
 
 from ragtriage.cli.collect import AppFlags, SampleFlags, collect_answers
 from ragtriage.cli.console import exit_if, print_found, tell
@@ -31,7 +31,7 @@ from ragtriage.runs.summary import Gates
 from ragtriage.store import open_store
 from ragtriage.testset.answered_rows import AnsweredRows, read_rows
 from ragtriage.testset.correctness import TOLERANCE, decide
-from ragtriage.testset.reliability import PUBLISHED, IntervalKind, read_scores, reliability_of
+from ragtriage.testset.reliability import TABLE_1, IntervalKind, read_scores, reliability_of
 
 SAMPLES = 4
 """Samples that are drawn of every response if nothing else is said: GRAMMAR's setting."""
@@ -68,24 +68,19 @@ def reliability(  # noqa: PLR0913  # a command's flags are its arguments
             raise ConfigError("--scores holds scores that are known: say which with --score, and leave out --app")
         scored = _judge_now(rows, thresholds, collected, judge_flags, app_flags, sample_flags)
     else:
-        stored = read_scores(scores) if scores else None
-        scored = _Scored(
-            read_rows(rows), thresholds, {name: stored.of(name) if stored else None for name in thresholds}
-        )
-    read, known = scored.read, scored.known
+        scored = _Scored(read_rows(rows), thresholds, read_scores(scores) if scores else None)
+    read = scored.read
     print_rejected(read.rejected, len(read.rows) + len(read.rejected))
     tell(*read.notes)
     with deciding_judge(judge_flags, tolerance, typed_only=typed_only, judging=scored.judging) as judge:
         decisions = decide(read.rows, judge, tolerance)
     found = [
-        reliability_of(read.rows, decisions, name, threshold, known[name], interval)
+        reliability_of(read.rows, decisions, name, threshold, scored.scores, interval)
         for name, threshold in scored.thresholds.items()
     ]
-    published = PUBLISHED if scored.judging else {}
-    told = {name: {"paper": asdict(row)} for name, row in published.items()}
     print_found(
-        lambda: {one.score: one.as_json() | told.get(one.score, {}) for one in found},
-        lambda: reliability_document(found, interval, published),
+        lambda: {one.score: one.as_json() for one in found},
+        lambda: reliability_document(found, interval),
         as_json=as_json,
     )
     exit_with(read, decisions, incomplete=scored.incomplete)
@@ -97,8 +92,8 @@ class _Scored:
 
     read: AnsweredRows
     thresholds: Mapping[str, float]
-    known: Mapping[str, Mapping[str, float | None] | None]
-    """Score → row's id → value; None where the score is a column of the rows."""
+    scores: Mapping[str, Mapping[str, Any]] | None
+    """Row's id → score → value; None where the scores are columns of the rows."""
     judging: Judging | None = None
     """What judged them, where that was done now."""
     incomplete: bool = False
@@ -115,34 +110,26 @@ def _judge_now(
 ) -> _Scored:
     """Ask the application, where one is named, and judge its answers; scores that no answer has are left out."""
     judging = judge_flags.begin()
-    wanted = _Wanted.of(thresholds, judging.settings)
+    config = _config(thresholds, judging.settings)
     file, incomplete = _collected(rows, collected, app_flags, sample_flags) if app_flags.app else (rows, False)
     with rereadable(file) as there:
         read = read_rows(str(there.path))
-        found, failed = _judged(there, read, wanted, judging, judge_flags.store, collected=bool(app_flags.app))
-    for name in [name for name, values in found.items() if not values]:
-        tell(f"note: no answer has {name}" + (": it needs samples" if name == self_consistency.name else ""))
-        del found[name]
-    kept = {name: wanted.thresholds[name] for name in found}
+        found, failed = _judged(there, read, config, judging, judge_flags.store, collected=bool(app_flags.app))
+    known = {name for values in found.values() for name in values}
+    for one in config.metrics:
+        if one.name not in known:
+            tell(f"note: no answer has {one.name}" + (": it needs samples" if one is self_consistency else ""))
+    kept = {one.name: config.thresholds[one.name] for one in config.metrics if one.name in known}
     return _Scored(read, kept, found, judging, incomplete or failed)
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """The scores that are judged."""
-
-    config: EvaluationConfig
-    thresholds: Mapping[str, float]
-
-    @classmethod
-    def of(cls, named: Mapping[str, float], settings: Settings) -> Self:
-        names = list(named or PUBLISHED)
-        metrics = metrics_named(names)
-        if missing := [name for name in names if name not in {m.name for m in metrics}]:
-            raise ConfigError(f"--score {missing[0]}: name single metrics, not a group")
-        thresholds = {**settings.thresholds, **named}
-        chosen = {name: thresholds[name] for name in names}
-        return cls(EvaluationConfig(metrics, thresholds, (), settings.costs), chosen)
+def _config(named: Mapping[str, float], settings: Settings) -> EvaluationConfig:
+    """The scores that are judged: those that are named, else those of the paper's table."""
+    names = list(named or TABLE_1)
+    metrics = metrics_named(names)
+    if missing := [name for name in names if name not in {m.name for m in metrics}]:
+        raise ConfigError(f"--score {missing[0]}: name single metrics, not a group")
+    return EvaluationConfig(metrics, {**settings.thresholds, **named}, (), settings.costs)
 
 
 def _collected(rows: str, collected: Path | None, app_flags: AppFlags, sample_flags: SampleFlags) -> tuple[str, bool]:
@@ -161,9 +148,15 @@ def _collected(rows: str, collected: Path | None, app_flags: AppFlags, sample_fl
 
 
 def _judged(
-    file: OpenedFile, read: AnsweredRows, wanted: _Wanted, judging: Judging, store_flag: str | None, *, collected: bool
-) -> tuple[dict[str, dict[str, float | None]], bool]:
-    """Judge the answers into a run; score → row's id → its value, and whether the judge failed on one."""
+    file: OpenedFile,
+    read: AnsweredRows,
+    config: EvaluationConfig,
+    judging: Judging,
+    store_flag: str | None,
+    *,
+    collected: bool,
+) -> tuple[dict[str, dict[str, float]], bool]:
+    """Judge the answers into a run; row's id → score → its value, and whether the judge failed on one."""
     if not any(row.query and row.response is not None for row in read.rows):
         raise InputError(
             f"{file.name}: no row has a query and a response, so nothing can be judged: ask an application with --app, "
@@ -171,23 +164,22 @@ def _judged(
         )
     cases = open_cases(file, mapping=COLLECTED_COLUMNS if collected else None, format="jsonl")
     print_columns(cases)
-    requested = RequestedMetrics(wanted.config, Gates({}, {}))
+    requested = RequestedMetrics(config, Gates({}, {}))
     session = judging.session
     with open_store(judging.store) as store, ExitStack() as stack:
         notify = event_printer(stack, session, requested, 1)
-        result = evaluate_file(cases, session, store, wanted.config, notify=notify)
+        result = evaluate_file(cases, session, store, config, notify=notify)
         trial = result.first
         tell(*trial_remarks(trial), *session.ledger.warnings, *sent_again(session.ledger))
         if trial.stopped:
             tell("give the same command again to go on")
             exit_if(incomplete=True)
         tell(f"run {trial.stored.number} holds the verdicts: {to_type('show', trial.stored, store_flag)}")
-        values: dict[str, dict[str, float | None]] = {name: {} for name in wanted.thresholds}
+        values: dict[str, dict[str, float]] = {}
         for record in trial.stored.records():
-            for name, found in values.items():
-                outcome = record.outcomes[name]
-                if isinstance(outcome, Score):
-                    found[record.case.id] = outcome.value
-    if not any(row.id in found for row in read.rows for found in values.values()):
+            found = {name: outcome.value for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}
+            if found:
+                values[record.case.id] = found
+    if not any(row.id in values for row in read.rows):
         raise InputError(f"{file.name}: no score is of one of its rows: give every row an `id` of its own")
     return values, result.unfinished

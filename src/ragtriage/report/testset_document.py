@@ -38,7 +38,7 @@ from ragtriage.testset.failure_analysis import (
 from ragtriage.testset.generation.build import BuildStep, TemplateEstimate
 from ragtriage.testset.generation.phrasing.rule_phrasing import PhrasingResult, RefusedPhrasing
 from ragtriage.testset.generation.query_templates import TextTemplate
-from ragtriage.testset.reliability import Published, Reliability
+from ragtriage.testset.reliability import Reliability
 from ragtriage.testset.scoring import (
     METRICS,
     Average,
@@ -257,20 +257,14 @@ def _gaps(gaps: Sequence[GapLookup], documents: int) -> Iterator[DocumentBlock]:
         yield line(f"and {more}, which --json lists", tone="quiet", indent=2, hang=4)
 
 
-def reliability_document(
-    found: Sequence[Reliability], interval: str, published: Mapping[str, Published] | None = None
-) -> Iterator[DocumentBlock]:
-    """A line a score: precision and recall with their intervals.
-
-    The paper's row of a score (`published`) stands below it.
-    """
+def reliability_document(found: Sequence[Reliability], interval: str) -> Iterator[DocumentBlock]:
+    """A line a score: precision and recall with their intervals."""
     columns = (*text_columns("score", most=28), *number_columns("from"), *text_columns("precision", "recall"))
-    yield table(columns, _rows(found, published or {}))
+    rows = ((one_line(o.score, 40), f"{o.threshold:g}", share_of(o.precision), share_of(o.recall)) for o in found)
+    yield table(columns, rows)
     yield note("precision: of the answers that pass, those that are right; low: it is optimistic")
     yield note("recall: of the right answers, those that pass; low: it is cynical")
     yield note(f"in brackets: the 95 % interval ({interval.capitalize()}) and what it is a share of")
-    if published:
-        yield note("in the paper: another application, other questions and another judge")
     for one in found:
         if one.right.value is not None:
             yield line(
@@ -281,19 +275,11 @@ def reliability_document(
             yield line(f"{one_line(one.score, 40)}: {plural(one.left_out, 'row')} left out, undecided or without it")
 
 
-def _rows(found: Sequence[Reliability], published: Mapping[str, Published]) -> Iterator[tuple[str, ...]]:
-    for one in found:
-        yield one_line(one.score, 40), f"{one.threshold:g}", share_of(one.precision), share_of(one.recall)
-        if paper := published.get(one.score):
-            yield f"  {paper.name} in the paper", "", share_of(paper.precision), share_of(paper.recall)
-
-
 def share_of(share: IntervalEstimate) -> str:
-    """A share in per cent with its interval, and what it is a share of where that is known."""
+    """A share in per cent with its interval, and what it is a share of."""
     if share.value is None or share.low is None or share.high is None:
         return "undefined (of 0)"
-    of = f"; {share.n:,}" if share.n else ""
-    return f"{100 * share.value:.0f} % [{100 * share.low:.0f}, {100 * share.high:.0f}{of}]"
+    return f"{100 * share.value:.0f} % [{100 * share.low:.0f}, {100 * share.high:.0f}; {share.n:,}]"
 
 
 SHOWN_TEMPLATES = 20

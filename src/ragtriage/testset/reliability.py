@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 from ragtriage.core.errors import ConfigError
@@ -44,13 +43,17 @@ def reliability_of(
     decisions: Sequence[Decision],
     score: str,
     threshold: float,
-    scores: Mapping[str, float | None] | None = None,
+    scores: Mapping[str, Mapping[str, Any]] | None = None,
     interval: IntervalKind = "wilson",
 ) -> Reliability:
-    """Hold one score against the truth: an answer passes if its score is at or above the threshold."""
+    """Hold one score against the truth: an answer passes if its score is at or above the threshold.
+
+    `scores` has those of each row's id; without them a score is a column of the rows.
+    """
     seen: list[tuple[bool, bool]] = []
     for row, decision in zip(rows, decisions, strict=True):
-        value = _number(scores.get(row.id) if scores is not None else row.columns.get(score))
+        own = row.columns if scores is None else scores.get(row.id, {})
+        value = _number(own.get(score))
         if value is not None and decision.correct is not None:
             seen.append((value >= threshold, decision.correct))
     if not seen:
@@ -67,43 +70,18 @@ def reliability_of(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A row of GRAMMAR's table 1: the same kind of score, of another application by another judge."""
-
-    name: str
-    precision: IntervalEstimate
-    recall: IntervalEstimate
+TABLE_1 = ("groundedness", "self_consistency")
+"""Our scores that ask what the paper's RAGAS-Fact and SelfCheck do: supported claims / claims, and four samples that
+all agree."""
 
 
-PUBLISHED: Mapping[str, Published] = MappingProxyType(
-    {
-        "groundedness": Published("RAGAS-Fact", IntervalEstimate(0.19, 0.11, 0.27), IntervalEstimate(0.92, 0.86, 0.97)),
-        "self_consistency": Published(
-            "SelfCheck", IntervalEstimate(0.15, 0.08, 0.22), IntervalEstimate(0.50, 0.40, 0.59)
-        ),
-    }
-)
-"""Our score → the row of the paper's table that asks the same: supported claims / claims, and four samples that all
-agree."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreFile:
-    """Scores of answers in a file of their own."""
-
-    rows: Mapping[str, Mapping[str, Any]]
-    """By id."""
-
-    def of(self, name: str) -> dict[str, float | None]:
-        """One score: id → its value; rows without it are left out."""
-        return {key: scores[name] for key, scores in self.rows.items() if name in scores}
-
-
-def read_scores(path: Path) -> ScoreFile:
-    """The scores of a JSONL file, which may be gzipped: `{id, scores: {name: number}}`, or flat rows."""
-    read = ((key, values, values.get("scores")) for _, key, values in lines_by_id(path))
-    return ScoreFile({key: scores if isinstance(scores, dict) else values for key, values, scores in read})
+def read_scores(path: Path) -> dict[str, Mapping[str, Any]]:
+    """Id → scores, of a JSONL file, which may be gzipped: `{id, scores: {name: number}}`, or flat rows."""
+    found = {}
+    for _, key, values in lines_by_id(path):
+        scores = values.get("scores")
+        found[key] = scores if isinstance(scores, dict) else values
+    return found
 
 
 def _number(value: Any) -> float | None:
