@@ -394,10 +394,9 @@ def _reasons(refused: Sequence[RefusedPhrasing]) -> Iterator[DocumentBlock]:
 
 def example_document(written: Example) -> Iterator[DocumentBlock]:
     """What `testset example` wrote, and how its application is asked."""
-    people = f"{plural(written.employees, 'employee')}, {plural(written.clients, 'client')}"
     yield line(written.folder, tone="strong")
     rows = (
-        ("company.db", f"{people}, {plural(written.projects, 'project')}"),
+        ("company.db", "the database: employees, clients and projects"),
         ("documents/", plural(written.documents, "document")),
         ("stated.jsonl", f"{plural(written.stated, 'fact')} of the database that some document states"),
         ("gaps.jsonl", f"{plural(written.gaps, 'fact')} of the database that no document states"),

@@ -21,9 +21,6 @@ class Example:
     """What was written."""
 
     folder: str
-    employees: int
-    clients: int
-    projects: int
     documents: int
     stated: int
     """Facts of the database that some document states."""
@@ -42,26 +39,22 @@ def write_example(folder: Path) -> Example:
     beside = {name: (shipped / name).read_text("utf-8") for name in (STATED, GAPS, APPLICATION)}
     try:
         _clear(folder)
-        counts = _write_database(folder / DATABASE, (shipped / "company.sql").read_text("utf-8"))
+        _write_database(folder / DATABASE, (shipped / "company.sql").read_text("utf-8"))
         for name, text in [*((f"{DOCUMENTS}/{name}", text) for name, text in documents), *beside.items()]:
             with atomic_write(folder / name, newline="\n") as file:
                 file.write(text)
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{folder}: the example can't be written: {reason}") from None
-    return Example(str(folder), *counts, len(documents), beside[STATED].count("\n"), beside[GAPS].count("\n"))
+    return Example(str(folder), len(documents), beside[STATED].count("\n"), beside[GAPS].count("\n"))
 
 
-def _write_database(path: Path, script: str) -> tuple[int, int, int]:
-    """Run the script in a new database; returns how many employees, clients and projects there are."""
+def _write_database(path: Path, script: str) -> None:
+    """Run the script in a new database."""
     path.unlink(missing_ok=True)
     private_file(path)
     with closing(sqlite3.connect(path)) as there, there:
         there.executescript(script)
-        employees, clients, projects = there.execute(
-            "SELECT (SELECT count(*) FROM employee), (SELECT count(*) FROM client), (SELECT count(*) FROM project)"
-        ).fetchone()
-    return employees, clients, projects
 
 
 def _clear(folder: Path) -> None:

@@ -4,22 +4,18 @@ It needs no model and no package. Ask it with
 
     ragtriage collect questions.jsonl --app app.py:answer -o cases.jsonl
 
-`answer` retrieves the one document that shares most words with the question, `answer_from_three` three of them, and
-`answer_by_bm25` one by BM25, which weighs rare words higher and long documents lower. `answer_by_model` retrieves as
-`answer` does and lets a language model answer: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, and
-OPENAI_MODEL.
+`answer` retrieves the one document that shares most words with the question. `answer_by_model` does too, and lets a
+language model answer: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, and OPENAI_MODEL.
 
 Retrieval counts every word alike. So a long question, with its many words that say nothing about what is asked, finds
 long documents.
 """
 
 import json
-import math
 import os
 import re
 import urllib.request
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -77,30 +73,18 @@ FORMS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
 
 NamedText = tuple[str, str]
 """Id and text."""
-Retriever = Callable[[str, Sequence[NamedText]], list[float]]
-"""Scores every document for a question; 0 for one that doesn't fit at all."""
 
 
 def answer(query: str, sources: Sequence[Any] | None = None) -> dict[str, Any]:
     """Answer from the document that shares most words with the question; or from `sources`, where they are given."""
-    return extracted(query, given(sources) or retrieve(query, shared_words, 1))
-
-
-def answer_from_three(query: str, sources: Sequence[Any] | None = None) -> dict[str, Any]:
-    """The same from three documents."""
-    return extracted(query, given(sources) or retrieve(query, shared_words, 3))
-
-
-def answer_by_bm25(query: str, sources: Sequence[Any] | None = None) -> dict[str, Any]:
-    """The same from the document that BM25 puts first."""
-    return extracted(query, given(sources) or retrieve(query, bm25, 1))
+    return extracted(query, given(sources) or retrieve(query))
 
 
 def answer_by_model(
     query: str, sources: Sequence[Any] | None = None, temperature: float | None = None
 ) -> dict[str, Any]:
     """The same, with a language model that reads the document and writes the answer; `temperature` is for samples."""
-    found = given(sources) or retrieve(query, shared_words, 1)
+    found = given(sources) or retrieve(query)
     context = "\n\n".join(text for _, text in found)
     order = f"Answer in a few words from these documents alone. If they don't say it, write: {DECLINES}"
     return reply(
@@ -115,39 +99,16 @@ def documents() -> tuple[NamedText, ...]:
 
 
 @cache
-def words_of(text: str) -> Counter[str]:
-    """The words of a text, in small letters, and how often each stands there."""
-    return Counter(re.findall(r"\w+", text.lower()))
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text, in small letters."""
+    return frozenset(re.findall(r"\w+", text.lower()))
 
 
-def retrieve(query: str, score: Retriever, top: int) -> list[NamedText]:
-    """The best documents for a question, best first; none that doesn't fit at all."""
-    there = documents()
-    scored = sorted(zip(score(query, there), there, strict=True), key=lambda one: (-one[0], one[1]))
-    return [document for points, document in scored[:top] if points > 0]
-
-
-def shared_words(query: str, there: Sequence[NamedText]) -> list[float]:
-    """How many words of the question a document has."""
-    asked = set(words_of(query))
-    return [float(len(asked & set(words_of(text)))) for _, text in there]
-
-
-def bm25(query: str, there: Sequence[NamedText]) -> list[float]:
-    """Okapi BM25 with its usual constants, 1.2 and 0.75."""
-    counts = [words_of(text) for _, text in there]
-    usual = sum(count.total() for count in counts) / max(1, len(counts))
-    weights = {}
-    for word in words_of(query):
-        having = sum(word in count for count in counts)
-        weights[word] = math.log(1 + (len(counts) - having + 0.5) / (having + 0.5))
-    return [
-        sum(
-            weight * count[word] * 2.2 / (count[word] + 1.2 * (0.25 + 0.75 * count.total() / usual))
-            for word, weight in weights.items()
-        )
-        for count in counts
-    ]
+def retrieve(query: str) -> list[NamedText]:
+    """The document that has most words of the question; none if none has any."""
+    shared = {document: len(words_of(query) & words_of(document[1])) for document in documents()}
+    best = max(shared, key=lambda document: shared[document])
+    return [best] if shared[best] else []
 
 
 def given(sources: Sequence[Any] | None) -> list[NamedText]:
