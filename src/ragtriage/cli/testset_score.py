@@ -86,8 +86,7 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
         even = None if balanced else _balanced(read, decisions, terms, whole)
         title = "a balanced sample of " * balanced + rows
         show(scores_document(whole, even, decisions, title), failure_analysis_document(analysis))
-        check = check_matcher(read.rows, tolerance)
-        if check.rows:
+        if check := check_matcher(read.rows, tolerance):
             show(matcher_document(check))
     exit_with(read, decisions)
 

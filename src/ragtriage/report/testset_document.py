@@ -5,7 +5,6 @@ What each step wrote and how questions were phrased; a table like table 2 of GRA
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ragtriage.core.display import one_line, plural
@@ -26,7 +25,7 @@ from ragtriage.report.document import (
 from ragtriage.report.templating import text_environment
 from ragtriage.report.words import TABLES, two_places
 from ragtriage.testset.corpus import GapLookup
-from ragtriage.testset.correctness import Decision, MatcherCheck
+from ragtriage.testset.correctness import Decision
 from ragtriage.testset.example import Example
 from ragtriage.testset.failure_analysis import (
     BLAME_RULES,
@@ -45,7 +44,6 @@ from ragtriage.testset.scoring import (
     ClusterComparison,
     ClusterDifference,
     ClusterScores,
-    GrammarMetric,
     ModularScores,
     ScoringOptions,
 )
@@ -55,19 +53,6 @@ OTHER_AVERAGE: dict[Average, Average] = {"rows": "groups", "groups": "rows"}
 WORDS = TABLES["testset"]
 SHOWN = 5
 """Gap groups that are named; all are counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreRow:
-    """One metric of each cluster, over one sample."""
-
-    metric: GrammarMetric
-    sample: str
-    """`as given`, `balanced`, or the other average: `over groups`."""
-    cells: tuple[str, ...]
-    """One a cluster."""
-    difference: str = ""
-    p: str = ""
 
 
 def scores_document(
@@ -103,21 +88,6 @@ def scores_document(
         yield line("No two clusters were compared: name them, as in --clusters short,long.")
 
 
-def score_rows(scores: ModularScores, even: ModularScores | None, names: Sequence[str]) -> Iterator[ScoreRow]:
-    """Every metric as given, balanced, and averaged the other way; the difference is that of the chosen average."""
-    average = scores.terms.average
-    other = OTHER_AVERAGE[average]
-    for metric in METRICS:
-        for sample, found in (("as given", scores), ("balanced", even)):
-            if found is not None:
-                cells = tuple(number_of(found.clusters[name].values[average][metric]) for name in names)
-                moved = found.comparison.metrics[metric] if found.comparison else None
-                both = (difference_of(moved), p_of(moved.p)) if moved else ("", "")
-                yield ScoreRow(metric, sample, cells, *both)
-        cells = tuple(number_of(scores.clusters[name].values[other][metric]) for name in names)
-        yield ScoreRow(metric, f"over {other}", cells)
-
-
 def terms_of(terms: ScoringOptions, decisions: Sequence[Decision], clusters: Sequence[ClusterScores]) -> list[str]:
     """What was counted, and how, in sentences."""
     by = Counter(decision.by for decision in decisions if decision.correct is not None)
@@ -151,16 +121,18 @@ def _pair(
     scores: ModularScores, even: ModularScores | None, names: Sequence[str]
 ) -> Iterator[tuple[DocumentCell, ...]]:
     """Like the paper's table 2: the two metrics, as given and balanced, with and without errors of the model."""
-    rows = list(score_rows(scores, even, names))
-    for title in ("Accuracy", "Robustness"):
+    average = scores.terms.average
+    other = OTHER_AVERAGE[average]
+    samples = [("as given", scores, average), ("balanced", even, average), (f"over {other}", scores, other)]
+    for title, pair in (("Accuracy", METRICS[:2]), ("Robustness", METRICS[2:])):
         yield (StyledText(title, "strong"),)
-        for sample in dict.fromkeys(row.sample for row in rows):
-            for row in rows:
-                words = WORDS["metric"][row.metric]
-                if row.sample == sample and words.startswith(title):
-                    without = ", without LM errors" if words != title else ""
-                    both = (row.difference, row.p) if scores.comparison else ()
-                    yield f"  {sample}{without}", *row.cells, *both
+        for sample, found, over in samples:
+            for metric, without in zip(pair, ("", ", without LM errors"), strict=True) if found else ():
+                cells = [number_of(found.clusters[name].values[over][metric]) for name in names]
+                if found.comparison and over == average:
+                    moved = found.comparison.metrics[metric]
+                    cells += [difference_of(moved), p_of(moved.p)]
+                yield f"  {sample}{without}", *cells
 
 
 def _compared(comparison: ClusterComparison) -> Iterator[str]:
@@ -205,11 +177,11 @@ def p_of(value: float | None) -> str:
     return "<.001" if value < 0.001 else f"{value:.3f}"
 
 
-def matcher_document(check: MatcherCheck) -> Iterator[DocumentBlock]:
-    """How often the typed match says what the labels say."""
-    yield Heading(f"The typed match against {plural(check.rows, 'label')}")
+def matcher_document(check: Mapping[tuple[bool, str], int]) -> Iterator[DocumentBlock]:
+    """How often the typed match says what the labels say: (label, its verdict) → rows."""
+    yield Heading(f"The typed match against {plural(sum(check.values()), 'label')}")
     rows = (
-        (name, *(f"{check.counts[label, said]:,}" for said in ("yes", "no", "unknown")))
+        (name, *(f"{check.get((label, said), 0):,}" for said in ("yes", "no", "unknown")))
         for label, name in ((True, "right"), (False, "wrong"))
     )
     yield table((*text_columns("label"), *number_columns("right", "wrong", "can't tell")), rows)
@@ -282,8 +254,6 @@ def share_of(share: IntervalEstimate) -> str:
     return f"{100 * share.value:.0f} % [{100 * share.low:.0f}, {100 * share.high:.0f}; {share.n:,}]"
 
 
-SHOWN_TEMPLATES = 20
-"""Templates in the table of a dry run; all are in its sums and in `--json`."""
 QUOTED = 5
 """Refused entries that are quoted; all are counted."""
 REASONS = 8
@@ -318,33 +288,21 @@ def steps_document(steps: Sequence[BuildStep]) -> Iterator[DocumentBlock]:
 def counted_document(
     counted: Sequence[TemplateEstimate], size: int, half_width: float | None
 ) -> Iterator[DocumentBlock]:
-    """M × N × Q: templates, phrasings and fillings, the largest first."""
-    ranked = sorted(counted, key=lambda one: -one.phrasings * one.combinations)
-    columns = (*text_columns("template", "asks for", most=36), *number_columns("N", "Q", "N × Q"))
-    yield table(columns, map(_counted, ranked[:SHOWN_TEMPLATES]))
-    if len(ranked) > SHOWN_TEMPLATES:
-        yield line(f"and {len(ranked) - SHOWN_TEMPLATES:,} more templates (--json has all)")
+    """M × N × Q: templates, phrasings and fillings."""
     total = sum(one.phrasings * one.combinations for one in counted)
     phrasings, product = (sum(getattr(one, name) for one in counted) for name in ("phrasings", "product"))
     occurring = sum(one.combinations for one in counted)
-    yield GAP
     yield line(f"M = {plural(len(counted), 'template')}, with {phrasings:,} phrasings in all")
     yield line(f"Q = {occurring:,} combinations of values; the blind product has {product:,}")
     yield line(f"M × N × Q = {total:,} questions could be asked, before answers are looked at")
     if any(one.sampled for one in counted):
-        yield line("+: of a large table, where only drawn rows were looked at")
+        yield line("of large tables only drawn rows were looked at, so there are more")
     if half_width is not None:
         yield line(f"--size {size:,} buys an accuracy of each criterion to {_points(half_width)}")
     problems = [one for one in counted if one.problem]
     if problems:
         yield Heading(f"{plural(len(problems), 'template')} couldn't be counted")
     yield from (line(f"{one.template}: {one_line(one.problem, 300)}") for one in problems[:QUOTED])
-
-
-def _counted(one: TemplateEstimate) -> tuple[str, ...]:
-    asks = one_line(one.sql.split("\n")[0].removeprefix("SELECT "), 60)
-    count = f"{one.combinations:,}" + ("+" if one.sampled else "")
-    return one.template, asks, str(one.phrasings), count, f"{one.phrasings * one.combinations:,}"
 
 
 def _points(half_width: float) -> str:

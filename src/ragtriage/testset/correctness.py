@@ -429,25 +429,13 @@ async def _ask(judge: Judge, rows: Sequence[Row]) -> list[Decision]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class MatcherCheck:
-    """The typed match against labels: how often it says what the labels say."""
+def check_matcher(rows: Sequence[Row], tolerance: float = TOLERANCE) -> Counter[tuple[bool, str]]:
+    """Hold the typed match against `correct`, on the rows that have it beside an answer and a response.
 
-    counts: Counter[tuple[bool, str]]
-    """(label, verdict of the typed match) → how many rows."""
-
-    @property
-    def rows(self) -> int:
-        """How many rows have a label, a true answer and a response."""
-        return self.counts.total()
-
-
-def check_matcher(rows: Sequence[Row], tolerance: float = TOLERANCE) -> MatcherCheck:
-    """Hold the typed match against `correct`, on the rows that have it beside an answer and a response."""
-    return MatcherCheck(
-        Counter(
-            (row.correct, typed_match(row.query, row.answer, row.response, tolerance, row.answer_type).value)
-            for row in rows
-            if row.correct is not None and row.answer is not None and row.response is not None
-        )
+    Returns (label, verdict of the typed match) → how many rows.
+    """
+    return Counter(
+        (row.correct, typed_match(row.query, row.answer, row.response, tolerance, row.answer_type).value)
+        for row in rows
+        if row.correct is not None and row.answer is not None and row.response is not None
     )
