@@ -59,7 +59,7 @@ COMMANDS: dict[str, list[tuple[object, ...]]] = {
     ],
     "testset": [
         ("testset", "build", "library.db", "-o", "set"),
-        ("testset", "phrase", "set", "-o", "own/phrasings.yaml"),
+        ("testset", "phrase", "set", "--again"),
         ("testset", "example", "firm"),
     ],
 }

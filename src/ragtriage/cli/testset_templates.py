@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -14,13 +14,13 @@ from ragtriage.cli.judge import JudgeFlags, spending
 from ragtriage.core.display import one_line, plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.budget import Ledger
-from ragtriage.judges.llm.options import LLM_BATCH
 from ragtriage.report.testset_document import phrasings_document, refused_document
-from ragtriage.testset.generation.fillings import read_fillings
+from ragtriage.testset.generation.build import FILLINGS, PHRASINGS, SCHEMA, TEMPLATES
+from ragtriage.testset.generation.fillings import read_fillings, values_of
 from ragtriage.testset.generation.llm_writing import TemplatesWritten, phrase_by_model, write_templates
 from ragtriage.testset.generation.phrasing.criteria import criteria_named
-from ragtriage.testset.generation.phrasing.rule_phrasing import PhrasingResult, added, lacking, phrase
-from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
+from ragtriage.testset.generation.phrasing.rule_phrasing import RULES, PhrasingResult, added, lacking, phrase
+from ragtriage.testset.generation.query_templates import TextTemplate
 from ragtriage.testset.generation.schema import read_schema, write_whole
 from ragtriage.testset.generation.template_files import (
     Read,
@@ -31,8 +31,6 @@ from ragtriage.testset.generation.template_files import (
 )
 
 T = TypeVar("T")
-RULES = "rules"
-"""What makes phrasings where no model is named."""
 REFUSED_SHOWN = 5
 """Refused templates that are quoted; all are counted."""
 
@@ -54,8 +52,8 @@ def write(
     if not judge_flags.judge:
         raise ConfigError("a language model writes templates: name one with --judge PROVIDER:MODEL")
     judging = judge_flags.begin()
-    schema = read_schema(folder / "schema.yaml")
-    target = folder / "templates.yaml"
+    schema = read_schema(folder / SCHEMA)
+    target = folder / TEMPLATES
     there = _existing(target, partial(read_templates, schema=schema))
     with judging.writing() as writer:
         written = write_templates(writer, schema, require or (), per_table=per_table)
@@ -84,15 +82,14 @@ def write(
 
 
 @command("testset phrase")
-def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
-    templates: Path,
+def phrase_templates(
+    folder: Path = Path("testset"),
     *,
     criteria: str | None = None,
     own: list[str] | None = None,
     per_criterion: int = 1,
     seed: int = 0,
     again: bool = False,
-    out: Path | None = None,
     as_json: bool = False,
     judge_flags: JudgeFlags,
 ) -> None:
@@ -103,33 +100,24 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     the same command continues).
     """
     wanted = criteria_named(parse_names(criteria), own or ())
-    if not templates.exists():
-        raise InputError(f"{templates}: there is no such folder or file: `ragtriage testset templates` writes one")
-    folder, file = (templates, templates / "templates.yaml") if templates.is_dir() else (templates.parent, templates)
-    schema = read_schema(folder / "schema.yaml")
+    file, target = folder / TEMPLATES, folder / PHRASINGS
+    schema = read_schema(folder / SCHEMA)
     read, refused = read_templates(file, schema)
     print_rejected(refused, len(refused) + len(read), what="templates")
-    target = out or folder / "phrasings.yaml"
-    there = _existing(target, partial(read_phrasings, templates=read), ", or write elsewhere with -o")
+    there = _existing(target, partial(read_phrasings, templates=read))
     judging = judge_flags.begin()
     session = judging.session if judge_flags.judge else None  # settings that name a model ask nobody: it costs money
     maker = session.config.names[0] if session else RULES
     if again:
         names = {one.name for one in wanted}
         there = [one for one in there if not (one.made_by == maker and one.criterion in names)]
-    values = _values(folder / "fillings.jsonl", read)
+    fillings = folder / FILLINGS
+    values = values_of(read_fillings(fillings, read)[0], read) if fillings.exists() else {}
     open_ones = lacking(read, wanted, there, maker, per_criterion)
     if session:
         with judging.writing() as writer:
             phrased = phrase_by_model(
-                writer,
-                schema,
-                open_ones,
-                wanted,
-                per_criterion=per_criterion,
-                seed=seed,
-                values=values,
-                together=session.config.options.batch_size or LLM_BATCH,
+                writer, schema, open_ones, wanted, per_criterion=per_criterion, seed=seed, values=values
             )
     else:
         phrased = phrase(schema, open_ones, wanted, per_criterion=per_criterion, seed=seed, values=values)
@@ -143,31 +131,17 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     exit_if(incomplete=phrased.stopped or phrased.failed)
 
 
-def _existing(path: Path, read: Callable[[Path], Read[T]], advice: str = "") -> list[T]:
+def _existing(path: Path, read: Callable[[Path], Read[T]]) -> list[T]:
     """The templates or phrasings that a file has; none if there is no file, an InputError if one can't be used."""
     if not path.exists():
         return []
     found, refused = read(path)
     if refused:
         raise InputError(
-            f"{path} has {plural(len(refused), 'entry', 'entries')} that can't be used: repair or delete "
-            f"them{advice}. The first: {refused[0]}"
+            f"{path} has {plural(len(refused), 'entry', 'entries')} that can't be used: repair or delete them. The "
+            f"first: {refused[0]}"
         )
     return [*found]
-
-
-def _values(path: Path, templates: Sequence[QueryTemplate]) -> Mapping[str, Sequence[str]]:
-    """The values that will be filled in and the answers, where they are known already; none if there is no file."""
-    found: dict[str, dict[str, None]] = {}
-    selected = {one.id: f"{one.shape.table}.{one.shape.select}" for one in templates if one.shape}
-    if path.exists():
-        for filling in read_fillings(path, templates)[0]:
-            answer = filling.answer
-            said = {selected.get(filling.template, ""): answer, **filling.values}
-            for name, value in said.items():
-                if isinstance(value, str | int | float) and not isinstance(value, bool):
-                    found.setdefault(name, {})[str(value)] = None
-    return {name: tuple(some) for name, some in found.items()}
 
 
 def _report(  # what there is to tell

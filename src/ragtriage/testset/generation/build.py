@@ -2,8 +2,8 @@
 
 import json
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -15,11 +15,11 @@ from ragtriage.testset.generation.database import OpenedDatabase
 from ragtriage.testset.generation.fillings import (
     AnswerPolicies,
     FilledTemplate,
-    Filling,
     FillingOptions,
     fill_template,
     json_line,
     read_fillings,
+    values_of,
 )
 from ragtriage.testset.generation.phrasing.criteria import criteria_named
 from ragtriage.testset.generation.phrasing.rule_phrasing import phrase
@@ -124,8 +124,6 @@ SCHEMA, TEMPLATES, PHRASINGS, FILLINGS, QUESTIONS = (
 )
 _DROPPED = ("none", "several", "null", "echo")
 _COUNTS = ("occurring", "product", "tried", "blind", *_DROPPED, "empty")
-_MOST_VALUES = 200
-"""Values of a placeholder that are looked for in phrasings."""
 
 TemplateProgress = Callable[[int, int], None]
 """Is told how many templates of how many are done."""
@@ -221,7 +219,7 @@ def make_phrasings(
         fillings, _ = read_fillings(folder / FILLINGS, templates)
         filled = {one.template for one in fillings}
         asked = [template for template in templates if template.id in filled]
-        found = phrase(schema, asked, chosen, per_criterion=per_criterion, seed=seed, values=_values(fillings))
+        found = phrase(schema, asked, chosen, per_criterion=per_criterion, seed=seed, values=values_of(fillings, asked))
         if not found.texts:
             first = (*found.refused, *found.without)
             raise InputError(f"no template can be phrased.{' The first: ' + first[0].reason if first else ''}")
@@ -289,15 +287,6 @@ def _filled_numbers(results: Collection[FilledTemplate]) -> dict[str, Any]:
         **totals,
         "problems": [f"template {one.template}: {one.problem}" for one in problems],
     }
-
-
-def _values(fillings: Iterable[Filling]) -> Mapping[str, list[str]]:
-    found: dict[str, dict[str, None]] = defaultdict(dict)
-    for one in fillings:
-        for placeholder, value in one.values.items():
-            if len(found[placeholder]) < _MOST_VALUES:
-                found[placeholder][str(value)] = None
-    return {placeholder: list(values) for placeholder, values in found.items()}
 
 
 PER_CRITERION = 3

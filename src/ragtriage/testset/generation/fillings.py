@@ -374,3 +374,14 @@ def _checked(one: Filling, known: Mapping[str, QueryTemplate]) -> Filling:
         if name not in one.values:
             raise Invalid(f"values lacks {name}")
     return one
+
+
+def values_of(fillings: Iterable[Filling], templates: Iterable[QueryTemplate]) -> dict[str, list[str]]:
+    """The values that stand in questions and in their answers, by `table.column`: no phrasing may have one of them."""
+    selected = {one.id: f"{one.shape.table}.{one.shape.select}" for one in templates if one.shape}
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for one in fillings:
+        for name, value in {selected.get(one.template, ""): one.answer, **one.values}.items():
+            if not isinstance(value, bool | tuple):
+                found[name][str(value)] = None
+    return {name: list(values) for name, values in found.items()}

@@ -190,7 +190,6 @@ def phrase_by_model(
     per_criterion: int = 1,
     seed: int = 0,
     values: Mapping[str, Sequence[str]] | None = None,
-    together: int = 32,
 ) -> PhrasingResult:
     """Phrasings of query templates that a language model writes.
 
@@ -204,15 +203,15 @@ def phrase_by_model(
     for template in templates:
         required = requirements_of(schema, template, _plains(schema, template), known, leaks)
         works.append(_Work(schema, template, required, writer, per_criterion))
-    stops = asyncio.run(_all_written(works, criteria, seed, together))
+    stops = asyncio.run(_all_written(works, criteria, seed))
     return _collected(works, criteria, next((stop for stop in stops if stop), ""))
 
 
-async def _all_written(works: Sequence[_Work], criteria: Sequence[Criterion], seed: int, together: int) -> list[str]:
-    return await asyncio.gather(*(_phrased(work, criteria, seed, together) for work in works))
+async def _all_written(works: Sequence[_Work], criteria: Sequence[Criterion], seed: int) -> list[str]:
+    return await asyncio.gather(*(_phrased(work, criteria, seed) for work in works))
 
 
-async def _phrased(work: _Work, criteria: Sequence[Criterion], seed: int, together: int) -> str:
+async def _phrased(work: _Work, criteria: Sequence[Criterion], seed: int) -> str:
     """Have one template phrased; why it was stopped, if it was."""
     by_model = [one for one in criteria if one.name != TYPOS]
     mistyped = next((one for one in criteria if one.name == TYPOS), None)
@@ -220,16 +219,14 @@ async def _phrased(work: _Work, criteria: Sequence[Criterion], seed: int, togeth
         by_model.append(next(one for one in CRITERIA if one.name == QUESTION))
     try:
         for _ in range(ROUNDS):
-            lacking = work.lacking(by_model)
-            portions = [lacking[i : i + together] for i in range(0, len(lacking), together)]
-            for portion, said in zip(
-                portions, await asyncio.gather(*(_phrasings_asked(work, p) for p in portions)), strict=True
-            ):
-                if isinstance(said, Failure):
-                    work.failed = said.cause
-                    continue
-                for number, criterion in enumerate(portion, 1):
-                    work.take(criterion, said[f"c{number}"])
+            if not (lacking := work.lacking(by_model)):
+                break
+            said = await _phrasings_asked(work, lacking)
+            if isinstance(said, Failure):
+                work.failed = said.cause
+                continue
+            for number, criterion in enumerate(lacking, 1):
+                work.take(criterion, said[f"c{number}"])
     except JudgeError as error:
         return str(error)
     finally:
