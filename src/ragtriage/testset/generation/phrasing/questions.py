@@ -57,54 +57,15 @@ def _counted(query: Query) -> Iterator[Wording]:
     noun, text = plural(query.table.words), joined(constraints)
     keys = f"{' '.join(one.keys for one in constraints)} {query.table.words} count"
     number = f"the number of {noun} {text}"
-    only = constraints[0] if len(constraints) == 1 else None
-    related = only if only and only.row else None
-    own = only is not None and related is None
-    kind = related is not None and head_of(_last_noun(query)) in KINDS
-    has = [] if kind or related is None else list(_has(query, noun, related, number, keys))
-    row = related.row if related else None
-    owns = related and row and (related.role or text.startswith(("of ", "with ")) or row.sort == "person")
-    if owns and (query.table.names or not text.startswith("of ")):
-        yield from has
-    first, second = text.split()[:2]
-    if text.startswith("whose "):
-        direct, embedded = f"are there {text}", f"what the number of {noun} {text} is"
-    elif text.startswith("with "):
-        direct, embedded = f"have {text.removeprefix('with ')}", ""
-    elif text.startswith("linked to ") or (own and text.startswith(("of the ", "aged ", "dated "))):
-        direct, embedded = f"are {text}", ""
-    elif own and second in {"in", "by"} and first not in {"from", "in"}:
-        direct, embedded = f"were {text}", ""
-    else:
-        there = text if kind or not text.startswith("of ") else f"for {text.removeprefix('of ')}"
-        yield Wording(
-            f"How many {noun} are there {there}", f"how many {noun} there are {there}", number, keys, "amount"
-        )
-        if row and not text.startswith(("of ", "for ", "by ")) and row.sort == "thing":
-            yield from has
-        return
-    if related is None or text.startswith("linked to "):
-        yield Wording(f"How many {noun} {direct}", embedded or f"how many {noun} {direct}", number, keys, "amount")
-
-
-def _last_noun(query: Query) -> str:
-    """What the table of the only constraint is called."""
-    return query.tables[query.over(1) or 1].words if query.shape.joined else ""
-
-
-def _has(query: Query, noun: str, one: Constraint, number: str, keys: str) -> Iterator[Wording]:
-    """Counted from the other side: "How many tracks does the album … have"."""
-    if one.row is None:
-        return
-    other, before = one.row.text, preposition(query.table.words, one.row.sort)
-    if one.role and one.text.startswith("whose"):
-        yield asked_alike(f"how many {noun} have {other} as their {one.role}", number, keys, "amount")
-    elif one.through and one.text.startswith("with ") and before != "of":
-        direct, embedded = f"How many {noun} is {other} {before}", f"how many {noun} {other} is {before}"
+    row = constraints[0].row if len(constraints) == 1 else None
+    if row and constraints[0].role and text.startswith("whose "):
+        yield asked_alike(f"how many {noun} have {row.text} as their {constraints[0].role}", number, keys, "amount")
+    elif row and row.sort == "person" and query.table.names:
+        direct, embedded = f"How many {noun} does {row.text} have", f"how many {noun} {row.text} has"
         yield Wording(direct, embedded, number, keys, "amount")
-    else:
-        direct, embedded = f"How many {noun} does {other} have", f"how many {noun} {other} has"
-        yield Wording(direct, embedded, number, keys, "amount")
+    is_kind = query.shape.joined and head_of(query.tables[query.over(1) or 1].words) in KINDS
+    there = text if is_kind or not text.startswith("of ") else f"for {text.removeprefix('of ')}"
+    yield Wording(f"How many {noun} are there {there}", f"how many {noun} there are {there}", number, keys, "amount")
 
 
 _DONE = re.compile(r"\w+(?:ed|able|ible|ive|al|ing)|open|free|full ?time|part ?time|public|private|new|male|female")
