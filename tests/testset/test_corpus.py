@@ -8,7 +8,7 @@ import pytest
 from examples import examples
 from ragtriage import InputError
 from ragtriage.testset.answered_rows import Row
-from ragtriage.testset.corpus import Corpus, CorpusDocument, GapLookup, look_up_gaps, read_corpus
+from ragtriage.testset.corpus import Corpus, GapLookup, look_up_gaps, read_corpus
 
 REPORT = """# Old Pier: final report
 
@@ -22,7 +22,7 @@ def found(answer: Any, text: str = REPORT, query: str = "", about: str = "Old Pi
     """What a corpus of one document says of the answer to a question about something."""
     columns = {"parameters": {"project.name": about}} if about else {}
     row = Row("1", "g", query=query, answer=answer, retrieved=(retrieved,), columns=columns)
-    return look_up_gaps([row], ["g"], Corpus((CorpusDocument("d", text),), 0))[0]
+    return look_up_gaps([row], ["g"], Corpus({"d": text}, 0))[0]
 
 
 @pytest.mark.parametrize("row", examples("corpus"))
@@ -40,7 +40,7 @@ def test_whether_an_answer_stands_beside_what_it_is_about(row: dict[str, Any]) -
 def test_the_order_of_a_groups_phrasings_does_not_matter(order: int) -> None:
     queries = ("manager of Old Pier", "Yesterday Mark asked me: who is the manager of Old Pier?")
     rows = [Row(str(at), "g", query=query, answer="Ada Finch") for at, query in enumerate(queries)]
-    corpus = Corpus((CorpusDocument("d", "# Old Pier\n\nThe manager is Ada Finch."),), 0)
+    corpus = Corpus({"d": "# Old Pier\n\nThe manager is Ada Finch."}, 0)
 
     (one,) = look_up_gaps(rows[::order], ["g"], corpus)
 

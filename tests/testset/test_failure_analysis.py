@@ -39,17 +39,17 @@ ROWS = [RIGHT, WRONG]
 def asked(rows: list[Row], responses: dict[int, str], **how: Any) -> tuple[list[TaggedRow], list[Decision]]:
     decisions = decide(rows, None)
     questions = second_questions(rows, decisions, **how)
-    by_id = {one.case.id: responses[one.place] for one in questions.questions if one.place in responses}
-    again = decide_second_answers(rows, decisions, questions.questions, by_id, None)
+    by_id = {case.id: responses[place] for place, case in questions.cases.items() if place in responses}
+    again = decide_second_answers(rows, decisions, questions, by_id, None)
     return tag_rows(rows, again), again
 
 
 def test_a_wrong_answer_is_asked_again_with_the_sources_of_a_right_one() -> None:
-    (only,) = second_questions(ROWS, decide(ROWS, None)).questions
+    cases = second_questions(ROWS, decide(ROWS, None)).cases
 
-    assert only.place == 1
-    assert only.case.query == WRONG.query
-    assert [source.text for source in only.case.sources] == ["Ada Finch manages Old Pier."]
+    assert list(cases) == [1]
+    assert cases[1].query == WRONG.query
+    assert [source.text for source in cases[1].sources] == ["Ada Finch manages Old Pier."]
 
 
 @pytest.mark.parametrize(("response", "blame"), [("Ada Finch", "retrieval"), ("Bruno Vale is.", "LM")])
@@ -79,7 +79,7 @@ def test_without_a_second_answer_that_is_decided_contexts_are_compared(responses
 
 def test_gap_and_robust_groups_are_not_asked_again() -> None:
     for rows in ([RIGHT], [WRONG]):
-        assert second_questions(rows, decide(rows, None)).questions == ()
+        assert second_questions(rows, decide(rows, None)).cases == {}
 
 
 def test_texts_that_the_rows_lack_come_from_the_corpus_and_else_are_counted() -> None:
@@ -87,16 +87,16 @@ def test_texts_that_the_rows_lack_come_from_the_corpus_and_else_are_counted() ->
     decisions = decide(rows, None)
 
     bare = second_questions(rows, decisions)
-    assert (len(bare.questions), bare.without_sources) == (0, 1)
+    assert (len(bare.cases), bare.without_sources) == (0, 1)
     known = second_questions(rows, decisions, texts={"doc-1": "Ada Finch manages Old Pier."})
-    assert [source.id for source in known.questions[0].case.sources] == ["doc-1"]
+    assert [source.id for source in known.cases[1].sources] == ["doc-1"]
 
 
 def test_rows_without_a_true_answer_are_counted_and_not_asked() -> None:
     rows = [Row(name, "g", correct=right) for name, right in (("1", True), ("2", False))]
     found = second_questions(rows, decide(rows, None))
 
-    assert (len(found.questions), found.without_truth) == (0, 1)
+    assert (len(found.cases), found.without_truth) == (0, 1)
 
 
 def test_the_database_s_row_as_a_text() -> None:
@@ -116,7 +116,7 @@ def test_the_database_s_row_can_be_given_instead() -> None:
 
 def test_the_name_of_a_second_question_changes_with_what_is_given() -> None:
     other = [row("1", "Ada Finch", "Old Pier is Ada Finch's."), WRONG]
-    names = {second_questions(rows, decide(rows, None)).questions[0].case.id for rows in (ROWS, other)}
+    names = {second_questions(rows, decide(rows, None)).cases[1].id for rows in (ROWS, other)}
 
     assert len(names) == 2
 
@@ -124,7 +124,7 @@ def test_the_name_of_a_second_question_changes_with_what_is_given() -> None:
 def test_the_scores_without_lm_errors_follow_the_second_run() -> None:
     lm = [
         Decision(True, "typed match"),
-        Decision(False, "typed match", second_answer=SecondAnswer("sibling", False, "no")),
+        Decision(False, "typed match", second_answer=SecondAnswer("sibling", False)),
     ]
     scores = score_decided(ROWS, lm)
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -17,12 +17,16 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers.files import STDIN, raw_rows
-from ragtriage.report.testset_document import failure_analysis_document, matcher_document, scores_document
+from ragtriage.report.testset_document import (
+    gaps_document,
+    matcher_document,
+    scores_document,
+    second_run_document,
+)
 from ragtriage.testset.answered_rows import AnsweredRows, Row, read_rows
-from ragtriage.testset.corpus import Corpus, look_up_gaps, read_corpus
+from ragtriage.testset.corpus import Corpus, GapLookup, look_up_gaps, read_corpus
 from ragtriage.testset.correctness import TOLERANCE, Decision, Given, check_matcher, decide
 from ragtriage.testset.failure_analysis import (
-    FailureAnalysis,
     SecondRun,
     TaggedRow,
     decide_second_answers,
@@ -78,14 +82,21 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
         if app_flags.app:
             decisions, again = _ask_again(rows, read.rows, decisions, blame_flags, app_flags, corpus, judge, tolerance)
     whole = (score_balanced if balanced else score_decided)(read.rows, decisions, terms)
-    tagged = tag_rows(read.rows, decisions, terms.scope)
-    analysis = _further_findings(read.rows, tagged, corpus, again)
+    gaps = _gaps(read.rows, tag_rows(read.rows, decisions, terms.scope), corpus) if corpus else []
     if as_json:
-        print_json(whole.as_json() | analysis.as_json())
+        found = whole.as_json()
+        if again:
+            found["second_run"] = asdict(again)
+        if corpus:
+            found["gaps"] = {gap.group: gap.as_json() for gap in gaps}
+        print_json(found)
     else:
         even = None if balanced else _balanced(read, decisions, terms, whole)
-        title = "a balanced sample of " * balanced + rows
-        show(scores_document(whole, even, decisions, title), failure_analysis_document(analysis))
+        show(scores_document(whole, even, decisions, "a balanced sample of " * balanced + rows))
+        if again:
+            show(second_run_document(again))
+        if corpus:
+            show(gaps_document(gaps, len(corpus.texts)))
         if check := check_matcher(read.rows, tolerance):
             show(matcher_document(check))
     exit_with(read, decisions)
@@ -131,7 +142,7 @@ def _ask_again(
     questions = second_questions(rows, decisions, flags.given, corpus.texts if corpus else None)
     plain = Path(path.removesuffix(".gz"))
     where = flags.second_run or plain.with_name(f"{plain.stem}.again.jsonl")
-    cases = [one.case for one in questions.questions]
+    cases = list(questions.cases.values())
     with CollectedLines(where, retry_failed=app_flags.retry_failed, flag="--second-run") as lines:
         before = sum(lines.has(case) for case in cases)
         tell(f"asking {application.name} again, into {where}: {before} of {len(cases)} were asked before")
@@ -139,22 +150,15 @@ def _ask_again(
     if stopped:
         tell(stopped)
         exit_if(incomplete=True)
-    responses = _responses(where)
-    found = decide_second_answers(rows, decisions, questions.questions, responses, judge, tolerance)
+    found = decide_second_answers(rows, decisions, questions, _responses(where), judge, tolerance)
     return found, second_run_counts(questions, found)
 
 
-def _further_findings(
-    rows: Sequence[Row], tagged: Sequence[TaggedRow], corpus: Corpus | None, again: SecondRun | None
-) -> FailureAnalysis:
-    """Everything that was asked for beyond the scores."""
-    gaps = None
-    if corpus is not None:
-        if corpus.skipped:
-            tell(f"{plural(corpus.skipped, 'document')} of the corpus can't be used")
-        groups = list(dict.fromkeys(one.row.group for one in tagged if one.tag == "gap"))
-        gaps = tuple(look_up_gaps(rows, groups, corpus))
-    return FailureAnalysis(again, gaps, len(corpus.documents) if corpus else 0)
+def _gaps(rows: Sequence[Row], tagged: Sequence[TaggedRow], corpus: Corpus) -> list[GapLookup]:
+    """What the corpus says of the gap groups."""
+    if corpus.skipped:
+        tell(f"{plural(corpus.skipped, 'document')} of the corpus can't be used")
+    return look_up_gaps(rows, list(dict.fromkeys(one.row.group for one in tagged if one.tag == "gap")), corpus)
 
 
 def _responses(path: Path) -> dict[str, str]:

@@ -31,7 +31,6 @@ from ragtriage.testset.failure_analysis import (
     BLAME_RULES,
     TAGS,
     BlameRule,
-    FailureAnalysis,
     SecondRun,
 )
 from ragtriage.testset.generation.build import BuildStep, TemplateEstimate
@@ -187,24 +186,17 @@ def matcher_document(check: Mapping[tuple[bool, str], int]) -> Iterator[Document
     yield table((*text_columns("label"), *number_columns("right", "wrong", "can't tell")), rows)
 
 
-def failure_analysis_document(analysis: FailureAnalysis) -> Iterator[DocumentBlock]:
-    """Why answers failed: a second run, the search of the corpus."""
-    if analysis.second_run is not None:
-        yield Heading("Asked again, with sources that suffice")
-        yield from map(line, _second_run(analysis.second_run))
-    if analysis.gaps is not None:
-        yield from _gaps(analysis.gaps, analysis.documents)
-
-
-def _second_run(found: SecondRun) -> Iterator[str]:
+def second_run_document(found: SecondRun) -> Iterator[DocumentBlock]:
+    """What came of asking again."""
     asked = f"{plural(found.asked, 'wrong answer')} asked again"
-    yield f"{asked}: {found.right:,} now right (retrieval was at fault), {found.wrong:,} wrong again (the LM)"
+    yield Heading("Asked again, with sources that suffice")
+    yield line(f"{asked}: {found.right:,} now right (retrieval was at fault), {found.wrong:,} wrong again (the LM)")
     if found.undecided:
-        yield f"{found.undecided:,} without an answer that could be decided: there contexts are compared"
+        yield line(f"{found.undecided:,} without an answer that could be decided: there contexts are compared")
     if found.without_sources:
-        yield f"{found.without_sources:,} not asked: no right answer of the group has texts of its sources"
+        yield line(f"{found.without_sources:,} not asked: no right answer of the group has texts of its sources")
     if found.without_truth:
-        yield f"{found.without_truth:,} not asked: without `answer` and `query` nothing can be decided"
+        yield line(f"{found.without_truth:,} not asked: without `answer` and `query` nothing can be decided")
 
 
 def kind_of(gap: GapLookup) -> str:
@@ -212,7 +204,8 @@ def kind_of(gap: GapLookup) -> str:
     return "retrieved" if gap.presence == "found" and gap.retrieved else gap.presence
 
 
-def _gaps(gaps: Sequence[GapLookup], documents: int) -> Iterator[DocumentBlock]:
+def gaps_document(gaps: Sequence[GapLookup], documents: int) -> Iterator[DocumentBlock]:
+    """What the corpus says of gap groups."""
     counts = Counter(map(kind_of, gaps))
     yield Heading(f"Gap groups against the corpus ({plural(documents, 'document')})")
     columns = (*number_columns(""), *text_columns("", wrap=True))

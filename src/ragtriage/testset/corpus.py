@@ -2,11 +2,11 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ragtriage.core.errors import InputError
 from ragtriage.readers.files import raw_rows
@@ -22,25 +22,13 @@ _PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+•|]|\d+[.)])\s)")
 
 
 @dataclass(frozen=True, slots=True)
-class CorpusDocument:
-    """One text of the corpus."""
-
-    id: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Corpus:
     """What an application could retrieve from."""
 
-    documents: tuple[CorpusDocument, ...]
+    texts: Mapping[str, str]
+    """Id → text."""
     skipped: int
     """Files or rows that can't be used."""
-
-    @property
-    def texts(self) -> dict[str, str]:
-        """Id → text."""
-        return {document.id: document.text for document in self.documents}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +45,10 @@ class GapLookup:
     retrieved: bool = False
     """Whether one of them was retrieved for a phrasing of the group, and the answer was wrong all the same."""
 
+    def as_json(self) -> dict[str, Any]:
+        """The stable form for machines, which stands under the group's name."""
+        return {name: getattr(self, name) for name in ("presence", "documents", "retrieved", "why")}
+
 
 def read_corpus(path: Path) -> Corpus:
     """The documents of a folder (Markdown and text files, by their names without the ending), or of a JSONL file.
@@ -67,7 +59,7 @@ def read_corpus(path: Path) -> Corpus:
     if not found:
         what = f"a folder with {', '.join(SUFFIXES)} files" if path.is_dir() else "rows with `id` and `text`"
         raise InputError(f"{path}: holds no document: give {what}")
-    return Corpus(tuple(found), skipped)
+    return Corpus(found, skipped)
 
 
 def look_up_gaps(rows: Sequence[Row], gaps: Sequence[str], corpus: Corpus) -> list[GapLookup]:
@@ -83,8 +75,8 @@ def look_up_gaps(rows: Sequence[Row], gaps: Sequence[str], corpus: Corpus) -> li
     members: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         members[row.group].append(row)
-    paragraphs = [(document.id, _paragraphs(document)) for document in corpus.documents]
-    index = _index(corpus.documents)
+    paragraphs = [(name, _paragraphs(text)) for name, text in corpus.texts.items()]
+    index = _index(corpus.texts.values())
     return [_look(group, members[group], paragraphs, index) for group in gaps]
 
 
@@ -187,41 +179,41 @@ def _candidates(about: Sequence[str], index: Mapping[str, set[int]]) -> set[int]
     return set.intersection(*(index.get(word, set()) for word in words))
 
 
-def _index(documents: Sequence[CorpusDocument]) -> dict[str, set[int]]:
+def _index(texts: Iterable[str]) -> dict[str, set[int]]:
     found: dict[str, set[int]] = defaultdict(set)
-    for at, document in enumerate(documents):
-        for word in _folded(document.text):
+    for at, text in enumerate(texts):
+        for word in _folded(text):
             found[word].add(at)
     return found
 
 
-def _paragraphs(document: CorpusDocument) -> tuple[str, ...]:
+def _paragraphs(text: str) -> tuple[str, ...]:
     """The title, empty if there is none, and then every paragraph."""
-    parts = [part for part in _PARAGRAPH.split(document.text.strip()) if part.strip()]
+    parts = [part for part in _PARAGRAPH.split(text.strip()) if part.strip()]
     titled = bool(parts) and (parts[0].startswith("#") or parts[0][-1] not in ".!?:")
     return tuple(parts) if titled and len(parts) > 1 else ("", *parts)
 
 
-def _folder(path: Path) -> tuple[list[CorpusDocument], int]:
+def _folder(path: Path) -> tuple[dict[str, str], int]:
     files = sorted(one for one in path.rglob("*") if one.suffix.lower() in SUFFIXES and one.is_file())
     stems = [one.stem for one in files]
-    found, skipped = [], 0
+    found, skipped = {}, 0
     for one in files:
         name = one.stem if stems.count(one.stem) == 1 else str(one.relative_to(path).with_suffix(""))
         try:
-            found.append(CorpusDocument(name, one.read_text(encoding="utf-8")))
+            found[name] = one.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             skipped += 1
     return found, skipped
 
 
-def _file(path: Path) -> tuple[list[CorpusDocument], int]:
-    found, skipped = [], 0
+def _file(path: Path) -> tuple[dict[str, str], int]:
+    found, skipped = {}, 0
     for record in raw_rows(str(path)):
         values = record.values or {}
         name, text = values.get("id"), values.get("text")
         if isinstance(name, str | int) and isinstance(text, str):
-            found.append(CorpusDocument(str(name), text))
+            found[str(name)] = text
         else:
             skipped += 1
     return found, skipped

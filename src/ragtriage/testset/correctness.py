@@ -372,7 +372,6 @@ class SecondAnswer:
 
     given: Given
     correct: bool
-    response: str
 
 
 @dataclass(frozen=True, slots=True)

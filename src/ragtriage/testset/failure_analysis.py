@@ -1,4 +1,4 @@
-"""Why answers of a test set failed: groups and their blame, a second run, gaps in the corpus.
+"""Why answers of a test set failed: groups and their blame, a second run.
 
 Tags of groups, the comparison of contexts and contextual sufficiency are those of GRAMMAR, section 3.3: where a group's
 answers are partly right, the sources of a right answer suffice. Asked again with these, an application that is right
@@ -9,17 +9,16 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from ragtriage.core.case import Case, Source
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers.field_values import sources_of
 from ragtriage.readers.problems import RowContext, RowLimits, RowProblem
 from ragtriage.testset.answered_rows import Row
-from ragtriage.testset.corpus import GapLookup
 from ragtriage.testset.correctness import TOLERANCE, Decision, Given, SecondAnswer, decide, truths_for_judge
 
 Tag = Literal["gap", "robust", "non_robust", "undecided"]
@@ -117,21 +116,15 @@ _SELECTED = re.compile(r"^\s*SELECT\s+(?:DISTINCT\s+)?(.+?)\s+FROM\b", re.IGNORE
 
 
 @dataclass(frozen=True, slots=True)
-class SecondQuestion:
-    """One wrong answer's query, with sources that suffice."""
-
-    place: int
-    """Of its row."""
-    case: Case
-    """What the application is asked; its id changes with the sources, so that an old reply is never taken for it."""
-    given: Given
-
-
-@dataclass(frozen=True, slots=True)
 class SecondQuestions:
-    """What can be asked again, and what can't."""
+    """What can be asked again with sources that suffice, and what can't."""
 
-    questions: tuple[SecondQuestion, ...]
+    given: Given
+    cases: Mapping[int, Case]
+    """Place of a wrong answer's row → what the application is asked.
+
+    Its id changes with the sources, so that an old reply is never taken for it.
+    """
     without_sources: int
     """Wrong answers for which no sources that suffice are known."""
     without_truth: int
@@ -155,7 +148,7 @@ class SecondRun:
 
 def second_run_counts(questions: SecondQuestions, decisions: Sequence[Decision]) -> SecondRun:
     """Count what came of asking again, by the decisions of `decide_second_answers`."""
-    found = [decisions[one.place].second_answer for one in questions.questions]
+    found = [decisions[place].second_answer for place in questions.cases]
     told = Counter(again.correct for again in found if again)
     undecided = len(found) - told.total()
     return SecondRun(len(found), told[True], told[False], undecided, questions.without_sources, questions.without_truth)
@@ -174,7 +167,7 @@ def second_questions(
     for row, decision in zip(rows, decisions, strict=True):
         if decision.correct:
             right[row.group].append(row)
-    questions, bare, untold = [], 0, 0
+    cases, bare, untold = {}, 0, 0
     for place, (row, decision) in enumerate(zip(rows, decisions, strict=True)):
         if decision.correct is not False or not right[row.group]:
             continue
@@ -189,15 +182,14 @@ def second_questions(
         if not sources:
             bare += 1
             continue
-        case = Case(_name(row, sources), row.query, sources, tags=row.columns)
-        questions.append(SecondQuestion(place, case, given))
-    return SecondQuestions(tuple(questions), bare, untold)
+        cases[place] = Case(_name(row, sources), row.query, sources, tags=row.columns)
+    return SecondQuestions(given, cases, bare, untold)
 
 
 def decide_second_answers(
     rows: Sequence[Row],
     decisions: Sequence[Decision],
-    questions: Sequence[SecondQuestion],
+    questions: SecondQuestions,
     responses: Mapping[str, str],
     judge: Callable[[], Judge] | None,
     tolerance: float = TOLERANCE,
@@ -206,13 +198,12 @@ def decide_second_answers(
 
     A question without a response, or with one that stays undecided, changes nothing: contexts are compared for it.
     """
-    answered = [one for one in questions if one.case.id in responses]
-    second = [replace(rows[one.place], response=responses[one.case.id], correct=None) for one in answered]
+    answered = [place for place, case in questions.cases.items() if case.id in responses]
+    second = [replace(rows[place], response=responses[questions.cases[place].id], correct=None) for place in answered]
     found = list(decisions)
-    for one, row, decision in zip(answered, second, decide(second, judge, tolerance), strict=True):
+    for place, decision in zip(answered, decide(second, judge, tolerance), strict=True):
         if decision.correct is not None:
-            answer = SecondAnswer(one.given, decision.correct, row.response or "")
-            found[one.place] = replace(found[one.place], second_answer=answer)
+            found[place] = replace(found[place], second_answer=SecondAnswer(questions.given, decision.correct))
     return found
 
 
@@ -251,25 +242,3 @@ def _name(row: Row, sources: Sequence[Source]) -> str:
     told = [row.group, row.cluster, row.query, *(part for one in sources for part in (one.id or "", one.text))]
     digest = blake2b("\0".join(told).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
     return f"{row.id}@{digest}"
-
-
-@dataclass(frozen=True, slots=True)
-class FailureAnalysis:
-    """Results of the analyses beside the scores; None for one that wasn't requested."""
-
-    second_run: SecondRun | None = None
-    """What came of asking the application again."""
-    gaps: tuple[GapLookup, ...] | None = None
-    """What the corpus says of gap groups."""
-    documents: int = 0
-    """How many documents the corpus has."""
-
-    def as_json(self) -> dict[str, Any]:
-        """What there is of it, for machines."""
-        found: dict[str, Any] = {}
-        if self.second_run is not None:
-            found["second_run"] = asdict(self.second_run)
-        if self.gaps is not None:
-            shown = ("presence", "documents", "retrieved", "why")
-            found["gaps"] = {gap.group: {name: getattr(gap, name) for name in shown} for gap in self.gaps}
-        return found
