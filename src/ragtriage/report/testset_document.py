@@ -122,11 +122,13 @@ def _pair(
     """Like the paper's table 2: the two metrics, as given and balanced, with and without errors of the model."""
     average = scores.terms.average
     other = OTHER_AVERAGE[average]
-    samples = [("as given", scores, average), ("balanced", even, average), (f"over {other}", scores, other)]
+    samples = [("as given", scores, average), (f"over {other}", scores, other)]
+    if even:
+        samples.insert(1, ("balanced", even, average))
     for title, pair in (("Accuracy", METRICS[:2]), ("Robustness", METRICS[2:])):
         yield (StyledText(title, "strong"),)
         for sample, found, over in samples:
-            for metric, without in zip(pair, ("", ", without LM errors"), strict=True) if found else ():
+            for metric, without in zip(pair, ("", ", without LM errors"), strict=True):
                 cells = [number_of(found.clusters[name].values[over][metric]) for name in names]
                 if found.comparison and over == average:
                     moved = found.comparison.metrics[metric]
