@@ -167,7 +167,8 @@ def template_of(shape: QueryShape, schema: Schema, made_by: str = "enumerated") 
     return QueryTemplate(digest(sql), sql, shape, tables, placeholders, made_by)
 
 
-PLACEHOLDER = re.compile(r"\[([^\[\]]+\.[^\[\]]+)\]")
+SLOT = re.compile(r"\[([^\[\]]+)\]")
+"""A placeholder; its name in the first group."""
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?")
 """A day as databases store it in a column of moments."""
 
@@ -222,11 +223,14 @@ def _pattern(template: QueryTemplate) -> re.Pattern[str]:
 
 def placeholder_problem(text: str, template: QueryTemplate) -> str:
     """What is wrong with the placeholders of a phrasing; empty if nothing is."""
+    said = SLOT.findall(text)
     for name in template.placeholders:
-        if f"[{name}]" not in text:
-            return f"lacks the placeholder [{name}]"
-    added = sorted(set(PLACEHOLDER.findall(text)) - set(template.placeholders))
-    return f"has the placeholder [{added[0]}], which its template hasn't" if added else ""
+        if said.count(name) != 1:
+            times = "is missing" if name not in said else f"stands there {said.count(name)} times"
+            return f"the placeholder [{name}] {times}"
+    if added := set(said) - set(template.placeholders):
+        return f"it has a placeholder that the query hasn't: [{min(added)}]"
+    return "it has a square bracket that belongs to no placeholder" if re.search(r"[\[\]]", SLOT.sub("", text)) else ""
 
 
 MOST = 1_000

@@ -75,7 +75,7 @@ def read_phrasings(path: Path, templates: Sequence[QueryTemplate]) -> Read[TextT
         if one.template not in known:
             raise entry.error(f"template is {one.template!r}, which isn't in templates.yaml")
         if wrong := placeholder_problem(one.text, known[one.template]):
-            raise entry.error(f"text {wrong}")
+            raise entry.error(f"text: {wrong}")
         return one
 
     return _read(path, "phrasings", "template", phrasing, lambda one: (one.template, one.criterion, one.text))

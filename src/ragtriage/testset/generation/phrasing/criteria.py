@@ -7,11 +7,9 @@ from statistics import median
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.validation import near_names
-from ragtriage.testset.generation.query_templates import QueryTemplate
+from ragtriage.testset.generation.query_templates import SLOT, QueryTemplate, placeholder_problem
 from ragtriage.testset.generation.schema import Schema
 
-SLOT = re.compile(r"\[([^\[\]]+)\]")
-"""A placeholder; its name in the first group."""
 USUAL_WORDS = 2.0
 """Words that a placeholder counts as, where no values of it are known."""
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
@@ -224,7 +222,7 @@ class Requirements:
 
     def verify(self, text: str, criterion: Criterion) -> dict[str, float]:
         """What was measured of a phrasing; a Refusal is raised if it can't be used under the criterion."""
-        self._check_placeholders(text)
+        self._check_form(text)
         shape = self.template.shape
         columns = (*self.template.placeholders, *([f"{shape.table}.{shape.select}"] if shape else []))
         if leaked := self.leaks.found(text, columns, self.allowed) if self.leaks else None:
@@ -248,22 +246,13 @@ class Requirements:
                 raise Refusal(reason.format(**measures))
         return measures
 
-    def _check_placeholders(self, text: str) -> None:
+    def _check_form(self, text: str) -> None:
         if not text.strip() or "\n" in text:
             raise Refusal("it is empty" if not text.strip() else "it has more than one line")
         if len(text) > LONGEST:
             raise Refusal(f"it has more than {LONGEST:,} characters")
-        said = SLOT.findall(text)
-        wanted = self.template.placeholders
-        for name in wanted:
-            if said.count(name) != 1:
-                times = "is missing" if name not in said else f"stands there {said.count(name)} times"
-                raise Refusal(f"the placeholder [{name}] {times}")
-        added = next((name for name in said if name not in wanted), None)
-        if added:
-            raise Refusal(f"it has a placeholder that the query hasn't: [{added}]")
-        if re.search(r"[\[\]]", SLOT.sub("", text)):
-            raise Refusal("it has a square bracket that belongs to no placeholder")
+        if wrong := placeholder_problem(text, self.template):
+            raise Refusal(wrong)
 
 
 def requirements_of(
