@@ -221,9 +221,9 @@ class Company:
 
 @pytest.fixture
 def firm(command, tmp_path: Path) -> Path:
-    """The fictitious company and forty questions about it."""
+    """The fictitious company and twenty questions about it."""
     command("testset", "example", "firm")
-    command("testset", "build", "sqlite:///firm/company.db", "-o", "set", "--criteria", "short,long", "--size", 40)
+    command("testset", "build", "sqlite:///firm/company.db", "-o", "set", "--criteria", "short,long", "--size", 20)
     return tmp_path
 
 
@@ -237,16 +237,16 @@ def test_the_whole_table_on_the_fictitious_company_with_a_model(
         given = ("testset", "reliability", "set/questions.jsonl", "--app", "firm/app.py:answer_by_model")
         said = command(*given, *judging(server), "--typed-only")
         assert said.code == 0, said.err
-        assert sorted(company.temperatures, key=str) == [1.0] * 160 + [None] * 40
+        assert sorted(company.temperatures, key=str) == [1.0] * 80 + [None] * 20
         judged = len(company.judge.answered)
 
         again = command(*given, *judging(server), "--typed-only", "--json")
-        assert (len(company.temperatures), len(company.judge.answered)) == (200, judged)  # nothing is asked twice
+        assert (len(company.temperatures), len(company.judge.answered)) == (100, judged)  # nothing is asked twice
 
     lines = said.out.splitlines()
     assert max(map(len, lines)) <= 80
     assert [line.split("  ")[0] for line in lines[1:3]] == ["groundedness", "self_consistency"]
-    assert "samples 160 for 40 responses" in said.err
+    assert "samples 80 for 20 responses" in said.err
 
     command("export", "last", "-o", "scores.jsonl")  # the long way gives the same numbers
     slow = command(

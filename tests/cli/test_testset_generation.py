@@ -66,7 +66,7 @@ def test_questions_have_true_answers(command, url):
 
 
 def test_again_with_the_same_is_nothing_to_do(command, url):
-    arguments = ("testset", "build", url, "-o", "set", "--size", "40")
+    arguments = ("testset", "build", url, "-o", "set", "--size", "40", "--criteria", "short")
     command(*arguments)
     before = {name: Path("set", name).stat().st_mtime_ns for name in FILES}
     said = command(*arguments)
@@ -89,7 +89,7 @@ def test_an_edited_file_is_used_and_what_follows_is_made_anew(command, url):
 
 
 def test_an_edited_file_is_not_overwritten_when_what_it_is_made_from_changes(command, url):
-    arguments = ("testset", "build", url, "-o", "set", "--size", "40")
+    arguments = ("testset", "build", url, "-o", "set", "--size", "40", "--criteria", "short")
     command(*arguments)
     edit("set/templates.yaml", lambda values: values["templates"].pop())
     edit("set/schema.yaml", lambda values: values["tables"][1].update(words="volume"))
@@ -103,7 +103,7 @@ def test_an_edited_file_is_not_overwritten_when_what_it_is_made_from_changes(com
 
 
 def test_changed_data_is_noticed(command, url):
-    arguments = ("testset", "build", url, "-o", "set", "--size", "40", "--json")
+    arguments = ("testset", "build", url, "-o", "set", "--size", "40", "--criteria", "short", "--json")
     command(*arguments)
     connection = sqlite3.connect("library.sqlite")
     connection.execute("UPDATE book SET pages = 241 WHERE title = 'The Pier'")
@@ -116,7 +116,7 @@ def test_changed_data_is_noticed(command, url):
 
 
 def test_one_bad_template_or_filling_does_not_cost_the_others(command, url):
-    command("testset", "build", url, "-o", "set", "--size", "40")
+    command("testset", "build", url, "-o", "set", "--size", "40", "--criteria", "short")
     edit(
         "set/templates.yaml",
         lambda values: values["templates"].append({"sql": "DELETE FROM book WHERE title = [book.title]"}),
@@ -161,7 +161,7 @@ def same_words(values: Any) -> None:
 
 
 def test_questions_in_the_words_of_another_are_counted(command, url):
-    assert command("testset", "build", url, "-o", "set", "--size", "100").code == 0
+    assert command("testset", "build", url, "-o", "set", "--size", "100", "--criteria", "short,question").code == 0
     edit("set/phrasings.yaml", same_words)
     said = command("testset", "sample", "set", "--size", "100", "--json").json["questions"]
     texts = [(row["group"], row["query"]) for row in rows("set/questions.jsonl")]

@@ -7,7 +7,7 @@ import pytest
 
 from library_database import COPIES, LINES, LOOK_ALIKE, ODD, library
 from ragtriage.core.errors import InputError
-from ragtriage.testset.generation.database import OpenedDatabase, QueryLimits, TooSlow
+from ragtriage.testset.generation.database import OpenedDatabase, TooSlow
 from ragtriage.testset.generation.fillings import AnswerPolicies, FilledTemplate, Filling, FillingOptions, fill_template
 from ragtriage.testset.generation.query_templates import enumerate_templates, fill_placeholders
 from ragtriage.testset.generation.reflection import reflect
@@ -52,7 +52,7 @@ def test_nothing_can_be_written(database):
 
 
 def test_a_statement_is_cut_off_at_its_time_and_its_rows(place):
-    with OpenedDatabase(place, QueryLimits(seconds=0.3, rows=2)) as database:
+    with OpenedDatabase(place, seconds=0.3, most_rows=2) as database:
         begin = time.monotonic()
         with pytest.raises(TooSlow, match=r"longer than 0\.3 s"):
             database.rows(
@@ -215,7 +215,7 @@ def test_a_large_table_is_sampled_and_gives_the_same_answers(database):
 
 def test_what_is_cut_off_at_the_most_rows_is_never_a_single_answer(place):
     sql = "SELECT price FROM book WHERE title = [book.title]"
-    with OpenedDatabase(place) as whole, OpenedDatabase(place, QueryLimits(rows=2)) as limited:
+    with OpenedDatabase(place) as whole, OpenedDatabase(place, most_rows=2) as limited:
         true, schema = answers(fill(whole, sql)), schema_of(whole)
         sampler = CombinationSampler(limited, schema, large=2)
         drawn = fill_template(check_template(sql, schema), schema, sampler, limited, FillingOptions())

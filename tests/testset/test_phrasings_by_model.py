@@ -96,8 +96,8 @@ def test_what_is_refused_is_told_to_the_model_once_and_shown() -> None:
     pen = Pen(better)
     found = phrase_by_model(writer_of(pen), SCHEMA, [SHIP], criteria_named(["short"]))
     assert [one.text for one in found.texts] == [GOOD["short"]]
-    assert [(one.text, one.reason, one.made_by) for one in found.refused] == [
-        ("How long is it?", "the placeholder [ship.name] is missing", "fake:model")
+    assert [(one.text, one.reason) for one in found.refused] == [
+        ("How long is it?", "the placeholder [ship.name] is missing")
     ]
     assert 'c1: "How long is it?": the placeholder [ship.name] is missing' in pen.prompts[1].user
 

@@ -1,10 +1,9 @@
 """`ragtriage testset`: its tree, and the commands that lead from a database to questions."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from ragtriage.cli.console import exit_if, print_found, progress
 from ragtriage.cli.flags import command, parse_names, parse_numbers
@@ -23,7 +22,7 @@ from ragtriage.testset.generation.build import (
     make_templates,
 )
 from ragtriage.testset.generation.build import build as build_all
-from ragtriage.testset.generation.database import SECONDS, OpenedDatabase, QueryLimits
+from ragtriage.testset.generation.database import SECONDS, OpenedDatabase
 from ragtriage.testset.generation.fillings import AnswerPolicies, FillingOptions
 from ragtriage.testset.generation.sampling import SamplingPlan
 from ragtriage.testset.generation.value_combinations import CombinationKind
@@ -62,7 +61,7 @@ def schema(
     The database is only read. Exit codes: 0; 2 usage or input.
     """
     require_packages()
-    with OpenedDatabase(url, QueryLimits(seconds)) as database:
+    with OpenedDatabase(url, seconds) as database:
         _show([make_schema(database, out, parse_names(tables), parse_names(exclude), again=again)], as_json=as_json)
 
 
@@ -100,13 +99,12 @@ def fill(  # noqa: PLR0913  # a command's flags are its arguments
 ) -> None:
     """Fill the templates of FOLDER with values that occur together in a database, and have it answer each.
 
-    Writes fillings.jsonl. After an interruption it continues. Exit codes: 0; 2 usage or input; 3 incomplete (a
-    template couldn't be filled).
+    Writes fillings.jsonl. Exit codes: 0; 2 usage or input; 3 incomplete (a template couldn't be filled).
     """
     require_packages()
     terms = FillingOptions(per_template, combinations, policies, seed)
-    with OpenedDatabase(url, QueryLimits(seconds)) as database, _filling() as advance:
-        step = make_fillings(database, folder, terms, again=again, progress=advance)
+    with OpenedDatabase(url, seconds) as database:
+        step = make_fillings(database, folder, terms, again=again, progress=_filling)
     _show([step], as_json=as_json)
 
 
@@ -157,7 +155,7 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
         policies=policies,
         plan=plan_flags.plan(),
     )
-    with OpenedDatabase(url, QueryLimits(seconds)) as database:
+    with OpenedDatabase(url, seconds) as database:
         if dry_run:
             counted, size, half_width = count(database, terms), terms.plan.size, accuracy_half_width(terms)
             print_found(
@@ -171,8 +169,7 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
                 as_json=as_json,
             )
             return
-        with _filling() as advance:
-            steps = build_all(database, out, terms, again=again, progress=advance)
+        steps = build_all(database, out, terms, again=again, progress=_filling)
     _show(steps, as_json=as_json)
 
 
@@ -186,20 +183,9 @@ def example(folder: Path, *, as_json: bool = False) -> None:
     print_found(written.as_json, lambda: example_document(written), as_json=as_json)
 
 
-@contextmanager
-def _filling() -> Iterator[Any]:
+def _filling(total: int) -> AbstractContextManager[Callable[[], None]]:
     """Shows how many templates are filled."""
-    with ExitStack() as stack:
-        advance: Any = None
-
-        def told(done: int, total: int) -> None:
-            nonlocal advance
-            if advance is None:
-                advance = stack.enter_context(progress(total, done, word="filling", unit="templates"))
-            else:
-                advance()
-
-        yield told
+    return progress(total, 0, word="filling", unit="templates")
 
 
 def _show(steps: Sequence[BuildStep], *, as_json: bool) -> None:

@@ -4,6 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -125,8 +126,12 @@ SCHEMA, TEMPLATES, PHRASINGS, FILLINGS, QUESTIONS = (
 _DROPPED = ("none", "several", "null", "echo")
 _COUNTS = ("occurring", "product", "tried", "blind", *_DROPPED, "empty")
 
-TemplateProgress = Callable[[int, int], None]
-"""Is told how many templates of how many are done."""
+TemplateProgress = Callable[[int], AbstractContextManager[Callable[[], None]]]
+"""Given how many templates are to be filled, what is called after each of them."""
+
+
+def _untold(_: int) -> AbstractContextManager[Callable[[], None]]:
+    return nullcontext(lambda: None)
 
 
 def make_schema(
@@ -180,7 +185,7 @@ def make_fillings(
     terms: FillingOptions,
     *,
     again: bool = False,
-    progress: TemplateProgress | None = None,
+    progress: TemplateProgress = _untold,
 ) -> BuildStep:
     """Write `fillings.jsonl` from `schema.yaml`, `templates.yaml` and an open database."""
     path = folder / FILLINGS
@@ -195,10 +200,10 @@ def make_fillings(
         templates, refused = read_templates(folder / TEMPLATES, schema)
         sampler = CombinationSampler(database, schema, terms.seed)
         results = []
-        for number, template in enumerate(templates):
-            if progress:
-                progress(number, len(templates))
-            results.append(fill_template(template, schema, sampler, database, terms))
+        with progress(len(templates)) as advance:
+            for template in templates:
+                results.append(fill_template(template, schema, sampler, database, terms))
+                advance()
         numbers = _filled_numbers(results)
         text = "".join(json_line(asdict(filling)) for one in results for filling in one.fillings)
         return text, BuildStep(path, made=True, numbers=numbers, refused=refused)
@@ -340,7 +345,7 @@ def build(
     terms: BuildOptions,
     *,
     again: bool = False,
-    progress: TemplateProgress | None = None,
+    progress: TemplateProgress = _untold,
 ) -> list[BuildStep]:
     """From an open database to `questions.jsonl`, each step's file in one folder; what is there already is kept."""
     check_options(terms, folder)
@@ -378,17 +383,14 @@ def count(database: OpenedDatabase, terms: BuildOptions) -> list[TemplateEstimat
     sampler = CombinationSampler(database, schema, terms.plan.seed)
     found = []
     for template in templates:
+        known, product, sampled, problem = 0, 0, False, ""
         try:
             drawn = sampler.combinations(template, terms.filling_options().per_template)
             known = drawn.product if terms.combinations == "product" else drawn.occurring
-            found.append(
-                TemplateEstimate(template.id, template.sql, texts[template.id], known, drawn.product, drawn.sampled)
-            )
+            product, sampled = drawn.product, drawn.sampled
         except InputError as error:
             problem = str(error)
-            found.append(
-                TemplateEstimate(template.id, template.sql, texts[template.id], 0, 0, sampled=False, problem=problem)
-            )
+        found.append(TemplateEstimate(template.id, template.sql, texts[template.id], known, product, sampled, problem))
     return found
 
 

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, get_args
 from urllib.parse import quote
@@ -20,6 +19,8 @@ from ragtriage.testset.generation.schema import Dialect
 
 SECONDS = 30.0
 """How long a statement may take."""
+ROWS = 200_000
+"""Rows that are fetched of one result."""
 _SUFFIXES = {".duckdb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite"}
 _STEPS = 10_000
 """Of SQLite's machine, between two looks at the clock."""
@@ -27,15 +28,6 @@ _STEPS = 10_000
 
 class TooSlow(InputError):
     """A statement took longer than it may."""
-
-
-@dataclass(frozen=True, slots=True)
-class QueryLimits:
-    """What a statement may take."""
-
-    seconds: float = SECONDS
-    rows: int = 200_000
-    """That are fetched of one result."""
 
 
 def address_of(url: str) -> URL:
@@ -64,11 +56,13 @@ class OpenedDatabase:
     Attributes:
         dialect: `sqlite`, `postgresql` or `duckdb`.
         shown: the address without its password.
+        seconds, most_rows: what a statement may take, and how many rows are fetched of it.
         engine: SQLAlchemy's, which can't write either.
     """
 
-    def __init__(self, url: str, limits: QueryLimits | None = None) -> None:
-        self.limits = limits or QueryLimits()
+    def __init__(self, url: str, seconds: float = SECONDS, most_rows: int = ROWS) -> None:
+        self.seconds = seconds
+        self.most_rows = most_rows
         address = address_of(url)
         self.dialect = address.get_backend_name()
         self.shown = address.render_as_string(hide_password=True)
@@ -118,7 +112,7 @@ class OpenedDatabase:
             self._limited(),
             closing(streaming.execute(text(_escaped(sql, given)), given)) as result,
         ):
-            return [tuple(row) for row in result.fetchmany(self.limits.rows if limit is None else limit)]
+            return [tuple(row) for row in result.fetchmany(self.most_rows if limit is None else limit)]
 
     def _engine(self, address: URL) -> Engine:
         try:
@@ -128,9 +122,7 @@ class OpenedDatabase:
                 case "duckdb":
                     return create_engine(address, poolclass=NullPool, connect_args={"read_only": True})
                 case _:
-                    options = (
-                        f"-c default_transaction_read_only=on -c statement_timeout={int(self.limits.seconds * 1000)}"
-                    )
+                    options = f"-c default_transaction_read_only=on -c statement_timeout={int(self.seconds * 1000)}"
                     engine = create_engine(address, connect_args={"options": options})
                     return engine.execution_options(postgresql_readonly=True)
         except (ModuleNotFoundError, NoSuchModuleError) as error:
@@ -139,11 +131,11 @@ class OpenedDatabase:
 
     @contextmanager
     def _limited(self) -> Iterator[None]:
-        self._deadline = time.monotonic() + self.limits.seconds
+        self._deadline = time.monotonic() + self.seconds
         timer = None
         if self.dialect == "duckdb":  # it has no time limit of its own
             raw: Any = self.connection.connection.dbapi_connection
-            timer = threading.Timer(self.limits.seconds, raw.interrupt)
+            timer = threading.Timer(self.seconds, raw.interrupt)
             timer.daemon = True
             timer.start()
         try:
@@ -167,8 +159,7 @@ class OpenedDatabase:
             cause = cause_of(error)
             if re.search(r"interrupt|statement timeout", cause, re.IGNORECASE):
                 raise TooSlow(
-                    f"{self.shown}: a query took longer than {self.limits.seconds:g} s: index its columns, or raise "
-                    "--seconds"
+                    f"{self.shown}: a query took longer than {self.seconds:g} s: index its columns, or raise --seconds"
                 ) from error
             raise InputError(f"{self.shown}: {cause}") from error
 

@@ -239,7 +239,7 @@ class _QueryRunner:
         if self._counted:
             lines.append(f"GROUP BY {said}")
         found = self._database.rows("\n".join(lines), parameters)
-        if len(found) == self._database.limits.rows:  # there may be more
+        if len(found) == self._database.most_rows:  # there may be more
             return {}
         exact: dict[tuple[Any, ...], QueryRows] = defaultdict(list)
         alike: Counter[tuple[Any, ...]] = Counter()

@@ -174,9 +174,7 @@ class _Work:
             try:
                 measures = (required or self.required).verify(text, criterion)
             except Refusal as error:
-                self.refused.append(
-                    RefusedPhrasing(self.template.id, criterion.name, str(error), text, self.writer.name)
-                )
+                self.refused.append(RefusedPhrasing(self.template.id, criterion.name, str(error), text))
             else:
                 kept.append(TextTemplate(self.template.id, criterion.name, text, self.writer.name, measures))
 
@@ -291,7 +289,7 @@ def _collected(works: Sequence[_Work], criteria: Sequence[Criterion], stopped: s
         for one in work.lacking(criteria):
             has = len(work.found.get(one.name, ()))
             why = work.failed or stopped or f"the model wrote {has} of {work.count} that can be used"
-            without.append(RefusedPhrasing(work.template.id, one.name, why, made_by=work.writer.name))
+            without.append(RefusedPhrasing(work.template.id, one.name, why))
     return PhrasingResult(
         tuple(text for work in works for name in wanted for text in work.found.get(name, ())),
         tuple(one for work in works for one in work.refused if one.criterion in wanted),

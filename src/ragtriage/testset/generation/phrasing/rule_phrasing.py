@@ -186,7 +186,6 @@ class RefusedPhrasing:
     reason: str
     text: str = ""
     """What was refused; empty where there is no text."""
-    made_by: str = "rules"
 
 
 @dataclass(frozen=True, slots=True)
