@@ -7,7 +7,7 @@ import pytest
 
 from library_database import COPIES, LINES, LOOK_ALIKE, ODD, library
 from ragtriage.core.errors import InputError
-from ragtriage.testset.generation.database import OpenedDatabase, TooSlow
+from ragtriage.testset.generation.database import OpenedDatabase
 from ragtriage.testset.generation.fillings import AnswerPolicies, FilledTemplate, Filling, FillingOptions, fill_template
 from ragtriage.testset.generation.query_templates import enumerate_templates, fill_placeholders
 from ragtriage.testset.generation.reflection import reflect
@@ -54,7 +54,7 @@ def test_nothing_can_be_written(database):
 def test_a_statement_is_cut_off_at_its_time_and_its_rows(place):
     with OpenedDatabase(place, seconds=0.3, most_rows=2) as database:
         begin = time.monotonic()
-        with pytest.raises(TooSlow, match=r"longer than 0\.3 s"):
+        with pytest.raises(InputError, match=r"longer than 0\.3 s"):
             database.rows(
                 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000000) "
                 "SELECT MAX(i) FROM n"
@@ -161,8 +161,7 @@ def test_the_blind_product_asks_also_for_what_does_not_occur(database):
     assert product.counts["none"] == 12 - 4
     assert answers(product) == answers(occurring)
     blind = fill(database, "SELECT MAX(price) FROM book WHERE pages < [book.pages]")
-    assert (blind.counts["occurring"], blind.counts["blind"]) == (0, blind.counts["tried"])
-    assert fill(database, "SELECT colour FROM shelf WHERE name = [shelf.name]").counts.get("blind", 0) == 0
+    assert blind.counts["tried"] > blind.counts["occurring"] == 0
 
 
 def test_enumerated_templates_run_and_their_answers_are_single(database):

@@ -194,6 +194,5 @@ def _print_written(path: Path, new: int, kept: int, duplicates: object, written:
         sys.stdout.write(f"{len(written.refused):,} refused:\n")
         for one in written.refused[:REFUSED_SHOWN]:
             sys.stdout.write(f"  {one_line(one.sql, 70)}\n    {one.reason}\n")
-        more = Counter(one.reason for one in written.refused[REFUSED_SHOWN:])
-        if more:
-            sys.stdout.write(f"  and {sum(more.values()):,} more\n")
+        if (more := len(written.refused) - REFUSED_SHOWN) > 0:
+            sys.stdout.write(f"  and {more:,} more\n")

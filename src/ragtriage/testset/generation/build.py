@@ -124,7 +124,7 @@ SCHEMA, TEMPLATES, PHRASINGS, FILLINGS, QUESTIONS = (
     "questions.jsonl",
 )
 _DROPPED = ("none", "several", "null", "echo")
-_COUNTS = ("occurring", "product", "tried", "blind", *_DROPPED, "empty")
+_COUNTS = ("occurring", "product", "tried", *_DROPPED, "empty")
 
 TemplateProgress = Callable[[int], AbstractContextManager[Callable[[], None]]]
 """Given how many templates are to be filled, what is called after each of them."""

@@ -26,10 +26,6 @@ _STEPS = 10_000
 """Of SQLite's machine, between two looks at the clock."""
 
 
-class TooSlow(InputError):
-    """A statement took longer than it may."""
-
-
 def address_of(url: str) -> URL:
     """A database's address from a URL, or from the path of a SQLite or DuckDB file."""
     path = Path(url)
@@ -158,7 +154,7 @@ class OpenedDatabase:
                 self._connection.rollback()
             cause = cause_of(error)
             if re.search(r"interrupt|statement timeout", cause, re.IGNORECASE):
-                raise TooSlow(
+                raise InputError(
                     f"{self.shown}: a query took longer than {self.seconds:g} s: index its columns, or raise --seconds"
                 ) from error
             raise InputError(f"{self.shown}: {cause}") from error

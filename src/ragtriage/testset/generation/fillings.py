@@ -16,7 +16,7 @@ from ragtriage.core.errors import InputError
 from ragtriage.core.files import why_unreadable
 from ragtriage.core.validation import STRICT, Invalid, validated
 from ragtriage.testset.answered_rows import AnswerType
-from ragtriage.testset.generation.database import OpenedDatabase, TooSlow
+from ragtriage.testset.generation.database import OpenedDatabase
 from ragtriage.testset.generation.query_templates import (
     QueryShape,
     QueryTemplate,
@@ -137,9 +137,8 @@ class FilledTemplate:
     template: str
     fillings: tuple[Filling, ...]
     counts: Mapping[str, int]
-    """`occurring` and `product` combinations, those that were `tried` (`blind` of them are of the blind product),
-    and why some were dropped: `none`, `several`, `null`, `echo` (the question holds its answer), `empty` (a value to
-    ask with is missing)."""
+    """`occurring` and `product` combinations, those that were `tried`, and why some were dropped: `none`, `several`,
+    `null`, `echo` (the question holds its answer), `empty` (a value to ask with is missing)."""
     sampled: bool = False
     problem: str = ""
     """Why nothing, or not all, could be had."""
@@ -179,16 +178,13 @@ def fill_template(
             if sampled and place % terms.per_template == 0:
                 known = asked.rows_at_once(drawn.values[place : place + terms.per_template])
             counts["tried"] += 1
-            counts["blind"] += not drawn.occurring or terms.combinations == "product"
             outcome = asked.ask(values, known.get(place % terms.per_template))
             if isinstance(outcome, Filling):
                 found.append(outcome)
             else:
                 counts[outcome] += 1
-    except TooSlow as error:
-        problem = str(error)
     except InputError as error:
-        problem = f"the database refuses it: {error}"
+        problem = str(error)
     return FilledTemplate(template.id, tuple(found), dict(counts), sampled, problem)
 
 

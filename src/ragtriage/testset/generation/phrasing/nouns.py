@@ -157,10 +157,8 @@ def preposition(words: str, belongs: Sort = "thing") -> str:
 
 
 def column_noun(table: Table, column: Column) -> str:
-    """What a person calls a column beside its table: the table's own words in front are left out."""
-    words, own = _ASIDE.sub("", column.words).strip(), table.words.strip().lower()
-    if words.lower().startswith(f"{own} ") and len(words) > len(own) + 1:
-        words = words[len(own) + 1 :]
+    """What a person calls a column beside its table."""
+    words = _ASIDE.sub("", column.words).strip()
     if words.lower() == "title" and sort_of(table) == "person":
         return "job title"
     if measured := _MEASURED.fullmatch(words):

@@ -66,22 +66,16 @@ class Unnameable(Exception):
 
 
 class Query:
-    """A shape beside its schema; Unnameable is raised if it names a table or column that the schema doesn't have."""
+    """A shape beside its schema."""
 
     def __init__(self, schema: Schema, shape: QueryShape) -> None:
         self.shape = shape
-        try:
-            self.tables = [schema.by_name[name] for name in shape.tables]
-        except KeyError as error:
-            raise Unnameable(f"the schema has no table {error.args[0]}") from error
+        self.tables = [schema.by_name[name] for name in shape.tables]
         self.table = self.tables[0]
 
     def column(self, place: int, name: str) -> Column:
-        """A column of one occurrence; Unnameable is raised if there is none of this name."""
-        for column in self.tables[place].columns:
-            if column.name == name:
-                return column
-        raise Unnameable(f"the table {self.tables[place].name} has no column {name}")
+        """A column of one occurrence."""
+        return next(column for column in self.tables[place].columns if column.name == name)
 
     def rows(self) -> Iterator[NamedRow]:
         """How the row that is selected may be named, the most natural first."""
@@ -172,8 +166,6 @@ class Query:
         role, words = self.role(child), self.tables[child].words
         if words.lower().endswith(role.lower()):
             before = preposition(words, sort)
-            if before in {"in", "at"} and head_of(self.tables[self._join(child).to].words) in _JOURNEYS:
-                before = "to"
             return Constraint(f"{before} {row.text}", row.keys, row=row)
         nameless = row.text.startswith(start := f"the {words} with the ")
         if nameless:  # "with the type code X" says it; "whose type is the type with the type code X" says it twice
@@ -263,8 +255,6 @@ _IN_A_YEAR = re.compile(rf"(?P<a>{_DONE}) year|year (?:of )?(?P<b>{_DONE})", re.
 _WHERE = frozenset(NOUNS["where"].split())
 _IDENTIFIER = re.compile(r"(?<=\w) (?:name|code|id|number|key)$", re.IGNORECASE)
 """How a foreign key may refer, which isn't what it refers to."""
-_JOURNEYS = frozenset(NOUNS["journeys"].split())
-"""What goes to a place."""
 
 
 def joined(constraints: Sequence[Constraint]) -> str:
