@@ -133,17 +133,6 @@ def pier(command, wide) -> None:
     Path("docs/pier.md").write_text(REPORT, encoding="utf-8")
 
 
-def test_long_phrasings_are_harder(command) -> None:
-    """What the docs say of the example, without its figures: these change with every phrasing that does."""
-    command("testset", "example", "firm")
-    command("testset", "build", "sqlite:///firm/company.db", "-o", "set", "--criteria", "short,long", "--size", "120")
-    command("collect", "set/questions.jsonl", "--app", "firm/app.py:answer", "-o", "cases.jsonl")
-
-    clusters = command("testset", "score", "cases.jsonl", "--typed-only", "--json").json["clusters"]
-
-    assert clusters["short"]["robustness"] - clusters["long"]["robustness"] > 0.2
-
-
 def test_wrong_answers_are_asked_again_and_blamed_by_what_comes(command, pier) -> None:
     said = command("testset", "score", "rows.jsonl", "--app", "app.py:answer", "--typed-only")
 

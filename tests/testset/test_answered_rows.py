@@ -82,12 +82,12 @@ def test_rows_with_the_same_id_are_counted_and_told(tmp_path: Path) -> None:
 
 def test_a_file_may_be_packed_and_may_break_off(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl.gz"
-    whole = gzip.compress("\n".join(json.dumps(GOOD | {"id": str(i * 7919)}) for i in range(50_000)).encode())
+    whole = gzip.compress("\n".join(json.dumps(GOOD | {"id": str(i * 7919)}) for i in range(5_000)).encode())
     path.write_bytes(whole[: len(whole) // 2])
 
     read = read_rows(str(path))
 
-    assert 0 < len(read.rows) < 50_000
+    assert 0 < len(read.rows) < 5_000
     assert read.rejected[-1].ends
 
 

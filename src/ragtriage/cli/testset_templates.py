@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -66,7 +67,7 @@ def write(
         "new": len(new),
         "kept": len(there),
         "duplicates": written.duplicates + len(written.templates) - len(new),
-        "refused": [{"sql": one.sql, "reason": one.reason} for one in written.refused],
+        "refused": [asdict(one) for one in written.refused],
         "failed": list(written.failed),
         "stopped": written.stopped,
         "requests": judging.session.ledger.requests,
@@ -155,11 +156,6 @@ def _report(  # what there is to tell
 ) -> None:
     new = len(texts) - kept
     if as_json:
-        fields = ("template", "criterion", "reason", "text")
-        refused, without = (
-            [{field: getattr(one, field) for field in fields} for one in some]
-            for some in (phrased.refused, phrased.without)
-        )
         print_json(
             {
                 "file": str(path),
@@ -167,8 +163,8 @@ def _report(  # what there is to tell
                 "new": new,
                 "kept": kept,
                 "by_criterion": dict(Counter(one.criterion for one in texts)),
-                "refused": refused,
-                "without": without,
+                "refused": [asdict(one) for one in phrased.refused],
+                "without": [asdict(one) for one in phrased.without],
                 "stopped": phrased.stopped,
                 "failed": phrased.failed,
                 "requests": ledger.requests if ledger else 0,

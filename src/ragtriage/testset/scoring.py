@@ -127,18 +127,12 @@ def score_cluster(name: str, tagged: Sequence[TaggedRow], policy: Policy = "corr
     )
 
 
-def cannot_blame(tagged: Sequence[TaggedRow]) -> bool:
-    """Whether there are answers to blame on a module, no row says what was retrieved, and none was asked again."""
-    blamed = [one.blame for one in tagged if one.blame]
-    return all(one.row.retrieved is None for one in tagged) and bool(blamed) and set(blamed) == {"unknown"}
-
-
 def _undefined(tagged: Sequence[TaggedRow], counts: Counts, policy: Policy) -> dict[GrammarMetric, str]:
     """Metric → why there is no number."""
     if not counts.rows.any():
         return dict.fromkeys(METRICS, "no group of it is decided")
     found: dict[GrammarMetric, str] = {}
-    if cannot_blame(tagged):
+    if {one.blame for one in tagged if one.blame} == {"unknown"} and all(one.row.retrieved is None for one in tagged):
         why = "no row of it says what was retrieved, so no wrong answer can be blamed on a module"
         found |= {"accuracy_without_lm_errors": why, "robustness_without_lm_errors": why}
     if policy == "drop" and counts.lm.sum() == counts.rows.sum():
