@@ -95,9 +95,6 @@ WORKED_ON: dict[str, str] = NOUNS["worked_on"]
 _PREPOSITIONS: dict[str, str] = {
     noun: preposition for preposition, nouns in NOUNS["prepositions"].items() for noun in nouns.split()
 }
-_OF_PERSONS = re.compile(
-    r"(?:.* )?(?:(?:first|last|middle|given|family) name|surname|gender|sex|age|birth(?: ?da(?:te|y))?|born)"
-)
 COUNTED = re.compile(r"(?:number|num|no|count)(?: of)? (?P<of>.+)|(?P<by>.+) (?:count|number total)", re.IGNORECASE)
 """A column that holds how many of something there are."""
 STATE = re.compile(r"(?P<verb>is|was|has|had|if|can) (?P<rest>.+)", re.IGNORECASE)
@@ -140,8 +137,6 @@ def sort_of(table: Table) -> Sort:
     """What a row of the table is."""
     calls = {column.words.lower() for column in table.columns if column.name in table.names}
     if is_person(table.words) or any(name.endswith(("first name", "last name", "surname")) for name in calls):
-        return "person"
-    if head_of(table.words) in COMPANIES and any(_OF_PERSONS.fullmatch(one.words.lower()) for one in table.columns):
         return "person"
     return "place" if head_of(table.words) in PLACES else "thing"
 
