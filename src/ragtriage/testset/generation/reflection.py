@@ -17,6 +17,15 @@ from ragtriage.testset.generation.database import OpenedDatabase, cause_of
 from ragtriage.testset.generation.phrasing.nouns import singular
 from ragtriage.testset.generation.schema import Column, ColumnType, ForeignKey, Schema, Table
 
+SAMPLE = 5_000
+"""Rows that are looked at for columns that name a row, where the schema alone doesn't tell."""
+MOSTLY = 0.5
+"""Of the sampled rows: as many values must differ for a column that is called a name."""
+NEARLY = 0.9
+"""The same, for a column that isn't."""
+LONGEST = 80
+"""Characters, on average: what is longer is a description."""
+
 _TABLE = tomllib.loads(files(__package__).joinpath("identifiers.toml").read_text("utf-8"))
 _ABBREVIATIONS: dict[str, str] = _TABLE["abbreviations"]
 _ROLES: dict[str, str] = _TABLE["roles"]
@@ -65,11 +74,11 @@ def is_identifier_name(name: str) -> bool:
     )
 
 
-def naming_columns(table: Table) -> tuple[str, ...]:
+def naming_columns(table: Table, database: OpenedDatabase) -> tuple[str, ...]:
     """The columns by which a person names a row: none, one or two.
 
     In this order: a first and a last name; a column that is called a name or title; a unique text; a column whose name
-    ends in name or title; and at last a unique code or e-mail address.
+    ends in name; a text whose values nearly all differ; and at last a unique code or e-mail address.
     """
     texts = [column for column in table.columns if column.type == "text" and not column.surrogate]
     first = next((c for words in _ROW_NAMES["first"] for c in texts if c.words == words), None)
@@ -78,13 +87,36 @@ def naming_columns(table: Table) -> tuple[str, ...]:
         return (first.name, last.name)
     unique = {columns[0] for columns in (table.primary_key, *table.unique) if len(columns) == 1}
     human = [c for c in texts if not _NO_NAMES & set(c.words.split())]
-    found = [
-        *(c for words in _ROW_NAMES["names"] for c in human if c.words == words),
-        *(c for c in human if c.name in unique),
-        *(c for c in human if c.words.endswith((" name", " title"))),
-        *(c for c in texts if c.name in unique and _LAST_RESORT & set(c.words.split())),
+    called = [c for words in _ROW_NAMES["names"] for c in human if c.words == words]
+    ending = [c for c in human if c.words.endswith((" name", " title"))]
+    ranked: list[tuple[Column, float]] = [
+        *((c, MOSTLY) for c in called),
+        *((c, 0.0) for c in human if c.name in unique),
+        *((c, MOSTLY) for c in ending),
     ]
+    shares = _distinct_shares(table, list(dict.fromkeys([*(c for c, _ in ranked), *human])), database)
+    ranked += [(c, NEARLY) for c in human if c.name in shares]
+    last_resort = [c for c in texts if c.name in unique and _LAST_RESORT & set(c.words.split())]
+    found = [c for c, least in ranked if c.name in unique or shares.get(c.name, 1.0) >= least] + last_resort
     return (found[0].name,) if found else ()
+
+
+def _distinct_shares(table: Table, columns: list[Column], database: OpenedDatabase) -> dict[str, float]:
+    """How many of the sampled values of a column differ, as a share; 0 if they are long, nothing without rows."""
+    if not columns:
+        return {}
+    chosen = ", ".join(database.quoted(column.name) for column in columns)
+    try:
+        sql = f"SELECT {chosen} FROM {database.quoted(table.name)} LIMIT {SAMPLE}"  # noqa: S608  # quoted names
+        rows = database.rows(sql)
+    except InputError:
+        return {}
+    found: dict[str, float] = {}
+    for place, column in enumerate(columns if rows else ()):
+        values = [str(row[place]) for row in rows if row[place] not in {None, ""}]
+        short = bool(values) and sum(map(len, values)) <= LONGEST * len(values)
+        found[column.name] = len(set(values)) / len(rows) if short else 0.0
+    return found
 
 
 _TYPES: tuple[tuple[type[Any], ColumnType], ...] = (
@@ -133,7 +165,7 @@ def reflect(database: OpenedDatabase, tables: Collection[str] = (), exclude: Col
         notes.append(
             "no foreign keys are declared, so no tables are joined: add them under foreign_keys in the schema's file"
         )
-    named = tuple(replace(table, names=naming_columns(table)) for table in made)
+    named = tuple(replace(table, names=naming_columns(table, database)) for table in made)
     unnamed = [table.name for table in named if not table.names]
     if unnamed:
         notes.append(
@@ -160,6 +192,7 @@ def _reflected(database: OpenedDatabase) -> dict[str, Table]:
     inspector = inspect(database.connection)
     names = sorted(name for name in inspector.get_table_names() if not name.startswith("sqlite_"))
     sqlite = database.dialect == "sqlite"
+    inline = _sqlite_unique(database) if sqlite else {}
     return {
         name: Table(
             name,
@@ -175,7 +208,7 @@ def _reflected(database: OpenedDatabase) -> dict[str, Table]:
                 for c in inspector.get_columns(name)
             ),
             primary_key=tuple(inspector.get_pk_constraint(name)["constrained_columns"]),
-            unique=tuple(dict.fromkeys(_unique(inspector, name, database.dialect))),
+            unique=tuple(dict.fromkeys([*_unique(inspector, name, database.dialect), *inline.get(name, ())])),
             foreign_keys=tuple(
                 ForeignKey(tuple(fk["constrained_columns"]), fk["referred_table"], tuple(fk["referred_columns"]), "")
                 for fk in inspector.get_foreign_keys(name)
@@ -189,16 +222,28 @@ def _reflected(database: OpenedDatabase) -> dict[str, Table]:
 
 def _unique(inspector: Inspector, table: str, dialect: str) -> Iterator[tuple[str, ...]]:
     """The columns of unique constraints, and of unique indexes that hold for all rows."""
-    if dialect == "sqlite":  # its constraints are indexes too, and only as these are all of them found
-        indexes = inspector.get_indexes(table, include_auto_indexes=True)
-    else:
-        yield from (tuple(one["column_names"]) for one in inspector.get_unique_constraints(table))
-        indexes = inspector.get_indexes(table)
-    key = inspector.get_pk_constraint(table)["constrained_columns"]
-    for index in indexes:
-        columns, partial = index["column_names"], index.get("dialect_options", {}).get(f"{dialect}_where")
-        if index["unique"] and not partial and all(columns) and columns != key:
-            yield tuple(map(str, columns))
+    for constraint in inspector.get_unique_constraints(table):
+        yield tuple(constraint["column_names"])
+    for index in inspector.get_indexes(table):
+        partial = index.get("dialect_options", {}).get(f"{dialect}_where")
+        if index["unique"] and not partial and all(index["column_names"]):
+            yield tuple(str(column) for column in index["column_names"])
+
+
+def _sqlite_unique(database: OpenedDatabase) -> dict[str, list[tuple[str, ...]]]:
+    """What is declared UNIQUE behind a column, which SQLAlchemy's inspector only finds for types without a length."""
+    rows = database.rows(
+        "SELECT t.name, i.name, c.name FROM sqlite_master t, pragma_index_list(t.name) i, pragma_index_info(i.name) c "
+        "WHERE t.type = 'table' AND i.\"unique\" AND NOT i.partial AND i.origin <> 'pk' ORDER BY 1, 2, c.seqno"
+    )
+    indexes: dict[tuple[str, str], list[str]] = {}
+    for table, index, column in rows:
+        indexes.setdefault((table, index), []).append(column)
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for (table, _), columns in indexes.items():
+        if all(columns):
+            found.setdefault(table, []).append(tuple(columns))
+    return found
 
 
 def _duckdb(database: OpenedDatabase) -> dict[str, Table]:
