@@ -1,11 +1,9 @@
-"""An altered claim: a number, a month, a name, a negation or a direction that the sources no longer support."""
+"""An altered claim: a number, a month or a name that the sources no longer support."""
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from ragtriage.core.case import Case
 from ragtriage.text import dates
@@ -75,7 +73,7 @@ def may_be_bound(sentence: str, span: tuple[int, int]) -> bool:
         return True
     if re.search(r"\b(?:in)\s+$", before, re.IGNORECASE) and _UNIT_OF_TIME.search(after):
         return True  # done in 3 days, done in 5
-    return negation_count(re.split(r"[,;:]", before)[-1]) > 0
+    return _denies(re.split(r"[,;:]", before)[-1])
 
 
 def smaller_still_follows(sentence: str, span: tuple[int, int]) -> bool:
@@ -107,9 +105,9 @@ def held_in_context(sentence: str, detail: str, sources: Sequence[str]) -> bool:
     return any(len(near & around) >= min(2, len(near)) for around in found)
 
 
-def negation_count(text: str) -> int:
-    """How many words of a text deny something."""
-    return sum(fold(token) in NEGATIONS or token.lower().endswith(("n't", "n’t")) for token in tokens(text))
+def _denies(text: str) -> bool:
+    """Whether a word of a text denies something."""
+    return any(fold(token) in NEGATIONS or token.lower().endswith(("n't", "n’t")) for token in tokens(text))
 
 
 def _around(words: Sequence[str], wanted: set[str], far: int) -> list[set[str]]:
@@ -120,14 +118,8 @@ def _around(words: Sequence[str], wanted: set[str], far: int) -> list[set[str]]:
 
 SURE = 0.6
 """The share of a sentence's content words that one source has to hold, so that it was surely supported before."""
-SURER = 0.8
-"""The same where no value but a negation or a direction is changed: of one sentence of a source."""
-_WORDS = tomllib.loads(Path(__file__).with_name("changeable_words.toml").read_text(encoding="utf-8"))
 _COUNTS = ONE_TO_TWELVE[1:]
-_OPPOSITES: list[tuple[str, str]] = _WORDS["opposites"]
-_NOT = re.compile(r"\b(is|are|was|were|does|do|did|can|may|must|should|will|has|have)( not)\b|\b(\w+)(n't)\b")
 _MAY_THE_MONTH = re.compile(r"(?:\d|in|of|since|until|mid|early|late) ?$")
-_AUX = re.compile(r"\b(is|are|was|were|can|may|must|should|will)\b(?! not\b|n't)")
 
 Alteration = tuple[str, str, str]
 """(the altered sentence, what stood there, what stands there now)."""
@@ -136,16 +128,15 @@ Alteration = tuple[str, str, str]
 def claim_altered(case: Case, context: FileContext) -> PerturbedCase:
     """Change one detail of a sentence that a source surely supports, so that no source supports it any more.
 
-    Tried in this order: a number, a month or day, a number in words, a name, a direction, a negation. A number, month
-    or day is only changed where a source holds it beside the same words, and where it is no bound (see `may_be_bound`).
+    Tried in this order: a number, a month or day, a number in words, a name. A number, month or day is only changed
+    where a source holds it beside the same words, and where it is no bound (see `may_be_bound`).
     """
     sentences = [one for one in split_sentences(case.response or "") if not one.text.rstrip().endswith("?")]
     sure = [one for one in sentences if _supported(one.text, case)]
     if not sure:
         raise CannotPerturb("no sentence of the response is surely supported")
     ways: tuple[Callable[[str, Case, FileContext], Iterator[Alteration]], ...] = (
-        _numbers, partial(_listed, lists=(MONTHS, DAYS)), partial(_listed, lists=(_COUNTS,)),
-        _names, _directions, _negations,
+        _numbers, partial(_listed, lists=(MONTHS, DAYS)), partial(_listed, lists=(_COUNTS,)), _names,
     )  # fmt: skip
     for way in ways:
         for sentence in sorted(sure, key=lambda one: context.order_key(case.id, one.text)):
@@ -153,8 +144,7 @@ def claim_altered(case: Case, context: FileContext) -> PerturbedCase:
                 start, end = sentence.span or (0, 0)
                 response = case.response or ""
                 worse = replace(case, response=response[:start] + altered + response[end:])
-                what = f"a claim altered: {before or 'nothing'} → {after or 'nothing'}"
-                return worse, Change(what, "response", sentence.text, altered)
+                return worse, Change(f"a claim altered: {before} → {after}", "response", sentence.text, altered)
     raise CannotPerturb("no sentence has a detail that can be changed so that it is surely unsupported")
 
 
@@ -250,39 +240,6 @@ def _names(sentence: str, case: Case, context: FileContext) -> Iterator[Alterati
                 break
 
 
-def _directions(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:  # noqa: ARG001  # see `ways`
-    """Words that have an opposite, where one sentence of a source says nearly the same with the same word.
-
-    Not where something is denied: "nothing is paid" and "nothing is free" don't exclude each other.
-    """
-    if negation_count(sentence):
-        return
-    source = _nearest(sentence, case)
-    for one, other in (*_OPPOSITES, *((b, a) for a, b in _OPPOSITES)):
-        match = re.search(rf"\b{one}\b", sentence)
-        if match and re.search(rf"\b{one}\b", source) and not re.search(rf"\b{other}\b", source):
-            yield _put(sentence, match.span(), other)
-
-
-def _negations(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:  # noqa: ARG001  # see `ways`
-    """A negation taken out or put in, where one sentence of a source says nearly the same."""
-    source = _nearest(sentence, case)
-    if not source or negation_count(source) != negation_count(sentence) or negation_count(sentence) > 1:
-        return
-    if denied := _NOT.search(sentence):
-        if denied[2]:
-            yield _put(sentence, denied.span(2), "")
-    elif not negation_count(sentence) and (found := _AUX.search(sentence)):
-        yield _put(sentence, found.span(), f"{found[0]} not")
-
-
-def _nearest(sentence: str, case: Case) -> str:
-    """The sentence of a source that surely says the same; "" if there is none."""
-    all_of = [one.text for source in case.known_sources for one in split_sentences(source.text)]
-    best = max(all_of, key=lambda text: coverage(sentence, text), default="")
-    return best if coverage(sentence, best) >= SURER else ""
-
-
 def _known_words(case: Case) -> set[str]:
     return set(
         content_words(" ".join([*(source.text for source in case.known_sources), case.query, case.response or ""]))
@@ -291,4 +248,4 @@ def _known_words(case: Case) -> set[str]:
 
 def _put(sentence: str, span: tuple[int, int], other: str) -> Alteration:
     start, end = span
-    return sentence[:start] + other + sentence[end:], sentence[start:end].strip(), other.strip()
+    return sentence[:start] + other + sentence[end:], sentence[start:end], other
